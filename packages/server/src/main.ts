@@ -1,0 +1,1 @@
+console.error('quotadb: nothing here yet');
