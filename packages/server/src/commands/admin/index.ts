@@ -1,0 +1,3 @@
+import type { Command } from '../command.js';
+
+export const adminCommands: readonly Command[] = [];

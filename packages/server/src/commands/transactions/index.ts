@@ -1,0 +1,3 @@
+import type { Command } from '../command.js';
+
+export const transactionCommands: readonly Command[] = [];
