@@ -17,6 +17,16 @@ export const errors = {
   invalidCursor: 'ERR invalid cursor',
   wrongArity: (command: string) => `ERR wrong number of arguments for '${command}' command`,
   invalidExpire: (command: string) => `ERR invalid expire time in '${command}' command`,
+  expiryConditionsConflict: 'ERR NX and XX, GT or LT options at the same time are not compatible',
+  expiryComparisonsConflict: 'ERR GT and LT options at the same time are not compatible',
+  unsupportedOption: (option: string) => `ERR Unsupported option ${option}`,
+  namedNotAnInteger: (name: string) => `ERR ${name} is not an integer or out of range`,
+  boundsCrossed: "ERR LBOUND can't be greater than UBOUND",
+  expiryMissingForEnx: 'ERR ENX flag requires an expiration',
+  appliedOverflow: 'ERR applied increment would overflow',
+  noFloats: 'ERR BYFLOAT is not supported: counters hold integers',
+  frequencyNotTracked:
+    'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.',
 } as const;
 
 /** The error reply for what the engine refused; not for Status.Ok. */
