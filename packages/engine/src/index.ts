@@ -1,1 +1,1 @@
-export {};
+export { ByteInput } from './byte-input.js';
