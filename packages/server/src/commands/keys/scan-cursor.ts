@@ -1,0 +1,23 @@
+/**
+ * A cursor as Redis reads one, with C's strtoul: an optional sign and decimal digits, leading zeros allowed, no digits at
+ * all being 0, and a minus sign counting down from 2^64. Anything behind the digits, or a number past 64 bits, is refused.
+ */
+
+const DECIMAL = /^[+-]?[0-9]*$/;
+const MAX_CURSOR = 2n ** 64n - 1n;
+
+/** A 64-bit number has 20 digits; what is much longer is not worth turning into a number to find out. */
+const MAX_CURSOR_BYTES = 64;
+const decoder = new TextDecoder('latin1');
+
+export function parseScanCursor(bytes: Uint8Array): bigint | undefined {
+  if (bytes.length > MAX_CURSOR_BYTES) return undefined;
+  const text = decoder.decode(bytes);
+  if (!DECIMAL.test(text)) return undefined;
+  const digits = text.replace(/^[+-]/, '');
+  // A sign with no digits is no number to strtoul: it stops at the sign.
+  if (digits === '') return text === '' ? 0n : undefined;
+  const magnitude = BigInt(digits);
+  if (magnitude > MAX_CURSOR) return undefined;
+  return text.startsWith('-') ? BigInt.asUintN(64, -magnitude) : magnitude;
+}
