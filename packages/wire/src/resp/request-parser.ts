@@ -249,7 +249,8 @@ export class RequestParser implements Request {
   /** The first line. A command that says it has no arguments ends here: `promised` stays 0. */
   private multibulkCount(bytes: Uint8Array, from: number, end: number): ParseResult {
     const digit = bytes[from + 1] - ZERO;
-    if (from + 4 <= end && digit > 0 && digit <= 9 && bytes[from + 2] === CARRIAGE_RETURN) {
+    const short = digit > 0 && digit <= 9 && digit <= this.maximumArguments;
+    if (short && from + 4 <= end && bytes[from + 2] === CARRIAGE_RETURN) {
       this.promised = digit;
       this.offset = 4;
       return ParseResult.Complete;
