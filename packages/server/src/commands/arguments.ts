@@ -24,9 +24,9 @@ export function argumentIs(request: Request, index: number, word: Uint8Array): b
   const length = word.length;
   if (request.argumentLength[index] !== length) return false;
   const bytes = request.input.bytes;
-  const start = request.argumentStart[index]!;
+  const start = request.argumentStart[index];
   for (let offset = 0; offset < length; offset++) {
-    if (lowerCase(bytes[start + offset]!) !== word[offset]) return false;
+    if (lowerCase(bytes[start + offset]) !== word[offset]) return false;
   }
   return true;
 }
@@ -40,8 +40,8 @@ export const integerHalves = new Int32Array(2);
 export function integerArgument(request: Request, index: number): boolean {
   return parseInteger64(
     request.input.bytes,
-    request.argumentStart[index]!,
-    request.argumentLength[index]!,
+    request.argumentStart[index],
+    request.argumentLength[index],
     integerHalves,
   );
 }
@@ -49,7 +49,7 @@ export function integerArgument(request: Request, index: number): boolean {
 /** The integer as a number: exact up to 2^53, the nearest double past it, NaN where the argument is no integer. */
 export function numberArgument(request: Request, index: number): number {
   if (!integerArgument(request, index)) return Number.NaN;
-  return integerHalves[0]! * 0x1_0000_0000 + (integerHalves[1]! >>> 0);
+  return integerHalves[0] * 0x1_0000_0000 + (integerHalves[1] >>> 0);
 }
 
 /** The argument as a string, bytes that are not UTF-8 replaced; off the hot path only. */
@@ -59,6 +59,6 @@ export function textArgument(request: Request, index: number): string {
 
 /** The argument's bytes, still in the input: copy what must outlive the command. */
 export function bytesArgument(request: Request, index: number): Uint8Array {
-  const start = request.argumentStart[index]!;
-  return request.input.bytes.subarray(start, start + request.argumentLength[index]!);
+  const start = request.argumentStart[index];
+  return request.input.bytes.subarray(start, start + request.argumentLength[index]);
 }

@@ -2,6 +2,7 @@ import type { Engine } from '@quotadb/engine';
 import type { ReplyWriter, Request } from '@quotadb/wire';
 import type { ServerState } from '../server-state.js';
 import type { Client } from '../session/client.js';
+import type { QueuedCommand } from '../session/transaction.js';
 
 /**
  * One declaration per command. It drives dispatch, the arity error, COMMAND, COMMAND DOCS, COMMAND COUNT and the
@@ -60,4 +61,6 @@ export interface Call {
    * waits: finish is called at once.
    */
   suspend(waitMs: number, finish: (call: Call) => void): void;
+  /** EXEC: runs these one after another; each writes its own reply. */
+  runQueued(commands: readonly QueuedCommand[]): void;
 }
