@@ -81,12 +81,12 @@ function parseLong(bytes: Uint8Array, start: number, end: number, negative: bool
  */
 export function formatInteger64(high: number, low: number, target: Uint8Array, end: number): number {
   if (high === 0 && low >= 0) return formatDigits(low, target, end);
-  if (high >= 0) return formatMagnitude(high, low >>> 0, target, end);
+  if (high >= 0) return formatMagnitude(high, low, target, end);
   // The lowest int32 has no positive int32 to it: it takes the long way.
   const start =
     high === -1 && low < 0 && low > LOWEST_INT32
       ? formatDigits(-low, target, end)
-      : formatMagnitude((~high + (low === 0 ? 1 : 0)) >>> 0, -low >>> 0, target, end);
+      : formatMagnitude((~high + (low === 0 ? 1 : 0)) | 0, -low | 0, target, end);
   target[start - 1] = MINUS;
   return start - 1;
 }
@@ -115,10 +115,14 @@ export function formatDigits(value: number, target: Uint8Array, end: number): nu
   return position;
 }
 
-/** An unsigned 64-bit number of two unsigned halves, in parts of an int32 each. */
-function formatMagnitude(high: number, low: number, target: Uint8Array, end: number): number {
+/**
+ * An unsigned 64-bit number, in parts of an int32 each. Its halves come in as int32 all the same: an argument beyond
+ * that would be boxed.
+ */
+function formatMagnitude(highHalf: number, lowHalf: number, target: Uint8Array, end: number): number {
+  const high = highHalf >>> 0;
   const highQuotient = Math.floor(high / MILLION);
-  const lowDividend = (high - highQuotient * MILLION) * TWO_TO_32 + low;
+  const lowDividend = (high - highQuotient * MILLION) * TWO_TO_32 + (lowHalf >>> 0);
   const lowQuotient = Math.floor(lowDividend / MILLION);
   const above = highQuotient * TWO_TO_32 + lowQuotient;
   const below = lowDividend - lowQuotient * MILLION;

@@ -67,6 +67,11 @@ describe('complete commands', () => {
     }
   });
 
+  test('a short length behind a long one', () => {
+    const parts = [12345, 1000, 100, 99, 1000, 7, 0].map((length) => 'v'.repeat(length));
+    expect(words(receive([encodeCommand(parts)]))).toEqual([parts]);
+  });
+
   test('more arguments than the offsets had room for', () => {
     for (const count of [9, 10, 63, 64, 65, 128, 129, 1000, 5000]) {
       const parts = Array.from({ length: count }, (_, index) => `key:${index}`);

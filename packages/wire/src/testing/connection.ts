@@ -1,6 +1,9 @@
 import { ByteInput } from '@quotadb/engine';
 import { ParseResult, type PartialRequest, type RequestParser } from '../resp/request-parser.js';
 
+/** Left over behind the end of a buffer that was used before; they would finish any line, were they looked at. */
+const STALE_BYTES = Buffer.from('1\r\n1\r\n1\r\n');
+
 /** One client's side of a parser that may be shared: the bytes it keeps, and how far they were read. */
 export class TestConnection {
   readonly commands: Uint8Array[][] = [];
@@ -21,7 +24,8 @@ export class TestConnection {
     if (this.failure !== undefined) return;
     const from = (this.pieces++ % 3) * 5;
     const end = from + this.rest.length + piece.length;
-    const bytes = new Uint8Array(end + ByteInput.SLACK_BYTES);
+    const bytes = new Uint8Array(end + STALE_BYTES.length);
+    bytes.set(STALE_BYTES, end);
     bytes.set(this.rest, from);
     bytes.set(piece, from + this.rest.length);
     this.read(new ByteInput(bytes), from, end);
@@ -39,6 +43,7 @@ export class TestConnection {
         return;
       }
       position = parser.position;
+      if (position > end) throw new Error(`the parser went to ${position}, past the end at ${end}`);
       if (result === ParseResult.Incomplete) break;
       this.commands.push(argumentsOf(parser));
     }
