@@ -45,7 +45,8 @@ function readConditions(call: Call): number {
   for (let index = FIRST_OPTION; index < request.argumentCount; index++) {
     const condition = conditionOption(request, index);
     if (condition === 0) {
-      reply.error(errors.unsupportedOption(textArgument(request, index)));
+      // Redis prints with C's %s, which ends at a zero byte.
+      reply.error(errors.unsupportedOption(textArgument(request, index).split('\0', 1)[0]));
       return -1;
     }
     conditions |= condition;
