@@ -187,6 +187,10 @@ const rare: fc.Arbitrary<string[]> = fc.oneof(
   { weight: 2, arbitrary: command('MULTI') },
   { weight: 4, arbitrary: command('EXEC') },
   { weight: 1, arbitrary: command('DISCARD') },
+  {
+    weight: 1,
+    arbitrary: command('', fc.constantFrom('MULTI', 'EXEC', 'DISCARD'), key).map((words) => words.slice(1)),
+  },
   { weight: 1, arbitrary: command('NOSUCHCOMMAND', fc.array(key, { maxLength: 2 })) },
 );
 

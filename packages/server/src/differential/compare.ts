@@ -68,8 +68,8 @@ export class ReplyComparer {
     }
     if (name !== 'exec' && name !== 'discard') return sameReply(command, redis, ours);
     const queued = this.queued;
-    // A wrong number of arguments leaves the transaction open.
-    if (command.length === 1) this.queued = [];
+    // With a wrong number of arguments, EXEC ends the transaction all the same; DISCARD leaves it open, and spoilt.
+    if (name === 'exec' || command.length === 1) this.queued = [];
     if (redis.type !== '*' || ours.type !== '*' || redis.children.length !== ours.children.length) {
       return equalBytes(redis, ours);
     }

@@ -134,6 +134,46 @@ export const differences: readonly Difference[] = [
     ours: 'As Redis does on ARM: every byte by its number.',
     why: 'The same keys should match wherever the server runs.',
   },
+  {
+    title: 'MULTI and EXEC without WATCH',
+    redis: 'WATCH makes EXEC depend on keys that did not change.',
+    ours: 'MULTI, EXEC and DISCARD run a batch that no other client of this node comes between; WATCH is refused. Nothing is promised across regions.',
+    why: 'Another region may change a key at any time without asking.',
+    example: {
+      commands: [['WATCH', 'key']],
+      redis: '+OK',
+      ours: '-ERR WATCH is not supported: MULTI/EXEC here is a batch that nothing interleaves with, without conditions',
+    },
+  },
+  {
+    title: 'One database',
+    redis: 'SELECT chooses one of sixteen.',
+    ours: 'SELECT 0 only. FLUSHDB is FLUSHALL.',
+    why: 'Prefixes do the same, and can be seen in the key.',
+    example: { commands: [['SELECT', '1']], redis: '+OK', ours: '-ERR DB index is out of range' },
+  },
+  {
+    title: 'Scripts and publish/subscribe',
+    redis: 'EVAL, FUNCTION, SUBSCRIBE and their kin.',
+    ours: 'Refused with an error that says so. SCRIPT and FUNCTION answer as a server that holds none.',
+    why: 'What scripts are used for here has commands of its own: INCREX, INCRBYEX, and the limits to come.',
+    example: {
+      commands: [['EVAL', 'return 1', '0']],
+      redis: ':1',
+      ours: '-ERR scripts are not supported: QuotaDB has counters and limits as commands of their own',
+    },
+  },
+  {
+    title: 'Error texts repeat what was sent as UTF-8',
+    redis: 'Words of the client go into an error as the bytes they are.',
+    ours: 'Bytes that are not UTF-8 are replaced by U+FFFD.',
+    why: 'Texts are for people, and for logs that expect text.',
+    example: {
+      commands: [['EXPIRE', 'key', '10', '\xff']],
+      redis: '-ERR Unsupported option \xff',
+      ours: '-ERR Unsupported option \xef\xbf\xbd',
+    },
+  },
 ];
 
 /** Whether Redis and we are meant to reply the same to this command. */

@@ -20,7 +20,11 @@ function decide(value: bigint, { by = 1n, lower = LOWEST, upper = HIGHEST, satur
   [increment.upperHigh, increment.upperLow] = splitInt64(upper);
   increment.saturates = saturates;
   const decision = increment.decide(...splitInt64(value));
-  if (decision === Decision.Apply) return joinInt64(increment.appliedHigh, increment.appliedLow);
+  if (decision !== Decision.Overflow) {
+    const applied = joinInt64(increment.appliedHigh, increment.appliedLow);
+    expect(joinInt64(increment.valueHigh, increment.valueLow)).toBe(value + applied);
+    if (decision === Decision.Apply) return applied;
+  }
   return decision === Decision.Decline ? 'decline' : 'overflow';
 }
 

@@ -29,9 +29,11 @@ export class BoundedIncrement {
   /** Whether a result out of bounds ends at the bound; without it, nothing is added. */
   saturates = false;
 
-  /** What `decide` found is to be added. */
+  /** What `decide` found is to be added, and what the value is then. */
   appliedHigh = 0;
   appliedLow = 0;
+  valueHigh = 0;
+  valueLow = 0;
 
   reset(): void {
     this.amountHigh = 0;
@@ -60,20 +62,25 @@ export class BoundedIncrement {
     const isBelow = fits
       ? compareInt64(result.high, result.low, this.lowerHigh, this.lowerLow) < 0
       : this.amountHigh < 0;
-    if (!isAbove && !isBelow) return this.apply(this.amountHigh, this.amountLow);
+    if (!isAbove && !isBelow) {
+      this.moveTo(result.high, result.low, this.amountHigh, this.amountLow);
+      return Decision.Apply;
+    }
     if (!this.saturates) {
-      this.apply(0, 0);
+      this.moveTo(high, low, 0, 0);
       return Decision.Decline;
     }
-    const reachable = isAbove
-      ? subtractInt64(this.upperHigh, this.upperLow, high, low)
-      : subtractInt64(this.lowerHigh, this.lowerLow, high, low);
-    return reachable ? this.apply(result.high, result.low) : Decision.Overflow;
+    const boundHigh = isAbove ? this.upperHigh : this.lowerHigh;
+    const boundLow = isAbove ? this.upperLow : this.lowerLow;
+    if (!subtractInt64(boundHigh, boundLow, high, low)) return Decision.Overflow;
+    this.moveTo(boundHigh, boundLow, result.high, result.low);
+    return Decision.Apply;
   }
 
-  private apply(high: number, low: number): Decision {
-    this.appliedHigh = high;
-    this.appliedLow = low;
-    return Decision.Apply;
+  private moveTo(valueHigh: number, valueLow: number, appliedHigh: number, appliedLow: number): void {
+    this.valueHigh = valueHigh;
+    this.valueLow = valueLow;
+    this.appliedHigh = appliedHigh;
+    this.appliedLow = appliedLow;
   }
 }

@@ -3,6 +3,7 @@ import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
 import { positiveTimeArgument, SECONDS } from '../keys/expiry-time.js';
+import { addExpiring } from './expiring-change.js';
 
 const AMOUNT = 2;
 const EXPIRY = 3;
@@ -26,10 +27,12 @@ export const incrbyex: Command = {
     if (!integerArgument(request, AMOUNT)) return call.reply.error(errors.notAnInteger);
 
     engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
-    let status = engine.add(integerHalves[0], integerHalves[1]);
+    const status =
+      engine.expiresAtMs === 0
+        ? addExpiring(engine, integerHalves[0], integerHalves[1], expiresAtMs)
+        : engine.add(integerHalves[0], integerHalves[1]);
     const high = engine.valueHigh;
     const low = engine.valueLow;
-    if (status === Status.Ok && engine.expiresAtMs === 0) status = engine.expireAt(expiresAtMs);
     engine.close();
     if (status === Status.Ok) call.reply.integer64(high, low);
     else call.reply.error(statusError(status));

@@ -3,6 +3,7 @@ import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
 import { positiveTimeArgument } from '../keys/expiry-time.js';
 import { Decision } from './bounded-increment.js';
+import { addExpiring } from './expiring-change.js';
 import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
 
 /**
@@ -10,12 +11,15 @@ import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
  * added. What the bounds decline leaves the key as it was, and does not create it.
  */
 
-/** Sets, starts or removes the expiry of the open key, as the options say. */
-function changeExpiry({ engine }: Call, options: IncrexOptions, expiresAtMs: number): Status {
-  if (options.persists) return engine.persist();
-  if (expiresAtMs === 0) return Status.Ok;
-  if (options.onlyWithoutExpiry && engine.expiresAtMs !== 0) return Status.Ok;
-  return engine.expireAt(expiresAtMs);
+/** Changes the open key by what was decided, and its expiry as the options say. */
+function apply({ engine }: Call, options: IncrexOptions, expiresAtMs: number): Status {
+  const { appliedHigh, appliedLow } = options.increment;
+  const startsExpiry = expiresAtMs !== 0 && !(options.onlyWithoutExpiry && engine.expiresAtMs !== 0);
+  // Already over: what is counted is gone before anybody can see it.
+  if (startsExpiry && expiresAtMs <= engine.nowMs) return engine.remove();
+  if (startsExpiry) return addExpiring(engine, appliedHigh, appliedLow, expiresAtMs);
+  const status = engine.add(appliedHigh, appliedLow);
+  return status === Status.Ok && options.persists ? engine.persist() : status;
 }
 
 export const increx: Command = {
@@ -42,17 +46,13 @@ export const increx: Command = {
     const { increment } = options;
     engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
     const decision = increment.decide(engine.valueHigh, engine.valueLow);
-    let status: Status = Status.Ok;
-    if (decision === Decision.Apply) status = engine.add(increment.appliedHigh, increment.appliedLow);
-    const high = engine.valueHigh;
-    const low = engine.valueLow;
-    if (decision === Decision.Apply && status === Status.Ok) status = changeExpiry(call, options, expiresAtMs);
+    const status = decision === Decision.Apply ? apply(call, options, expiresAtMs) : Status.Ok;
     engine.close();
 
     if (status !== Status.Ok) return reply.error(statusError(status));
     if (decision === Decision.Overflow) return reply.error(errors.appliedOverflow);
     reply.array(2);
-    reply.integer64(high, low);
+    reply.integer64(increment.valueHigh, increment.valueLow);
     reply.integer64(increment.appliedHigh, increment.appliedLow);
   },
 };

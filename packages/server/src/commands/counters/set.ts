@@ -3,6 +3,7 @@ import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
 import { positiveTimeArgument } from '../keys/expiry-time.js';
+import { assignExpiring } from './expiring-change.js';
 import { readSetOptions } from './set-options.js';
 
 const VALUE = 2;
@@ -36,8 +37,10 @@ export const set: Command = {
     const declined = exists ? options.onlyIfMissing : options.onlyIfPresent;
     let status: Status = Status.Ok;
     if (!declined) {
-      status = engine.assign(integerHalves[0], integerHalves[1], options.keepsExpiry);
-      if (status === Status.Ok && expiresAtMs !== 0) status = engine.expireAt(expiresAtMs);
+      status =
+        expiresAtMs === 0
+          ? engine.assign(integerHalves[0], integerHalves[1], options.keepsExpiry)
+          : assignExpiring(engine, integerHalves[0], integerHalves[1], expiresAtMs);
     }
     engine.close();
 

@@ -3,6 +3,7 @@ import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { type ExpiryUnit, MILLISECONDS, positiveTimeArgument, SECONDS } from '../keys/expiry-time.js';
+import { assignExpiring } from './expiring-change.js';
 
 /** SETEX and PSETEX: SET with an expiry, from before SET had options. */
 
@@ -19,8 +20,7 @@ function setWithExpiry(call: Call, unit: ExpiryUnit, commandName: string): void 
   }
 
   engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
-  let status = engine.assign(integerHalves[0], integerHalves[1], false);
-  if (status === Status.Ok) status = engine.expireAt(expiresAtMs);
+  const status = assignExpiring(engine, integerHalves[0], integerHalves[1], expiresAtMs);
   engine.close();
 
   if (status === Status.Ok) reply.ok();
