@@ -63,7 +63,6 @@ export const errors = {
   clientIdInvalid: 'ERR Invalid client ID',
   clientTypeUnknown: (type: string) => `ERR Unknown client type '${type}'`,
   noPause: 'ERR CLIENT PAUSE is not supported',
-  noTracking: 'ERR client side caching is not supported',
 
   // Administration.
   configUnknown: (name: string) => `ERR Unknown option or number of arguments for CONFIG SET - '${name}'`,
@@ -79,7 +78,8 @@ export const errors = {
   timeoutNegative: 'ERR timeout is negative',
   timeoutNotAnInteger: 'ERR timeout is not an integer or out of range',
   waitAofDisabled: 'ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.',
-  outOfRange: 'ERR value is out of range',
+  outOfRangeBetween: (minimum: number, maximum: number) =>
+    `ERR value is out of range, value must between ${minimum} and ${maximum}`,
   mustBePositive: 'ERR value is out of range, must be positive',
 
   // What this database does not do.

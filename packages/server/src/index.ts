@@ -1,1 +1,2 @@
-export {};
+export { commands } from './commands/table.js';
+export { environmentVariable, type Setting, settingNames, settingOf } from './config/table.js';

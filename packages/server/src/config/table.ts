@@ -60,7 +60,7 @@ export const settings = {
   }),
   maxMemoryBytes: setting({
     flag: 'max-memory',
-    kind: size(MEBIBYTE, 64 * GIBIBYTE),
+    kind: size(4 * MEBIBYTE, 8 * GIBIBYTE),
     default: 512 * MEBIBYTE,
     help: 'memory for keys and counters; when it is full, new keys are refused and existing ones go on counting',
     parameter: 'maxmemory',

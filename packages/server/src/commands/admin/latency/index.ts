@@ -1,0 +1,89 @@
+import type { Request } from '@quotadb/wire';
+import { textArgument } from '../../arguments.js';
+import type { Command } from '../../command.js';
+import { container } from '../../container.js';
+import { latencyReport } from './report.js';
+
+const latencyLatest: Command = {
+  name: 'latest',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary:
+    'For each event: its name, when it last was slow, how long that took, and the longest ever, in milliseconds.',
+  since: '2.8.13',
+  complexity: 'O(1)',
+  syntax: '',
+  run({ server, reply }) {
+    const events = server.latency.all();
+    reply.array(events.length);
+    for (const { name, samples, maximumMs } of events) {
+      const [atSeconds, milliseconds] = samples[samples.length - 1];
+      reply.array(4);
+      reply.bulkText(name);
+      reply.integer(atSeconds);
+      reply.integer(milliseconds);
+      reply.integer(maximumMs);
+    }
+  },
+};
+
+const latencyHistory: Command = {
+  name: 'history',
+  arity: 3,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'When an event was slow, and how slow.',
+  since: '2.8.13',
+  complexity: 'O(1)',
+  syntax: 'event',
+  run({ request, server, reply }) {
+    const samples = server.latency.event(textArgument(request, 2))?.samples ?? [];
+    reply.array(samples.length);
+    for (const [atSeconds, milliseconds] of samples) {
+      reply.array(2);
+      reply.integer(atSeconds);
+      reply.integer(milliseconds);
+    }
+  },
+};
+
+const latencyReset: Command = {
+  name: 'reset',
+  arity: -2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'Forgets events, or all of them.',
+  since: '2.8.13',
+  complexity: 'O(1)',
+  syntax: '[event [event ...]]',
+  run({ request, server, reply }) {
+    reply.integer(server.latency.reset(request.argumentCount > 2 ? texts(request, 2) : undefined));
+  },
+};
+
+const latencyDoctor: Command = {
+  name: 'doctor',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'The same in words.',
+  since: '2.8.13',
+  complexity: 'O(1)',
+  syntax: '',
+  run({ server, reply }) {
+    reply.verbatim(latencyReport(server.latency.all(), server.config.latencyThresholdMs));
+  },
+};
+
+export const latency = container({
+  name: 'latency',
+  group: 'server',
+  summary: 'Events that took long.',
+  since: '2.8.13',
+  subcommands: [latencyLatest, latencyHistory, latencyReset, latencyDoctor],
+});
+
+function texts(request: Request, from: number): string[] {
+  return Array.from({ length: request.argumentCount - from }, (_, offset) => textArgument(request, from + offset));
+}

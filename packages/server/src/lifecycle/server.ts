@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import { commands } from '../commands/table.js';
+import { fixedParameters } from '../config/parameters.js';
+import type { Configuration } from '../config/table.js';
+import { HealthServer } from '../http/health.js';
+import type { ServerState } from '../server-state.js';
+import { Clients } from '../session/clients.js';
+import { buildCommandDirectory } from '../session/command-index.js';
+import { Lane } from '../session/lane.js';
+import { LatencyMonitor } from '../statistics/latency-monitor.js';
+import { Slowlog } from '../statistics/slowlog.js';
+import { Statistics } from '../statistics/statistics.js';
+import { NetTransport } from '../transport/net-transport.js';
+import type { Transport } from '../transport/transport.js';
+import { QUOTADB_VERSION } from '../version.js';
+import { Tick } from './tick.js';
+
+/** A running server: the store, its clients, and the clock that drives both. */
+export class Server {
+  /** How long a stop may take; a client that does not read its replies must not hold it up for ever. */
+  static readonly STOP_BOUND_MS = 5000;
+
+  readonly state: ServerState;
+  readonly engine: Engine;
+
+  private readonly transport: Transport;
+  private readonly health: HealthServer;
+  private readonly tick: Tick;
+  private readonly logger: Logger;
+  private serving = false;
+  private stopping: Promise<void> | undefined = undefined;
+
+  constructor(config: Configuration, clock: Clock, logger: Logger) {
+    this.logger = logger;
+    this.engine = Engine.format({
+      maxMemoryBytes: config.maxMemoryBytes,
+      shardCount: config.shardCount,
+      growOnlyPrefixes: config.growOnlyPrefixes,
+      // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
+      origin: randomBytes(ORIGIN_ID_BYTES),
+      seed: randomBytes(4).readInt32LE(),
+      nowMs: clock.now(),
+    });
+    this.state = createState(config, clock);
+    const lane = new Lane({
+      engine: this.engine,
+      server: this.state,
+      maximumBulkBytes: Number(fixedParameters['proto-max-bulk-len']),
+      reportFault: (error, client) =>
+        this.logger.error({ err: error, client: client.id, command: client.lastCommand }, 'a command failed'),
+    });
+    this.transport = new NetTransport(lane);
+    this.tick = new Tick(this.state, this.engine, this.transport);
+    this.health = new HealthServer({ isReady: () => this.serving, describe: () => this.describe() });
+  }
+
+  /** Listens on both ports or on none. */
+  async start(): Promise<void> {
+    const { config, identity } = this.state;
+    try {
+      identity.respPort = await this.transport.listen(config.host, config.respPort);
+      identity.httpPort = await this.health.listen(config.host, config.httpPort);
+    } catch (error) {
+      await this.transport.close(0);
+      throw error;
+    }
+    this.tick.start();
+    this.serving = true;
+    this.logger.info({ ...this.readyLine() }, 'ready');
+  }
+
+  /** What standard output says first. */
+  readyLine(): object {
+    const { config, identity } = this.state;
+    return {
+      ready: true,
+      region: config.region,
+      resp: identity.respPort,
+      http: identity.httpPort,
+      pid: identity.processId,
+      transport: identity.transport,
+    };
+  }
+
+  stop(): Promise<void> {
+    this.stopping ??= this.stopOnce();
+    return this.stopping;
+  }
+
+  private async stopOnce(): Promise<void> {
+    this.serving = false;
+    this.logger.info('stopping');
+    await this.transport.close(Server.STOP_BOUND_MS);
+    this.tick.stop();
+    this.health.close();
+    this.logger.info('stopped');
+  }
+
+  private describe(): object {
+    const { config, identity } = this.state;
+    return { name: 'quotadb', version: identity.version, region: config.region, resp: identity.respPort };
+  }
+}
+
+function createState(config: Configuration, clock: Clock): ServerState {
+  const directory = buildCommandDirectory(commands);
+  return {
+    identity: {
+      version: QUOTADB_VERSION,
+      runId: randomBytes(20).toString('hex'),
+      startedAtMs: clock.now(),
+      processId: process.pid,
+      transport: 'net',
+      respPort: config.respPort,
+      httpPort: config.httpPort,
+    },
+    config,
+    clock,
+    commands: directory,
+    clients: new Clients(),
+    statistics: new Statistics(directory.entries.length),
+    slowlog: new Slowlog(),
+    latency: new LatencyMonitor(),
+  };
+}
