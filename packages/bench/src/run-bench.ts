@@ -7,6 +7,7 @@ import { NoRedisError } from './contenders.js';
 import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
+import { runReport } from './report/run-report.js';
 import { findRepository } from './results/environment.js';
 import { readHistory, writeHistory } from './results/history.js';
 import type { ResultRow } from './results/row.js';
@@ -62,6 +63,10 @@ async function benchAndClean(
   signal: AbortSignal,
   output: Output,
 ): Promise<number> {
+  if (argv[0] === 'report') {
+    for (const file of runReport(argv.slice(1))) output.print(file);
+    return ExitCode.Ok;
+  }
   const options = parseOptions(argv);
   if (options.help) {
     output.print(helpText());
