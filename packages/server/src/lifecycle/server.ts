@@ -2,20 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import { commands } from '../commands/table.js';
 import { fixedParameters } from '../config/parameters.js';
 import type { Configuration } from '../config/table.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
-import { Clients } from '../session/clients.js';
-import { buildCommandDirectory } from '../session/command-index.js';
 import { Lane } from '../session/lane.js';
-import { LatencyMonitor } from '../statistics/latency-monitor.js';
-import { Slowlog } from '../statistics/slowlog.js';
-import { Statistics } from '../statistics/statistics.js';
 import { NetTransport } from '../transport/net-transport.js';
 import type { Transport } from '../transport/transport.js';
-import { QUOTADB_VERSION } from '../version.js';
+import { createState } from './state.js';
 import { Tick } from './tick.js';
 
 /** A running server: the store, its clients, and the clock that drives both. */
@@ -69,7 +63,7 @@ export class Server {
     }
     this.tick.start();
     this.serving = true;
-    this.logger.info({ ...this.readyLine() }, 'ready');
+    this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
   }
 
   /** What standard output says first. */
@@ -103,26 +97,4 @@ export class Server {
     const { config, identity } = this.state;
     return { name: 'quotadb', version: identity.version, region: config.region, resp: identity.respPort };
   }
-}
-
-function createState(config: Configuration, clock: Clock): ServerState {
-  const directory = buildCommandDirectory(commands);
-  return {
-    identity: {
-      version: QUOTADB_VERSION,
-      runId: randomBytes(20).toString('hex'),
-      startedAtMs: clock.now(),
-      processId: process.pid,
-      transport: 'net',
-      respPort: config.respPort,
-      httpPort: config.httpPort,
-    },
-    config,
-    clock,
-    commands: directory,
-    clients: new Clients(),
-    statistics: new Statistics(directory.entries.length),
-    slowlog: new Slowlog(),
-    latency: new LatencyMonitor(),
-  };
 }

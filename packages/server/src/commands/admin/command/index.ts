@@ -47,7 +47,7 @@ const commandInfo: Command = {
     reply.array(request.argumentCount - 2);
     for (let index = 2; index < request.argumentCount; index++) {
       const entry = find(server.commands, textArgument(request, index));
-      if (entry === undefined) reply.nilArray();
+      if (entry === undefined) reply.nil();
       else describeCommand(reply, entry);
     }
   },
