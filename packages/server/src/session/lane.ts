@@ -8,13 +8,15 @@ import type { Client } from './client.js';
  * each leaves nothing behind but its replies.
  */
 export class Lane {
-  /** Room for one read of node:net (64 KiB) behind a command that the read before it cut in two. */
-  static readonly INPUT_BYTES = 128 * 1024;
+  /** The most that one read brings; as much as node:net reads at once. */
+  static readonly READ_BYTES = 64 * 1024;
+  /** Room in front of it for what the read before left over; a connection with more works in a buffer of its own. */
+  static readonly STAGED_BYTES = 64 * 1024;
 
   readonly engine: Engine;
   readonly server: ServerState;
   readonly parser: RequestParser;
-  readonly input = new ByteInput(new Uint8Array(Lane.INPUT_BYTES + ByteInput.SLACK_BYTES));
+  readonly input = new ByteInput(new Uint8Array(Lane.STAGED_BYTES + Lane.READ_BYTES + ByteInput.SLACK_BYTES));
   /** Replies of the session that ran last; whoever carries them takes them before another runs. */
   readonly reply = new ReplyWriter();
   /** Told of errors that no command should throw. */

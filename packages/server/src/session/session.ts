@@ -59,27 +59,41 @@ export class Session implements Call {
   }
 
   receive(bytes: Uint8Array): void {
-    const { backlog, lane, client } = this;
-    const { statistics } = this.server;
-    client.inputBytes += bytes.length;
-    statistics.inputBytes += bytes.length;
-    statistics.readsProcessed++;
-    if (client.closing) return;
-    if (this.waitMs >= 0 || this.hasMore) {
-      backlog.append(bytes);
-    } else if (backlog.length + bytes.length <= Lane.INPUT_BYTES) {
-      const kept = backlog.length;
-      const input = lane.input;
-      if (kept > 0) input.bytes.set(backlog.input.bytes.subarray(backlog.start, backlog.end));
-      input.bytes.set(bytes, kept);
-      const end = kept + bytes.length;
-      backlog.clear();
-      const position = this.turn(input, 0, end);
-      if (position < end) backlog.append(input.bytes.subarray(position, end));
+    const staged = this.stage();
+    if (bytes.length > Lane.READ_BYTES) {
+      this.count(bytes.length);
+      this.enqueue(bytes);
     } else {
-      backlog.append(bytes);
-      this.workOffBacklog();
+      this.lane.input.bytes.set(bytes, staged);
+      this.receiveStaged(staged, bytes.length);
     }
+  }
+
+  /**
+   * For those who can read right into the lane's input: the place where the next bytes belong, up to Lane.READ_BYTES of
+   * them. What this connection had left over is in front of it by then.
+   */
+  stage(): number {
+    const { backlog, lane } = this;
+    const kept = backlog.length;
+    if (kept === 0 || kept > Lane.STAGED_BYTES || !this.canWork()) return 0;
+    lane.input.bytes.set(backlog.input.bytes.subarray(backlog.start, backlog.end));
+    return kept;
+  }
+
+  /** So many bytes have been put where stage() said, and no other session has run since. */
+  receiveStaged(staged: number, length: number): void {
+    const { backlog, lane } = this;
+    const { input } = lane;
+    this.count(length);
+    const end = staged + length;
+    if (staged !== backlog.length || !this.canWork()) {
+      this.enqueue(input.bytes.subarray(staged, end));
+      return;
+    }
+    backlog.clear();
+    const position = this.turn(input, 0, end);
+    if (position < end) backlog.append(input.bytes.subarray(position, end));
     this.boundInput();
   }
 
@@ -111,6 +125,25 @@ export class Session implements Call {
       this.executing = false;
       this.request = this.lane.parser;
     }
+  }
+
+  private canWork(): boolean {
+    return this.waitMs < 0 && !this.hasMore && !this.client.closing;
+  }
+
+  private count(bytes: number): void {
+    const { statistics } = this.server;
+    this.client.inputBytes += bytes;
+    statistics.inputBytes += bytes;
+    statistics.readsProcessed++;
+  }
+
+  /** Bytes that must queue up behind others, or are too many for the lane's input. */
+  private enqueue(bytes: Uint8Array): void {
+    if (this.client.closing) return;
+    this.backlog.append(bytes);
+    if (this.canWork()) this.workOffBacklog();
+    this.boundInput();
   }
 
   private workOffBacklog(): void {
