@@ -4,7 +4,8 @@ import type { Difference } from './differences.js';
 export function differencesDocument(differences: readonly Difference[]): string {
   return [
     '# Where QuotaDB answers otherwise than Redis',
-    'Made from `packages/server/src/differential/differences.ts`; `npx vitest run -u packages/server/src/differential` makes it anew. Every row with an',
+    '',
+    'Made from `packages/server/src/differential/differences.ts`; `npx vitest run packages/server/src/differential -u` makes it anew. Every row with an',
     'example is tried against a real Redis and against QuotaDB by the tests. Everything else is compared with Redis 7 byte by byte: all',
     'combinations of options, and random sequences of commands.',
     ...differences.flatMap(section),

@@ -23,9 +23,9 @@ describeWithRedis('the differences we name', () => {
   });
 });
 
-/** The first line of the reply to the last command, on a server without keys. */
+/** The first line of the reply to the last command, on a new connection as it were, to a server without keys. */
 async function lastReply(client: RawClient, commands: readonly Words[]): Promise<string> {
-  const replies = await client.send([['FLUSHALL'], ...commands]);
+  const replies = await client.send([['RESET'], ['FLUSHALL'], ...commands]);
   const bytes = replies[replies.length - 1].bytes;
   return bytes.toString('latin1', 0, bytes.indexOf('\r\n'));
 }

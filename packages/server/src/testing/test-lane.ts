@@ -23,8 +23,9 @@ export class TestLane {
     this.config = { ...defaultConfiguration(), ...settings };
     this.lane = new Lane({
       engine: Engine.format({
-        maxMemoryBytes: TEST_MEMORY_BYTES,
-        shardCount: TEST_SHARDS,
+        maxMemoryBytes: settings.maxMemoryBytes ?? TEST_MEMORY_BYTES,
+        shardCount: settings.shardCount ?? TEST_SHARDS,
+        growOnlyPrefixes: this.config.growOnlyPrefixes,
         origin: new Uint8Array(ORIGIN_ID_BYTES).fill(1),
         nowMs: this.clock.nowMs,
       }),

@@ -3,6 +3,7 @@ import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Call, Command } from '../command.js';
+import { withAllKeysLocked } from '../keys/locked.js';
 
 /**
  * MSET and MSETNX: all of it or nothing, and nobody on this node sees a part. Memory can run out between two keys, so
@@ -92,9 +93,7 @@ export const mset: Command = {
   summary: 'Sets one or more counters, all of them or none.',
   run: (call) => {
     if (!isValid(call, 'mset')) return;
-    call.engine.lockAll();
-    const status = assignAll(call);
-    call.engine.unlockAll();
+    const status = withAllKeysLocked(call.engine, () => assignAll(call));
     if (status === Status.Ok) call.reply.ok();
     else call.reply.error(statusError(status));
   },
@@ -106,11 +105,9 @@ export const msetnx: Command = {
   summary: 'Sets one or more counters, only where none of the keys exists.',
   run: (call) => {
     if (!isValid(call, 'msetnx')) return;
-    call.engine.lockAll();
-    const declined = anyExists(call);
-    const status = declined ? Status.Ok : assignAll(call);
-    call.engine.unlockAll();
-    if (status !== Status.Ok) call.reply.error(statusError(status));
-    else call.reply.integer(declined ? 0 : 1);
+    const status = withAllKeysLocked(call.engine, () => (anyExists(call) ? undefined : assignAll(call)));
+    if (status === undefined) call.reply.integer(0);
+    else if (status === Status.Ok) call.reply.integer(1);
+    else call.reply.error(statusError(status));
   },
 };

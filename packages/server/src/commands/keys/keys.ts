@@ -1,5 +1,6 @@
 import { bytesArgument } from '../arguments.js';
 import type { Command } from '../command.js';
+import { withAllKeysLocked } from './locked.js';
 import { keyFilter } from './match.js';
 
 /** Keys looked at in one step of the walk; the locks are held for the whole of it, as Redis holds everything. */
@@ -20,15 +21,12 @@ export const keys: Command = {
     const visit = (key: Uint8Array) => {
       if (matches === undefined || matches(key)) found.push(key);
     };
-    engine.lockAll();
-    try {
+    withAllKeysLocked(engine, () => {
       let cursor = 0n;
       do {
         cursor = engine.scan(cursor, STEP_KEYS, visit);
       } while (cursor !== 0n);
-    } finally {
-      engine.unlockAll();
-    }
+    });
     reply.array(found.length);
     for (const key of found) reply.bulk(key, 0, key.length);
   },

@@ -1,5 +1,6 @@
 import { errors } from '../../errors.js';
-import type { Call, Command } from '../command.js';
+import type { Call } from '../command.js';
+import { container } from '../container.js';
 
 /** OBJECT, as far as it means something here: every value is an integer, held once, and access times are not kept. */
 
@@ -23,15 +24,11 @@ const shared = {
   syntax: 'key',
 } as const;
 
-export const object: Command = {
+export const object = container({
   name: 'object',
-  arity: -2,
-  flags: [],
   group: 'generic',
   summary: 'Holds the commands that look at how a value is kept.',
   since: '2.2.3',
-  complexity: 'Depends on the subcommand.',
-  syntax: '',
   subcommands: [
     {
       ...shared,
@@ -62,4 +59,4 @@ export const object: Command = {
       run: (call) => aboutKey(call, ({ reply }) => reply.error(errors.frequencyNotTracked)),
     },
   ],
-};
+});
