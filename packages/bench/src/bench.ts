@@ -90,6 +90,7 @@ async function measureLoads(
       pipeline,
       connections,
       client: clientFor(workload, servers, settings),
+      warmupSeconds: options.warmupSeconds,
       secondsPerRound: options.seconds,
       operationsPerRound: options.requests,
       ...compare(servers.map((server, index) => side(server, workload.pattern(server.contender.kind), rounds[index]!))),
@@ -134,6 +135,7 @@ async function measureMemoryRow(
     pipeline: 0,
     connections: 0,
     client: OWN_CLIENT,
+    warmupSeconds: 0,
     secondsPerRound: 0,
     operationsPerRound: options.keys,
     ...compare(

@@ -53,7 +53,7 @@ const textFlags = {
   seconds: { placeholder: 'S', default: '3', smoke: '0.1', help: 'length of a round' },
   requests: { placeholder: 'N', default: '0', help: 'operations of a round, instead of a length in seconds' },
   warmup: { placeholder: 'S', default: '0.5', smoke: '0.05', help: 'seconds of load before each round counts' },
-  rounds: { placeholder: 'N', default: '5', smoke: '1', help: 'rounds of each side; medians are compared' },
+  rounds: { placeholder: 'N', default: '3', smoke: '1', help: 'rounds of each side; medians are compared' },
   keys: { placeholder: 'N', default: '1000000', smoke: '10000', help: 'keys in the store' },
   lanes: { placeholder: 'N,…', default: '', help: 'threads of QuotaDB; each number becomes a side of its own' },
   'serve-arguments': { placeholder: 'TEXT', default: '', help: 'more for quotadb serve: --serve-arguments="--flag …"' },

@@ -79,9 +79,12 @@ async function benchAndClean(
       output.print(formatRow(row));
     });
   } finally {
-    await cleanup.gently();
-    // Also what was measured before a failure or an interruption is worth keeping.
-    if (rows.length > 0) keep(rows, options, output);
+    try {
+      await cleanup.gently();
+    } finally {
+      // Also what was measured before a failure or an interruption is worth keeping.
+      if (rows.length > 0) keep(rows, options, output);
+    }
   }
   output.print(formatVerdict(rows));
   return ExitCode.Ok;

@@ -16,7 +16,6 @@ test('a value recorded many times at once weighs as many', () => {
   const histogram = new LatencyHistogram();
   histogram.record(1, 99);
   histogram.record(50, 1);
-  expect(histogram.total).toBe(100);
   expect(histogram.percentileMilliseconds(99)).toBeLessThan(1.01);
   expect(histogram.percentileMilliseconds(99.5)).toBeGreaterThanOrEqual(50);
 });

@@ -21,10 +21,6 @@ export class LatencyHistogram {
     this.#total += count;
   }
 
-  get total(): number {
-    return this.#total;
-  }
-
   /** The smallest recorded latency (within a bucket's width) that this share of all lies at or below; 0 if there is none. */
   percentileMilliseconds(percentile: number): number {
     const wanted = Math.max(1, Math.ceil((this.#total * percentile) / 100));

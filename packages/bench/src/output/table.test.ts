@@ -10,13 +10,18 @@ test('sides stand beside each other with spread, ratio and who is ahead', () => 
   expect(formatRow(row)).toBe(
     [
       'incr-uniform, pipeline 16, 50 connections: INCR (client: quotadb-bench)',
-      '                          redis 1.0.0  quotadb 1.0.0       : redis',
-      'throughput, operations/s    1,000,000        800,000  0.80x behind',
-      'p99, ms                         1.000          0.500   0.50x ahead',
+      '                          redis 1.0.0  quotadb 1.0.0        : redis',
+      'throughput, operations/s    1,000,000        800,000  0.80x behind?',
+      'p99, ms                         1.000          0.500   0.50x ahead?',
       'client busy, CPUs                0.50           0.50',
       '',
     ].join('\n'),
   );
+});
+
+test('a lead that every round bears out stands without a question mark', () => {
+  const text = formatRow(rowOf({ redis: [{ p99Ms: 1 }, { p99Ms: 1.1 }], quotadb: [{ p99Ms: 2 }, { p99Ms: 2.2 }] }));
+  expect(text).toMatch(/p99, ms .*2\.00x behind$/m);
 });
 
 test('rounds that overlap leave a question mark, equal medians are called equal', () => {

@@ -61,8 +61,8 @@ function ratioText(
   const ratio = `${(ours.median / theirs.median).toFixed(2)}x`;
   const behind = leadOf(theirs, ours, better);
   const ahead = leadOf(ours, theirs, better);
-  if (behind) return `${ratio} behind${behind.certain ? '' : '?'}`;
-  return ahead ? `${ratio} ahead${ahead.certain ? '' : '?'}` : `${ratio} equal`;
+  if (behind) return `${ratio} behind${behind.doubt && '?'}`;
+  return ahead ? `${ratio} ahead${ahead.doubt && '?'}` : `${ratio} equal`;
 }
 
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {

@@ -12,8 +12,8 @@ test('every measure in which Redis is ahead is told, the largest lead first', ()
   expect(formatVerdict(rows)).toBe(
     [
       'Redis is ahead of quotadb in 2 of 3 measures:',
-      '  incr-uniform, pipeline 16, 50 connections: server CPU, µs/operation: redis 1.000, quotadb 1.500 (redis ahead by 50 %)',
-      '  incr-uniform, pipeline 16, 50 connections: throughput, operations/s: redis 1,100, quotadb 1,000 (redis ahead by 10 %)',
+      '  incr-uniform, pipeline 16, 50 connections: server CPU, µs/operation: redis 1.000, quotadb 1.500 (redis ahead by 50 %, from one round only)',
+      '  incr-uniform, pipeline 16, 50 connections: throughput, operations/s: redis 1,100, quotadb 1,000 (redis ahead by 10 %, from one round only)',
       '',
     ].join('\n'),
   );

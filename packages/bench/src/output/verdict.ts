@@ -24,7 +24,7 @@ function verdictOn(name: string, rows: readonly ResultRow[]): string {
       const lead = leadOf(theirs, ours, better);
       if (lead === undefined) continue;
       const figures = `redis ${format(theirs.median)}, ${name} ${format(ours.median)}`;
-      const doubt = lead.certain ? '' : ', but the rounds overlap';
+      const doubt = lead.doubt === '' ? '' : `, ${lead.doubt}`;
       leads.push({
         by: lead.by,
         text: `  ${scenarioTitle(row)}: ${title}: ${figures} (redis ahead by ${percent(lead.by)}${doubt})`,

@@ -29,7 +29,7 @@ test('the page shows the newest figures of every scenario with ratios, and says 
   expect(page).toContain('(benchmarks/incr-uniform-50-connections.svg)');
   expect(page).toContain('(benchmarks/memory.svg)');
   const older = renderReport([first]).get('benchmarks.md')!;
-  expect(older).toContain('**1.50×**');
+  expect(older).toContain('**1.50×**?');
   expect(older).toContain('Redis is ahead of quotadb in 1 of');
 });
 
@@ -68,7 +68,8 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const results = join(root, 'bench', 'results');
 
 test('the report in the repository is that of the results in the repository', () => {
-  const expected = existsSync(results) ? renderReport(readHistory(results)) : new Map<string, string>();
+  const history = existsSync(results) ? readHistory(results) : [];
+  const expected = history.length > 0 ? renderReport(history) : new Map<string, string>();
   for (const [file, content] of expected) {
     expect(readFileSync(join(root, 'docs', file), 'utf8'), `run: npx quotadb bench report (${file})`).toBe(content);
   }

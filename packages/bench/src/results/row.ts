@@ -24,6 +24,8 @@ export interface ResultRow {
   readonly keyBytes: number;
   readonly client: string;
   readonly rounds: number;
+  readonly warmupSeconds: number;
+  /** 0 where a round ended by its operations, and the other way round. */
   readonly secondsPerRound: number;
   readonly operationsPerRound: number;
   readonly sides: Readonly<Record<string, Side>>;

@@ -26,14 +26,16 @@ test('a ratio is ours over theirs, of medians, only for what can be better or wo
 test('a lead goes the way the measure goes', () => {
   const low = summaryOf([1, 1.1, 1.2]);
   const high = summaryOf([2, 2.2, 2.4]);
-  expect(leadOf(high, low, 'higher')).toEqual({ by: expect.closeTo(1), certain: true });
+  expect(leadOf(high, low, 'higher')).toEqual({ by: expect.closeTo(1), doubt: '' });
   expect(leadOf(low, high, 'higher')).toBeUndefined();
-  expect(leadOf(low, high, 'lower')).toEqual({ by: expect.closeTo(1), certain: true });
+  expect(leadOf(low, high, 'lower')).toEqual({ by: expect.closeTo(1), doubt: '' });
   expect(leadOf(high, low, 'lower')).toBeUndefined();
   expect(leadOf(low, low, 'lower')).toBeUndefined();
 });
 
-test('a lead is not certain where rounds of the two sides overlap', () => {
-  expect(leadOf(summaryOf([10, 20, 30]), summaryOf([9, 18, 12]), 'higher')!.certain).toBe(false);
-  expect(leadOf(summaryOf([5, 10, 19]), summaryOf([18, 20, 30]), 'lower')!.certain).toBe(false);
+test('a lead is in doubt where rounds of the two sides overlap, or where there was only one', () => {
+  const overlap = 'but the rounds overlap';
+  expect(leadOf(summaryOf([10, 20, 30]), summaryOf([9, 18, 12]), 'higher')!.doubt).toBe(overlap);
+  expect(leadOf(summaryOf([5, 10, 19]), summaryOf([18, 20, 30]), 'lower')!.doubt).toBe(overlap);
+  expect(leadOf(summaryOf([1]), summaryOf([18]), 'lower')!.doubt).toBe('from one round only');
 });

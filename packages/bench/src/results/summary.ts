@@ -45,18 +45,20 @@ export function ratios(ours: Summaries, theirs: Summaries): Partial<Record<Measu
 }
 
 export interface Lead {
-  /** 0.25: a quarter more than ours needs, or a quarter less than ours does. */
+  /** 0.25: a quarter more than ours, or ours needs a quarter more than theirs. */
   readonly by: number;
-  /** Whether even their worst round beat our best; if not, another run might say otherwise. */
-  readonly certain: boolean;
+  /** Why another run might say otherwise; empty where even their worst round beat our best. */
+  readonly doubt: '' | 'from one round only' | 'but the rounds overlap';
 }
 
 /** How far they are ahead of us in a measure; undefined where they are not. */
 export function leadOf(theirs: Summary, ours: Summary, better: 'higher' | 'lower'): Lead | undefined {
-  if (better === 'higher') {
-    if (theirs.median <= ours.median) return undefined;
-    return { by: theirs.median / ours.median - 1, certain: theirs.minimum > ours.maximum };
-  }
-  if (theirs.median >= ours.median) return undefined;
-  return { by: ours.median / theirs.median - 1, certain: theirs.maximum < ours.minimum };
+  const [more, less] = better === 'higher' ? [theirs, ours] : [ours, theirs];
+  if (more.median <= less.median) return undefined;
+  return { by: more.median / less.median - 1, doubt: doubtOf(more, less) };
+}
+
+function doubtOf(more: Summary, less: Summary): Lead['doubt'] {
+  if (more.rounds.length === 1 || less.rounds.length === 1) return 'from one round only';
+  return more.minimum > less.maximum ? '' : 'but the rounds overlap';
 }

@@ -20,6 +20,7 @@ export function rowOf(sides: Record<string, Round[]>, changes: Partial<ResultRow
     keyBytes: 42,
     client: 'quotadb-bench',
     rounds: 3,
+    warmupSeconds: 0.5,
     secondsPerRound: 3,
     operationsPerRound: 0,
     sides: Object.fromEntries(
