@@ -1,17 +1,19 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
-import { positiveTimeArgument } from '../keys/expiry-time.js';
+import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { readGetexOptions, type SetOptions } from './set-options.js';
 
 const FIRST_OPTION = 2;
 
 /** Changes the expiry of the open key as the options say; undefined having replied with an error. */
 function changeExpiry(call: Call, options: SetOptions): Status | undefined {
-  if (options.persists) return call.engine.persist();
+  const { engine } = call;
+  if (options.persists) return engine.persist();
   if (options.expiryUnit === undefined) return Status.Ok;
-  const expiresAtMs = positiveTimeArgument(call, options.expiryIndex, options.expiryUnit, 'getex');
-  return Number.isNaN(expiresAtMs) ? undefined : call.engine.expireAt(expiresAtMs);
+  const expiry = expiryAmount(call, options.expiryIndex, options.expiryUnit, 'getex');
+  if (Number.isNaN(expiry)) return undefined;
+  return engine.expireAt(absoluteMs(engine, options.expiryUnit, expiry));
 }
 
 export const getex: Command = {

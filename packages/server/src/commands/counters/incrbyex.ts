@@ -2,7 +2,7 @@ import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
-import { positiveTimeArgument, SECONDS } from '../keys/expiry-time.js';
+import { absoluteMs, expiryAmount, SECONDS } from '../keys/expiry-time.js';
 import { addExpiring } from './expiring-change.js';
 
 const AMOUNT = 2;
@@ -22,14 +22,14 @@ export const incrbyex: Command = {
   run: (call) => {
     const request = call.request;
     const engine = call.engine;
-    const expiresAtMs = positiveTimeArgument(call, EXPIRY, SECONDS, 'incrbyex');
-    if (Number.isNaN(expiresAtMs)) return;
+    const seconds = expiryAmount(call, EXPIRY, SECONDS, 'incrbyex');
+    if (Number.isNaN(seconds)) return;
     if (!integerArgument(request, AMOUNT)) return call.reply.error(errors.notAnInteger);
 
     engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
     const status =
       engine.expiresAtMs === 0
-        ? addExpiring(engine, integerHalves[0], integerHalves[1], expiresAtMs)
+        ? addExpiring(engine, integerHalves[0], integerHalves[1], absoluteMs(engine, SECONDS, seconds))
         : engine.add(integerHalves[0], integerHalves[1]);
     const high = engine.valueHigh;
     const low = engine.valueLow;

@@ -1,7 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
-import { positiveTimeArgument } from '../keys/expiry-time.js';
+import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { Decision } from './bounded-increment.js';
 import { addExpiring } from './expiring-change.js';
 import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
@@ -12,14 +12,17 @@ import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
  */
 
 /** Changes the open key by what was decided, and its expiry as the options say. */
-function apply({ engine }: Call, options: IncrexOptions, expiresAtMs: number): Status {
+function apply({ engine }: Call, options: IncrexOptions, expiry: number): Status {
   const { appliedHigh, appliedLow } = options.increment;
-  const startsExpiry = expiresAtMs !== 0 && !(options.onlyWithoutExpiry && engine.expiresAtMs !== 0);
+  const { expiryUnit } = options;
+  if (expiryUnit === undefined || (options.onlyWithoutExpiry && engine.expiresAtMs !== 0)) {
+    const status = engine.add(appliedHigh, appliedLow);
+    return status === Status.Ok && options.persists ? engine.persist() : status;
+  }
+  const expiresAtMs = absoluteMs(engine, expiryUnit, expiry);
   // Already over: what is counted is gone before anybody can see it.
-  if (startsExpiry && expiresAtMs <= engine.nowMs) return engine.remove();
-  if (startsExpiry) return addExpiring(engine, appliedHigh, appliedLow, expiresAtMs);
-  const status = engine.add(appliedHigh, appliedLow);
-  return status === Status.Ok && options.persists ? engine.persist() : status;
+  if (expiresAtMs <= engine.nowMs) return engine.remove();
+  return addExpiring(engine, appliedHigh, appliedLow, expiresAtMs);
 }
 
 export const increx: Command = {
@@ -37,16 +40,16 @@ export const increx: Command = {
     const { request, reply, engine } = call;
     const options = readIncrexOptions(call);
     if (options === undefined) return;
-    let expiresAtMs = 0;
+    let expiry = 0;
     if (options.expiryUnit !== undefined) {
-      expiresAtMs = positiveTimeArgument(call, options.expiryIndex, options.expiryUnit, 'increx');
-      if (Number.isNaN(expiresAtMs)) return;
+      expiry = expiryAmount(call, options.expiryIndex, options.expiryUnit, 'increx');
+      if (Number.isNaN(expiry)) return;
     }
 
     const { increment } = options;
     engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
     const decision = increment.decide(engine.valueHigh, engine.valueLow);
-    const status = decision === Decision.Apply ? apply(call, options, expiresAtMs) : Status.Ok;
+    const status = decision === Decision.Apply ? apply(call, options, expiry) : Status.Ok;
     engine.close();
 
     if (status !== Status.Ok) return reply.error(statusError(status));

@@ -2,7 +2,7 @@ import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
-import { positiveTimeArgument } from '../keys/expiry-time.js';
+import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { assignExpiring } from './expiring-change.js';
 import { readSetOptions } from './set-options.js';
 
@@ -24,10 +24,11 @@ export const set: Command = {
     const { request, reply, engine } = call;
     const options = readSetOptions(request, FIRST_OPTION);
     if (options === undefined) return reply.error(errors.syntax);
-    let expiresAtMs = 0;
-    if (options.expiryUnit !== undefined) {
-      expiresAtMs = positiveTimeArgument(call, options.expiryIndex, options.expiryUnit, 'set');
-      if (Number.isNaN(expiresAtMs)) return;
+    const { expiryUnit } = options;
+    let expiry = 0;
+    if (expiryUnit !== undefined) {
+      expiry = expiryAmount(call, options.expiryIndex, expiryUnit, 'set');
+      if (Number.isNaN(expiry)) return;
     }
     if (!integerArgument(request, VALUE)) return reply.error(errors.notAnInteger);
 
@@ -38,9 +39,9 @@ export const set: Command = {
     let status: Status = Status.Ok;
     if (!declined) {
       status =
-        expiresAtMs === 0
+        expiryUnit === undefined
           ? engine.assign(integerHalves[0], integerHalves[1], options.keepsExpiry)
-          : assignExpiring(engine, integerHalves[0], integerHalves[1], expiresAtMs);
+          : assignExpiring(engine, integerHalves[0], integerHalves[1], absoluteMs(engine, expiryUnit, expiry));
     }
     engine.close();
 

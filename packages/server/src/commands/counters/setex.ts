@@ -2,7 +2,7 @@ import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Call, Command } from '../command.js';
-import { type ExpiryUnit, MILLISECONDS, positiveTimeArgument, SECONDS } from '../keys/expiry-time.js';
+import { absoluteMs, type ExpiryUnit, expiryAmount, MILLISECONDS, SECONDS } from '../keys/expiry-time.js';
 import { assignExpiring } from './expiring-change.js';
 
 /** SETEX and PSETEX: SET with an expiry, from before SET had options. */
@@ -12,15 +12,15 @@ const VALUE = 3;
 
 function setWithExpiry(call: Call, unit: ExpiryUnit, commandName: string): void {
   const { request, reply, engine } = call;
-  const expiresAtMs = positiveTimeArgument(call, EXPIRY, unit, commandName);
-  if (Number.isNaN(expiresAtMs)) return;
+  const expiry = expiryAmount(call, EXPIRY, unit, commandName);
+  if (Number.isNaN(expiry)) return;
   if (!integerArgument(request, VALUE)) {
     reply.error(errors.notAnInteger);
     return;
   }
 
   engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
-  const status = assignExpiring(engine, integerHalves[0], integerHalves[1], expiresAtMs);
+  const status = assignExpiring(engine, integerHalves[0], integerHalves[1], absoluteMs(engine, unit, expiry));
   engine.close();
 
   if (status === Status.Ok) reply.ok();

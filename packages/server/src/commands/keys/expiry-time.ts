@@ -1,4 +1,4 @@
-import { joinInt64 } from '@quotadb/engine';
+import { type Engine, joinInt64 } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors.js';
 import { argumentIs, integerArgument, integerHalves, keyword, numberArgument } from '../arguments.js';
@@ -36,13 +36,18 @@ export function expiryUnitOption(request: Request, index: number): ExpiryUnit | 
  * The latest expiry we take: past it a double no longer holds every millisecond. Redis goes on to 2^63 (292 million years);
  * this is the year 287396, and what lies past it gets Redis's error for a time that is out of range.
  */
-export const LATEST_EXPIRY_MS = Number.MAX_SAFE_INTEGER;
+const LATEST_EXPIRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** Redis's bound for a time in seconds, which it multiplies by a thousand in 64 bits. */
 const EARLIEST_SECONDS = -(2n ** 63n) / 1000n;
 
-/** What the two readers below return having replied with an error. No time is NaN. */
-export const REFUSED = Number.NaN;
+/** What the readers below return having replied with an error; Number.isNaN tells. */
+const REFUSED = Number.NaN;
+
+/** The absolute time that an amount of the unit stands for. */
+export function absoluteMs(engine: Engine, unit: ExpiryUnit, amount: number): number {
+  return amount * unit.unitMs + (unit.fromNow ? engine.nowMs : 0);
+}
 
 /** The absolute time that an argument of EXPIRE and its kin stands for, in the past or not. Replies where it is none. */
 export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
@@ -51,7 +56,7 @@ export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, com
     call.reply.error(errors.notAnInteger);
     return REFUSED;
   }
-  const atMs = amount * unit.unitMs + (unit.fromNow ? call.engine.nowMs : 0);
+  const atMs = absoluteMs(call.engine, unit, amount);
   if (atMs > LATEST_EXPIRY_MS || (atMs < -LATEST_EXPIRY_MS && isBeforeRange(call.request, index, unit))) {
     call.reply.error(errors.invalidExpire(commandName));
     return REFUSED;
@@ -59,19 +64,22 @@ export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, com
   return atMs;
 }
 
-/** The same for the options of SET, GETEX and INCREX, and for SETEX: these take no time that is zero or negative. */
-export function positiveTimeArgument(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
+/**
+ * The amount that an option of SET, GETEX or INCREX, or an argument of SETEX or INCRBYEX, has: these take none that is zero
+ * or negative. Replies where it is none. What time it stands for is left to absoluteMs, because most calls of INCRBYEX
+ * never need it, and a number that large is an allocation.
+ */
+export function expiryAmount(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
   const amount = numberArgument(call.request, index);
   if (Number.isNaN(amount)) {
     call.reply.error(errors.notAnInteger);
     return REFUSED;
   }
-  const atMs = amount * unit.unitMs + (unit.fromNow ? call.engine.nowMs : 0);
-  if (amount <= 0 || atMs > LATEST_EXPIRY_MS) {
+  if (amount <= 0 || absoluteMs(call.engine, unit, amount) > LATEST_EXPIRY_MS) {
     call.reply.error(errors.invalidExpire(commandName));
     return REFUSED;
   }
-  return atMs;
+  return amount;
 }
 
 function isBeforeRange(request: Request, index: number, unit: ExpiryUnit): boolean {
