@@ -1,2 +1,1 @@
-export { commands } from './commands/table.js';
-export { environmentVariable, type Setting, settingNames, settingOf } from './config/table.js';
+export { documents } from './docs/documents.js';

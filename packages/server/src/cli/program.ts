@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { environmentVariable, refusedFlags, settingNames, settingOf } from '../config/table.js';
 import { QUOTADB_VERSION } from '../version.js';
-import { runServe } from './serve.js';
+import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
 
 const EXAMPLES = `
 Examples:
@@ -16,9 +16,10 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
   const program = new Command('quotadb')
     .description('Counters and limits over the Redis protocol.')
     .version(QUOTADB_VERSION, '--version')
-    .addHelpText('after', EXAMPLES);
+    .addHelpText('after', EXAMPLES)
+    .exitOverride((error) => onExitCode(error.exitCode === EXIT_OK ? EXIT_OK : EXIT_USAGE));
 
-  program.addCommand(serveCommand(onExitCode));
+  program.addCommand(serveCommand(onExitCode).copyInheritedSettings(program));
   program
     .command('bench')
     .description('measure this server side by side with Redis')

@@ -1,23 +1,20 @@
 import type { Command } from '../../command.js';
 
-const CATEGORY_OF_GROUP: Readonly<Record<Command['group'], string | undefined>> = {
-  counter: '@string',
-  generic: '@keyspace',
-  connection: '@connection',
-  server: undefined,
-  transactions: '@transaction',
-};
-
-/** The ACL categories Redis would put the command in; some clients choose by them. */
-export function categoriesOf(command: Command): string[] {
-  const has = (flag: Command['flags'][number]) => command.flags.includes(flag);
-  return [
-    has('write') ? '@write' : undefined,
-    has('readonly') ? '@read' : undefined,
-    has('admin') ? '@admin' : undefined,
-    has('fast') ? '@fast' : '@slow',
-    has('admin') ? '@dangerous' : undefined,
-    has('blocking') ? '@blocking' : undefined,
-    CATEGORY_OF_GROUP[command.group],
-  ].filter((category) => category !== undefined);
+/** The ACL categories Redis would put the command in, in Redis's order; some clients choose by them. */
+export function categoriesOf({ flags, group }: Command): string[] {
+  const has = (flag: Command['flags'][number]) => flags.includes(flag);
+  const categories: readonly (readonly [string, boolean])[] = [
+    ['@keyspace', group === 'generic'],
+    ['@read', has('readonly')],
+    ['@write', has('write')],
+    ['@string', group === 'counter'],
+    ['@admin', has('admin')],
+    ['@fast', has('fast')],
+    ['@slow', !has('fast')],
+    ['@blocking', has('blocking')],
+    ['@dangerous', has('admin')],
+    ['@connection', group === 'connection'],
+    ['@transaction', group === 'transactions'],
+  ];
+  return categories.filter(([, belongs]) => belongs).map(([name]) => name);
 }

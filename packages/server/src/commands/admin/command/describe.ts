@@ -14,10 +14,11 @@ export function describeCommand(reply: ReplyWriter, entry: CommandEntry): void {
   reply.integer(last);
   reply.integer(step);
   simpleSet(reply, categoriesOf(command));
-  reply.array(0);
+  // Tips for cluster clients: none.
+  reply.set(0);
   describeKeys(reply, entry);
   const subcommands = entry.subcommands?.entries ?? [];
-  reply.array(subcommands.length);
+  reply.set(subcommands.length);
   for (const subcommand of subcommands) describeCommand(reply, subcommand);
 }
 
@@ -30,11 +31,11 @@ export function keyFlagsOf(entry: CommandEntry): readonly string[] {
 function describeKeys(reply: ReplyWriter, entry: CommandEntry): void {
   const { keys } = entry.command;
   if (keys === undefined) {
-    reply.array(0);
+    reply.set(0);
     return;
   }
   const [first, last, step] = keys;
-  reply.array(1);
+  reply.set(1);
   reply.map(3);
   reply.bulkText('flags');
   simpleSet(reply, keyFlagsOf(entry));

@@ -90,7 +90,7 @@ const commandList: Command = {
       return;
     }
     const names = server.commands.index.entries.filter(chosen).map((entry) => entry.fullName);
-    reply.set(names.length);
+    reply.array(names.length);
     for (const name of names) reply.bulkText(name);
   },
 };
