@@ -1,11 +1,13 @@
 import { type Attachments, Kind } from './attachments.js';
 import { OriginShard } from './layout.js';
-import { Component, Flag, keyRecordOf, versionOf } from './record.js';
+import { Component, Flag, isPresent, keyRecordOf, versionOf } from './record.js';
 import type { Store } from './store.js';
 
 /**
  * A digest of everything one origin has in one shard: the wrapping sum of a 64-bit mix of each component. Two replicas
  * that have seen the same versions of an origin have the same digest, or one of them is wrong.
+ *
+ * A component that says nothing any more counts for nothing: its owner keeps it until everybody knows, the others do not.
  *
  * It is kept lazily. The digest covers the components up to `digested`; a component that is about to change is taken
  * out only if it is covered, and those changed since are added when somebody asks. So a node that nobody compares
@@ -24,6 +26,7 @@ export class Digests {
   exclude(originShard: number, component: number): void {
     const { memory, numbers } = this.store;
     if (versionOf(memory, component) > numbers[(originShard >>> 1) + OriginShard.digestedNumber]) return;
+    if (this.isEmpty(component)) return;
     this.mix(component);
     memory[originShard + OriginShard.digestLow] -= this.mixLow;
     memory[originShard + OriginShard.digestHigh] -= this.mixHigh;
@@ -50,9 +53,16 @@ export class Digests {
 
   private include(originShard: number, component: number): void {
     const memory = this.store.memory;
+    if (this.isEmpty(component)) return;
     this.mix(component);
     memory[originShard + OriginShard.digestLow] += this.mixLow;
     memory[originShard + OriginShard.digestHigh] += this.mixHigh;
+  }
+
+  private isEmpty(component: number): boolean {
+    const { memory, attachments } = this.store;
+    if (isPresent(memory, component)) return false;
+    return attachments.find(component, Kind.floor) === 0 && attachments.find(component, Kind.cancel) === 0;
   }
 
   /** Everything that replicates goes in, and nothing else: key, life, version, amounts, expiry, floor and cancels. */
@@ -78,7 +88,7 @@ export class Digests {
     let cancels = 0;
     for (let at = memory[component + Component.attachments]; at !== 0; at = memory[at]) {
       const kind = attachments.kindOf(at);
-      if (kind === Kind.negative || kind === Kind.floor) {
+      if (kind === Kind.floor || (kind === Kind.negative && (memory[at + 2] | memory[at + 3]) !== 0)) {
         this.absorb(kind);
         this.absorb(memory[at + 2]);
         this.absorb(memory[at + 3]);

@@ -63,9 +63,11 @@ const FLAG_MASK = -1 << 27;
 export const EPOCH_MS = 1735689600000;
 /** Versions a millisecond: above the rate at which one shard can possibly be changed. */
 const VERSIONS_PER_MS = 8192;
+/** A clock that is decades ahead must not push versions out of their 53 bits: from here on they only count. */
+const LAST_DATED_VERSION = 2 ** 53 - 2 ** 40;
 
 export function versionAt(timeMs: number): number {
-  return timeMs > EPOCH_MS ? (timeMs - EPOCH_MS) * VERSIONS_PER_MS : 0;
+  return timeMs > EPOCH_MS ? Math.min((timeMs - EPOCH_MS) * VERSIONS_PER_MS, LAST_DATED_VERSION) : 0;
 }
 
 export function timeOfVersion(version: number): number {
