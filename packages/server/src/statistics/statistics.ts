@@ -17,6 +17,7 @@ export class Statistics {
   outputBytes = 0;
   readsProcessed = 0;
   writesProcessed = 0;
+  /** Counters read that were there, and that were not. */
   keyspaceHits = 0;
   keyspaceMisses = 0;
   /** Clients closed because they did not read their replies, or sent too large a command. */
@@ -26,9 +27,6 @@ export class Statistics {
   longestTurnMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;
-  /** The most that one client had waiting, in and out, since the last look. */
-  largestInputBufferBytes = 0;
-  largestOutputBufferBytes = 0;
 
   constructor(commandCount: number) {
     this.commands = new CommandStatistics(commandCount);
@@ -61,8 +59,6 @@ export class Statistics {
     this.longestTurnMicroseconds = 0;
     this.expiryMicroseconds = 0;
     this.peakUsedBytes = 0;
-    this.largestInputBufferBytes = 0;
-    this.largestOutputBufferBytes = 0;
     this.operationRate.reset();
     this.inputRate.reset();
     this.outputRate.reset();

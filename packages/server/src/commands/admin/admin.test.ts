@@ -65,6 +65,11 @@ describe('INFO', () => {
     expect(session.call('INFO', 'keyspace')).toContain('db0:keys=2,expires=1,avg_ttl=0\r\n');
   });
 
+  test('counts reads that found a key and reads that did not', () => {
+    session.send('SET a 1\r\nGET a\r\nGET b\r\nMGET a b c\r\n');
+    expect(session.call('INFO', 'stats')).toMatch(/keyspace_hits:2\r\nkeyspace_misses:3\r\n/);
+  });
+
   test('every line is a name and a value', () => {
     const [, ...lines] = session.call('INFO', 'everything').split('\r\n');
     for (const line of lines) expect(line).toMatch(/^(# \w+|[a-z0-9_|-]+:.*|)$/i);

@@ -9,8 +9,14 @@ function replyValue(call: Call, index: number): void {
   const high = engine.valueHigh;
   const low = engine.valueLow;
   engine.close();
-  if (exists) call.reply.bulkInteger64(high, low);
-  else call.reply.nil();
+  const { statistics } = call.server;
+  if (exists) {
+    statistics.keyspaceHits++;
+    call.reply.bulkInteger64(high, low);
+  } else {
+    statistics.keyspaceMisses++;
+    call.reply.nil();
+  }
 }
 
 export const get: Command = {
