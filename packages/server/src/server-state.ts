@@ -1,12 +1,13 @@
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
+import type { Lanes } from './lanes/lanes.js';
 import type { Clients } from './session/clients.js';
 import type { CommandDirectory } from './session/command-index.js';
 import type { LatencyMonitor } from './statistics/latency-monitor.js';
 import type { Slowlog } from './statistics/slowlog.js';
 import type { Statistics } from './statistics/statistics.js';
 
-/** What all connections of this process share. */
+/** What all connections of one lane share. */
 export interface ServerState {
   readonly identity: Identity;
   /** CONFIG SET changes it in place. */
@@ -17,6 +18,8 @@ export interface ServerState {
   readonly statistics: Statistics;
   readonly slowlog: Slowlog;
   readonly latency: LatencyMonitor;
+  /** The way to the other lanes, whose clients and figures are their own. */
+  readonly lanes: Lanes;
 }
 
 /** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */
@@ -26,7 +29,8 @@ export interface Identity {
   readonly runId: string;
   readonly startedAtMs: number;
   readonly processId: number;
-  readonly transport: string;
+  transport: string;
+  laneCount: number;
   respPort: number;
   httpPort: number;
 }

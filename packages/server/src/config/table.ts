@@ -58,6 +58,18 @@ export const settings = {
     default: true,
     help: 'keep everything in memory, nothing on disk; the only way in this version',
   }),
+  transport: setting({
+    flag: 'transport',
+    kind: choice('transport', ['auto', 'epoll', 'net']),
+    default: 'auto',
+    help: 'how clients are served: epoll (Linux, several threads), net (anywhere, one thread), or the better one there is',
+  }),
+  laneCount: setting({
+    flag: 'lanes',
+    kind: integer('count', 0, 64),
+    default: 0,
+    help: 'threads that serve clients over epoll; 0 takes one a core, at most 8',
+  }),
   maxMemoryBytes: setting({
     flag: 'max-memory',
     kind: size(4 * MEBIBYTE, 8 * GIBIBYTE),

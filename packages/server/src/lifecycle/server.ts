@@ -2,15 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import { fixedParameters } from '../config/parameters.js';
 import type { Configuration } from '../config/table.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
-import { Lane } from '../session/lane.js';
-import { NetTransport } from '../transport/net-transport.js';
+import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
 import { createState } from './state.js';
-import { Tick } from './tick.js';
 
 /** A running server: the store, its clients, and the clock that drives both. */
 export class Server {
@@ -20,9 +17,8 @@ export class Server {
   readonly state: ServerState;
   readonly engine: Engine;
 
-  private readonly transport: Transport;
+  private transport: Transport | undefined = undefined;
   private readonly health: HealthServer;
-  private readonly tick: Tick;
   private readonly logger: Logger;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
@@ -31,6 +27,7 @@ export class Server {
     this.logger = logger;
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
+      shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
       // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
@@ -39,29 +36,23 @@ export class Server {
       nowMs: clock.now(),
     });
     this.state = createState(config, clock);
-    const lane = new Lane({
-      engine: this.engine,
-      server: this.state,
-      maximumBulkBytes: Number(fixedParameters['proto-max-bulk-len']),
-      reportFault: (error, client) =>
-        this.logger.error({ err: error, client: client.id, command: client.lastCommand }, 'a command failed'),
-    });
-    this.transport = new NetTransport(lane);
-    this.tick = new Tick(this.state, this.engine, this.transport);
     this.health = new HealthServer({ isReady: () => this.serving, describe: () => this.describe() });
   }
 
   /** Listens on both ports or on none. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
+    const transport = await chooseTransport(this.state, this.engine, this.logger);
+    this.transport = transport;
+    identity.transport = transport.name;
+    identity.laneCount = transport.laneCount;
     try {
-      identity.respPort = await this.transport.listen(config.host, config.respPort);
+      identity.respPort = await transport.listen(config.host, config.respPort);
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
     } catch (error) {
-      await this.transport.close(0);
+      await transport.close(0);
       throw error;
     }
-    this.tick.start();
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
   }
@@ -76,6 +67,7 @@ export class Server {
       http: identity.httpPort,
       pid: identity.processId,
       transport: identity.transport,
+      lanes: identity.laneCount,
     };
   }
 
@@ -87,8 +79,7 @@ export class Server {
   private async stopOnce(): Promise<void> {
     this.serving = false;
     this.logger.info('stopping');
-    await this.transport.close(Server.STOP_BOUND_MS);
-    this.tick.stop();
+    await this.transport?.close(Server.STOP_BOUND_MS);
     this.health.close();
     this.logger.info('stopped');
   }

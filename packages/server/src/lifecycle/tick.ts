@@ -1,11 +1,10 @@
 import type { Engine } from '@quotadb/engine';
 import type { ServerState } from '../server-state.js';
-import type { Transport } from '../transport/transport.js';
 
 /**
  * What has to happen though nobody asked: expired keys are dropped, figures sampled, silent connections looked after.
- * Each piece is short, so that no client waits for it; when a piece left work over, the next follows after the loop has
- * served everybody once.
+ * Each piece is short, so that no client waits for it; when a piece left work over, `run` says so, and the next follows
+ * after everybody was served once.
  */
 export class Tick {
   static readonly INTERVAL_MS = 100;
@@ -16,18 +15,60 @@ export class Tick {
 
   private readonly server: ServerState;
   private readonly engine: Engine;
-  private readonly transport: Transport;
-  private timer: NodeJS.Timeout | undefined = undefined;
-  private again: NodeJS.Immediate | undefined = undefined;
+  private readonly expires: boolean;
+  private readonly sweep: (nowMs: number) => void;
+  private sampledAtMs = 0;
   private sweptAtMs = 0;
 
-  constructor(server: ServerState, engine: Engine, transport: Transport) {
+  /** Of several lanes on one store, one drops what expired. */
+  constructor(server: ServerState, engine: Engine, options: { expires: boolean; sweep: (nowMs: number) => void }) {
     this.server = server;
     this.engine = engine;
-    this.transport = transport;
+    this.expires = options.expires;
+    this.sweep = options.sweep;
   }
 
-  start(): void {
+  /** True when there is more to do. */
+  run(): boolean {
+    const { clock, statistics } = this.server;
+    const startedAtMs = clock.monotonic();
+    const nowMs = clock.now();
+    const hasMore = this.expires && this.expire(nowMs);
+    if (nowMs - this.sampledAtMs >= Tick.INTERVAL_MS) {
+      this.sampledAtMs = nowMs;
+      statistics.sampleRates(nowMs);
+      statistics.peakUsedBytes = Math.max(statistics.peakUsedBytes, this.engine.stats().usedBytes);
+    }
+    if (nowMs - this.sweptAtMs >= Tick.SWEEP_INTERVAL_MS) {
+      this.sweptAtMs = nowMs;
+      this.sweep(nowMs);
+    }
+    statistics.recordTurn((clock.monotonic() - startedAtMs) * 1000);
+    return hasMore;
+  }
+
+  private expire(nowMs: number): boolean {
+    const { clock, config, latency, statistics } = this.server;
+    const startedAtMs = clock.monotonic();
+    this.engine.advanceTo(nowMs);
+    const worked = this.engine.expireSome(Tick.EXPIRE_LIMIT);
+    const milliseconds = clock.monotonic() - startedAtMs;
+    statistics.expiryMicroseconds += milliseconds * 1000;
+    if (config.latencyThresholdMs > 0 && milliseconds >= config.latencyThresholdMs) {
+      latency.record('expire-cycle', nowMs, Math.round(milliseconds));
+    }
+    return worked >= Tick.EXPIRE_LIMIT;
+  }
+}
+
+/** Runs a tick on Node's event loop until it is stopped. */
+export class TickTimer {
+  private readonly tick: Tick;
+  private readonly timer: NodeJS.Timeout;
+  private again: NodeJS.Immediate | undefined = undefined;
+
+  constructor(tick: Tick) {
+    this.tick = tick;
     this.timer = setInterval(() => this.run(), Tick.INTERVAL_MS);
   }
 
@@ -36,35 +77,11 @@ export class Tick {
     clearImmediate(this.again);
   }
 
-  run(): void {
-    const { clock, statistics } = this.server;
-    const startedAtMs = clock.monotonic();
-    const nowMs = clock.now();
-    this.expire(nowMs);
-    statistics.sampleRates(nowMs);
-    statistics.peakUsedBytes = Math.max(statistics.peakUsedBytes, this.engine.stats().usedBytes);
-    if (nowMs - this.sweptAtMs >= Tick.SWEEP_INTERVAL_MS) {
-      this.sweptAtMs = nowMs;
-      this.transport.sweep(nowMs);
-    }
-    statistics.recordTurn((clock.monotonic() - startedAtMs) * 1000);
-  }
-
-  private expire(nowMs: number): void {
-    const { clock, config, latency, statistics } = this.server;
-    const startedAtMs = clock.monotonic();
-    this.engine.advanceTo(nowMs);
-    const worked = this.engine.expireSome(Tick.EXPIRE_LIMIT);
-    const milliseconds = clock.monotonic() - startedAtMs;
-    statistics.expiryMicroseconds += milliseconds * 1000;
-    statistics.recordTurn(milliseconds * 1000);
-    if (config.latencyThresholdMs > 0 && milliseconds >= config.latencyThresholdMs) {
-      latency.record('expire-cycle', nowMs, Math.round(milliseconds));
-    }
-    if (worked < Tick.EXPIRE_LIMIT || this.again !== undefined) return;
-    this.again = setImmediate(() => {
+  private run(): void {
+    if (!this.tick.run()) return;
+    this.again ??= setImmediate(() => {
       this.again = undefined;
-      this.expire(clock.now());
+      this.run();
     });
   }
 }

@@ -6,6 +6,8 @@ export interface Connection {
   readonly pendingBytes: number;
   /** Closes at once; what was not sent is lost. */
   destroy(): void;
+  /** What the session waits for has come: it is resumed soon. */
+  wake(): void;
 }
 
 /** CLIENT REPLY: whether this client is answered. SkipNext becomes Skip for exactly one command. */

@@ -30,14 +30,23 @@ export class LatencyMonitor {
     return [...this.events].map(([name, event]) => ({ name, ...event }));
   }
 
-  event(name: string): LatencyEvent | undefined {
-    const event = this.events.get(name);
-    return event && { name, ...event };
+  /** Forgets the named events, or all; returns the names of those there were. */
+  reset(names?: readonly string[]): string[] {
+    return (names ?? [...this.events.keys()]).filter((name) => this.events.delete(name));
   }
+}
 
-  /** Forgets the named events, or all; returns how many. */
-  reset(names?: readonly string[]): number {
-    const forgotten = (names ?? [...this.events.keys()]).filter((name) => this.events.delete(name));
-    return forgotten.length;
-  }
+/** The same events as several lanes saw them, as if one had seen all. */
+export function mergeLatency(lanes: readonly (readonly LatencyEvent[])[]): LatencyEvent[] {
+  const merged = new LatencyMonitor();
+  const maxima = new Map<string, number>();
+  const samples = lanes.flatMap((events) =>
+    events.flatMap(({ name, samples, maximumMs }) => {
+      maxima.set(name, Math.max(maxima.get(name) ?? 0, maximumMs));
+      return samples.map(([atSeconds, milliseconds]) => ({ name, atSeconds, milliseconds }));
+    }),
+  );
+  samples.sort((a, b) => a.atSeconds - b.atSeconds);
+  for (const { name, atSeconds, milliseconds } of samples) merged.record(name, atSeconds * 1000, milliseconds);
+  return merged.all().map((event) => ({ ...event, maximumMs: maxima.get(event.name) ?? event.maximumMs }));
 }

@@ -16,7 +16,11 @@ export class Slowlog {
   static readonly MAXIMUM_WORD_BYTES = 128;
 
   private entries: SlowCommand[] = [];
-  private nextId = 0;
+  private readonly nextId: () => number;
+
+  constructor(nextId: () => number) {
+    this.nextId = nextId;
+  }
 
   get length(): number {
     return this.entries.length;
@@ -27,7 +31,7 @@ export class Slowlog {
   }
 
   add(entry: Omit<SlowCommand, 'id'>, maximumLength: number): void {
-    this.entries.unshift({ id: this.nextId++, ...entry });
+    this.entries.unshift({ id: this.nextId(), ...entry });
     this.entries.length = Math.min(this.entries.length, maximumLength);
   }
 

@@ -14,6 +14,12 @@ export interface TestServer {
 /** Small, because every test gets its own. */
 const TEST_MEMORY_BYTES = 64 * 1024 * 1024;
 
+/**
+ * How the servers of this test run serve their clients: `net`, `epoll-1` or `epoll-4`. vitest.config.ts runs the tests
+ * that go over a socket once with each.
+ */
+const [transport, lanes] = (process.env.QUOTADB_TEST_TRANSPORT ?? 'net').split('-');
+
 export async function startTestServer(
   settings: Partial<Configuration> = {},
   clock: Clock = systemClock,
@@ -23,6 +29,9 @@ export async function startTestServer(
     respPort: 0,
     httpPort: 0,
     maxMemoryBytes: TEST_MEMORY_BYTES,
+    // Lanes have clocks of their own.
+    transport: clock === systemClock && transport === 'epoll' ? 'epoll' : 'net',
+    laneCount: Number(lanes ?? 1),
     ...settings,
   };
   const server = new Server(config, clock, pino({ level: 'error' }, process.stderr));

@@ -69,6 +69,11 @@ export class NetConnection implements Connection {
     this.socket.destroy();
   }
 
+  wake(): void {
+    clearTimeout(this.timer);
+    this.turn ??= setImmediate(() => this.resume());
+  }
+
   /** Answers what has been read, and closes. */
   finish(): Promise<void> {
     this.inputEnded = true;

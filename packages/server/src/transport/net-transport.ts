@@ -1,16 +1,19 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { errors } from '../errors.js';
+import { Tick, TickTimer } from '../lifecycle/tick.js';
 import type { Lane } from '../session/lane.js';
 import { NetConnection } from './net-connection.js';
 import type { Transport } from './transport.js';
 
-/** node:net, one thread. */
+/** node:net, one thread: the main one, which does everything else too. */
 export class NetTransport implements Transport {
   readonly name = 'net';
+  readonly laneCount = 1;
 
   private readonly lane: Lane;
   private readonly server: Server;
   private readonly connections = new Set<NetConnection>();
+  private ticking: TickTimer | undefined = undefined;
 
   constructor(lane: Lane) {
     this.lane = lane;
@@ -27,6 +30,8 @@ export class NetTransport implements Transport {
         this.server.on('error', () => {
           this.lane.server.statistics.connectionsRejected++;
         });
+        const { engine, server } = this.lane;
+        this.ticking = new TickTimer(new Tick(server, engine, { expires: true, sweep: (nowMs) => this.sweep(nowMs) }));
         const address = this.server.address();
         resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
@@ -43,9 +48,10 @@ export class NetTransport implements Transport {
     await Promise.race([Promise.all(closed), bound]);
     clearTimeout(timer);
     for (const connection of this.connections) connection.destroy();
+    this.ticking?.stop();
   }
 
-  sweep(nowMs: number): void {
+  private sweep(nowMs: number): void {
     for (const connection of this.connections) connection.sweep(nowMs);
   }
 

@@ -17,6 +17,12 @@ const TCP_KEEPINTVL = 5;
 const TCP_KEEPCNT = 6;
 const KEEPALIVE_PROBES = 3;
 
+/** Told when a connection must be looked at though its socket is silent, and when it is gone. */
+export interface ConnectionListener {
+  onWake(connection: EpollConnection): void;
+  onClose(connection: EpollConnection): void;
+}
+
 /**
  * One socket and its session, driven by the loop of its lane:
  *
@@ -41,6 +47,7 @@ export class EpollConnection implements Connection {
   private readonly lane: Lane;
   private readonly inputAddress: number;
   private readonly output: OutputWatch;
+  private readonly listener: ConnectionListener;
   private interest: number = Interest.readable;
   private pending: Buffer = NOTHING;
   private pendingStart = 0;
@@ -49,13 +56,14 @@ export class EpollConnection implements Connection {
   /** We will send no more. */
   private outputEnded = false;
 
-  constructor(libc: Libc, poller: Poller, lane: Lane, inputAddress: number, fd: number) {
+  constructor(libc: Libc, poller: Poller, lane: Lane, inputAddress: number, fd: number, listener: ConnectionListener) {
     const { server } = lane;
     this.libc = libc;
     this.poller = poller;
     this.lane = lane;
     this.inputAddress = inputAddress;
     this.fd = fd;
+    this.listener = listener;
     this.configure();
     this.client = server.clients.add({
       address: describeEnd(libc, fd, 'peer'),
@@ -81,8 +89,12 @@ export class EpollConnection implements Connection {
     else if ((news & (Interest.failed | Interest.hungUp)) !== 0) this.destroy();
   }
 
-  /** A wait is over, or it is this connection's turn again. */
   wake(): void {
+    if (!this.closed) this.listener.onWake(this);
+  }
+
+  /** A wait is over, or it is this connection's turn again. */
+  resume(): void {
     this.wakeAtMs = Number.POSITIVE_INFINITY;
     if (this.closed) return;
     if (this.outputEnded) {
@@ -102,6 +114,7 @@ export class EpollConnection implements Connection {
     this.pendingStart = 0;
     this.wakeAtMs = Number.POSITIVE_INFINITY;
     this.lane.server.clients.remove(this.client);
+    this.listener.onClose(this);
   }
 
   /** Answers what has been read, and closes. */

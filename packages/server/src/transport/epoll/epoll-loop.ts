@@ -13,6 +13,8 @@ export interface LoopDuties {
   woken(): void;
   /** The descriptor given to `listenOn` has connections to accept. */
   acceptable(): void;
+  /** A connection of this lane is gone. */
+  closed(): void;
   /** Every TICK_MS or a little later. Returns true where more work is left, to be called again soon. */
   tick(nowMs: number): boolean;
 }
@@ -73,29 +75,25 @@ export class EpollLoop {
   }
 
   adopt(fd: number): EpollConnection {
-    const connection = new EpollConnection(this.libc, this.poller, this.lane, this.inputAddress, fd);
+    const connection = new EpollConnection(this.libc, this.poller, this.lane, this.inputAddress, fd, this);
     this.connections.set(fd, connection);
     return connection;
   }
 
   sweep(nowMs: number): void {
-    for (const connection of this.connections.values()) connection.sweep(nowMs);
-    this.forgetClosed();
+    for (const connection of [...this.connections.values()]) connection.sweep(nowMs);
   }
 
-  /** Looks again at connections that something outside their own socket may have changed: CLIENT KILL, an answer. */
-  forgetClosed(): void {
-    for (const [fd, connection] of this.connections) if (connection.closed) this.connections.delete(fd);
-  }
-
-  /** Lets the loop look at a connection whose wait was ended from outside. */
-  wakeSoon(connection: EpollConnection): void {
+  /** The wait of a connection was ended from outside. */
+  onWake(connection: EpollConnection): void {
     connection.wakeAtMs = 0;
     this.sleepers.add(connection);
   }
 
-  connectionOf(fd: number): EpollConnection | undefined {
-    return this.connections.get(fd);
+  onClose(connection: EpollConnection): void {
+    this.connections.delete(connection.fd);
+    this.sleepers.delete(connection);
+    this.duties.closed();
   }
 
   /** Answers everything that was read, then ends the loop, at the latest after this time. */
@@ -104,11 +102,10 @@ export class EpollLoop {
     this.stopped = true;
     this.finishByMs = this.lane.server.clock.monotonic() + withinMs;
     if (this.listener !== -1) this.poller.remove(this.listener);
-    for (const connection of this.connections.values()) {
+    for (const connection of [...this.connections.values()]) {
       connection.finish();
-      if (connection.wakeAtMs !== Number.POSITIVE_INFINITY) this.sleepers.add(connection);
+      this.noteSleeper(connection);
     }
-    this.forgetClosed();
   }
 
   run(): void {
@@ -123,7 +120,7 @@ export class EpollLoop {
       if (nowMs >= this.tickAtMs) this.tickAtMs = this.duties.tick(clock.now()) ? nowMs : nowMs + EpollLoop.TICK_MS;
       if (this.stopped && (this.connections.size === 0 || nowMs >= this.finishByMs)) break;
     }
-    for (const connection of this.connections.values()) connection.destroy();
+    for (const connection of [...this.connections.values()]) connection.destroy();
     this.poller.close();
     this.libc.close(this.wakeDescriptor);
   }
@@ -132,8 +129,7 @@ export class EpollLoop {
     const connection = this.connections.get(fd);
     if (connection !== undefined) {
       connection.handle(news);
-      if (connection.closed) this.connections.delete(fd);
-      else if (connection.wakeAtMs !== Number.POSITIVE_INFINITY) this.sleepers.add(connection);
+      this.noteSleeper(connection);
     } else {
       this.hasArrivals = true;
       if (fd === this.wakeDescriptor) this.isWoken = true;
@@ -164,9 +160,12 @@ export class EpollLoop {
     for (const connection of [...this.sleepers]) {
       if (connection.wakeAtMs > nowMs) continue;
       this.sleepers.delete(connection);
-      connection.wake();
-      if (connection.closed) this.connections.delete(connection.fd);
-      else if (connection.wakeAtMs !== Number.POSITIVE_INFINITY) this.sleepers.add(connection);
+      connection.resume();
+      this.noteSleeper(connection);
     }
+  }
+
+  private noteSleeper(connection: EpollConnection): void {
+    if (connection.wakeAtMs !== Number.POSITIVE_INFINITY) this.sleepers.add(connection);
   }
 }

@@ -1,5 +1,6 @@
 import { changeParameters, ParameterError, parameterNames, printParameter } from '../../../config/parameters.js';
 import { errors } from '../../../errors.js';
+import { askLanes } from '../../../lanes/lanes.js';
 import { bytesArgument, textArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';
@@ -42,7 +43,8 @@ const configSet: Command = {
   since: '2.0.0',
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter value [parameter value ...]',
-  run({ request, server, reply }) {
+  run(call) {
+    const { request, server, reply } = call;
     if (request.argumentCount % 2 !== 0) {
       reply.error(errors.syntax);
       return;
@@ -55,7 +57,7 @@ const configSet: Command = {
       ]);
     }
     try {
-      changeParameters(server.config, changes);
+      changeParameters({ ...server.config }, changes);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       reply.error(
@@ -63,9 +65,7 @@ const configSet: Command = {
       );
       return;
     }
-    // Without a password there is nothing left to prove.
-    if (server.config.password === '') for (const client of server.clients) client.authenticated = true;
-    reply.ok();
+    askLanes(call, 'configure', changes, (resumed) => resumed.reply.ok());
   },
 };
 
@@ -78,9 +78,8 @@ const configResetStat: Command = {
   since: '2.0.0',
   complexity: 'O(1)',
   syntax: '',
-  run({ server, reply }) {
-    server.statistics.reset();
-    reply.ok();
+  run(call) {
+    askLanes(call, 'resetStatistics', null, ({ reply }) => reply.ok());
   },
 };
 

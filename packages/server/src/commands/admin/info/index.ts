@@ -1,4 +1,6 @@
 import type { Request } from '@quotadb/wire';
+import { addFigures } from '../../../lanes/figures.js';
+import { askLanes } from '../../../lanes/lanes.js';
 import { textArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { type InfoSection, infoSections } from './sections.js';
@@ -13,11 +15,15 @@ export const info: Command = {
   complexity: 'O(N) where N is the number of sections',
   syntax: '[section [section ...]]',
   run(call) {
-    const texts = chosenSections(call.request).map(({ title, lines }) => {
-      const content = [...lines(call)].map(([name, value]) => `${name}:${value}\r\n`);
-      return `# ${title}\r\n${content.join('')}`;
+    const sections = chosenSections(call.request);
+    askLanes(call, 'figures', null, (resumed, lanes) => {
+      const figures = addFigures(lanes);
+      const texts = sections.map(({ title, lines }) => {
+        const content = [...lines(resumed, figures)].map(([name, value]) => `${name}:${value}\r\n`);
+        return `# ${title}\r\n${content.join('')}`;
+      });
+      resumed.reply.verbatim(texts.join('\r\n'));
     });
-    call.reply.verbatim(texts.join('\r\n'));
   },
 };
 

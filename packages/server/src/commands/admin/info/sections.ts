@@ -1,4 +1,5 @@
 import { arch, release, totalmem, type } from 'node:os';
+import type { Figures } from '../../../lanes/figures.js';
 import { QUOTADB_VERSION, REDIS_VERSION } from '../../../version.js';
 import type { Call } from '../../command.js';
 import { humanBytes, ratio } from './format.js';
@@ -9,7 +10,7 @@ export interface InfoSection {
   readonly title: string;
   /** Part of INFO without arguments. */
   readonly usual: boolean;
-  readonly lines: (call: Call) => Iterable<readonly [name: string, value: string | number]>;
+  readonly lines: (call: Call, figures: Figures) => Iterable<readonly [name: string, value: string | number]>;
 }
 
 const SECONDS_PER_DAY = 86_400;
@@ -42,6 +43,7 @@ function* serverLines({ server }: Call) {
   yield ['os', `${type()} ${release()} ${arch()}`] as const;
   yield ['arch_bits', 64] as const;
   yield ['multiplexing_api', identity.transport] as const;
+  yield ['quotadb_lanes', identity.laneCount] as const;
   yield ['process_id', identity.processId] as const;
   yield ['run_id', identity.runId] as const;
   yield ['tcp_port', identity.respPort] as const;
@@ -53,28 +55,19 @@ function* serverLines({ server }: Call) {
   yield ['config_file', ''] as const;
 }
 
-function* clientLines({ server }: Call) {
-  const { clients, config } = server;
-  let blocked = 0;
-  let largestInput = 0;
-  let largestOutput = 0;
-  for (const client of clients) {
-    if (client.blocked) blocked++;
-    largestInput = Math.max(largestInput, client.bufferedInputBytes);
-    largestOutput = Math.max(largestOutput, client.connection.pendingBytes);
-  }
-  yield ['connected_clients', clients.count] as const;
+function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutputBytes }: Figures) {
+  yield ['connected_clients', sums.connections] as const;
   yield ['cluster_connections', 0] as const;
-  yield ['maxclients', config.maxClients] as const;
-  yield ['client_recent_max_input_buffer', largestInput] as const;
-  yield ['client_recent_max_output_buffer', largestOutput] as const;
-  yield ['blocked_clients', blocked] as const;
+  yield ['maxclients', server.config.maxClients] as const;
+  yield ['client_recent_max_input_buffer', largestInputBytes] as const;
+  yield ['client_recent_max_output_buffer', largestOutputBytes] as const;
+  yield ['blocked_clients', sums.blocked] as const;
   yield ['tracking_clients', 0] as const;
 }
 
-function* memoryLines({ server, engine }: Call) {
+function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
   const { usedBytes, maxMemoryBytes } = engine.stats();
-  const peak = Math.max(server.statistics.peakUsedBytes, usedBytes);
+  const peak = Math.max(peakUsedBytes, usedBytes);
   const { rss, heapUsed } = process.memoryUsage();
   yield ['used_memory', usedBytes] as const;
   yield ['used_memory_human', humanBytes(usedBytes)] as const;
@@ -105,30 +98,29 @@ function* persistenceLines(_: Call) {
   yield ['aof_last_write_status', 'ok'] as const;
 }
 
-function* statisticsLines({ server, engine }: Call) {
-  const { statistics } = server;
-  yield ['total_connections_received', statistics.connectionsReceived] as const;
-  yield ['total_commands_processed', statistics.commandsProcessed] as const;
-  yield ['instantaneous_ops_per_sec', Math.round(statistics.operationRate.rate())] as const;
-  yield ['total_net_input_bytes', statistics.inputBytes] as const;
-  yield ['total_net_output_bytes', statistics.outputBytes] as const;
-  yield ['instantaneous_input_kbps', (statistics.inputRate.rate() / 1024).toFixed(2)] as const;
-  yield ['instantaneous_output_kbps', (statistics.outputRate.rate() / 1024).toFixed(2)] as const;
-  yield ['rejected_connections', statistics.connectionsRejected] as const;
+function* statisticsLines({ engine }: Call, { sums, longestTurnMicroseconds }: Figures) {
+  yield ['total_connections_received', sums.connectionsReceived] as const;
+  yield ['total_commands_processed', sums.commandsProcessed] as const;
+  yield ['instantaneous_ops_per_sec', Math.round(sums.operationsPerSecond)] as const;
+  yield ['total_net_input_bytes', sums.inputBytes] as const;
+  yield ['total_net_output_bytes', sums.outputBytes] as const;
+  yield ['instantaneous_input_kbps', (sums.inputBytesPerSecond / 1024).toFixed(2)] as const;
+  yield ['instantaneous_output_kbps', (sums.outputBytesPerSecond / 1024).toFixed(2)] as const;
+  yield ['rejected_connections', sums.connectionsRejected] as const;
   yield ['expired_keys', engine.stats().expiredKeysTotal] as const;
-  yield ['expire_cycle_cpu_milliseconds', Math.round(statistics.expiryMicroseconds / 1000)] as const;
+  yield ['expire_cycle_cpu_milliseconds', Math.round(sums.expiryMicroseconds / 1000)] as const;
   yield ['evicted_keys', 0] as const;
   yield ['evicted_clients', 0] as const;
-  yield ['keyspace_hits', statistics.keyspaceHits] as const;
-  yield ['keyspace_misses', statistics.keyspaceMisses] as const;
+  yield ['keyspace_hits', sums.keyspaceHits] as const;
+  yield ['keyspace_misses', sums.keyspaceMisses] as const;
   yield ['pubsub_channels', 0] as const;
   yield ['pubsub_patterns', 0] as const;
-  yield ['total_error_replies', statistics.errors.total] as const;
-  yield ['total_reads_processed', statistics.readsProcessed] as const;
-  yield ['total_writes_processed', statistics.writesProcessed] as const;
-  yield ['client_query_buffer_limit_disconnections', statistics.queryLimitDisconnections] as const;
-  yield ['client_output_buffer_limit_disconnections', statistics.outputLimitDisconnections] as const;
-  yield ['quotadb_longest_turn_usec', Math.round(statistics.longestTurnMicroseconds)] as const;
+  yield ['total_error_replies', sums.errorReplies] as const;
+  yield ['total_reads_processed', sums.readsProcessed] as const;
+  yield ['total_writes_processed', sums.writesProcessed] as const;
+  yield ['client_query_buffer_limit_disconnections', sums.queryLimitDisconnections] as const;
+  yield ['client_output_buffer_limit_disconnections', sums.outputLimitDisconnections] as const;
+  yield ['quotadb_longest_turn_usec', Math.round(longestTurnMicroseconds)] as const;
 }
 
 function* replicationLines({ server }: Call) {
@@ -150,8 +142,7 @@ function* processorLines(_: Call) {
   yield ['used_cpu_user_children', '0.000000'] as const;
 }
 
-function* commandLines({ server }: Call) {
-  const { calls, microseconds, rejected, failed } = server.statistics.commands;
+function* commandLines({ server }: Call, { calls, microseconds, rejected, failed }: Figures) {
   for (const { id, fullName } of server.commands.entries) {
     if (calls[id] === 0 && rejected[id] === 0) continue;
     const total = Math.round(microseconds[id]);
@@ -166,8 +157,8 @@ function* commandLines({ server }: Call) {
   }
 }
 
-function* errorLines({ server }: Call) {
-  for (const [code, count] of server.statistics.errors.counts) yield [`errorstat_${code}`, `count=${count}`] as const;
+function* errorLines(_: Call, { errors }: Figures) {
+  for (const [code, count] of errors) yield [`errorstat_${code}`, `count=${count}`] as const;
 }
 
 function* keyspaceLines({ engine }: Call) {

@@ -1,4 +1,6 @@
 import type { Request } from '@quotadb/wire';
+import { askLanes } from '../../../lanes/lanes.js';
+import { mergeLatency } from '../../../statistics/latency-monitor.js';
 import { textArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';
@@ -14,17 +16,19 @@ const latencyLatest: Command = {
   since: '2.8.13',
   complexity: 'O(1)',
   syntax: '',
-  run({ server, reply }) {
-    const events = server.latency.all();
-    reply.array(events.length);
-    for (const { name, samples, maximumMs } of events) {
-      const [atSeconds, milliseconds] = samples[samples.length - 1];
-      reply.array(4);
-      reply.bulkText(name);
-      reply.integer(atSeconds);
-      reply.integer(milliseconds);
-      reply.integer(maximumMs);
-    }
+  run(call) {
+    askLanes(call, 'latency', null, ({ reply }, lanes) => {
+      const events = mergeLatency(lanes);
+      reply.array(events.length);
+      for (const { name, samples, maximumMs } of events) {
+        const [atSeconds, milliseconds] = samples[samples.length - 1];
+        reply.array(4);
+        reply.bulkText(name);
+        reply.integer(atSeconds);
+        reply.integer(milliseconds);
+        reply.integer(maximumMs);
+      }
+    });
   },
 };
 
@@ -37,14 +41,17 @@ const latencyHistory: Command = {
   since: '2.8.13',
   complexity: 'O(1)',
   syntax: 'event',
-  run({ request, server, reply }) {
-    const samples = server.latency.event(textArgument(request, 2))?.samples ?? [];
-    reply.array(samples.length);
-    for (const [atSeconds, milliseconds] of samples) {
-      reply.array(2);
-      reply.integer(atSeconds);
-      reply.integer(milliseconds);
-    }
+  run(call) {
+    const wanted = textArgument(call.request, 2);
+    askLanes(call, 'latency', null, ({ reply }, lanes) => {
+      const samples = mergeLatency(lanes).find(({ name }) => name === wanted)?.samples ?? [];
+      reply.array(samples.length);
+      for (const [atSeconds, milliseconds] of samples) {
+        reply.array(2);
+        reply.integer(atSeconds);
+        reply.integer(milliseconds);
+      }
+    });
   },
 };
 
@@ -57,8 +64,9 @@ const latencyReset: Command = {
   since: '2.8.13',
   complexity: 'O(1)',
   syntax: '[event [event ...]]',
-  run({ request, server, reply }) {
-    reply.integer(server.latency.reset(request.argumentCount > 2 ? texts(request, 2) : undefined));
+  run(call) {
+    const names = call.request.argumentCount > 2 ? texts(call.request, 2) : null;
+    askLanes(call, 'resetLatency', names, ({ reply }, lanes) => reply.integer(new Set(lanes.flat()).size));
   },
 };
 
@@ -71,8 +79,10 @@ const latencyDoctor: Command = {
   since: '2.8.13',
   complexity: 'O(1)',
   syntax: '',
-  run({ server, reply }) {
-    reply.verbatim(latencyReport(server.latency.all(), server.config.latencyThresholdMs));
+  run(call) {
+    askLanes(call, 'latency', null, ({ reply, server }, lanes) =>
+      reply.verbatim(latencyReport(mergeLatency(lanes), server.config.latencyThresholdMs)),
+    );
   },
 };
 

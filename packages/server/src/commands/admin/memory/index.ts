@@ -1,4 +1,6 @@
 import { errors } from '../../../errors.js';
+import { addFigures } from '../../../lanes/figures.js';
+import { askLanes } from '../../../lanes/lanes.js';
 import { argumentIs, keyword, numberArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';
@@ -44,27 +46,28 @@ const memoryStats: Command = {
   since: '4.0.0',
   complexity: 'O(1)',
   syntax: '',
-  run({ server, engine, reply }) {
-    const { keys, usedBytes, maxMemoryBytes } = engine.stats();
-    const { rss, heapUsed } = process.memoryUsage();
-    let clientBytes = 0;
-    for (const client of server.clients) clientBytes += client.bufferedInputBytes + client.connection.pendingBytes;
-    const figures: readonly (readonly [string, number])[] = [
-      ['peak.allocated', Math.max(server.statistics.peakUsedBytes, usedBytes)],
-      ['total.allocated', usedBytes],
-      ['clients.normal', clientBytes],
-      ['keys.count', keys],
-      ['keys.bytes-per-key', keys === 0 ? 0 : Math.round(usedBytes / keys)],
-      ['dataset.bytes', usedBytes],
-      ['maxmemory', maxMemoryBytes],
-      ['process.resident', rss],
-      ['process.heap', heapUsed],
-    ];
-    reply.map(figures.length);
-    for (const [name, value] of figures) {
-      reply.bulkText(name);
-      reply.integer(value);
-    }
+  run(call) {
+    askLanes(call, 'figures', null, ({ engine, reply }, lanes) => {
+      const { sums, peakUsedBytes } = addFigures(lanes);
+      const { keys, usedBytes, maxMemoryBytes } = engine.stats();
+      const { rss, heapUsed } = process.memoryUsage();
+      const figures: readonly (readonly [string, number])[] = [
+        ['peak.allocated', Math.max(peakUsedBytes, usedBytes)],
+        ['total.allocated', usedBytes],
+        ['clients.normal', sums.clientBytes],
+        ['keys.count', keys],
+        ['keys.bytes-per-key', keys === 0 ? 0 : Math.round(usedBytes / keys)],
+        ['dataset.bytes', usedBytes],
+        ['maxmemory', maxMemoryBytes],
+        ['process.resident', rss],
+        ['process.heap', heapUsed],
+      ];
+      reply.map(figures.length);
+      for (const [name, value] of figures) {
+        reply.bulkText(name);
+        reply.integer(value);
+      }
+    });
   },
 };
 

@@ -1,4 +1,7 @@
+import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../../errors.js';
+import { askLanes } from '../../../lanes/lanes.js';
+import type { SlowCommand } from '../../../statistics/slowlog.js';
 import { numberArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';
@@ -14,7 +17,8 @@ const slowlogGet: Command = {
   since: '2.2.12',
   complexity: 'O(N) where N is the number of entries returned',
   syntax: '[count]',
-  run({ request, server, reply }) {
+  run(call) {
+    const { request, reply } = call;
     if (request.argumentCount > 3) {
       reply.error(errors.wrongArity('slowlog|get'));
       return;
@@ -24,18 +28,12 @@ const slowlogGet: Command = {
       reply.error(errors.slowlogCount);
       return;
     }
-    const entries = server.slowlog.newest(count === -1 ? server.slowlog.length : count);
-    reply.array(entries.length);
-    for (const entry of entries) {
-      reply.array(6);
-      reply.integer(entry.id);
-      reply.integer(entry.atSeconds);
-      reply.integer(entry.microseconds);
-      reply.array(entry.words.length);
-      for (const word of entry.words) reply.bulk(word, 0, word.length);
-      reply.bulkText(entry.address);
-      reply.bulkText(entry.clientName);
-    }
+    askLanes(call, 'slowCommands', null, ({ reply, server }, lanes) => {
+      const kept = newestFirst(lanes, server.config.slowlogMaximumLength);
+      const entries = count === -1 ? kept : kept.slice(0, count);
+      reply.array(entries.length);
+      for (const entry of entries) writeEntry(reply, entry);
+    });
   },
 };
 
@@ -48,8 +46,10 @@ const slowlogLen: Command = {
   since: '2.2.12',
   complexity: 'O(1)',
   syntax: '',
-  run({ server, reply }) {
-    reply.integer(server.slowlog.length);
+  run(call) {
+    askLanes(call, 'slowCommands', null, ({ reply, server }, lanes) =>
+      reply.integer(newestFirst(lanes, server.config.slowlogMaximumLength).length),
+    );
   },
 };
 
@@ -62,9 +62,8 @@ const slowlogReset: Command = {
   since: '2.2.12',
   complexity: 'O(1)',
   syntax: '',
-  run({ server, reply }) {
-    server.slowlog.reset();
-    reply.ok();
+  run(call) {
+    askLanes(call, 'resetSlowlog', null, ({ reply }) => reply.ok());
   },
 };
 
@@ -75,3 +74,21 @@ export const slowlog = container({
   since: '2.2.12',
   subcommands: [slowlogGet, slowlogLen, slowlogReset],
 });
+
+function newestFirst(lanes: readonly (readonly SlowCommand[])[], maximumLength: number): SlowCommand[] {
+  return lanes
+    .flat()
+    .sort((a, b) => b.id - a.id)
+    .slice(0, maximumLength);
+}
+
+function writeEntry(reply: ReplyWriter, entry: SlowCommand): void {
+  reply.array(6);
+  reply.integer(entry.id);
+  reply.integer(entry.atSeconds);
+  reply.integer(entry.microseconds);
+  reply.array(entry.words.length);
+  for (const word of entry.words) reply.bulk(word, 0, word.length);
+  reply.bulkText(entry.address);
+  reply.bulkText(entry.clientName);
+}

@@ -1,6 +1,7 @@
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors.js';
-import type { Client } from '../../../session/client.js';
+import { askLanes } from '../../../lanes/lanes.js';
+import { type ClientFilter, isMeant } from '../../../lanes/questions.js';
 import { numberArgument, textArgument } from '../../arguments.js';
 import type { Call, Command } from '../../command.js';
 import { DEFAULT_USER } from '../credentials.js';
@@ -19,39 +20,36 @@ export const clientKill: Command = {
   run(call) {
     const { request, reply } = call;
     if (request.argumentCount === 3) {
-      const address = textArgument(request, 2);
-      if (kill(call, { matches: (client) => client.address === address, skipMe: false }) === 0) {
-        reply.error(errors.noSuchClient);
-      } else {
-        reply.ok();
-      }
+      kill(call, { address: textArgument(request, 2) }, false, ({ reply }, killed) => {
+        if (killed === 0) reply.error(errors.noSuchClient);
+        else reply.ok();
+      });
       return;
     }
-    const filter = readFilter(call);
-    if (typeof filter === 'string') reply.error(filter);
-    else reply.integer(kill(call, filter));
+    const order = readOrder(call);
+    if (typeof order === 'string') reply.error(order);
+    else kill(call, order.filter, order.skipMe, ({ reply }, killed) => reply.integer(killed));
   },
 };
 
-interface Filter {
-  readonly matches: (client: Client) => boolean;
+/** The caller must still get its answer, so it is left to the end. */
+function kill(call: Call, filter: ClientFilter, skipMe: boolean, answer: (call: Call, killed: number) => void): void {
+  const { client } = call;
+  const isCallerMeant = !skipMe && isMeant(client, filter);
+  askLanes(call, 'kill', { ...filter, except: client.id }, (resumed, lanes) => {
+    const others = lanes.reduce((sum, killed) => sum + killed, 0);
+    answer(resumed, others + (isCallerMeant ? 1 : 0));
+    if (isCallerMeant) client.closing = true;
+  });
+}
+
+interface Order {
+  readonly filter: ClientFilter;
   readonly skipMe: boolean;
 }
 
-function kill({ client: caller, server }: Call, filter: Filter): number {
-  let killed = 0;
-  for (const client of [...server.clients]) {
-    if ((filter.skipMe && client === caller) || !filter.matches(client)) continue;
-    killed++;
-    // The caller must still get its answer.
-    if (client === caller) client.closing = true;
-    else client.connection.destroy();
-  }
-  return killed;
-}
-
-function readFilter({ request, server }: Call): Filter | string {
-  const conditions: ((client: Client) => boolean)[] = [];
+function readOrder({ request, server }: Call): Order | string {
+  let filter: ClientFilter = {};
   let skipMe = true;
   for (let index = 2; index < request.argumentCount; index += 2) {
     if (index + 1 === request.argumentCount) return errors.syntax;
@@ -64,36 +62,31 @@ function readFilter({ request, server }: Call): Filter | string {
     }
     const condition = readCondition(option, request, index + 1, server.clock.now());
     if (typeof condition === 'string') return condition;
-    conditions.push(condition);
+    filter = { ...filter, ...condition };
   }
-  return { matches: (client) => conditions.every((condition) => condition(client)), skipMe };
+  return { filter, skipMe };
 }
 
-function readCondition(
-  option: string,
-  request: Request,
-  index: number,
-  nowMs: number,
-): ((client: Client) => boolean) | string {
+function readCondition(option: string, request: Request, index: number, nowMs: number): ClientFilter | string {
   const value = textArgument(request, index);
   switch (option) {
     case 'id': {
       const id = numberArgument(request, index);
-      return id >= 1 ? (client) => client.id === id : errors.clientIdNotPositive;
+      return id >= 1 ? { ids: [id] } : errors.clientIdNotPositive;
     }
     case 'addr':
-      return (client) => client.address === value;
+      return { address: value };
     case 'laddr':
-      return (client) => client.localAddress === value;
+      return { localAddress: value };
     case 'type': {
       const normal = typeIsNormal(value);
-      return normal === undefined ? errors.clientTypeUnknown(value) : () => normal;
+      return normal === undefined ? errors.clientTypeUnknown(value) : { none: !normal };
     }
     case 'user':
-      return value === DEFAULT_USER ? (client) => client.authenticated : errors.noSuchUser(value);
+      return value === DEFAULT_USER ? { authenticated: true } : errors.noSuchUser(value);
     case 'maxage': {
       const ageSeconds = numberArgument(request, index);
-      return ageSeconds >= 1 ? (client) => nowMs - client.connectedAtMs >= ageSeconds * 1000 : errors.notAnInteger;
+      return ageSeconds >= 1 ? { connectedBeforeMs: nowMs - ageSeconds * 1000 } : errors.notAnInteger;
     }
     default:
       return errors.syntax;

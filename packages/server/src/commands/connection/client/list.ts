@@ -1,5 +1,6 @@
 import { errors } from '../../../errors.js';
-import type { Client } from '../../../session/client.js';
+import { askLanes } from '../../../lanes/lanes.js';
+import type { ClientFilter } from '../../../lanes/questions.js';
 import { argumentIs, keyword, numberArgument, textArgument } from '../../arguments.js';
 import type { Call, Command } from '../../command.js';
 import { describeClient } from './describe.js';
@@ -32,34 +33,33 @@ export const clientList: Command = {
   complexity: 'O(N) where N is the number of connections',
   syntax: '[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]',
   run(call) {
-    const { server, reply } = call;
-    const chosen = choose(call);
-    if (typeof chosen === 'string') {
-      reply.error(chosen);
+    const filter = readFilter(call);
+    if (typeof filter === 'string') {
+      call.reply.error(filter);
       return;
     }
-    const nowMs = server.clock.now();
-    reply.verbatim(chosen.map((client) => `${describeClient(client, nowMs)}\n`).join(''));
+    askLanes(call, 'clients', filter, ({ reply }, lanes) => {
+      const clients = lanes.flat().sort((a, b) => a.id - b.id);
+      reply.verbatim(clients.map(({ line }) => `${line}\n`).join(''));
+    });
   },
 };
 
-function choose({ request, server }: Call): Client[] | string {
-  const { clients } = server;
-  if (request.argumentCount === 2) return [...clients];
+function readFilter({ request }: Call): ClientFilter | string {
+  if (request.argumentCount === 2) return {};
   if (request.argumentCount === 4 && argumentIs(request, 2, TYPE)) {
     const type = textArgument(request, 3);
     const normal = typeIsNormal(type);
-    if (normal === undefined) return errors.clientTypeUnknown(type);
-    return normal ? [...clients] : [];
+    return normal === undefined ? errors.clientTypeUnknown(type) : { none: !normal };
   }
   if (request.argumentCount > 3 && argumentIs(request, 2, ID)) {
-    const ids = new Set<number>();
+    const ids: number[] = [];
     for (let index = 3; index < request.argumentCount; index++) {
       const id = numberArgument(request, index);
       if (!(id >= 1)) return errors.clientIdInvalid;
-      ids.add(id);
+      ids.push(id);
     }
-    return [...clients].filter((client) => ids.has(client.id));
+    return { ids };
   }
   return errors.syntax;
 }
