@@ -91,6 +91,8 @@ export class Engine {
   private input: ByteInput | null = null;
   private keyStart = 0;
   private keyLength = 0;
+  /** No other origin ever touched the key: if it exists, it is this node's own life and nothing else. */
+  private isOwnOnly = false;
 
   private constructor(store: Store) {
     this.buffer = store.buffer;
@@ -161,11 +163,24 @@ export class Engine {
     this.record = 0;
   }
 
+  /** After an error in mid-command: gives back every lock that this thread holds, so that the others go on. */
+  releaseLocks(): void {
+    if (this.allLocked > 0) {
+      this.allLocked = 1;
+      this.unlockAll();
+    } else if (this.shard !== 0) {
+      this.close();
+    }
+    this.shard = 0;
+    this.record = 0;
+  }
+
   /** Loads what a reader sees of the open key. */
   private load(): void {
     const memory = this.memory;
     const record = this.record;
     this.expiresAtMs = 0;
+    this.isOwnOnly = true;
     if (record !== 0 && memory[record + Component.attachments] === 0) {
       this.exists = isPresent(memory, record);
       this.valueLow = memory[record + Component.positiveLow];
@@ -200,6 +215,7 @@ export class Engine {
         low = (low - memory[at + 2]) | 0;
         high = (high - memory[at + 3] - (before >>> 0 < memory[at + 2] >>> 0 ? 1 : 0)) | 0;
       } else if (kind === Kind.summary) {
+        this.isOwnOnly = false;
         if (!this.exists) {
           low = 0;
           high = 0;
@@ -252,20 +268,22 @@ export class Engine {
     const low = (this.valueLow + amountLow) | 0;
     const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
     if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
+    if (!this.exists || !this.isOwnOnly || amountHigh < 0) return this.addWithCare(amountHigh, amountLow);
+    // This node's own life, going on: P grows, and so does the value.
     const record = this.record;
-    const plain = record !== 0 && memory[record + Component.attachments] === 0 && this.exists;
-    if (plain && amountHigh >= 0) {
-      // The only node that ever touched the key, and no decrement, expiry or reset in sight: P is the value.
-      const own = this.store.originShardAt(OWN_ORIGIN, this.shard);
-      this.lists.beforeChange(own, record);
-      memory[record + Component.positiveLow] = low;
-      memory[record + Component.positiveHigh] = high;
-      this.lists.stamp(own, record, this.clock.nowVersion);
-      this.valueLow = low;
-      this.valueHigh = high;
-      return Status.Ok;
-    }
-    return this.addWithCare(amountHigh, amountLow);
+    const positiveLow = (memory[record + Component.positiveLow] + amountLow) | 0;
+    const carry = positiveLow >>> 0 < amountLow >>> 0 ? 1 : 0;
+    const before = memory[record + Component.positiveHigh];
+    const positiveHigh = (before + amountHigh + carry) | 0;
+    if (positiveHigh >>> 0 < before >>> 0) return this.addWithCare(amountHigh, amountLow);
+    const own = this.store.originShardAt(OWN_ORIGIN, this.shard);
+    this.lists.beforeChange(own, record);
+    memory[record + Component.positiveLow] = positiveLow;
+    memory[record + Component.positiveHigh] = positiveHigh;
+    this.lists.stamp(own, record, this.clock.nowVersion);
+    this.valueLow = low;
+    this.valueHigh = high;
+    return Status.Ok;
   }
 
   private addWithCare(amountHigh: number, amountLow: number): Status {
@@ -282,17 +300,15 @@ export class Engine {
       amountHigh = ~amountHigh + (amountLow === 0 ? 1 : 0);
       amountLow = -amountLow | 0;
     }
-    const base = begins ? 0 : memory[sum];
-    const low = (base + amountLow) | 0;
-    const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
-    const total = (begins ? 0 : memory[sum + 1] >>> 0) + (amountHigh >>> 0) + carry;
-    if (total >= TWO_POW_32) return this.abandon(Status.Overflow);
     this.ownLife.before(shard, record);
     if (begins) this.ownLife.begin(shard, record);
+    else if (wouldOverflow(memory, sum, amountHigh, amountLow)) this.ownLife.beginFolded(shard, record);
+    const low = (memory[sum] + amountLow) | 0;
+    const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
     memory[sum] = low;
-    memory[sum + 1] = total | 0;
+    memory[sum + 1] = (memory[sum + 1] + amountHigh + carry) | 0;
     this.ownLife.stamp(shard, record);
-    if (begins) this.settle();
+    if (begins || !this.isOwnOnly) this.settle();
     this.load();
     return Status.Ok;
   }
@@ -686,6 +702,12 @@ export class Engine {
     const state = this.store.originShardAt(origin, this.store.shardAt(shardIndex));
     return this.numbers[(state >>> 1) + OriginShard.seenNumber];
   }
+}
+
+/** Whether the unsigned sum at this address cannot take the amount. */
+function wouldOverflow(memory: Int32Array, sum: number, amountHigh: number, amountLow: number): boolean {
+  const carry = (memory[sum] >>> 0) + (amountLow >>> 0) >= TWO_POW_32 ? 1 : 0;
+  return (memory[sum + 1] >>> 0) + (amountHigh >>> 0) + carry >= TWO_POW_32;
 }
 
 /** 2^62 and more: two such numbers can leave 64 bits together. */

@@ -115,6 +115,19 @@ export class OwnLife {
     return found;
   }
 
+  /**
+   * A life whose P or N is full though their difference is not: it goes on as a new one that starts from the difference.
+   * It takes 2^64 of increments to get here. A reset elsewhere that has not arrived by then misses its mark.
+   */
+  beginFolded(shard: number, record: number): void {
+    const value = this.lives.contribution(record, record);
+    setBorn(this.store.memory, record, this.nextVersion(shard));
+    this.clearAmounts(record);
+    const negative = this.attachments.find(record, Kind.negative);
+    if (value >= 0n) this.setAmount(record, Component.positiveLow, value);
+    else this.setAmount(negative, 2, -value);
+  }
+
   /** Sets the own life's expiry; `decided` 0 takes back even the memory of a decision. */
   decide(shard: number, record: number, expiresAtMs: number, decided: number): boolean {
     let attachment = this.attachments.find(record, Kind.expiry);

@@ -78,23 +78,6 @@ export const differences: readonly Difference[] = [
     },
   },
   {
-    title: 'What is added to a counter, and what is taken away, each stays below 2^64',
-    redis: 'Only the value has to fit into 64 bits.',
-    ours: 'The sum of all increments since the key was set or made, and the sum of all decrements, have to fit as well; the error is that of an overflow. SET begins anew.',
-    why: 'Increments and decrements are kept apart, each only growing, so that regions can merge them. At a million a second, 2^64 is reached after half a million years.',
-    example: {
-      commands: [
-        ['INCRBY', 'key', '9223372036854775807'],
-        ['DECRBY', 'key', '9223372036854775807'],
-        ['INCRBY', 'key', '9223372036854775807'],
-        ['DECRBY', 'key', '9223372036854775807'],
-        ['INCRBY', 'key', '2'],
-      ],
-      redis: ':2',
-      ours: '-ERR increment or decrement would overflow',
-    },
-  },
-  {
     title: 'DBSIZE and keys that have expired',
     redis: 'Counts a key that has expired until it is dropped: when somebody asks for it, or by chance.',
     ours: 'Counts it until it is dropped by the clock, within a fraction of a second.',

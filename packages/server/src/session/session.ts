@@ -185,6 +185,7 @@ export class Session implements Call {
       if (this.finish !== undefined) this.finishWaiting();
       position = this.work(input, from, end);
     } catch (error) {
+      this.engine.releaseLocks();
       lane.reportFault(error, client);
       this.reply.truncate(repliesBefore);
       this.reply.error(errors.internal);
