@@ -5,13 +5,13 @@ import { Session } from './session.js';
 
 test('the commands of one read are answered in order', () => {
   const session = new TestLane().open();
-  const batch = encodeCommand('INCR', 'a') + encodeCommand('INCR', 'a') + encodeCommand('GET', 'a') + 'PING\r\n';
+  const batch = `${encodeCommand('INCR', 'a').repeat(2)}${encodeCommand('GET', 'a')}PING\r\n`;
   expect(session.send(batch)).toBe(':1\r\n:2\r\n$1\r\n2\r\n+PONG\r\n');
 });
 
 test('a command may be cut anywhere, and a connection that stops in the middle holds up no other', () => {
   const lane = new TestLane();
-  const text = encodeCommand('SET', 'key', '12') + encodeCommand('INCRBY', 'key', '30') + 'GET key\r\n';
+  const text = `${encodeCommand('SET', 'key', '12')}${encodeCommand('INCRBY', 'key', '30')}GET key\r\n`;
   for (let cut = 1; cut < text.length; cut++) {
     const session = lane.open();
     const other = lane.open();
