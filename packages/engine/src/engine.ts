@@ -6,7 +6,7 @@ import { Digests } from './digest.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
 import { randomKey, removeEvery, scanKeys } from './keyspace.js';
-import { DEFAULT_SHARDS, Header, OriginShard, OWN_ORIGIN, PAGE_BYTES, Shard } from './layout.js';
+import { BASE_BYTES, DEFAULT_SHARDS, Header, OriginShard, OWN_ORIGIN, PAGE_BYTES, Shard } from './layout.js';
 import { Lives } from './lives.js';
 import { giveLock, takeLock } from './lock.js';
 import { Origins } from './origins.js';
@@ -112,7 +112,7 @@ export class Engine {
 
   static format(options: EngineOptions): Engine {
     const bytes = Math.max(options.maxMemoryBytes, SMALLEST_MEMORY_BYTES);
-    const size = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES;
+    const size = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES + BASE_BYTES;
     const buffer = options.shared ? new SharedArrayBuffer(size) : new ArrayBuffer(size);
     const store = Store.format(buffer, options.shardCount ?? DEFAULT_SHARDS, options.seed ?? 0);
     store.numbers[Header.graceMsNumber] = options.expiryGraceMs ?? 0;
@@ -124,9 +124,9 @@ export class Engine {
     return engine;
   }
 
-  /** Another thread's view of the same store. */
-  static attach(buffer: StoreBuffer): Engine {
-    return new Engine(Store.attach(buffer));
+  /** Another thread's view of the same store. One that is the only user of the store can do without locks. */
+  static attach(buffer: StoreBuffer, options: { readonly exclusive?: boolean } = {}): Engine {
+    return new Engine(Store.attach(buffer, options.exclusive ?? false));
   }
 
   get nowMs(): number {

@@ -2,6 +2,7 @@ import { assert } from './assert.js';
 import { Attachments } from './attachments.js';
 import { KeyHash } from './hash.js';
 import {
+  BASE_BYTES,
   Header,
   LAYOUT_VERSION,
   MAGIC,
@@ -38,15 +39,16 @@ export class Store {
   readonly table: Table;
   readonly attachments: Attachments;
 
-  private constructor(buffer: StoreBuffer, shardCount: number, seed: number) {
+  private constructor(buffer: StoreBuffer, shardCount: number, seed: number, exclusive: boolean) {
     this.buffer = buffer;
-    this.memory = new Int32Array(buffer);
-    this.bytes = new Uint8Array(buffer);
-    this.numbers = new Float64Array(buffer);
-    this.locking = buffer instanceof SharedArrayBuffer;
+    const bytes = buffer.byteLength - BASE_BYTES;
+    this.memory = new Int32Array(buffer, BASE_BYTES, Math.floor(bytes / 4));
+    this.bytes = new Uint8Array(buffer, BASE_BYTES, bytes);
+    this.numbers = new Float64Array(buffer, BASE_BYTES, Math.floor(bytes / 8));
+    this.locking = buffer instanceof SharedArrayBuffer && !exclusive;
     this.shardCount = shardCount;
     this.shardShift = (Math.clz32(shardCount) + 1) & 31;
-    this.regions = regionsOf(buffer.byteLength, shardCount);
+    this.regions = regionsOf(bytes, shardCount);
     this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
     this.slab = new Slab(this.memory, this.pages);
     this.hash = new KeyHash(seed);
@@ -60,7 +62,7 @@ export class Store {
       shardCount > 0 && shardCount <= MAX_SHARDS && (shardCount & (shardCount - 1)) === 0,
       'shards are a power of 2',
     );
-    const store = new Store(buffer, shardCount, seed | 0);
+    const store = new Store(buffer, shardCount, seed | 0, false);
     const { memory, numbers, regions } = store;
     assert(memory[Header.magic] === 0, 'a store is formatted once, on zeroed memory');
     store.pages.format(regions.firstPage, regions.pageCount);
@@ -74,13 +76,13 @@ export class Store {
     return store;
   }
 
-  static attach(buffer: StoreBuffer): Store {
-    const memory = new Int32Array(buffer, 0, PAGE_BYTES / 4);
+  static attach(buffer: StoreBuffer, exclusive: boolean): Store {
+    const memory = new Int32Array(buffer, BASE_BYTES, PAGE_BYTES / 4);
     assert(
       memory[Header.magic] === MAGIC && memory[Header.layoutVersion] === LAYOUT_VERSION,
       'the buffer holds a store',
     );
-    return new Store(buffer, memory[Header.shardCount], memory[Header.tableSeed]);
+    return new Store(buffer, memory[Header.shardCount], memory[Header.tableSeed], exclusive);
   }
 
   /** Gives every page back at once and leaves each shard without a key. Sequences go on from where they are. */

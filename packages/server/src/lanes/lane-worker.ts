@@ -35,7 +35,8 @@ class LaneWorker implements LoopDuties, Lanes {
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
-    const engine = Engine.attach(start.store);
+    // With one lane nobody else is there: the main thread does not touch the store.
+    const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 });
     this.state = createState(start.config, systemClock, commands, this, {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),

@@ -5,6 +5,7 @@ import { fixedParameters } from '../config/parameters.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
 import type { ServerState } from '../server-state.js';
 import { Lane } from '../session/lane.js';
+import { adviseHugePages } from './epoll/huge-pages.js';
 import { EpollUnavailable, type Libc, loadLibc } from './epoll/libc.js';
 import { NetTransport } from './net-transport.js';
 import type { Transport } from './transport.js';
@@ -43,6 +44,7 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
 
 function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger): Transport {
   const { config, identity } = state;
+  adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
   return new EpollLanes({
     libc,
     laneCount: config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES),

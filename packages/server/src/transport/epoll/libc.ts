@@ -23,6 +23,7 @@ export interface Libc {
   eventfd(initial: number, flags: number): number;
   read(fd: number, bytes: Uint8Array, length: number): number;
   write(fd: number, bytes: Uint8Array, length: number): number;
+  madvise(address: number, length: number, advice: number): number;
   errno(): number;
   /** Where a typed array's bytes lie. They stay there as long as the array is referenced. */
   addressOf(bytes: Uint8Array): number;
@@ -75,6 +76,7 @@ export async function loadLibc(): Promise<Libc> {
     eventfd: libc.func('int eventfd(uint32_t, int)'),
     read: libc.func('int read(int, void *, size_t)'),
     write: libc.func('int write(int, void *, size_t)'),
+    madvise: libc.func('int madvise(uintptr_t, size_t, int)'),
     errno: () => koffi.errno(),
     addressOf: (bytes) => Number(koffi.address(bytes)),
   };
