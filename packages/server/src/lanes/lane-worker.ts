@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
-import { systemClock } from '../clock.js';
+import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
@@ -13,6 +13,9 @@ import { answer, type Lanes } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
+
+/** A turn of one short command takes about as long as two readings of the clock. */
+const TURNS_PER_TIMING = 16;
 
 /**
  * One lane's thread. It runs the epoll loop until it is told to stop, so Node's own event loop does not turn here:
@@ -37,7 +40,8 @@ class LaneWorker implements LoopDuties, Lanes {
     this.control = new SharedControl(start.laneCount, start.control);
     // With one lane nobody else is there: the main thread does not touch the store.
     const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 });
-    this.state = createState(start.config, systemClock, commands, this, {
+    const clock = new RoundClock(systemClock);
+    this.state = createState(start.config, clock, commands, this, {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
     });
@@ -46,12 +50,13 @@ class LaneWorker implements LoopDuties, Lanes {
       engine,
       server: this.state,
       maximumBulkBytes: start.maximumBulkBytes,
+      turnsPerTiming: TURNS_PER_TIMING,
       reportFault: (error, client) => {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
         this.post({ kind: 'fault', error: text, client: client.id, command: client.lastCommand });
       },
     });
-    this.loop = new EpollLoop(libc, lane, this);
+    this.loop = new EpollLoop(libc, lane, clock, this);
     this.control.setWakeDescriptor(this.index, this.loop.wakeDescriptor);
     const isFirst = this.index === 0;
     this.ticks = new Tick(this.state, engine, { expires: isFirst, sweep: (nowMs) => this.loop.sweep(nowMs) });

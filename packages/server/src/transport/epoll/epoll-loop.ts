@@ -1,3 +1,4 @@
+import type { RoundClock } from '../../clock.js';
 import type { Lane } from '../../session/lane.js';
 import { EpollConnection } from './epoll-connection.js';
 import type { Libc } from './libc.js';
@@ -33,6 +34,7 @@ export class EpollLoop {
 
   private readonly libc: Libc;
   private readonly lane: Lane;
+  private readonly clock: RoundClock;
   private readonly duties: LoopDuties;
   private readonly inputAddress: number;
   private readonly connections = new Map<number, EpollConnection>();
@@ -46,9 +48,10 @@ export class EpollLoop {
   private finishByMs = Number.POSITIVE_INFINITY;
   private tickAtMs = 0;
 
-  constructor(libc: Libc, lane: Lane, duties: LoopDuties) {
+  constructor(libc: Libc, lane: Lane, clock: RoundClock, duties: LoopDuties) {
     this.libc = libc;
     this.lane = lane;
+    this.clock = clock;
     this.duties = duties;
     this.poller = new Poller(libc);
     this.inputAddress = libc.addressOf(lane.input.bytes);
@@ -109,13 +112,17 @@ export class EpollLoop {
   }
 
   run(): void {
-    const { clock } = this.lane.server;
-    for (;;) {
-      const count = this.poller.wait(this.timeoutMs(clock.monotonic()));
+    const { clock } = this;
+    const { statistics } = this.lane.server;
+    for (let nowMs = clock.monotonic(); ; ) {
+      const count = this.poller.wait(this.timeoutMs(nowMs));
+      const startedAtMs = clock.monotonic();
+      clock.startRound();
       for (let index = 0; index < count; index++)
         this.dispatch(this.poller.descriptorAt(index), this.poller.newsAt(index));
       if (this.hasArrivals) this.letIn();
-      const nowMs = clock.monotonic();
+      nowMs = clock.monotonic();
+      statistics.recordTurn((nowMs - startedAtMs) * 1000);
       if (this.sleepers.size > 0) this.wakeSleepers(nowMs);
       if (nowMs >= this.tickAtMs) this.tickAtMs = this.duties.tick(clock.now()) ? nowMs : nowMs + EpollLoop.TICK_MS;
       if (this.stopped && (this.connections.size === 0 || nowMs >= this.finishByMs)) break;
