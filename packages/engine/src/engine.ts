@@ -331,7 +331,7 @@ export class Engine {
     const hasForeign = this.lives.firstForeign(record) !== 0;
     if (hasForeign && !this.ownLife.cancelForeign(shard, record)) return this.giveUp();
     this.ownLife.begin(shard, record);
-    const version = this.ownLife.nextVersion(shard);
+    const version = this.ownLife.nextDecision(shard, record);
     if (!this.ownLife.decide(shard, record, expiresAtMs, expiresAtMs !== 0 || hasForeign ? version : 0))
       return this.giveUp();
     if (valueHigh < 0) {
@@ -379,7 +379,7 @@ export class Engine {
     for (let at = this.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
       expiresAt = Math.max(expiresAt, this.lives.bornMs(at) + 1);
     }
-    this.ownLife.decide(shard, record, expiresAt, this.ownLife.nextVersion(shard));
+    this.ownLife.decide(shard, record, expiresAt, this.ownLife.nextDecision(shard, record));
     this.ownLife.stamp(shard, record);
     this.settle();
     this.load();
@@ -391,7 +391,8 @@ export class Engine {
     const { shard, record } = this;
     this.ownLife.before(shard, record);
     if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
-    const decided = this.isAlone() && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextVersion(shard);
+    const decided =
+      this.isAlone() && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextDecision(shard, record);
     this.ownLife.decide(shard, record, 0, decided);
     this.ownLife.stamp(shard, record);
     this.settle();

@@ -118,6 +118,23 @@ describe('expiry between nodes', () => {
     checkConsistency(witness.engine);
   });
 
+  test('an expiry set in sight of another one wins over it, also on a node whose clock is behind', () => {
+    const [fast, slow] = makeNodes(2);
+    fast.engine.advanceTo(START_MS + 30_000);
+    add(fast.engine, KEY, 1n);
+    expireAt(fast.engine, KEY, START_MS + 500_000);
+    tell(fast, slow);
+    expireAt(slow.engine, KEY, START_MS + 100_000);
+    exchange([fast, slow]);
+    expect([fast, slow].map(({ engine }) => read(engine, KEY).expiresAtMs)).toEqual([
+      START_MS + 100_000,
+      START_MS + 100_000,
+    ]);
+    persist(slow.engine, KEY);
+    exchange([fast, slow]);
+    expect([fast, slow].map(({ engine }) => read(engine, KEY).expiresAtMs)).toEqual([0, 0]);
+  });
+
   test('keys that come and go under an expiry leave nothing behind', () => {
     const nodes = makeNodes(3);
     for (let turn = 1; turn <= 10; turn++) {

@@ -82,6 +82,12 @@ export class Lives {
     return best;
   }
 
+  /** The version of the latest decision about the key's expiry that this node holds, 0 = none. */
+  latestDecision(record: number): number {
+    const decider = this.decider(record);
+    return decider === 0 ? 0 : this.decidedAt(decider);
+  }
+
   /** Whether another origin holds an expiry of this key that is not over yet. */
   othersDecided(record: number): boolean {
     for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
@@ -219,6 +225,7 @@ export class Lives {
     const decider = this.decider(record);
     let holdsUntilMs = Number.POSITIVE_INFINITY;
     if (decider !== 0 && this.expiresAt(decider) > nowMs) holdsUntilMs = this.expiresAt(decider);
+    if (this.expiresAt(record) > nowMs) holdsUntilMs = Math.min(holdsUntilMs, this.expiresAt(record));
     let total = 0n;
     let lives = 0;
     for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {

@@ -43,6 +43,15 @@ export class OwnLife {
   }
 
   /**
+   * The version that a decision about the expiry, made now, will be stamped with: later than every decision it was made
+   * in sight of, also where those were dated by a clock ahead of ours.
+   */
+  nextDecision(shard: number, record: number): number {
+    this.lists.raise(shard, this.lives.latestDecision(record) + 1);
+    return this.nextVersion(shard);
+  }
+
+  /**
    * A new life of amount zero. Where other origins' lives go on, it shares the key's expiry. Where the key was gone, an
    * expiry that others still hold must not reach into this life, and lives it ended must not come back with it.
    */
@@ -62,6 +71,7 @@ export class OwnLife {
         expiresAt = decision;
         decided = this.lives.decidedAt(decider);
       } else if (this.lives.othersDecided(record)) {
+        version = this.nextDecision(shard, record);
         decided = version;
       }
     }
