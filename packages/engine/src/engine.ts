@@ -602,6 +602,7 @@ export class Engine {
   private readonly expireKey = (shard: number, record: number): void => {
     const horizonMs = this.nowMs - this.lives.graceMs;
     this.dropExpired(shard, record, horizonMs);
+    this.ownLife.letGoFloor(shard, record);
     if (!this.refreshKey(shard, record)) return;
     this.numbers[(shard >>> 1) + Shard.expiredNumber]++;
   };

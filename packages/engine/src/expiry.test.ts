@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { OWN_ORIGIN } from './layout.js';
 import { checkConsistency } from './testing/check-consistency.js';
 import { componentsOf } from './testing/inspect.js';
-import { makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
+import { exchange, makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
 import { add, expireAt, persist, read, remove } from './testing/single-key.js';
 
 const GRACE_MS = 60_000;
@@ -16,15 +15,6 @@ function advance(nodes: readonly TestNode[], toMs: number): void {
   for (const { engine } of nodes) {
     engine.advanceTo(toMs);
     engine.expireSome(1000);
-  }
-}
-
-/** Everybody tells everybody what it has of its own, and everybody knows that. */
-function exchange(nodes: readonly TestNode[]): void {
-  for (let round = 0; round < 3; round++) {
-    for (const from of nodes) for (const to of nodes) if (from !== to) tell(from, to);
-    for (const { engine } of nodes) engine.acknowledge(0, engine.seen(0, OWN_ORIGIN));
-    for (const { engine } of nodes) engine.expireSome(1000);
   }
 }
 

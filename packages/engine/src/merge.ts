@@ -90,13 +90,12 @@ export class Merge {
     const held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (held !== 0 && versionOf(memory, held) >= version) return true;
-    const ended = isEmptyIn(batch, index);
     if (held !== 0) {
       assertGrows(engine, held, batch, index);
       engine.dropForeign(shard, record, held);
     }
-    if (ended && record !== 0) engine.ownLife.letGoCancel(shard, record, origin);
-    if (ended || isOverIn(batch, index, engine.nowMs - lives.graceMs)) {
+    if (record !== 0) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+    if (isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs)) {
       if (record !== 0) this.settleKey(shard, record);
       return true;
     }
@@ -172,6 +171,7 @@ export class Merge {
   /** After any change to what is held of a key: brings this node's own part of it in line, and all that is derived. */
   settleKey(shard: number, record: number): void {
     this.settleOwn(shard, record);
+    this.engine.ownLife.letGoFloor(shard, record);
     this.engine.refreshKey(shard, record);
   }
 
