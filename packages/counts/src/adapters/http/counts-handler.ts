@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requireItemId } from '../../domain/item-id.js';
+import { sendProblem, sendResult } from './answer.js';
+import { DocumentPages } from './document-pages.js';
+import type { Audience, CountsApi, Operation, OperationInput } from './operation.js';
+import { operationsFor } from './operations.js';
+import { ProblemError, problemCodeOf } from './problem.js';
+import { readJsonBody } from './request-body.js';
+import { checkBody, decodeItemId, idempotencyKeyOf, itemIdsOf } from './request-input.js';
+import { type Match, Router } from './router.js';
+import { Gatekeeper, type RoleTokens } from './tokens.js';
+
+export interface CountsHandlerOptions {
+  readonly api: CountsApi;
+  /** Which parts of the API this listener serves; the others do not exist on it. */
+  readonly audiences: readonly Audience[];
+  readonly tokens: RoleTokens;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Takes a request if its address belongs to the counts service, and says whether it did. */
+export type CountsHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const OWN_PATH = /^\/api\/v1\/(?:internal\/)?counts(?:[/?]|$)/;
+
+export function createCountsHandler(options: CountsHandlerOptions): CountsHandler {
+  const operations = operationsFor(options.audiences);
+  const router = new Router(operations);
+  const gatekeeper = new Gatekeeper(options.tokens);
+  const pages = new DocumentPages(operations);
+
+  async function serve(request: IncomingMessage, response: ServerResponse, path: string, query: string): Promise<void> {
+    try {
+      if (pages.serve(request, response, path)) return;
+      const { operation, itemId } = requireMatch(router.find(request.method!, path));
+      gatekeeper.admit(request.headers.authorization, operation.audience);
+      const input = inputOf(operation, itemId, query, request);
+      sendResult(response, operation, await operation.run(options.api, input instanceof Promise ? await input : input));
+    } catch (error) {
+      if (problemCodeOf(error) === 'internal_error') options.onError(error);
+      if (!response.headersSent) sendProblem(response, error);
+    }
+  }
+
+  return (request, response) => {
+    const url = request.url!;
+    if (!OWN_PATH.test(url)) return false;
+    const queryAt = url.indexOf('?');
+    const path = queryAt === -1 ? url : url.slice(0, queryAt);
+    void serve(request, response, path, queryAt === -1 ? '' : url.slice(queryAt + 1));
+    return true;
+  };
+}
+
+function requireMatch(found: Match | readonly string[] | undefined): Match {
+  if (found === undefined) throw new ProblemError('route_not_found');
+  if ('operation' in found) return found;
+  throw new ProblemError('method_not_allowed', { headers: { Allow: found.join(', ') } });
+}
+
+type Input = OperationInput<unknown>;
+
+/** Everything is checked before the operation sees it. Where there is no body to wait for, this does not wait. */
+function inputOf(
+  operation: Operation,
+  segment: string,
+  query: string,
+  request: IncomingMessage,
+): Input | Promise<Input> {
+  const itemId = operation.path.endsWith('/counts') ? '' : requireItemId(decodeItemId(segment));
+  if (!operation.readsMany && query !== '') throw new ProblemError('unknown_parameter');
+  const itemIds = operation.readsMany ? itemIdsOf(query) : [];
+  const idempotencyKey = operation.changes ? idempotencyKeyOf(request) : undefined;
+  if (operation.body === undefined) return { itemId, itemIds, idempotencyKey, body: undefined };
+  const { schema, optional } = operation.body;
+  const complete = (body: unknown): Input => ({
+    itemId,
+    itemIds,
+    idempotencyKey,
+    body: checkBody(schema, body === undefined && optional ? {} : body),
+  });
+  const received = readJsonBody(request);
+  return received instanceof Promise ? received.then(complete) : complete(received);
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { openApiDocument } from './openapi.js';
+import type { Operation } from './operation.js';
+import { ProblemError } from './problem.js';
+
+export const OPENAPI_PATH = '/api/v1/counts/openapi.json';
+export const DOCS_PATH = '/api/v1/counts/docs';
+
+interface Page {
+  readonly mediaType: string;
+  readonly content: string;
+}
+
+/** The page loads nothing from anywhere but this server. */
+const PAGE_POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+
+/** The OpenAPI document and a page to browse it and try it with. */
+export class DocumentPages {
+  readonly #pages: ReadonlyMap<string, Page>;
+
+  constructor(operations: readonly Operation[]) {
+    const document = JSON.stringify(openApiDocument(operations));
+    const page = readFileSync(new URL('../../../assets/docs.html', import.meta.url), 'utf8');
+    this.#pages = new Map([
+      [OPENAPI_PATH, { mediaType: 'application/json', content: document }],
+      [DOCS_PATH, { mediaType: 'text/html; charset=utf-8', content: page }],
+    ]);
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse, path: string): boolean {
+    const page = this.#pages.get(path);
+    if (page === undefined) return false;
+    if (request.method !== 'GET') throw new ProblemError('method_not_allowed', { headers: { Allow: 'GET' } });
+    response
+      .writeHead(200, {
+        'Content-Type': page.mediaType,
+        'Content-Length': Buffer.byteLength(page.content),
+        'Content-Security-Policy': PAGE_POLICY,
+      })
+      .end(page.content);
+    return true;
+  }
+}

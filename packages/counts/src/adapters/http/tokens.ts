@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Audience } from './operation.js';
+import { ProblemError } from './problem.js';
+
+/** Bearer tokens by role. */
+export type RoleTokens = Readonly<Record<Audience, readonly string[]>>;
+
+const BEARER = /^Bearer +([^ ]+) *$/i;
+
+/**
+ * Who may call what. With no token at all the API is open, which the server allows on loopback addresses only; as soon as
+ * one role has a token, a role without any is closed. Tokens are looked up by digest, so that the time a lookup takes
+ * says nothing about them.
+ */
+export class Gatekeeper {
+  readonly #roles = new Map<string, Audience>();
+
+  constructor(tokens: RoleTokens) {
+    for (const role of ['external', 'internal'] as const) {
+      for (const token of tokens[role]) {
+        const known = this.#roles.get(digest(token));
+        if (known !== undefined && known !== role) throw new Error('One token cannot be both external and internal.');
+        this.#roles.set(digest(token), role);
+      }
+    }
+  }
+
+  admit(authorization: string | undefined, audience: Audience): void {
+    if (this.#roles.size === 0) return;
+    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    const role = token === undefined ? undefined : this.#roles.get(digest(token));
+    if (role === undefined) {
+      throw new ProblemError('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });
+    }
+    if (role !== audience) throw new ProblemError('wrong_role');
+  }
+}
+
+function digest(token: string): string {
+  return createHash('sha256').update(token).digest('base64');
+}

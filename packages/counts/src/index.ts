@@ -1,0 +1,8 @@
+export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embedded/embedded-postgres.js';
+export type { CountsHandler } from './adapters/http/counts-handler.js';
+export { DOCS_PATH, OPENAPI_PATH } from './adapters/http/document-pages.js';
+export type { Audience, CountsApi } from './adapters/http/operation.js';
+export type { RoleTokens } from './adapters/http/tokens.js';
+export type { ConnectionOptions } from './adapters/postgres/connection.js';
+export type { ComponentFeed, FedComponent, FoldOutcome } from './domain/ports/component-feed.js';
+export { type CountsService, type CountsServiceOptions, createCountsService } from './service.js';
