@@ -1,7 +1,9 @@
+import type { Server } from 'node:http';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
 import { type CountsHandler, createCountsHandler } from './adapters/http/counts-handler.js';
+import { FastLane } from './adapters/http/fast-lane/fast-lane.js';
 import type { Audience, CountsApi } from './adapters/http/operation.js';
-import type { RoleTokens } from './adapters/http/tokens.js';
+import { Gatekeeper, type RoleTokens } from './adapters/http/tokens.js';
 import { ChangeWriter } from './adapters/postgres/change-writer.js';
 import { PostgresComponentFeed } from './adapters/postgres/component-feed.js';
 import type { ConnectionOptions } from './adapters/postgres/connection.js';
@@ -30,6 +32,8 @@ export interface CountsServiceOptions {
 export interface CountsService {
   /** A handler for node:http that serves these parts of the API; several may be mounted on different ports. */
   handler(audiences: readonly Audience[]): CountsHandler;
+  /** Lets plain external changes on this server's connections go past node:http. The handler stays needed for the rest. */
+  accelerate(server: Server): void;
   /** The use cases, for callers in the same process. */
   readonly api: CountsApi;
   /** The bridge from replicated counters. */
@@ -54,19 +58,18 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const writer = new ChangeWriter(database, options.changeLanes);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
+  const gatekeeper = new Gatekeeper(options.tokens ?? NO_TOKENS);
+  const onError = options.onError ?? (() => undefined);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
+  const fastLane = new FastLane({ api, gatekeeper, onError });
   return {
     api,
     feed: new PostgresComponentFeed(database),
-    handler: (audiences) =>
-      createCountsHandler({
-        api,
-        audiences,
-        tokens: options.tokens ?? NO_TOKENS,
-        onError: options.onError ?? (() => undefined),
-      }),
+    handler: (audiences) => createCountsHandler({ api, audiences, gatekeeper, onError }),
+    accelerate: (server) => fastLane.attach(server),
     ready: () => database.withConnection(async () => undefined),
     async stop() {
+      fastLane.close();
       await cleanup.stop();
       await writer.close();
       await database.close();

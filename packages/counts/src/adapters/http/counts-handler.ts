@@ -8,13 +8,13 @@ import { ProblemError, problemCodeOf } from './problem.js';
 import { readJsonBody } from './request-body.js';
 import { checkBody, decodeItemId, idempotencyKeyOf, itemIdsOf } from './request-input.js';
 import { type Match, Router } from './router.js';
-import { Gatekeeper, type RoleTokens } from './tokens.js';
+import type { Gatekeeper } from './tokens.js';
 
 export interface CountsHandlerOptions {
   readonly api: CountsApi;
   /** Which parts of the API this listener serves; the others do not exist on it. */
   readonly audiences: readonly Audience[];
-  readonly tokens: RoleTokens;
+  readonly gatekeeper: Gatekeeper;
   readonly onError: (error: unknown) => void;
 }
 
@@ -26,14 +26,13 @@ const OWN_PATH = /^\/api\/v1\/(?:internal\/)?counts(?:[/?]|$)/;
 export function createCountsHandler(options: CountsHandlerOptions): CountsHandler {
   const operations = operationsFor(options.audiences);
   const router = new Router(operations);
-  const gatekeeper = new Gatekeeper(options.tokens);
   const pages = new DocumentPages(operations);
 
   async function serve(request: IncomingMessage, response: ServerResponse, path: string, query: string): Promise<void> {
     try {
       if (pages.serve(request, response, path)) return;
       const { operation, itemId } = requireMatch(router.find(request.method!, path));
-      gatekeeper.admit(request.headers.authorization, operation.audience);
+      options.gatekeeper.admit(request.headers.authorization, operation.audience);
       const input = inputOf(operation, itemId, query, request);
       sendResult(response, operation, await operation.run(options.api, input instanceof Promise ? await input : input));
     } catch (error) {

@@ -8,10 +8,14 @@ export const MAX_ITEM_IDS = 1_000;
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
+export function isIdempotencyKey(text: string): boolean {
+  return IDEMPOTENCY_KEY.test(text);
+}
+
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return undefined;
-  if (typeof header !== 'string' || !IDEMPOTENCY_KEY.test(header)) throw new ProblemError('invalid_idempotency_key');
+  if (typeof header !== 'string' || !isIdempotencyKey(header)) throw new ProblemError('invalid_idempotency_key');
   return header;
 }
 

@@ -25,14 +25,23 @@ export class Gatekeeper {
     }
   }
 
+  admits(authorization: string | undefined, audience: Audience): boolean {
+    return this.#roles.size === 0 || this.#roleOf(authorization) === audience;
+  }
+
+  /** Throws the problem that tells the caller why not. */
   admit(authorization: string | undefined, audience: Audience): void {
     if (this.#roles.size === 0) return;
-    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
-    const role = token === undefined ? undefined : this.#roles.get(digest(token));
+    const role = this.#roleOf(authorization);
     if (role === undefined) {
       throw new ProblemError('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });
     }
     if (role !== audience) throw new ProblemError('wrong_role');
+  }
+
+  #roleOf(authorization: string | undefined): Audience | undefined {
+    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    return token === undefined ? undefined : this.#roles.get(digest(token));
   }
 }
 

@@ -30,7 +30,7 @@ export const MAX_BATCH_ITEMS = 256;
 export const MAX_RUN_CHANGES = 1_024;
 
 /** Statements in flight. One waits for its commit to reach the disk while the next is being gathered. */
-export const CHANGE_LANES = 3;
+export const CHANGE_LANES = 2;
 
 /** How often waiting changes are checked against their deadlines. */
 export const EXPIRY_INTERVAL_MS = 100;
