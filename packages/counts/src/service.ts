@@ -1,6 +1,5 @@
-import type { Server } from 'node:http';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
-import { type CountsHandler, createCountsHandler } from './adapters/http/counts-handler.js';
+import { type CountsEndpoint, createCountsEndpoint } from './adapters/http/counts-endpoint.js';
 import { FastLane } from './adapters/http/fast-lane/fast-lane.js';
 import type { Audience, CountsApi } from './adapters/http/operation.js';
 import { Gatekeeper, type RoleTokens } from './adapters/http/tokens.js';
@@ -30,10 +29,8 @@ export interface CountsServiceOptions {
 }
 
 export interface CountsService {
-  /** A handler for node:http that serves these parts of the API; several may be mounted on different ports. */
-  handler(audiences: readonly Audience[]): CountsHandler;
-  /** Lets plain external changes on this server's connections go past node:http. The handler stays needed for the rest. */
-  accelerate(server: Server): void;
+  /** These parts of the API, to be served by a node:http server; there may be several, on different ports. */
+  endpoint(audiences: readonly Audience[]): CountsEndpoint;
   /** The use cases, for callers in the same process. */
   readonly api: CountsApi;
   /** The bridge from replicated counters. */
@@ -65,8 +62,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   return {
     api,
     feed: new PostgresComponentFeed(database),
-    handler: (audiences) => createCountsHandler({ api, audiences, gatekeeper, onError }),
-    accelerate: (server) => fastLane.attach(server),
+    endpoint: (audiences) => createCountsEndpoint({ api, audiences, gatekeeper, onError, fastLane }),
     ready: () => database.withConnection(async () => undefined),
     async stop() {
       fastLane.close();

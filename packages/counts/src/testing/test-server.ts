@@ -1,6 +1,6 @@
 import { Agent, createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { CountsHandler } from '../adapters/http/counts-handler.js';
+import type { CountsEndpoint } from '../adapters/http/counts-endpoint.js';
 
 export interface Answer {
   readonly status: number;
@@ -16,16 +16,16 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** The handler on a real HTTP server, and a client for it that keeps its connections. */
+/** The endpoint on a real HTTP server, and a client for it that keeps its connections. */
 export class TestServer {
   readonly server: Server;
   readonly #agent = new Agent({ keepAlive: true });
 
-  static async start(handler: CountsHandler, prepare: (server: Server) => void = () => undefined): Promise<TestServer> {
+  static async start(endpoint: CountsEndpoint, fastLane = true): Promise<TestServer> {
     const server = createServer((request, response) => {
-      if (!handler(request, response)) response.writeHead(404).end('not a counts address');
+      if (!endpoint.handle(request, response)) response.writeHead(404).end('not a counts address');
     });
-    prepare(server);
+    if (fastLane) endpoint.accelerate(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new TestServer(server);
   }

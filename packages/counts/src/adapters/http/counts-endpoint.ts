@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { requireItemId } from '../../domain/item-id.js';
 import { sendProblem, sendResult } from './answer.js';
 import { DocumentPages } from './document-pages.js';
+import type { FastLane } from './fast-lane/fast-lane.js';
 import type { Audience, CountsApi, Operation, OperationInput } from './operation.js';
 import { operationsFor } from './operations.js';
 import { ProblemError, problemCodeOf } from './problem.js';
@@ -10,20 +11,25 @@ import { checkBody, decodeItemId, idempotencyKeyOf, itemIdsOf } from './request-
 import { type Match, Router } from './router.js';
 import type { Gatekeeper } from './tokens.js';
 
-export interface CountsHandlerOptions {
+export interface CountsEndpointOptions {
   readonly api: CountsApi;
   /** Which parts of the API this listener serves; the others do not exist on it. */
   readonly audiences: readonly Audience[];
   readonly gatekeeper: Gatekeeper;
   readonly onError: (error: unknown) => void;
+  readonly fastLane: FastLane;
 }
 
-/** Takes a request if its address belongs to the counts service, and says whether it did. */
-export type CountsHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+export interface CountsEndpoint {
+  /** Takes a request if its address belongs to the counts service, and says whether it did. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Lets the plainest changes on this server's connections go past node:http; `handle` is still needed for the rest. */
+  readonly accelerate: (server: Server) => void;
+}
 
 const OWN_PATH = /^\/api\/v1\/(?:internal\/)?counts(?:[/?]|$)/;
 
-export function createCountsHandler(options: CountsHandlerOptions): CountsHandler {
+export function createCountsEndpoint(options: CountsEndpointOptions): CountsEndpoint {
   const operations = operationsFor(options.audiences);
   const router = new Router(operations);
   const pages = new DocumentPages(operations);
@@ -41,13 +47,20 @@ export function createCountsHandler(options: CountsHandlerOptions): CountsHandle
     }
   }
 
-  return (request, response) => {
+  function handle(request: IncomingMessage, response: ServerResponse): boolean {
     const url = request.url!;
     if (!OWN_PATH.test(url)) return false;
     const queryAt = url.indexOf('?');
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
     void serve(request, response, path, queryAt === -1 ? '' : url.slice(queryAt + 1));
     return true;
+  }
+
+  return {
+    handle,
+    accelerate: (server) => {
+      if (options.audiences.includes('external')) options.fastLane.attach(server);
+    },
   };
 }
 
