@@ -24,6 +24,8 @@ export interface CountsServiceOptions {
   readonly idempotencyWindowMs?: number | undefined;
   /** Failures that were not foreseen. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Why the database could not be written to; once for each time it goes away. */
+  readonly onTrouble?: ((error: unknown) => void) | undefined;
   /** What the embedded PostgreSQL says. */
   readonly onDatabaseLog?: ((text: string) => void) | undefined;
 }
@@ -52,7 +54,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
     embedded === undefined ? async () => options.postgres! : () => embedded.start(),
     options.queryConnections,
   );
-  const writer = new ChangeWriter(database, options.changeLanes);
+  const writer = new ChangeWriter(database, options.onTrouble ?? (() => undefined), options.changeLanes);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
   const gatekeeper = new Gatekeeper(options.tokens ?? NO_TOKENS);

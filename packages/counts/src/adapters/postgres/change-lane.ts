@@ -14,13 +14,15 @@ import { NotCommittedError } from './transaction.js';
 export class ChangeLane {
   readonly #database: Database;
   readonly #queue: ChangeQueue;
+  readonly #onTrouble: (error: unknown) => void;
   #client: Client | undefined;
   #failures = 0;
   #draining: Promise<void> | undefined;
 
-  constructor(database: Database, queue: ChangeQueue) {
+  constructor(database: Database, queue: ChangeQueue, onTrouble: (error: unknown) => void) {
     this.#database = database;
     this.#queue = queue;
+    this.#onTrouble = onTrouble;
   }
 
   get isIdle(): boolean {
@@ -48,9 +50,9 @@ export class ChangeLane {
     let client: Client;
     try {
       client = await this.#session();
-    } catch {
+    } catch (error) {
       this.#giveBack(batch.groups);
-      await this.#pause();
+      await this.#pause(error);
       return;
     }
     await this.#apply(client, batch);
@@ -150,7 +152,7 @@ export class ChangeLane {
 
   async #afterTrouble(failure: Failure, error: unknown): Promise<void> {
     if (failure === 'unknown' || failure === 'unreachable' || isWrongServer(error)) this.#discardSession();
-    if (failure !== 'refused') await this.#pause();
+    if (failure !== 'refused') await this.#pause(error);
   }
 
   async #session(): Promise<Client> {
@@ -173,7 +175,9 @@ export class ChangeLane {
       (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }
 
-  async #pause(): Promise<void> {
+  /** Longer after each failure in a row. Only the first of them is reported. */
+  async #pause(error: unknown): Promise<void> {
+    if (this.#failures === 0) this.#onTrouble(error);
     const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** this.#failures, RECONNECT_MAX_MS);
     this.#failures++;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));

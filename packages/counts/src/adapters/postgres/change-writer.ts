@@ -18,8 +18,8 @@ export class ChangeWriter {
   #wakeUp: NodeJS.Immediate | undefined;
   #closed = false;
 
-  constructor(database: Database, lanes = CHANGE_LANES) {
-    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane(database, this.#queue));
+  constructor(database: Database, onTrouble: (error: unknown) => void, lanes = CHANGE_LANES) {
+    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane(database, this.#queue, onTrouble));
     this.#expiry = setInterval(() => this.#expire(performance.now()), EXPIRY_INTERVAL_MS);
     this.#expiry.unref();
   }

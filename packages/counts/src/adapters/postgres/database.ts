@@ -32,13 +32,13 @@ export class Database {
   /** Lends a pooled connection to the work. A connection that failed is not used again. */
   async withConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#lend();
-    let failed = true;
     try {
       const result = await work(client);
-      failed = false;
+      client.release();
       return result;
-    } finally {
-      client.release(failed);
+    } catch (error) {
+      client.release(!(error instanceof CountError));
+      throw error;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { CountError } from '../../domain/count-error.js';
 import { classifyFailure } from './failure.js';
 
 /** The transaction certainly was not committed, whatever became of the connection. */
@@ -20,7 +21,8 @@ export async function inTransaction<Result>(client: ClientBase, work: () => Prom
     result = await work();
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
-    throw classifyFailure(error) === 'unknown' ? new NotCommittedError(error) : error;
+    if (error instanceof CountError || classifyFailure(error) !== 'unknown') throw error;
+    throw new NotCommittedError(error);
   }
   await client.query('COMMIT');
   return result;
