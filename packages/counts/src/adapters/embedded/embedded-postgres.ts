@@ -94,7 +94,7 @@ export class EmbeddedPostgres {
       this.#starting = undefined;
     });
     await this.#untilReady(server);
-    const watchdog = watchOver(server.pid!);
+    const watchdog = watchOver(server.pid!, scratch);
     server.once('exit', () => watchdog.kill('SIGKILL'));
     server.unref();
     (server.stderr as unknown as { unref(): void }).unref();

@@ -7,7 +7,7 @@ import { LOCKED_ITEM_PAUSE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './boun
 import type { Batch, ChangeQueue, Group } from './change-queue.js';
 import type { Database } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
-import type { PendingChange } from './pending-change.js';
+import { failExpired, type PendingChange } from './pending-change.js';
 import { NotCommittedError } from './transaction.js';
 
 /** One connection that carries batches from the queue to the database, one at a time, through whatever goes wrong. */
@@ -62,7 +62,6 @@ export class ChangeLane {
     try {
       const groups = await this.#withoutLocked(client, batch.groups);
       if (groups.length > 0) await this.#applyGroups(client, { keyed: batch.keyed, groups });
-      this.#failures = 0;
     } catch (error) {
       // Only the look at suspects can fail here; nothing has been sent.
       this.#giveBack(batch.groups);
@@ -76,7 +75,8 @@ export class ChangeLane {
         ? await applyKeyedGroups(client, groups)
         : await applyPlainGroups(client, groups);
       for (const group of spoiled) this.#queue.halve(group);
-      this.#queue.release(groups, unsent);
+      this.#giveBack(groups, unsent);
+      this.#failures = 0;
     } catch (error) {
       const failure = error instanceof NotCommittedError ? 'unreachable' : classifyFailure(error);
       if (failure === 'refused') await this.#split(client, { keyed, groups }, error);
@@ -146,8 +146,15 @@ export class ChangeLane {
     return free;
   }
 
-  #giveBack(groups: readonly Group[]): void {
-    this.#queue.release(groups, new Set<PendingChange>(groups.flat()));
+  /** What was not sent goes back to the queue, unless its time is over: it must not go round for ever. */
+  #giveBack(groups: readonly Group[], unsent = new Set<PendingChange>(groups.flat())): void {
+    const nowMs = performance.now();
+    for (const pending of unsent) {
+      if (pending.deadlineMs > nowMs) continue;
+      unsent.delete(pending);
+      failExpired(pending);
+    }
+    this.#queue.release(groups, unsent);
   }
 
   async #afterTrouble(failure: Failure, error: unknown): Promise<void> {

@@ -6,6 +6,7 @@ import { CHANGE_LANES, EXPIRY_INTERVAL_MS, QUEUE_DEADLINE_MS } from './bounds.js
 import { ChangeLane } from './change-lane.js';
 import { ChangeQueue } from './change-queue.js';
 import type { Database } from './database.js';
+import { failExpired } from './pending-change.js';
 
 /**
  * Where single changes become batches: whatever arrives while the lanes are busy goes out together in the next statement.
@@ -55,9 +56,7 @@ export class ChangeWriter {
   }
 
   #expire(nowMs: number): void {
-    for (const pending of this.#queue.takeExpired(nowMs)) {
-      pending.fail(new CountError(pending.outcomeUnknown ? 'outcome_unknown' : 'database_unavailable'));
-    }
+    for (const pending of this.#queue.takeExpired(nowMs)) failExpired(pending);
     // Items that were given back outside a lane's turn (a locked row's pause is over) are found here at the latest.
     this.#wake();
   }

@@ -1,5 +1,5 @@
 import type { Change } from '../../domain/change.js';
-import type { CountError } from '../../domain/count-error.js';
+import { CountError } from '../../domain/count-error.js';
 import type { ChangeOutcome } from '../../domain/ports/count-value-repository.js';
 import type { RequestIdentity } from '../../domain/request-identity.js';
 
@@ -14,4 +14,9 @@ export interface PendingChange {
   outcomeUnknown: boolean;
   readonly succeed: (outcome: ChangeOutcome) => void;
   readonly fail: (error: CountError) => void;
+}
+
+/** Its time is over and nothing of it is in flight. */
+export function failExpired(pending: PendingChange): void {
+  pending.fail(new CountError(pending.outcomeUnknown ? 'outcome_unknown' : 'database_unavailable'));
 }
