@@ -5,6 +5,7 @@ import { ANSWER_GRACE_MS, CONNECT_TIMEOUT_MS, LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT
 export interface ConnectionOptions {
   readonly connectionString?: string;
   readonly host?: string;
+  readonly port?: number;
   readonly user?: string;
   readonly database?: string;
   readonly ssl?: pg.ClientConfig['ssl'];

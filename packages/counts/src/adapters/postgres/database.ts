@@ -99,6 +99,8 @@ async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = 
 
 function createPool(options: ConnectionOptions, max: number): pg.Pool {
   const pool = new pg.Pool({ ...clientConfig(options), max, onConnect: prepareSession });
+  // The pool listens to its idle connections only; one lost while lent out fails the query that was on it.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);
   return pool;
 }
