@@ -1,1 +1,1 @@
-export {};
+export { runBench } from './run-bench.js';

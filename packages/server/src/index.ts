@@ -1,1 +1,1 @@
-export {};
+export { documents } from './docs/documents.js';

@@ -1,5 +1,8 @@
 import type { Engine } from '@quotadb/engine';
 import type { ReplyWriter, Request } from '@quotadb/wire';
+import type { ServerState } from '../server-state.js';
+import type { Client } from '../session/client.js';
+import type { QueuedCommand } from '../session/transaction.js';
 
 /**
  * One declaration per command. It drives dispatch, the arity error, COMMAND, COMMAND DOCS, COMMAND COUNT and the
@@ -8,7 +11,7 @@ import type { ReplyWriter, Request } from '@quotadb/wire';
 export interface Command {
   /** Lower case, as Redis's COMMAND reports it; a subcommand's own name without its parent's. */
   readonly name: string;
-  /** Redis's meaning: the number of words with the name; negative for "at least". */
+  /** Redis's meaning: the number of words with the name (a subcommand's with its parent's too); negative for "at least". */
   readonly arity: number;
   readonly flags: readonly CommandFlag[];
   /** First key, last key (negative counts from the end), step; left out where there are no keys. */
@@ -18,6 +21,7 @@ export interface Command {
   /** The Redis version that has it, or ours where Redis has not. */
   readonly since: string;
   readonly complexity: string;
+  /** What follows the name, as in Redis's documentation: `key amount [NX | XX]`; empty where nothing does. */
   readonly syntax: string;
   readonly subcommands?: readonly Command[];
   /** Absent only where a subcommand must be named. */
@@ -37,9 +41,26 @@ export type CommandFlag =
   | 'no_auth'
   | 'no_multi';
 
-/** What a command works with while it runs. The session itself is the call, so that running a command makes no object. */
+/**
+ * What a command works with while it runs. The session itself is the call, so that running a command makes no object.
+ *
+ * A command writes exactly one reply (or none, having called suspend). It may rely on its arity having been checked.
+ * An error reply is `call.reply.error(errors.…)`; the session counts it as a failed call by itself.
+ */
 export interface Call {
   readonly request: Request;
   readonly reply: ReplyWriter;
   readonly engine: Engine;
+  /** The connection the command came from. */
+  readonly client: Client;
+  /** What all connections share: configuration, clock, statistics, the list of clients. */
+  readonly server: ServerState;
+  /**
+   * Holds this connection, and no other, for so many milliseconds (Infinity: until it is closed), then calls finish,
+   * which writes the reply. The request is gone by then: read what is needed from it before. Inside MULTI nothing
+   * waits: finish is called at once.
+   */
+  suspend(waitMs: number, finish: (call: Call) => void): void;
+  /** EXEC: runs these one after another; each writes its own reply. */
+  runQueued(commands: readonly QueuedCommand[]): void;
 }

@@ -1,0 +1,68 @@
+import type { LoadConnection } from './connection.js';
+
+/** A timer is a millisecond late or more; closer than this to the next send, the event loop is kept turning instead. */
+const TIMER_SLACK_MS = 3;
+const TIMER_MS = 1;
+
+/**
+ * Begins batches at an even pace whatever the answers do, for latency at a given load. A batch that finds every
+ * connection busy waits, and its latency still counts from when it was due: otherwise a server that stalls would be
+ * asked less while it stalls, and look better for it ("coordinated omission").
+ */
+export class Pace {
+  readonly #intervalMs: number;
+  readonly #send: (connection: LoadConnection, dueAtMs: number) => void;
+  /** Idle connections, longest idle first, so that all are used evenly. A ring: at most all of them are in it. */
+  readonly #idle: LoadConnection[];
+  #idleStart = 0;
+  #idleCount: number;
+  #dueAtMs: number;
+  #stopped = false;
+
+  constructor(
+    connections: readonly LoadConnection[],
+    intervalMs: number,
+    nowMs: number,
+    send: (connection: LoadConnection, dueAtMs: number) => void,
+  ) {
+    this.#idle = [...connections];
+    this.#idleCount = connections.length;
+    this.#intervalMs = intervalMs;
+    this.#dueAtMs = nowMs;
+    this.#send = send;
+    this.#turn();
+  }
+
+  idle(connection: LoadConnection): void {
+    this.#idle[(this.#idleStart + this.#idleCount) % this.#idle.length] = connection;
+    this.#idleCount++;
+    this.#sendDue();
+  }
+
+  /** Forgets what is overdue and goes on from now: the backlog of a cold start is not the server's. */
+  restart(nowMs: number): void {
+    this.#dueAtMs = nowMs;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  readonly #turn = (): void => {
+    if (this.#stopped) return;
+    this.#sendDue();
+    if (this.#dueAtMs - performance.now() > TIMER_SLACK_MS) setTimeout(this.#turn, TIMER_MS);
+    else setImmediate(this.#turn);
+  };
+
+  #sendDue(): void {
+    const nowMs = performance.now();
+    while (!this.#stopped && this.#dueAtMs <= nowMs && this.#idleCount > 0) {
+      const connection = this.#idle[this.#idleStart]!;
+      this.#idleStart = (this.#idleStart + 1) % this.#idle.length;
+      this.#idleCount--;
+      this.#send(connection, this.#dueAtMs);
+      this.#dueAtMs += this.#intervalMs;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { LoadJob, LoadReport, LoadResult } from './load-job.js';
+
+/** Built code, also when this file runs from source: processes are started from what `npm run build` made. */
+const ENTRY = fileURLToPath(new URL('../../dist/load/load-process.js', import.meta.url));
+
+/** Runs a job in a process of its own, so that the bench's own work never delays a reply it is timing. */
+export function runLoad(job: LoadJob, signal: AbortSignal): Promise<LoadResult> {
+  return new Promise((resolve, reject) => {
+    const child = fork(ENTRY, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'], signal });
+    let report: LoadReport | undefined;
+    child.once('message', (message) => {
+      report = message as LoadReport;
+    });
+    child.once('error', reject);
+    child.once('exit', (code, killedBy) => {
+      if (report === undefined)
+        reject(new Error(`the load generator ended early (${killedBy ?? `exit code ${code}`})`));
+      else if ('error' in report) reject(new Error(report.error));
+      else resolve(report.result);
+    });
+    child.send(job);
+  });
+}

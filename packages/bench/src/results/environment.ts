@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+const WORKSPACE_NAME = 'quotadb-workspace';
+
+/** The root of QuotaDB's repository, if this directory is in it. */
+export function findRepository(from: string): string | undefined {
+  for (let directory = resolve(from); ; directory = dirname(directory)) {
+    if (isWorkspace(join(directory, 'package.json'))) return directory;
+    if (directory === dirname(directory)) return undefined;
+  }
+}
+
+function isWorkspace(file: string): boolean {
+  if (!existsSync(file)) return false;
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown }).name === WORKSPACE_NAME;
+  } catch {
+    return false;
+  }
+}
+
+export interface Revision {
+  readonly commit: string;
+  readonly uncommittedChanges: boolean;
+}
+
+/** Results that were just written do not count as a change to what was measured. */
+export function revisionOf(repository: string | undefined): Revision {
+  try {
+    const git = (...words: string[]) =>
+      execFileSync('git', words, {
+        cwd: repository ?? process.cwd(),
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+    return {
+      commit: git('rev-parse', 'HEAD').trim(),
+      uncommittedChanges: git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs').trim() !== '',
+    };
+  } catch {
+    return { commit: 'unknown', uncommittedChanges: false };
+  }
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Cleanup } from '../cleanup.js';
+import {
+  type ControlGroupOutcome,
+  createControlGroup,
+  LIMIT_CPUS,
+  LIMIT_MEMORY_BYTES,
+} from '../machine/control-groups.js';
+
+const READY_WITHIN_MS = 60_000;
+const STOP_WITHIN_MS = 15_000;
+/** Enough of what a server said to explain why it did not start. */
+const KEPT_OUTPUT_LINES = 20;
+
+/** Joins the groups and then becomes the server, so that not a byte of its memory is counted elsewhere. */
+const JOIN_AND_RUN = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done; shift; exec "$@"';
+
+export interface ServerCommand {
+  /** For messages and the names of directories and groups. */
+  readonly name: string;
+  readonly program: string;
+  readonly arguments: (directory: string) => readonly string[];
+  /** The port once a line of standard output says that the server is ready. */
+  readonly readyPort: (line: string) => number | undefined;
+}
+
+export interface ServerProcess {
+  readonly pid: number;
+  readonly port: number;
+  /** What the server is held to, in words. */
+  readonly limits: string;
+  stop(): Promise<void>;
+}
+
+let startedServers = 0;
+
+/** Starts a server in a directory and, if asked and allowed, in a control group of its own. */
+export async function startServerProcess(
+  command: ServerCommand,
+  withLimits: boolean,
+  cleanup: Cleanup,
+): Promise<ServerProcess> {
+  const directory = mkdtempSync(join(tmpdir(), `quotadb-bench-${command.name}-`));
+  const removeDirectory = cleanup.add(directoryUndo(directory));
+  const outcome: ControlGroupOutcome = withLimits
+    ? createControlGroup(`quotadb-bench-${process.pid}-${++startedServers}`)
+    : { refused: 'not asked for' };
+  const group = 'group' in outcome ? outcome.group : undefined;
+  const removeGroup = group && cleanup.add(group);
+
+  const child = spawn(
+    'sh',
+    ['-c', JOIN_AND_RUN, 'sh', ...(group?.joinFiles ?? []), '--', command.program, ...command.arguments(directory)],
+    {
+      cwd: directory,
+      env: serverEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Its own process group: Ctrl-C is for the bench, which then stops its servers in order.
+      detached: true,
+    },
+  );
+  const stopProcess = cleanup.add(processUndo(child));
+  const port = await readyPort(command, child);
+  return {
+    pid: child.pid!,
+    port,
+    limits: describeLimits(outcome, child.pid!),
+    stop: async () => {
+      await stopProcess();
+      await removeGroup?.();
+      await removeDirectory();
+    },
+  };
+}
+
+/** Nothing of the caller's own set-up may change what is measured. */
+function serverEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTADB_') && name !== 'NODE_OPTIONS');
+  return Object.fromEntries(kept);
+}
+
+function describeLimits(outcome: ControlGroupOutcome, pid: number): string {
+  if ('refused' in outcome) return `none: ${outcome.refused}`;
+  if (!outcome.group.holds(pid)) return 'none: the process could not join its control group';
+  return `${LIMIT_CPUS} CPUs, ${LIMIT_MEMORY_BYTES / 1024 ** 3} GiB`;
+}
+
+function readyPort(command: ServerCommand, child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const output: string[] = [];
+    const fail = (reason: string) => {
+      clearTimeout(timer);
+      reject(new Error([`${command.name} did not start: ${reason}`, ...output].join('\n  ')));
+    };
+    const timer = setTimeout(() => fail(`not ready within ${READY_WITHIN_MS / 1000} s`), READY_WITHIN_MS);
+    const keep = (line: string) => {
+      output.push(line);
+      if (output.length > KEPT_OUTPUT_LINES) output.shift();
+    };
+    createInterface({ input: child.stderr! }).on('line', keep);
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      keep(line);
+      const port = command.readyPort(line);
+      if (port === undefined) return;
+      clearTimeout(timer);
+      resolve(port);
+    });
+    child.once('error', (error) => fail(error.message));
+    // 'close' rather than 'exit': by then everything it said has been read.
+    child.once('close', (code, killedBy) => fail(`it ended (${killedBy ?? `exit code ${code}`})`));
+  });
+}
+
+function directoryUndo(directory: string) {
+  const atOnce = () => rmSync(directory, { recursive: true, force: true });
+  return { gently: async () => atOnce(), atOnce };
+}
+
+function processUndo(child: ChildProcess) {
+  const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  return {
+    gently: async () => {
+      if (hasEnded()) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+      await exited;
+      clearTimeout(timer);
+    },
+    atOnce: () => {
+      if (!hasEnded()) child.kill('SIGKILL');
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { KeyDistribution } from './load/key-sequence.js';
+import { KEY, type Request, SAME_KEY } from './load/request.js';
+
+/**
+ * What is sent, as one table. Both sides get the very same bytes wherever both know the command; where Redis has no such
+ * command it gets its nearest, and the description says what that is.
+ */
+export type ServerKind = 'redis' | 'valkey' | 'quotadb';
+
+/** What must be in the store before a run: keys that never expire, or keys that all have a TTL. */
+export type Dataset = 'plain' | 'expiring';
+
+export interface Workload {
+  readonly name: string;
+  readonly description: string;
+  readonly keys: KeyDistribution;
+  readonly dataset: Dataset;
+  /** The requests that are sent over and over, in this order. */
+  readonly pattern: (kind: ServerKind) => readonly Request[];
+}
+
+/** Long enough that no key expires during a run: this measures keeping TTLs, not dropping keys. */
+const TTL_SECONDS = '86400';
+
+const INCREMENT: Request = [['INCR', KEY]];
+const READ: Request = [['GET', KEY]];
+const READ_TEN: Request = [['MGET', KEY, KEY, KEY, KEY, KEY, KEY, KEY, KEY, KEY, KEY]];
+const INCREMENT_AND_EXPIRE: Request = [
+  ['INCR', KEY],
+  ['EXPIRE', SAME_KEY, TTL_SECONDS, 'NX'],
+];
+
+export const workloads: readonly Workload[] = [
+  {
+    name: 'incr-hot',
+    description: 'INCR, always the same key',
+    keys: 'hot',
+    dataset: 'plain',
+    pattern: () => [INCREMENT],
+  },
+  {
+    name: 'incr-uniform',
+    description: 'INCR, every key as likely as any other',
+    keys: 'uniform',
+    dataset: 'plain',
+    pattern: () => [INCREMENT],
+  },
+  {
+    name: 'incr-zipf',
+    description: 'INCR, few keys take most of the traffic (zipf, exponent 0.99)',
+    keys: 'zipf',
+    dataset: 'plain',
+    pattern: () => [INCREMENT],
+  },
+  {
+    name: 'get',
+    description: 'GET, every key as likely as any other',
+    keys: 'uniform',
+    dataset: 'plain',
+    pattern: () => [READ],
+  },
+  {
+    name: 'mget-10',
+    description: 'MGET of ten keys; one operation is all ten',
+    keys: 'uniform',
+    dataset: 'plain',
+    pattern: () => [READ_TEN],
+  },
+  {
+    name: 'incrbyex',
+    description:
+      'increment and start a TTL where there is none, as one step; QuotaDB: INCRBYEX, Redis: MULTI, INCR, EXPIRE NX, EXEC in one write',
+    keys: 'uniform',
+    dataset: 'expiring',
+    pattern: (kind) =>
+      kind === 'quotadb' ? [[['INCRBYEX', KEY, '1', TTL_SECONDS]]] : [[['MULTI'], ...INCREMENT_AND_EXPIRE, ['EXEC']]],
+  },
+  {
+    name: 'incr-expire',
+    description: 'INCR and EXPIRE NX as two commands in one write, the same on both sides; one operation is both',
+    keys: 'uniform',
+    dataset: 'expiring',
+    pattern: () => [INCREMENT_AND_EXPIRE],
+  },
+  {
+    name: 'mixed',
+    description: '80 % INCR and 20 % GET, every key as likely as any other',
+    keys: 'uniform',
+    dataset: 'plain',
+    pattern: () => [INCREMENT, INCREMENT, READ, INCREMENT, INCREMENT],
+  },
+];
+
+/** How a dataset is made: each key once. */
+export const fills: Readonly<Record<Dataset, readonly Request[]>> = {
+  plain: [INCREMENT],
+  expiring: [
+    [
+      ['INCR', KEY],
+      ['EXPIRE', SAME_KEY, TTL_SECONDS],
+    ],
+  ],
+};
+
+export interface MemoryWorkload {
+  readonly name: string;
+  readonly description: string;
+  readonly dataset: Dataset;
+}
+
+export const memoryWorkloads: readonly MemoryWorkload[] = [
+  { name: 'memory', description: 'bytes a key costs after INCR of every key', dataset: 'plain' },
+  { name: 'memory-expiring', description: 'bytes a key costs after INCR and EXPIRE of every key', dataset: 'expiring' },
+];

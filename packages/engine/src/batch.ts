@@ -1,0 +1,103 @@
+import { ORIGIN_ID_BYTES } from './layout.js';
+
+/**
+ * A batch: components of one origin in one shard that changed behind a watermark, oldest first. The same thing goes to
+ * peers (replication), to a file (the log, snapshots) and to whoever asks for a gap (repair). It holds absolute state, so
+ * applying it twice, late or out of order is harmless.
+ *
+ * A long walk travels in parts. `start` is the watermark the walk began at, `from` where the part before this one ended
+ * (the first part has from = start), `reached` the version of its last component. Only the last part has `to`, a true
+ * cut: whoever has applied every part of the walk in order holds everything of that origin up to `to`.
+ *
+ * Columns, not objects: a batch is filled and applied thousands of times a second and is reused.
+ */
+const INITIAL_COMPONENTS = 64;
+
+export class Batch {
+  shardIndex = 0;
+  origin: Uint8Array = new Uint8Array(ORIGIN_ID_BYTES);
+  /** Chosen by the sender, different for each walk. */
+  walk = 0;
+  start = 0;
+  from = 0;
+  reached = 0;
+  /** A true cut, or 0 in every part but the last. */
+  to = 0;
+
+  count = 0;
+  keyBytes = new Uint8Array(4096);
+  /** Where each key ends in keyBytes. */
+  keyEnd = new Uint32Array(INITIAL_COMPONENTS);
+  version = new Float64Array(INITIAL_COMPONENTS);
+  born = new Float64Array(INITIAL_COMPONENTS);
+  present = new Uint8Array(INITIAL_COMPONENTS);
+  positiveHigh = new Int32Array(INITIAL_COMPONENTS);
+  positiveLow = new Int32Array(INITIAL_COMPONENTS);
+  negativeHigh = new Int32Array(INITIAL_COMPONENTS);
+  negativeLow = new Int32Array(INITIAL_COMPONENTS);
+  /** 0 = never; counts only where `decided` is not 0. */
+  expiresAtMs = new Float64Array(INITIAL_COMPONENTS);
+  decided = new Float64Array(INITIAL_COMPONENTS);
+  floorMs = new Float64Array(INITIAL_COMPONENTS);
+  /** Where each component's cancels end in `cancels`. */
+  cancelEnd = new Uint32Array(INITIAL_COMPONENTS);
+  cancels: Cancel[] = [];
+
+  clear(): void {
+    this.count = 0;
+    this.to = 0;
+    this.cancels.length = 0;
+  }
+
+  get bytes(): number {
+    return this.keyStart(this.count);
+  }
+
+  keyStart(index: number): number {
+    return index === 0 ? 0 : this.keyEnd[index - 1];
+  }
+
+  cancelStart(index: number): number {
+    return index === 0 ? 0 : this.cancelEnd[index - 1];
+  }
+
+  /** Room for one more component with a key of this length; the caller fills the columns at index `count`. */
+  reserve(keyLength: number): void {
+    if (this.count === this.keyEnd.length) this.growColumns();
+    const needed = this.bytes + keyLength;
+    if (needed > this.keyBytes.length) {
+      const larger = new Uint8Array(Math.max(needed, this.keyBytes.length * 2));
+      larger.set(this.keyBytes);
+      this.keyBytes = larger;
+    }
+  }
+
+  private growColumns(): void {
+    const size = this.keyEnd.length * 2;
+    this.keyEnd = grown(this.keyEnd, new Uint32Array(size));
+    this.version = grown(this.version, new Float64Array(size));
+    this.born = grown(this.born, new Float64Array(size));
+    this.present = grown(this.present, new Uint8Array(size));
+    this.positiveHigh = grown(this.positiveHigh, new Int32Array(size));
+    this.positiveLow = grown(this.positiveLow, new Int32Array(size));
+    this.negativeHigh = grown(this.negativeHigh, new Int32Array(size));
+    this.negativeLow = grown(this.negativeLow, new Int32Array(size));
+    this.expiresAtMs = grown(this.expiresAtMs, new Float64Array(size));
+    this.decided = grown(this.decided, new Float64Array(size));
+    this.floorMs = grown(this.floorMs, new Float64Array(size));
+    this.cancelEnd = grown(this.cancelEnd, new Uint32Array(size));
+  }
+}
+
+/** What a reset had observed of one life of another origin. Rare, so an object. */
+export interface Cancel {
+  readonly origin: Uint8Array;
+  readonly born: number;
+  readonly positive: bigint;
+  readonly negative: bigint;
+}
+
+function grown<T extends { set(source: T): void }>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,28 @@
+import { Header } from './layout.js';
+import { versionAt } from './record.js';
+import type { Store } from './store.js';
+
+/**
+ * The node's time as the engine knows it: given from outside, once per loop turn, and never running backwards, whatever
+ * the machine's clock does. All threads of a node share the latest time any of them was given.
+ */
+export class Clock {
+  nowMs = 0;
+  /** The least version that a change made now can have. */
+  nowVersion = 0;
+  private readonly numbers: Float64Array;
+
+  constructor(store: Store) {
+    this.numbers = store.numbers;
+    this.advanceTo(0);
+  }
+
+  advanceTo(nowMs: number): void {
+    const shared = this.numbers[Header.clockNumber];
+    const time = nowMs > shared ? Math.floor(nowMs) : shared;
+    if (time === this.nowMs) return;
+    this.numbers[Header.clockNumber] = time;
+    this.nowMs = time;
+    this.nowVersion = versionAt(time);
+  }
+}

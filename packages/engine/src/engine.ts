@@ -1,0 +1,716 @@
+import { assert } from './assert.js';
+import { Attachments, Kind } from './attachments.js';
+import type { ByteInput } from './byte-input.js';
+import { Clock } from './clock.js';
+import { Digests } from './digest.js';
+import { GrowOnly } from './grow-only.js';
+import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
+import { randomKey, removeEvery, scanKeys } from './keyspace.js';
+import { BASE_BYTES, DEFAULT_SHARDS, Header, OriginShard, OWN_ORIGIN, PAGE_BYTES, Shard } from './layout.js';
+import { Lives } from './lives.js';
+import { giveLock, takeLock } from './lock.js';
+import { Origins } from './origins.js';
+import { OwnLife } from './own-life.js';
+import {
+  Component,
+  clearComponent,
+  Flag,
+  FOREIGN_WORDS,
+  isPresent,
+  keyLengthOf,
+  keyWords,
+  originIndexOf,
+  versionOf,
+} from './record.js';
+import { Slab } from './slab.js';
+import { Status } from './status.js';
+import { Store, type StoreBuffer } from './store.js';
+import { VersionLists } from './version-list.js';
+import { Wheel } from './wheel.js';
+
+export interface EngineOptions {
+  /** The ceiling: everything the store will ever use is reserved, not committed, at this size. */
+  readonly maxMemoryBytes: number;
+  /** On a SharedArrayBuffer several threads can attach; on a plain one there is one user, and no locks. */
+  readonly shared?: boolean;
+  readonly shardCount?: number;
+  /** This node: 16 bytes of replica id, 16 of incarnation. */
+  readonly origin: Uint8Array;
+  readonly nowMs: number;
+  /** A random number that others cannot guess, so that they cannot choose keys that collide. */
+  readonly seed?: number;
+  /** How long expired lives are kept, hidden, for latecomers: longer than clocks can differ. 0 where there are no peers. */
+  readonly expiryGraceMs?: number;
+  readonly growOnlyPrefixes?: readonly string[];
+}
+
+export interface EngineStats {
+  readonly keys: number;
+  readonly keysWithExpiry: number;
+  /** Records that hold no key for a reader any more, until every peer knows. */
+  readonly removedKeysRetained: number;
+  readonly expiredKeysTotal: number;
+  /** Pages in use for keys; the fixed regions in front of them, about 3 MB, are not counted. */
+  readonly usedBytes: number;
+  readonly maxMemoryBytes: number;
+  readonly buckets: number;
+}
+
+const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The store as commands use it. One key is open at a time: `open` takes its shard's lock and loads its value, the
+ * methods change it, `close` gives the lock back. Nothing here allocates on the way of an increment.
+ */
+export class Engine {
+  static readonly MAX_KEY_BYTES = 65536;
+
+  readonly buffer: StoreBuffer;
+  readonly store: Store;
+  readonly origins: Origins;
+  readonly clock: Clock;
+  readonly lives: Lives;
+  readonly lists: VersionLists;
+  readonly digests: Digests;
+  readonly ownLife: OwnLife;
+  readonly wheel: Wheel;
+  private readonly growOnly: GrowOnly;
+  private readonly memory: Int32Array;
+  private readonly numbers: Float64Array;
+  private readonly attachments: Attachments;
+  private allLocked = 0;
+  private expiryShard = 0;
+
+  /** The open key. */
+  exists = false;
+  valueHigh = 0;
+  valueLow = 0;
+  expiresAtMs = 0;
+  private shard = 0;
+  private record = 0;
+  private input: ByteInput | null = null;
+  private keyStart = 0;
+  private keyLength = 0;
+  /** No other origin ever touched the key: if it exists, it is this node's own life and nothing else. */
+  private isOwnOnly = false;
+
+  private constructor(store: Store) {
+    this.buffer = store.buffer;
+    this.store = store;
+    this.memory = store.memory;
+    this.numbers = store.numbers;
+    this.attachments = store.attachments;
+    this.origins = new Origins(store);
+    this.clock = new Clock(store);
+    this.digests = new Digests(store);
+    this.lists = new VersionLists(store, this.digests);
+    this.wheel = new Wheel(store);
+    this.lives = new Lives(store, this.clock, this.wheel);
+    this.ownLife = new OwnLife(store, this.clock, this.lists, this.lives, this.wheel);
+    this.growOnly = new GrowOnly(store);
+  }
+
+  static format(options: EngineOptions): Engine {
+    const bytes = Math.max(options.maxMemoryBytes, SMALLEST_MEMORY_BYTES);
+    const size = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES + BASE_BYTES;
+    const buffer = options.shared ? new SharedArrayBuffer(size) : new ArrayBuffer(size);
+    const store = Store.format(buffer, options.shardCount ?? DEFAULT_SHARDS, options.seed ?? 0);
+    store.numbers[Header.graceMsNumber] = options.expiryGraceMs ?? 0;
+    GrowOnly.format(store, options.growOnlyPrefixes ?? []);
+    const engine = new Engine(store);
+    assert(engine.origins.intern(options.origin) === OWN_ORIGIN, 'a store is its own first origin');
+    engine.advanceTo(options.nowMs);
+    for (let index = 0; index < store.shardCount; index++) engine.wheel.format(store.shardAt(index), engine.nowMs);
+    return engine;
+  }
+
+  /** Another thread's view of the same store. One that is the only user of the store can do without locks. */
+  static attach(buffer: StoreBuffer, options: { readonly exclusive?: boolean } = {}): Engine {
+    return new Engine(Store.attach(buffer, options.exclusive ?? false));
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs;
+  }
+
+  get shardCount(): number {
+    return this.store.shardCount;
+  }
+
+  advanceTo(nowMs: number): void {
+    this.clock.advanceTo(nowMs);
+  }
+
+  // ---- one key ------------------------------------------------------------------------------------------------------
+
+  open(input: ByteInput, start: number, length: number): boolean {
+    const store = this.store;
+    store.hash.ofInput(input, start, length);
+    const shard = store.shardOfHash();
+    if (store.locking && this.allLocked === 0) takeLock(this.memory, shard + Shard.lock);
+    this.shard = shard;
+    this.input = input;
+    this.keyStart = start;
+    this.keyLength = length;
+    this.record = store.table.find(shard, input, start, length);
+    this.load();
+    return this.exists;
+  }
+
+  close(): void {
+    if (this.store.locking && this.allLocked === 0) giveLock(this.memory, this.shard + Shard.lock);
+    this.shard = 0;
+    this.record = 0;
+  }
+
+  /** After an error in mid-command: gives back every lock that this thread holds, so that the others go on. */
+  releaseLocks(): void {
+    if (this.allLocked > 0) {
+      this.allLocked = 1;
+      this.unlockAll();
+    } else if (this.shard !== 0) {
+      this.close();
+    }
+    this.shard = 0;
+    this.record = 0;
+  }
+
+  /** Loads what a reader sees of the open key. */
+  private load(): void {
+    const memory = this.memory;
+    const record = this.record;
+    this.expiresAtMs = 0;
+    this.isOwnOnly = true;
+    if (record !== 0 && memory[record + Component.attachments] === 0) {
+      this.exists = isPresent(memory, record);
+      this.valueLow = memory[record + Component.positiveLow];
+      this.valueHigh = memory[record + Component.positiveHigh];
+    } else if (record !== 0) {
+      this.loadWithAttachments();
+    } else {
+      this.exists = false;
+      this.valueLow = 0;
+      this.valueHigh = 0;
+    }
+  }
+
+  private loadWithAttachments(): void {
+    const { memory, attachments, record } = this;
+    const nowMs = this.clock.nowMs;
+    this.exists = isPresent(memory, record);
+    let low = memory[record + Component.positiveLow];
+    let high = memory[record + Component.positiveHigh];
+    let wide = false;
+    for (let at = memory[record + Component.attachments]; at !== 0; at = memory[at]) {
+      const kind = attachments.kindOf(at);
+      if (kind === Kind.expiry) {
+        const expiresAt = this.exists ? attachments.numberAt(at, 2) : 0;
+        this.expiresAtMs = expiresAt;
+        if (expiresAt !== 0 && expiresAt <= nowMs) {
+          this.exists = false;
+          this.expiresAtMs = 0;
+        }
+      } else if (kind === Kind.negative) {
+        const before = low;
+        low = (low - memory[at + 2]) | 0;
+        high = (high - memory[at + 3] - (before >>> 0 < memory[at + 2] >>> 0 ? 1 : 0)) | 0;
+      } else if (kind === Kind.summary) {
+        this.isOwnOnly = false;
+        if (!this.exists) {
+          low = 0;
+          high = 0;
+        }
+        if (attachments.numberAt(at, 6) <= nowMs) this.lives.refresh(this.shard, record);
+        if (memory[at + 3] > 0 && !this.exists) this.loadForeignExpiry();
+        if (memory[at + 3] > 0) this.exists = true;
+        low = (low + memory[at + 4]) | 0;
+        high = (high + memory[at + 5] + (low >>> 0 < memory[at + 4] >>> 0 ? 1 : 0)) | 0;
+        wide =
+          attachments.extraOf(at) !== 0 || isLarge(memory[record + Component.positiveHigh]) || this.isNegativeLarge();
+      } else {
+        break;
+      }
+    }
+    if (!this.exists) {
+      low = 0;
+      high = 0;
+    } else if (wide) {
+      const value = this.exactValue();
+      low = lowHalf(value);
+      high = highHalf(value);
+    }
+    this.valueLow = low;
+    this.valueHigh = high;
+  }
+
+  private loadForeignExpiry(): void {
+    const decider = this.lives.decider(this.record);
+    const expiresAt = decider === 0 ? 0 : this.lives.expiresAt(decider);
+    this.expiresAtMs = expiresAt > this.clock.nowMs ? expiresAt : 0;
+  }
+
+  private isNegativeLarge(): boolean {
+    const negative = this.attachments.find(this.record, Kind.negative);
+    return negative !== 0 && isLarge(this.memory[negative + 3]);
+  }
+
+  /** Regions that each stay in range can leave it together: what a reader sees is then the nearest 64-bit value. */
+  private exactValue(): bigint {
+    const { record, lives } = this;
+    const own = lives.isOwnAlive(record) ? lives.positiveOf(record) - lives.negativeOf(record) : 0n;
+    const value = own + lives.foreignTotal(record).total;
+    return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : value;
+  }
+
+  /** Adds a signed amount. On any status but Ok nothing has changed. */
+  add(amountHigh: number, amountLow: number): Status {
+    const memory = this.memory;
+    const low = (this.valueLow + amountLow) | 0;
+    const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
+    if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
+    if (!this.exists || !this.isOwnOnly || amountHigh < 0) return this.addWithCare(amountHigh, amountLow);
+    // This node's own life, going on: P grows, and so does the value.
+    const record = this.record;
+    const positiveLow = (memory[record + Component.positiveLow] + amountLow) | 0;
+    const carry = positiveLow >>> 0 < amountLow >>> 0 ? 1 : 0;
+    const before = memory[record + Component.positiveHigh];
+    const positiveHigh = (before + amountHigh + carry) | 0;
+    if (positiveHigh >>> 0 < before >>> 0) return this.addWithCare(amountHigh, amountLow);
+    const own = this.store.originShardAt(OWN_ORIGIN, this.shard);
+    this.lists.beforeChange(own, record);
+    memory[record + Component.positiveLow] = positiveLow;
+    memory[record + Component.positiveHigh] = positiveHigh;
+    this.lists.stamp(own, record, this.clock.nowVersion);
+    this.valueLow = low;
+    this.valueHigh = high;
+    return Status.Ok;
+  }
+
+  private addWithCare(amountHigh: number, amountLow: number): Status {
+    if (amountHigh < 0 && this.isGrowOnly()) return Status.GrowOnly;
+    const status = this.ensureRecord();
+    if (status !== Status.Ok) return status;
+    const { memory, shard, record } = this;
+    const begins = !this.lives.isOwnAlive(record);
+    let sum = record + Component.positiveLow;
+    if (amountHigh < 0) {
+      const attachment = this.attachments.ensure(shard, record, Kind.negative);
+      if (attachment === 0) return this.abandon(Status.OutOfMemory);
+      sum = attachment + 2;
+      amountHigh = ~amountHigh + (amountLow === 0 ? 1 : 0);
+      amountLow = -amountLow | 0;
+    }
+    this.ownLife.before(shard, record);
+    if (begins) this.ownLife.begin(shard, record);
+    else if (wouldOverflow(memory, sum, amountHigh, amountLow)) this.ownLife.beginFolded(shard, record);
+    const low = (memory[sum] + amountLow) | 0;
+    const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
+    memory[sum] = low;
+    memory[sum + 1] = (memory[sum + 1] + amountHigh + carry) | 0;
+    this.ownLife.stamp(shard, record);
+    if (begins || !this.isOwnOnly) this.settle();
+    this.load();
+    return Status.Ok;
+  }
+
+  /** Observed reset, then this value. */
+  assign(valueHigh: number, valueLow: number, keepExpiry: boolean): Status {
+    if (this.isGrowOnly()) return Status.GrowOnly;
+    const status = this.ensureRecord();
+    if (status !== Status.Ok) return status;
+    const { memory, shard, record } = this;
+    const negative = valueHigh < 0 ? this.attachments.ensure(shard, record, Kind.negative) : 0;
+    if (valueHigh < 0 && negative === 0) return this.abandon(Status.OutOfMemory);
+    const expiresAtMs = keepExpiry ? this.expiresAtMs : 0;
+    this.ownLife.before(shard, record);
+    const hasForeign = this.lives.firstForeign(record) !== 0;
+    if (hasForeign && !this.ownLife.cancelForeign(shard, record)) return this.giveUp();
+    this.ownLife.begin(shard, record);
+    const version = this.ownLife.nextVersion(shard);
+    if (!this.ownLife.decide(shard, record, expiresAtMs, expiresAtMs !== 0 || hasForeign ? version : 0))
+      return this.giveUp();
+    if (valueHigh < 0) {
+      memory[negative + 2] = -valueLow | 0;
+      memory[negative + 3] = ~valueHigh + (valueLow === 0 ? 1 : 0);
+    } else {
+      memory[record + Component.positiveLow] = valueLow;
+      memory[record + Component.positiveHigh] = valueHigh;
+    }
+    this.ownLife.stamp(shard, record);
+    this.settle();
+    this.load();
+    return Status.Ok;
+  }
+
+  /** Observed reset: what this node has seen of the key is cancelled, what it has not seen survives. */
+  remove(): Status {
+    if (!this.exists) return Status.Ok;
+    if (this.isGrowOnly()) return Status.GrowOnly;
+    const { shard, record } = this;
+    if (this.lives.firstForeign(record) === 0 && this.isAlone()) {
+      this.dropOwn(shard, record);
+      this.settle();
+    } else {
+      this.ownLife.before(shard, record);
+      if (!this.ownLife.cancelForeign(shard, record)) return this.giveUp();
+      this.ownLife.end(shard, record);
+      this.ownLife.stamp(shard, record);
+      this.settle();
+    }
+    this.load();
+    return Status.Ok;
+  }
+
+  expireAt(atMs: number): Status {
+    if (!this.exists) return Status.Ok;
+    if (atMs <= this.clock.nowMs) return this.remove();
+    const { memory, shard, record } = this;
+    const attachment = this.attachments.ensure(shard, record, Kind.expiry);
+    if (attachment === 0) return Status.OutOfMemory;
+    this.ownLife.before(shard, record);
+    if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
+    // An expiry must lie behind the birth of every life it is to end, also of one dated by a clock ahead of ours.
+    let expiresAt = atMs;
+    for (let at = this.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      expiresAt = Math.max(expiresAt, this.lives.bornMs(at) + 1);
+    }
+    this.ownLife.decide(shard, record, expiresAt, this.ownLife.nextVersion(shard));
+    this.ownLife.stamp(shard, record);
+    this.settle();
+    this.load();
+    return Status.Ok;
+  }
+
+  persist(): Status {
+    if (!this.exists || this.expiresAtMs === 0) return Status.Ok;
+    const { shard, record } = this;
+    this.ownLife.before(shard, record);
+    if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
+    const decided = this.isAlone() && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextVersion(shard);
+    this.ownLife.decide(shard, record, 0, decided);
+    this.ownLife.stamp(shard, record);
+    this.settle();
+    this.load();
+    return Status.Ok;
+  }
+
+  memoryUsageBytes(): number {
+    if (!this.exists) return 0;
+    const memory = this.memory;
+    const record = this.record;
+    let bytes = Slab.footprintBytes(keyWords(keyLengthOf(memory, record)));
+    for (let holder = record; holder !== 0; holder = this.lives.nextHolder(record, holder)) {
+      if (holder !== record) bytes += Slab.footprintBytes(FOREIGN_WORDS);
+      for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
+        bytes += Attachments.footprintBytes(this.attachments.kindOf(at) as Kind);
+      }
+    }
+    return bytes;
+  }
+
+  private isGrowOnly(): boolean {
+    return this.growOnly.covers(this.input!, this.keyStart, this.keyLength);
+  }
+
+  /** No peer and no disk has to be told what is gone. */
+  private isAlone(): boolean {
+    return this.numbers[(this.store.shardAt(0) >>> 1) + Shard.acknowledgedNumber] === Number.POSITIVE_INFINITY;
+  }
+
+  // ---- records ------------------------------------------------------------------------------------------------------
+
+  private ensureRecord(): Status {
+    if (this.record !== 0) return Status.Ok;
+    if (this.keyLength > Engine.MAX_KEY_BYTES) return Status.KeyTooLong;
+    this.record = this.makeRecord(this.shard, this.input!, this.keyStart, this.keyLength);
+    return this.record === 0 ? Status.OutOfMemory : Status.Ok;
+  }
+
+  /** A record for a key that has none, with an own component that never was. The key's hash was just made. */
+  makeRecord(shard: number, input: ByteInput, start: number, length: number): number {
+    const { memory, store } = this;
+    if (!store.table.prepareInsert(shard)) return 0;
+    const record = store.slab.take(shard, keyWords(length), true);
+    if (record === 0) return 0;
+    clearComponent(memory, record, length, 0);
+    let at = record + Component.key;
+    let from = start;
+    for (const whole = start + (length & ~3); from < whole; from += 4) memory[at++] = input.view.getInt32(from, true);
+    const rest = length & 3;
+    if (rest !== 0) memory[at] = input.view.getInt32(from, true) & ((1 << (rest << 3)) - 1);
+    if (store.table.insert(shard, record)) return record;
+    store.slab.give(shard, record);
+    return 0;
+  }
+
+  /** After any change to the open key but the plainest: summary, wheel and counts, and the record goes if it is empty. */
+  private settle(): void {
+    if (this.refreshKey(this.shard, this.record)) this.record = 0;
+  }
+
+  /** Returns true when nothing was left of the key and its record is gone. */
+  refreshKey(shard: number, record: number): boolean {
+    const { memory, numbers } = this;
+    const hasForeign = this.lives.firstForeign(record) !== 0;
+    if (!hasForeign) {
+      const version = versionOf(memory, record);
+      const acknowledged = numbers[(shard >>> 1) + Shard.acknowledgedNumber];
+      if (this.ownLife.isEmpty(record) && version <= acknowledged) {
+        this.freeRecord(shard, record);
+        return true;
+      }
+      const summary = this.attachments.find(record, Kind.summary);
+      if (summary !== 0) this.attachments.drop(shard, record, summary);
+    }
+    this.lives.refresh(shard, record);
+    const summary = this.attachments.find(record, Kind.summary);
+    this.count(shard, record, isPresent(memory, record) || (summary !== 0 && memory[summary + 3] > 0));
+    return false;
+  }
+
+  private count(shard: number, record: number, visible: boolean): void {
+    const memory = this.memory;
+    const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
+    if (visible === counted) return;
+    memory[record + Component.bornHigh] ^= Flag.counted;
+    memory[shard + Shard.keys] += visible ? 1 : -1;
+  }
+
+  /** Forgets the own component without a word to anybody: it is gone by its own expiry, or nobody needs telling. */
+  private dropOwn(shard: number, record: number): void {
+    const memory = this.memory;
+    if (versionOf(memory, record) !== 0) this.lists.remove(this.store.originShardAt(OWN_ORIGIN, shard), record);
+    this.ownLife.end(shard, record);
+    const keyLength = keyLengthOf(memory, record);
+    const counted = memory[record + Component.bornHigh] & Flag.counted;
+    const attachments = memory[record + Component.attachments];
+    clearComponent(memory, record, keyLength, counted);
+    memory[record + Component.attachments] = attachments;
+  }
+
+  private freeRecord(shard: number, record: number): void {
+    this.count(shard, record, false);
+    if (versionOf(this.memory, record) !== 0) this.dropOwn(shard, record);
+    this.wheel.disarm(shard, record);
+    this.attachments.dropEvery(shard, record);
+    this.store.table.remove(shard, record);
+    this.store.slab.give(shard, record);
+  }
+
+  /** A new record may have been made for a change that then failed; nothing of it may stay. */
+  private abandon(status: Status): Status {
+    this.settle();
+    this.load();
+    return status;
+  }
+
+  /** Even the reserve is used up in mid-change: what was done is stamped, so that the component stays a true one. */
+  private giveUp(): Status {
+    this.ownLife.stamp(this.shard, this.record);
+    return this.abandon(Status.OutOfMemory);
+  }
+
+  // ---- all keys -----------------------------------------------------------------------------------------------------
+
+  /** Until unlockAll, nothing else on this node changes or reads; shards are taken in order, so nobody waits in a circle. */
+  lockAll(): void {
+    if (this.allLocked++ > 0 || !this.store.locking) return;
+    for (let index = 0; index < this.shardCount; index++) takeLock(this.memory, this.store.shardAt(index) + Shard.lock);
+  }
+
+  unlockAll(): void {
+    assert(this.allLocked > 0, 'unlockAll follows lockAll');
+    if (--this.allLocked > 0 || !this.store.locking) return;
+    for (let index = this.shardCount - 1; index >= 0; index--) {
+      giveLock(this.memory, this.store.shardAt(index) + Shard.lock);
+    }
+  }
+
+  withShard<T>(shard: number, work: () => T): T {
+    const lock = this.store.locking && this.allLocked === 0;
+    if (lock) takeLock(this.memory, shard + Shard.lock);
+    try {
+      return work();
+    } finally {
+      if (lock) giveLock(this.memory, shard + Shard.lock);
+    }
+  }
+
+  keyCount(): number {
+    let keys = 0;
+    for (let index = 0; index < this.shardCount; index++) keys += this.memory[this.store.shardAt(index) + Shard.keys];
+    return keys;
+  }
+
+  scan(cursor: bigint, count: number, visit: (key: Uint8Array) => void): bigint {
+    return scanKeys(this, cursor, count, visit);
+  }
+
+  /** `entropy` in [0, 1) chooses the key: the engine itself has no randomness. */
+  randomKey(entropy: number): Uint8Array | undefined {
+    return randomKey(this, entropy);
+  }
+
+  /** Observed reset of everything; keys of grow-only namespaces stay. */
+  removeAll(): void {
+    this.lockAll();
+    if (this.isAlone() && this.origins.count === 1 && this.growOnly.isEmpty) {
+      this.store.forgetRecords();
+      for (let index = 0; index < this.shardCount; index++) this.wheel.format(this.store.shardAt(index), this.nowMs);
+    } else {
+      removeEvery(this);
+    }
+    this.unlockAll();
+  }
+
+  /** The key of a record, copied out. */
+  keyOf(record: number): Uint8Array {
+    const start = (record + Component.key) * 4;
+    return Uint8Array.prototype.slice.call(this.store.bytes, start, start + keyLengthOf(this.memory, record));
+  }
+
+  /** Whether a reader sees the key of a record. The shard's lock is held, and no key is open. */
+  isVisible(shard: number, record: number): boolean {
+    this.shard = shard;
+    this.record = record;
+    this.load();
+    this.shard = 0;
+    this.record = 0;
+    return this.exists;
+  }
+
+  /** Drops expired keys, a bounded number a call, shard after shard; returns how many steps of work it did. */
+  expireSome(limit: number): number {
+    let left = limit;
+    for (let turn = 0; turn < this.shardCount && left > 0; turn++) {
+      const shard = this.store.shardAt(this.expiryShard);
+      left = this.withShard(shard, () =>
+        this.wheel.turn(shard, this.nowMs, left, this.lives.deadlineOf, this.expireKey),
+      );
+      if (left > 0) this.expiryShard = (this.expiryShard + 1) % this.shardCount;
+    }
+    return limit - left;
+  }
+
+  private readonly expireKey = (shard: number, record: number): void => {
+    const horizonMs = this.nowMs - this.lives.graceMs;
+    this.dropExpired(shard, record, horizonMs);
+    if (!this.refreshKey(shard, record)) return;
+    this.numbers[(shard >>> 1) + Shard.expiredNumber]++;
+  };
+
+  /** Drops the lives of a key that were dead at the horizon. */
+  private dropExpired(shard: number, record: number, horizonMs: number): void {
+    const memory = this.memory;
+    const passed = this.lives.floorMs(record);
+    const floor = passed <= horizonMs ? passed : 0;
+    const expiresAt = this.lives.expiresAt(record);
+    if (expiresAt !== 0 && expiresAt <= horizonMs) {
+      // Everybody drops it at the same time by the same rule. What else the component says stays, under a new version.
+      this.ownLife.before(shard, record);
+      this.ownLife.end(shard, record);
+      if (this.ownLife.isEmpty(record)) this.dropOwn(shard, record);
+      else this.ownLife.stamp(shard, record);
+    }
+    for (let at = this.lives.firstForeign(record); at !== 0; ) {
+      const next = memory[at + Component.foreignSibling];
+      const ends = this.lives.expiresAt(at);
+      if ((ends !== 0 && ends <= horizonMs) || this.lives.bornMs(at) < floor) this.dropForeign(shard, record, at);
+      at = next;
+    }
+  }
+
+  dropForeign(shard: number, record: number, component: number): void {
+    const memory = this.memory;
+    const origin = originIndexOf(memory, component);
+    this.lists.remove(this.store.originShardAt(origin, shard), component);
+    const summary = this.attachments.find(record, Kind.summary);
+    let link = summary + 2;
+    while (memory[link] !== component) link = memory[link] + Component.foreignSibling;
+    memory[link] = memory[component + Component.foreignSibling];
+    this.attachments.dropEvery(shard, component);
+    this.store.slab.give(shard, component);
+  }
+
+  stats(): EngineStats {
+    const { memory, numbers } = this;
+    let keys = 0;
+    let records = 0;
+    let keysWithExpiry = 0;
+    let expiredKeysTotal = 0;
+    let buckets = 0;
+    for (let index = 0; index < this.shardCount; index++) {
+      const shard = this.store.shardAt(index);
+      keys += memory[shard + Shard.keys];
+      records += memory[shard + Shard.records];
+      keysWithExpiry += memory[shard + Shard.withExpiry];
+      expiredKeysTotal += numbers[(shard >>> 1) + Shard.expiredNumber];
+      buckets += memory[shard + Shard.bucketCount];
+    }
+    return {
+      keys,
+      keysWithExpiry,
+      removedKeysRetained: records - keys,
+      expiredKeysTotal,
+      buckets,
+      usedBytes: (memory[Header.pagesUsed] - memory[Header.firstPage]) * PAGE_BYTES,
+      maxMemoryBytes: memory[Header.pageCount] * PAGE_BYTES,
+    };
+  }
+
+  /**
+   * Everybody, peers and disk, holds this node's changes of a shard up to this version; Infinity where there is nobody.
+   * What was removed is forgotten then: a deleted key's empty component has told its story to all.
+   */
+  acknowledge(shardIndex: number, version: number): void {
+    const shard = this.store.shardAt(shardIndex);
+    const acknowledgedAt = (shard >>> 1) + Shard.acknowledgedNumber;
+    const collectedAt = (shard >>> 1) + Shard.collectedNumber;
+    this.withShard(shard, () => {
+      this.numbers[acknowledgedAt] = version;
+      const own = this.store.originShardAt(OWN_ORIGIN, shard);
+      this.lists.order(own);
+      let at = this.lists.firstAfter(own, this.numbers[collectedAt]);
+      while (at !== 0 && versionOf(this.memory, at) <= version) {
+        const next = this.memory[at + Component.next];
+        if (this.ownLife.isEmpty(at)) this.forgetOwn(shard, at);
+        at = next;
+      }
+      this.numbers[collectedAt] = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
+    });
+  }
+
+  private forgetOwn(shard: number, record: number): void {
+    this.dropOwn(shard, record);
+    this.refreshKey(shard, record);
+  }
+
+  /** A 64-bit digest of all that this node holds of an origin in a shard, as two halves in hexadecimal. */
+  digestOf(shardIndex: number, origin: number): string {
+    const shard = this.store.shardAt(shardIndex);
+    const state = this.store.originShardAt(origin, shard);
+    return this.withShard(shard, () => {
+      if (origin === OWN_ORIGIN) this.lists.order(state);
+      this.digests.catchUp(state);
+      const halves = [this.memory[state + OriginShard.digestHigh], this.memory[state + OriginShard.digestLow]];
+      return halves.map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+    });
+  }
+
+  /** Up to which version of an origin this node holds everything: its own sequence, or a watermark. */
+  seen(shardIndex: number, origin: number): number {
+    const state = this.store.originShardAt(origin, this.store.shardAt(shardIndex));
+    return this.numbers[(state >>> 1) + OriginShard.seenNumber];
+  }
+}
+
+/** Whether the unsigned sum at this address cannot take the amount. */
+function wouldOverflow(memory: Int32Array, sum: number, amountHigh: number, amountLow: number): boolean {
+  const carry = (memory[sum] >>> 0) + (amountLow >>> 0) >= TWO_POW_32 ? 1 : 0;
+  return (memory[sum + 1] >>> 0) + (amountHigh >>> 0) + carry >= TWO_POW_32;
+}
+
+/** 2^62 and more: two such numbers can leave 64 bits together. */
+function isLarge(high: number): boolean {
+  return (high & 0xc0000000) !== 0;
+}

@@ -1,0 +1,245 @@
+import { type Attachments, Kind } from './attachments.js';
+import type { Clock } from './clock.js';
+import { highHalf, joinUint64, lowHalf } from './int64.js';
+import { Header } from './layout.js';
+import { bornOf, Component, isPresent, originIndexOf, timeOfVersion } from './record.js';
+import type { Store } from './store.js';
+import type { Wheel } from './wheel.js';
+
+/**
+ * Which lives of a key count, and what they come to. A pure function of the key's components and the time, so that
+ * replicas that hold the same components agree:
+ *
+ *   decision   the expiry set last on the key: the greatest (decided, expires at) among its components.
+ *   floor      the greatest floor among its components, or the decision's time once that has passed, if later.
+ *   dead       a life whose own expiry has passed, or that was born before the floor.
+ *   cancelled  a life of which a reset has observed all there is; where it observed a part, that part does not count.
+ *   value      Σ P − Σ N over the lives that are present and not dead, less what resets have observed of them.
+ *
+ * An owner brings its own life in line with a newer decision as soon as it learns of it (merge.ts), so the own life's
+ * expiry is always the key's. Reading a key that only this node ever touched needs none of this: no summary, no work.
+ *
+ * The result for the other origins is kept in the key's summary, with the time until which it holds.
+ */
+
+/** Sums beyond this are worked out exactly and clamped to 64 bits when read; no real counter gets there. */
+const NARROW_LIMIT = 1n << 62n;
+
+export class Lives {
+  private readonly store: Store;
+  private readonly clock: Clock;
+  private readonly wheel: Wheel;
+  private readonly attachments: Attachments;
+
+  constructor(store: Store, clock: Clock, wheel: Wheel) {
+    this.store = store;
+    this.clock = clock;
+    this.wheel = wheel;
+    this.attachments = store.attachments;
+  }
+
+  firstForeign(record: number): number {
+    const summary = this.attachments.find(record, Kind.summary);
+    return summary === 0 ? 0 : this.store.memory[summary + 2];
+  }
+
+  findForeign(record: number, origin: number): number {
+    const memory = this.store.memory;
+    let at = this.firstForeign(record);
+    while (at !== 0 && originIndexOf(memory, at) !== origin) at = memory[at + Component.foreignSibling];
+    return at;
+  }
+
+  /** When the component's own expiry is, 0 = none. For a key's record this speaks of the own life, if there is one. */
+  expiresAt(component: number): number {
+    if (!isPresent(this.store.memory, component)) return 0;
+    const attachment = this.attachments.find(component, Kind.expiry);
+    return attachment === 0 ? 0 : this.attachments.numberAt(attachment, 2);
+  }
+
+  decidedAt(component: number): number {
+    if (!isPresent(this.store.memory, component)) return 0;
+    const attachment = this.attachments.find(component, Kind.expiry);
+    return attachment === 0 ? 0 : this.attachments.numberAt(attachment, 4);
+  }
+
+  isOwnAlive(record: number): boolean {
+    if (!isPresent(this.store.memory, record)) return false;
+    const expiresAt = this.expiresAt(record);
+    return expiresAt === 0 || expiresAt > this.clock.nowMs;
+  }
+
+  /** The component that holds the decision in force for the key, or 0 where nobody decided anything. */
+  decider(record: number): number {
+    let best = this.decidedAt(record) > 0 ? record : 0;
+    for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
+      const decided = this.decidedAt(at);
+      if (decided === 0) continue;
+      const than = best === 0 ? 0 : this.decidedAt(best);
+      if (decided > than || (decided === than && this.expiresAt(at) > this.expiresAt(best))) best = at;
+    }
+    return best;
+  }
+
+  /** Whether another origin holds an expiry of this key that is not over yet. */
+  othersDecided(record: number): boolean {
+    for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
+      if (this.expiresAt(at) > this.clock.nowMs) return true;
+    }
+    return false;
+  }
+
+  /** Lives of the key born before this time are dead. */
+  floorMs(record: number): number {
+    const decider = this.decider(record);
+    const decision = decider === 0 ? 0 : this.expiresAt(decider);
+    let floor = decision !== 0 && decision <= this.clock.nowMs ? decision : 0;
+    floor = Math.max(floor, this.recordedFloor(record));
+    for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
+      floor = Math.max(floor, this.recordedFloor(at));
+    }
+    return floor;
+  }
+
+  recordedFloor(component: number): number {
+    const attachment = this.attachments.find(component, Kind.floor);
+    return attachment === 0 ? 0 : this.attachments.numberAt(attachment, 2);
+  }
+
+  isForeignDead(component: number, floorMs: number): boolean {
+    const expiresAt = this.expiresAt(component);
+    return (expiresAt !== 0 && expiresAt <= this.clock.nowMs) || this.bornMs(component) < floorMs;
+  }
+
+  bornMs(component: number): number {
+    return timeOfVersion(bornOf(this.store.memory, component));
+  }
+
+  /** How much of the component's present life resets have observed; null where none has. */
+  cancelled(record: number, component: number): { positive: bigint; negative: bigint } | null {
+    const memory = this.store.memory;
+    const origin = originIndexOf(memory, component);
+    const born = bornOf(memory, component);
+    let found: { positive: bigint; negative: bigint } | null = null;
+    for (let holder = record; holder !== 0; holder = this.nextHolder(record, holder)) {
+      for (let at = this.attachments.find(holder, Kind.cancel); at !== 0; at = this.attachments.nextOfKind(at)) {
+        if (this.attachments.extraOf(at) !== origin || this.attachments.numberAt(at, 2) !== born) continue;
+        const positive = joinUint64(memory[at + 5], memory[at + 4]);
+        const negative = joinUint64(memory[at + 7], memory[at + 6]);
+        if (found === null) found = { positive, negative };
+        if (positive > found.positive) found.positive = positive;
+        if (negative > found.negative) found.negative = negative;
+      }
+    }
+    return found;
+  }
+
+  /** All components of a key in turn: its record, then the foreign ones. */
+  nextHolder(record: number, holder: number): number {
+    return holder === record ? this.firstForeign(record) : this.store.memory[holder + Component.foreignSibling];
+  }
+
+  positiveOf(component: number): bigint {
+    const memory = this.store.memory;
+    return joinUint64(memory[component + Component.positiveHigh], memory[component + Component.positiveLow]);
+  }
+
+  negativeOf(component: number): bigint {
+    const memory = this.store.memory;
+    const attachment = this.attachments.find(component, Kind.negative);
+    return attachment === 0 ? 0n : joinUint64(memory[attachment + 3], memory[attachment + 2]);
+  }
+
+  /** Whether resets have observed all of a life; the owner then ends it, and to everybody else it is not there. */
+  isWhollyCancelled(record: number, component: number): boolean {
+    const cancelled = this.cancelled(record, component);
+    if (cancelled === null) return false;
+    return cancelled.positive >= this.positiveOf(component) && cancelled.negative >= this.negativeOf(component);
+  }
+
+  /** What the life of one component adds to the key's value. */
+  contribution(record: number, component: number): bigint {
+    const cancelled = this.cancelled(record, component);
+    const positive = this.positiveOf(component) - (cancelled?.positive ?? 0n);
+    const negative = this.negativeOf(component) - (cancelled?.negative ?? 0n);
+    return positive - negative;
+  }
+
+  /** The exact sum of everything but the own life's P and N: foreign lives, and what was cancelled of the own. */
+  foreignTotal(record: number): { total: bigint; lives: number; holdsUntilMs: number } {
+    const memory = this.store.memory;
+    const nowMs = this.clock.nowMs;
+    const floor = this.floorMs(record);
+    const decider = this.decider(record);
+    let holdsUntilMs = Number.POSITIVE_INFINITY;
+    if (decider !== 0 && this.expiresAt(decider) > nowMs) holdsUntilMs = this.expiresAt(decider);
+    let total = 0n;
+    let lives = 0;
+    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      if (!isPresent(memory, at) || this.isForeignDead(at, floor) || this.isWhollyCancelled(record, at)) continue;
+      lives++;
+      total += this.contribution(record, at);
+      const expiresAt = this.expiresAt(at);
+      if (expiresAt !== 0) holdsUntilMs = Math.min(holdsUntilMs, expiresAt);
+    }
+    if (this.isOwnAlive(record)) {
+      const cancelled = this.cancelled(record, record);
+      if (cancelled !== null) total -= cancelled.positive - cancelled.negative;
+    }
+    return { total, lives, holdsUntilMs };
+  }
+
+  /** Brings the summary, the key-level expiry and the place in the wheel up to date after any change to the key. */
+  refresh(shard: number, record: number): void {
+    const memory = this.store.memory;
+    const summary = this.attachments.find(record, Kind.summary);
+    if (summary !== 0) {
+      const { total, lives, holdsUntilMs } = this.foreignTotal(record);
+      memory[summary + 3] = lives;
+      memory[summary + 4] = lowHalf(total);
+      memory[summary + 5] = highHalf(total);
+      this.attachments.setNumberAt(summary, 6, holdsUntilMs);
+      this.attachments.setExtra(summary, total < NARROW_LIMIT && total > -NARROW_LIMIT ? 0 : 1);
+    }
+    this.rearm(shard, record);
+  }
+
+  /** When something of the key can be dropped for good: the earliest death among its lives, plus the grace. */
+  readonly deadlineOf = (record: number): number => {
+    const memory = this.store.memory;
+    let earliest = this.expiresAt(record) || Number.POSITIVE_INFINITY;
+    let first = this.firstForeign(record);
+    if (first !== 0) {
+      const decider = this.decider(record);
+      const decision = decider === 0 ? 0 : this.expiresAt(decider);
+      const nowMs = this.clock.nowMs;
+      const floor = this.floorMs(record);
+      for (; first !== 0; first = memory[first + Component.foreignSibling]) {
+        const expiresAt = this.expiresAt(first);
+        if (expiresAt !== 0) earliest = Math.min(earliest, expiresAt);
+        if (this.bornMs(first) < floor) earliest = Math.min(earliest, floor);
+        else if (decision > nowMs && this.bornMs(first) < decision) earliest = Math.min(earliest, decision);
+      }
+    }
+    return earliest + this.graceMs;
+  };
+
+  get graceMs(): number {
+    return this.store.numbers[Header.graceMsNumber];
+  }
+
+  private rearm(shard: number, record: number): void {
+    const deadline = this.deadlineOf(record);
+    let attachment = this.attachments.find(record, Kind.expiry);
+    if (deadline === Number.POSITIVE_INFINITY) {
+      if (attachment === 0) return;
+      this.wheel.disarm(shard, record);
+      // What is left is a decision worth keeping (PERSIST) only if the own life made it.
+      if (this.decidedAt(record) === 0) this.attachments.drop(shard, record, attachment);
+      return;
+    }
+    // The wheel's links live in an expiry attachment; a key that is only due because of others gets one that says nothing.
+    if (attachment === 0) attachment = this.attachments.add(shard, record, Kind.expiry);
+    if (attachment !== 0) this.wheel.arm(shard, record, deadline);
+  }
+}

@@ -1,0 +1,234 @@
+import { assert } from './assert.js';
+import { Kind } from './attachments.js';
+import type { Batch } from './batch.js';
+import { ByteInput } from './byte-input.js';
+import type { Engine } from './engine.js';
+import { highHalf, joinUint64, lowHalf } from './int64.js';
+import { OriginShard, OWN_ORIGIN } from './layout.js';
+import { bornOf, Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion, versionOf } from './record.js';
+
+/** What became of a batch. */
+export const Applied = {
+  /** Merged; the watermark moved if this was the end of a whole walk. */
+  Ok: 0,
+  /** It starts behind what this node has seen: something in between is missing and has to be asked for. */
+  Gap: 1,
+  /** No memory for all of it. What fitted is merged, the watermark did not move: it will be sent again. */
+  OutOfMemory: 2,
+  /** It claims to speak for this node's own components. The own store knows better. */
+  Own: 3,
+} as const;
+export type Applied = (typeof Applied)[keyof typeof Applied];
+
+/** Walks that have begun and not ended. One that is forgotten only means that its end moves no watermark. */
+const MAX_OPEN_WALKS = 4096;
+
+/**
+ * Merging batches: of two states of a component the one with the higher version stays. A component that is not held
+ * and whose version this node has seen past was superseded and stays gone, so nothing dead rises without a tombstone.
+ */
+export class Merge {
+  private readonly engine: Engine;
+  private readonly walks = new Map<string, number>();
+
+  constructor(engine: Engine) {
+    this.engine = engine;
+  }
+
+  apply(batch: Batch): Applied {
+    const { store, origins } = this.engine;
+    const origin = origins.intern(batch.origin);
+    if (origin === OWN_ORIGIN) return Applied.Own;
+    if (origin === -1) return Applied.OutOfMemory;
+    const shard = store.shardAt(batch.shardIndex);
+    const state = store.originShardAt(origin, shard);
+    const seenAt = (state >>> 1) + OriginShard.seenNumber;
+    if (batch.start > store.numbers[seenAt]) return Applied.Gap;
+    const input = new ByteInput(batch.keyBytes.subarray(0, batch.bytes + ByteInput.SLACK_BYTES).slice());
+    return this.engine.withShard(shard, () => {
+      for (let index = 0; index < batch.count; index++) {
+        if (!this.mergeComponent(shard, state, origin, batch, index, input)) return Applied.OutOfMemory;
+      }
+      this.moveWatermark(batch, origin, seenAt);
+      return Applied.Ok;
+    });
+  }
+
+  /** Parts are chained: only a walk of which every part came, in order, ends in a true cut. */
+  private moveWatermark(batch: Batch, origin: number, seenAt: number): void {
+    const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
+    const cursor = this.walks.get(name) ?? batch.start;
+    if (batch.from !== cursor) return;
+    if (batch.to === 0) {
+      this.walks.delete(name);
+      this.walks.set(name, batch.reached);
+      if (this.walks.size > MAX_OPEN_WALKS) this.walks.delete(this.walks.keys().next().value as string);
+      return;
+    }
+    this.walks.delete(name);
+    const numbers = this.engine.store.numbers;
+    if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
+  }
+
+  private mergeComponent(
+    shard: number,
+    state: number,
+    origin: number,
+    batch: Batch,
+    index: number,
+    input: ByteInput,
+  ): boolean {
+    const { engine } = this;
+    const { store, lives } = engine;
+    const { memory } = store;
+    const version = batch.version[index];
+    const start = batch.keyStart(index);
+    const length = batch.keyEnd[index] - start;
+    store.hash.ofInput(input, start, length);
+    assert(store.shardOfHash() === shard, 'a key arrives in its own shard');
+    let record = store.table.find(shard, input, start, length);
+    const held = record === 0 ? 0 : lives.findForeign(record, origin);
+    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
+    if (held !== 0 && versionOf(memory, held) >= version) return true;
+    const empty = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
+    if (held !== 0) {
+      assertGrows(engine, held, batch, index);
+      engine.dropForeign(shard, record, held);
+    }
+    if (empty) {
+      if (record !== 0) this.settleKey(shard, record);
+      return true;
+    }
+    if (record === 0) record = engine.makeRecord(shard, input, start, length);
+    if (record === 0) return false;
+    const component = this.makeForeign(shard, record, origin, batch, index);
+    if (component === 0) {
+      this.settleKey(shard, record);
+      return false;
+    }
+    engine.lists.insert(state, component);
+    this.settleKey(shard, record);
+    return true;
+  }
+
+  /** A foreign component with all it says, linked to its key but not yet in its list; 0 when memory ran out. */
+  private makeForeign(shard: number, record: number, origin: number, batch: Batch, index: number): number {
+    const { memory, attachments, slab } = this.engine.store;
+    const summary = attachments.ensure(shard, record, Kind.summary);
+    if (summary === 0) return 0;
+    const component = slab.take(shard, FOREIGN_WORDS, false);
+    if (component === 0) return 0;
+    clearComponent(memory, component, origin, Flag.foreign | (batch.present[index] === 1 ? Flag.present : 0));
+    setVersion(memory, component, batch.version[index]);
+    setBorn(memory, component, batch.born[index]);
+    memory[component + Component.positiveLow] = batch.positiveLow[index];
+    memory[component + Component.positiveHigh] = batch.positiveHigh[index];
+    memory[component + Component.foreignKey] = record;
+    if (!this.attach(shard, component, batch, index)) {
+      attachments.dropEvery(shard, component);
+      slab.give(shard, component);
+      return 0;
+    }
+    memory[component + Component.foreignSibling] = memory[summary + 2];
+    memory[summary + 2] = component;
+    return component;
+  }
+
+  private attach(shard: number, component: number, batch: Batch, index: number): boolean {
+    const { memory, attachments } = this.engine.store;
+    if ((batch.negativeLow[index] | batch.negativeHigh[index]) !== 0) {
+      const at = attachments.add(shard, component, Kind.negative);
+      if (at === 0) return false;
+      memory[at + 2] = batch.negativeLow[index];
+      memory[at + 3] = batch.negativeHigh[index];
+    }
+    if (batch.decided[index] !== 0) {
+      const at = attachments.add(shard, component, Kind.expiry);
+      if (at === 0) return false;
+      attachments.setNumberAt(at, 2, batch.expiresAtMs[index]);
+      attachments.setNumberAt(at, 4, batch.decided[index]);
+    }
+    if (batch.floorMs[index] !== 0) {
+      const at = attachments.add(shard, component, Kind.floor);
+      if (at === 0) return false;
+      attachments.setNumberAt(at, 2, batch.floorMs[index]);
+    }
+    for (let cancel = batch.cancelStart(index); cancel < batch.cancelEnd[index]; cancel++) {
+      const { origin, born, positive, negative } = batch.cancels[cancel];
+      const target = this.engine.origins.intern(origin);
+      const at = target === -1 ? 0 : attachments.add(shard, component, Kind.cancel);
+      if (at === 0) return false;
+      attachments.setExtra(at, target);
+      attachments.setNumberAt(at, 2, born);
+      memory[at + 4] = lowHalf(positive);
+      memory[at + 5] = highHalf(positive);
+      memory[at + 6] = lowHalf(negative);
+      memory[at + 7] = highHalf(negative);
+    }
+    return true;
+  }
+
+  private settleKey(shard: number, record: number): void {
+    const { ownLife } = this.engine;
+    this.settleOwn(shard, record);
+    if (ownLife.letGoCancels(shard, record)) ownLife.stamp(shard, record);
+    this.engine.refreshKey(shard, record);
+  }
+
+  /**
+   * Brings the own life in line with what was just learned: wholly cancelled, it ends; a newer decision about the
+   * expiry is taken over; one that passed before it was known, or a floor, dates the life again instead of losing it.
+   */
+  private settleOwn(shard: number, record: number): void {
+    const { lives, ownLife, nowMs } = this.engine;
+    if (lives.decidedAt(record) === 0 && !lives.isOwnAlive(record)) return;
+    const decider = lives.decider(record);
+    const isNewer = decider !== 0 && decider !== record;
+    if (!lives.isOwnAlive(record)) {
+      // Dead by its own expiry, and it stays so: a later decision elsewhere must not bring it back.
+      if (isNewer) this.change(shard, record, () => ownLife.end(shard, record));
+      return;
+    }
+    if (lives.isWhollyCancelled(record, record)) {
+      this.change(shard, record, () => ownLife.end(shard, record));
+      return;
+    }
+    const decision = isNewer ? lives.expiresAt(decider) : 0;
+    const decided = isNewer ? lives.decidedAt(decider) : 0;
+    const inForce = isNewer && (decision === 0 || decision > nowMs);
+    if (lives.bornMs(record) < lives.floorMs(record) || (isNewer && !inForce)) {
+      this.change(shard, record, () => ownLife.beginAgain(shard, record));
+    } else if (inForce) {
+      this.change(shard, record, () => ownLife.decide(shard, record, decision, decided));
+    }
+  }
+
+  private change(shard: number, record: number, work: () => void): void {
+    const { ownLife } = this.engine;
+    ownLife.before(shard, record);
+    work();
+    ownLife.stamp(shard, record);
+  }
+}
+
+function isEmptyIn(batch: Batch, index: number): boolean {
+  return (
+    batch.present[index] === 0 && batch.cancelEnd[index] === batch.cancelStart(index) && batch.floorMs[index] === 0
+  );
+}
+
+/** Its own expiry is so long past that everybody has dropped it: a late delta of an expired life is not let in. */
+function isOverIn(batch: Batch, index: number, horizonMs: number): boolean {
+  const says = batch.cancelEnd[index] !== batch.cancelStart(index) || batch.floorMs[index] !== 0;
+  return !says && batch.decided[index] !== 0 && batch.expiresAtMs[index] !== 0 && batch.expiresAtMs[index] <= horizonMs;
+}
+
+/** Inside one life P and N only grow; anything else means that an origin's identity was used twice. */
+function assertGrows(engine: Engine, held: number, batch: Batch, index: number): void {
+  const { memory } = engine.store;
+  if (bornOf(memory, held) !== batch.born[index]) return;
+  const positive = joinUint64(batch.positiveHigh[index], batch.positiveLow[index]);
+  const negative = joinUint64(batch.negativeHigh[index], batch.negativeLow[index]);
+  assert(positive >= engine.lives.positiveOf(held), 'P only grows inside one life');
+  assert(negative >= engine.lives.negativeOf(held), 'N only grows inside one life');
+}

@@ -1,0 +1,194 @@
+import { type Attachments, Kind } from './attachments.js';
+import type { Clock } from './clock.js';
+import { OWN_ORIGIN } from './layout.js';
+import type { Lives } from './lives.js';
+import { bornOf, Component, Flag, isPresent, originIndexOf, setBorn, versionAt } from './record.js';
+import type { Store } from './store.js';
+import type { VersionLists } from './version-list.js';
+import type { Wheel } from './wheel.js';
+
+/**
+ * Changes to this node's own component of a key: a life begins, ends, is dated again, gets an expiry; a reset cancels
+ * what it sees of others. Every change lies between `before` and `stamp`, which gives it the next version. The caller
+ * refreshes the key's summary afterwards (lives.ts).
+ */
+export class OwnLife {
+  private readonly store: Store;
+  private readonly clock: Clock;
+  private readonly lists: VersionLists;
+  private readonly lives: Lives;
+  private readonly wheel: Wheel;
+  private readonly attachments: Attachments;
+
+  constructor(store: Store, clock: Clock, lists: VersionLists, lives: Lives, wheel: Wheel) {
+    this.store = store;
+    this.clock = clock;
+    this.lists = lists;
+    this.lives = lives;
+    this.wheel = wheel;
+    this.attachments = store.attachments;
+  }
+
+  before(shard: number, record: number): void {
+    this.lists.beforeChange(this.store.originShardAt(OWN_ORIGIN, shard), record);
+  }
+
+  stamp(shard: number, record: number): number {
+    return this.lists.stamp(this.store.originShardAt(OWN_ORIGIN, shard), record, this.clock.nowVersion);
+  }
+
+  /** The version that this change will be stamped with. */
+  nextVersion(shard: number): number {
+    return this.lists.nextVersion(shard, this.clock.nowVersion);
+  }
+
+  /**
+   * A new life of amount zero. Where other origins' lives go on, it shares the key's expiry. Where the key was gone, an
+   * expiry that others still hold must not reach into this life, and lives it ended must not come back with it.
+   */
+  begin(shard: number, record: number): void {
+    let version = this.nextVersion(shard);
+    let expiresAt = 0;
+    let decided = 0;
+    if (this.lives.firstForeign(record) !== 0) {
+      const floor = this.lives.floorMs(record);
+      this.lists.raise(shard, versionAt(floor));
+      version = this.nextVersion(shard);
+      if (floor > this.lives.recordedFloor(record)) {
+        const attachment = this.attachments.ensure(shard, record, Kind.floor);
+        if (attachment !== 0) this.attachments.setNumberAt(attachment, 2, floor);
+      }
+      const decider = this.lives.decider(record);
+      const decision = decider === 0 ? 0 : this.lives.expiresAt(decider);
+      const inForce = decider !== 0 && (decision === 0 || decision > this.clock.nowMs);
+      if (inForce && this.lives.foreignTotal(record).lives > 0) {
+        expiresAt = decision;
+        decided = this.lives.decidedAt(decider);
+      } else if (this.lives.othersDecided(record)) {
+        decided = version;
+      }
+    }
+    this.clearAmounts(record);
+    setBorn(this.store.memory, record, version);
+    this.store.memory[record + Component.bornHigh] |= Flag.present;
+    this.decide(shard, record, expiresAt, decided);
+  }
+
+  end(shard: number, record: number): void {
+    this.decide(shard, record, 0, 0);
+    this.clearAmounts(record);
+    setBorn(this.store.memory, record, this.nextVersion(shard));
+    this.store.memory[record + Component.bornHigh] &= ~Flag.present;
+  }
+
+  /**
+   * The same life under a new date. An expiry that passed before this node learned of it would kill the life together
+   * with increments made after it; the owner lets the life go on instead, as one born now.
+   */
+  beginAgain(shard: number, record: number): void {
+    const memory = this.store.memory;
+    const cancelled = this.lives.cancelled(record, record);
+    if (cancelled !== null) {
+      this.setAmount(record, Component.positiveLow, this.lives.positiveOf(record) - cancelled.positive);
+      const negative = this.attachments.find(record, Kind.negative);
+      if (negative !== 0) this.setAmount(negative, 2, this.lives.negativeOf(record) - cancelled.negative);
+    }
+    this.lists.raise(shard, versionAt(this.lives.floorMs(record)));
+    const version = this.nextVersion(shard);
+    setBorn(memory, record, version);
+    const expiresAt = this.lives.expiresAt(record);
+    this.decide(shard, record, expiresAt, version);
+  }
+
+  /** Cancels of components that are no longer held speak of lives that are over. True when there were any. */
+  letGoCancels(shard: number, record: number): boolean {
+    let found = false;
+    for (let at = this.attachments.find(record, Kind.cancel); at !== 0; ) {
+      const next = this.attachments.nextOfKind(at);
+      if (this.lives.findForeign(record, this.attachments.extraOf(at)) === 0) {
+        if (!found) this.before(shard, record);
+        found = true;
+        this.attachments.drop(shard, record, at);
+      }
+      at = next;
+    }
+    return found;
+  }
+
+  /**
+   * A life whose P or N is full though their difference is not: it goes on as a new one that starts from the difference.
+   * It takes 2^64 of increments to get here. A reset elsewhere that has not arrived by then misses its mark.
+   */
+  beginFolded(shard: number, record: number): void {
+    const value = this.lives.contribution(record, record);
+    setBorn(this.store.memory, record, this.nextVersion(shard));
+    this.clearAmounts(record);
+    const negative = this.attachments.find(record, Kind.negative);
+    if (value >= 0n) this.setAmount(record, Component.positiveLow, value);
+    else this.setAmount(negative, 2, -value);
+  }
+
+  /** Sets the own life's expiry; `decided` 0 takes back even the memory of a decision. */
+  decide(shard: number, record: number, expiresAtMs: number, decided: number): boolean {
+    let attachment = this.attachments.find(record, Kind.expiry);
+    if (decided === 0) {
+      if (attachment === 0) return true;
+      this.wheel.disarm(shard, record);
+      this.attachments.drop(shard, record, attachment);
+      return true;
+    }
+    if (attachment === 0) attachment = this.attachments.add(shard, record, Kind.expiry);
+    if (attachment === 0) return false;
+    this.attachments.setNumberAt(attachment, 2, expiresAtMs);
+    this.attachments.setNumberAt(attachment, 4, decided);
+    return true;
+  }
+
+  /** Cancels, for every foreign life that counts, as much of it as this node holds. False when memory ran out. */
+  cancelForeign(shard: number, record: number): boolean {
+    const memory = this.store.memory;
+    const floor = this.lives.floorMs(record);
+    for (let at = this.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      if (!isPresent(memory, at) || this.lives.isForeignDead(at, floor)) continue;
+      const attachment = this.cancelOf(shard, record, originIndexOf(memory, at));
+      if (attachment === 0) return false;
+      this.attachments.setNumberAt(attachment, 2, bornOf(memory, at));
+      memory[attachment + 4] = memory[at + Component.positiveLow];
+      memory[attachment + 5] = memory[at + Component.positiveHigh];
+      const negative = this.attachments.find(at, Kind.negative);
+      memory[attachment + 6] = negative === 0 ? 0 : memory[negative + 2];
+      memory[attachment + 7] = negative === 0 ? 0 : memory[negative + 3];
+    }
+    return true;
+  }
+
+  /** Whether the own component says nothing any more: no life, no cancels, no floor. */
+  isEmpty(record: number): boolean {
+    return (
+      !isPresent(this.store.memory, record) &&
+      this.attachments.find(record, Kind.cancel) === 0 &&
+      this.attachments.find(record, Kind.floor) === 0
+    );
+  }
+
+  private cancelOf(shard: number, record: number, origin: number): number {
+    for (let at = this.attachments.find(record, Kind.cancel); at !== 0; at = this.attachments.nextOfKind(at)) {
+      if (this.attachments.extraOf(at) === origin) return at;
+    }
+    const attachment = this.attachments.add(shard, record, Kind.cancel);
+    if (attachment !== 0) this.attachments.setExtra(attachment, origin);
+    return attachment;
+  }
+
+  /** N keeps its place if it has one: a change that needs it must not run out of memory half-way. */
+  private clearAmounts(record: number): void {
+    this.setAmount(record, Component.positiveLow, 0n);
+    const negative = this.attachments.find(record, Kind.negative);
+    if (negative !== 0) this.setAmount(negative, 2, 0n);
+  }
+
+  private setAmount(address: number, word: number, amount: bigint): void {
+    this.store.memory[address + word] = Number(BigInt.asIntN(32, amount));
+    this.store.memory[address + word + 1] = Number(BigInt.asIntN(32, amount >> 32n));
+  }
+}

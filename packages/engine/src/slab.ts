@@ -1,0 +1,149 @@
+import { assert } from './assert.js';
+import { PAGE_WORDS, Shard } from './layout.js';
+import type { Pages } from './pages.js';
+
+/**
+ * Records of all sizes, from hash overflow nodes to keys of 64 KiB, are cut from pages that hold one size each. A page
+ * belongs to one shard, keeps its own list of freed records, and goes back to the common pool when the last record on
+ * it is freed; so memory freed by one kind of key is used again by any other, and the footprint of a changing key set
+ * stays flat. A shard links, for each size, the pages that still have room.
+ *
+ *   page word | what
+ *   ----------|-----------------------------------------------------------
+ *   0         | size class
+ *   1         | records in use
+ *   2         | first freed record on this page, 0 = none
+ *   3         | first word never used yet (pages are filled from the front)
+ *   4, 5      | previous and next page with room of this class and shard
+ *   6         | pages in this run (records too large for a class), else 0
+ *   8 …       | records
+ */
+const PAGE_HEADER_WORDS = 8;
+const Page = { sizeClass: 0, used: 1, freed: 2, fresh: 3, previous: 4, next: 5, runPages: 6 } as const;
+
+/** Up to 256 bytes sizes are 8 bytes apart; above that eight steps a doubling, at most 12 % unused. */
+const FINE_LIMIT_WORDS = 64;
+const SIZES: Int32Array = sizes();
+const CLASS_OF_SIZE: Uint8Array = classes();
+const LARGEST_CLASS_WORDS = SIZES[SIZES.length - 1];
+
+function sizes(): Int32Array {
+  const list: number[] = [];
+  for (let size = 4; size <= FINE_LIMIT_WORDS; size += 2) list.push(size);
+  for (let base = FINE_LIMIT_WORDS; base < 1024; base *= 2) {
+    for (let step = 1; step <= 8; step++) {
+      const size = base + (base / 8) * step;
+      if (size <= (PAGE_WORDS - PAGE_HEADER_WORDS) / 2) list.push(size);
+    }
+  }
+  return Int32Array.from(list);
+}
+
+function classes(): Uint8Array {
+  const table = new Uint8Array(SIZES[SIZES.length - 1] + 1);
+  let sizeClass = 0;
+  for (let size = 0; size < table.length; size++) {
+    if (size > SIZES[sizeClass]) sizeClass++;
+    table[size] = sizeClass;
+  }
+  return table;
+}
+
+assert(SIZES.length <= Shard.wheelBitmaps - Shard.slabHeads, 'every size class has a head in the shard');
+
+export class Slab {
+  readonly #memory: Int32Array;
+  readonly #pages: Pages;
+
+  constructor(memory: Int32Array, pages: Pages) {
+    this.#memory = memory;
+    this.#pages = pages;
+  }
+
+  /** An address of `words` words, contents undefined, or 0 when there is no memory. */
+  take(shard: number, words: number, forNewKey: boolean): number {
+    if (words > LARGEST_CLASS_WORDS) return this.#takeRun(words, forNewKey);
+    const memory = this.#memory;
+    const sizeClass = CLASS_OF_SIZE[words];
+    const head = shard + Shard.slabHeads + sizeClass;
+    let page = memory[head];
+    if (page === 0) {
+      page = this.#pages.take(1, forNewKey);
+      if (page === 0) return 0;
+      memory[page + Page.sizeClass] = sizeClass;
+      memory[page + Page.used] = 0;
+      memory[page + Page.freed] = 0;
+      memory[page + Page.fresh] = page + PAGE_HEADER_WORDS;
+      memory[page + Page.runPages] = 0;
+      this.#linkPage(head, page);
+    }
+    let record = memory[page + Page.freed];
+    if (record !== 0) {
+      memory[page + Page.freed] = memory[record];
+    } else {
+      record = memory[page + Page.fresh];
+      memory[page + Page.fresh] = record + SIZES[sizeClass];
+    }
+    memory[page + Page.used]++;
+    if (!this.#hasRoom(page, sizeClass)) this.#unlinkPage(head, page);
+    return record;
+  }
+
+  give(shard: number, record: number): void {
+    const memory = this.#memory;
+    const page = record - (record % PAGE_WORDS);
+    if (memory[page + Page.runPages] !== 0) {
+      this.#pages.give(page, memory[page + Page.runPages]);
+      return;
+    }
+    const sizeClass = memory[page + Page.sizeClass];
+    const head = shard + Shard.slabHeads + sizeClass;
+    if (!this.#hasRoom(page, sizeClass)) this.#linkPage(head, page);
+    memory[record] = memory[page + Page.freed];
+    memory[page + Page.freed] = record;
+    memory[page + Page.used]--;
+    // The last page with room is kept, so that a key coming and going does not take and give a page each time.
+    const only = memory[head] === page && memory[page + Page.next] === 0;
+    if (memory[page + Page.used] === 0 && !only) {
+      this.#unlinkPage(head, page);
+      this.#pages.give(page, 1);
+    }
+  }
+
+  /** The bytes a record of this many words takes up, with what rounding adds. */
+  static footprintBytes(words: number): number {
+    if (words > LARGEST_CLASS_WORDS) return Math.ceil((words + PAGE_HEADER_WORDS) / PAGE_WORDS) * PAGE_WORDS * 4;
+    return SIZES[CLASS_OF_SIZE[words]] * 4;
+  }
+
+  #takeRun(words: number, forNewKey: boolean): number {
+    const count = Math.ceil((words + PAGE_HEADER_WORDS) / PAGE_WORDS);
+    const page = this.#pages.take(count, forNewKey);
+    if (page === 0) return 0;
+    this.#memory[page + Page.runPages] = count;
+    return page + PAGE_HEADER_WORDS;
+  }
+
+  #hasRoom(page: number, sizeClass: number): boolean {
+    const memory = this.#memory;
+    return memory[page + Page.freed] !== 0 || memory[page + Page.fresh] + SIZES[sizeClass] <= page + PAGE_WORDS;
+  }
+
+  #linkPage(head: number, page: number): void {
+    const memory = this.#memory;
+    const first = memory[head];
+    memory[page + Page.previous] = 0;
+    memory[page + Page.next] = first;
+    if (first !== 0) memory[first + Page.previous] = page;
+    memory[head] = page;
+  }
+
+  #unlinkPage(head: number, page: number): void {
+    const memory = this.#memory;
+    const previous = memory[page + Page.previous];
+    const next = memory[page + Page.next];
+    if (previous !== 0) memory[previous + Page.next] = next;
+    else memory[head] = next;
+    if (next !== 0) memory[next + Page.previous] = previous;
+  }
+}

@@ -1,0 +1,182 @@
+import { Kind } from '../attachments.js';
+import { ByteInput } from '../byte-input.js';
+import type { Engine } from '../engine.js';
+import { OriginShard, OWN_ORIGIN, Shard } from '../layout.js';
+import {
+  bornOf,
+  Component,
+  Flag,
+  FOREIGN_WORDS,
+  isForeign,
+  isPresent,
+  keyLengthOf,
+  keyRecordOf,
+  keyWords,
+  originIndexOf,
+  versionOf,
+} from '../record.js';
+import { checkPages, type Reached } from './check-pages.js';
+import { checkWheel } from './check-wheel.js';
+import { tableNodes } from './table-nodes.js';
+
+/**
+ * Walks everything a store holds and says what does not fit together: every record in the bucket of its hash, lists
+ * linked both ways and in version order, counts, cached sums, digests and pages that agree with what is reachable.
+ * Throws with all findings. It orders the lists and brings digests up to date, as any reader of them does.
+ */
+export function checkConsistency(engine: Engine): void {
+  const problems: string[] = [];
+  const reached: Reached[] = [];
+  engine.lockAll();
+  try {
+    for (let index = 0; index < engine.shardCount; index++) checkShard(engine, index, problems, reached);
+    checkPages(engine, reached, problems);
+  } finally {
+    engine.unlockAll();
+  }
+  if (problems.length > 0) throw new Error(`the store is not consistent:\n${problems.slice(0, 20).join('\n')}`);
+}
+
+function checkShard(engine: Engine, index: number, problems: string[], reached: Reached[]): void {
+  const { store } = engine;
+  const { memory } = store;
+  const shard = store.shardAt(index);
+  const records = checkTable(engine, shard, problems, reached);
+  let counted = 0;
+  const held = new Map<number, Set<number>>();
+  const hold = (origin: number, component: number) => {
+    const of = held.get(origin) ?? new Set();
+    if (of.has(component)) problems.push(`component ${component} is chained twice`);
+    held.set(origin, of.add(component));
+  };
+  for (const record of records) {
+    if ((memory[record + Component.bornHigh] & Flag.counted) !== 0) counted++;
+    if (versionOf(memory, record) !== 0) hold(OWN_ORIGIN, record);
+    checkKey(engine, shard, record, problems, reached);
+    for (let at = engine.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      hold(originIndexOf(memory, at), at);
+    }
+  }
+  if (memory[shard + Shard.records] !== records.size)
+    problems.push(`shard ${index} holds ${records.size} records and counts ${memory[shard + Shard.records]}`);
+  if (memory[shard + Shard.keys] !== counted)
+    problems.push(`shard ${index} has ${counted} counted keys and says ${memory[shard + Shard.keys]}`);
+  for (let origin = 0; origin < engine.origins.count; origin++) {
+    checkList(engine, index, origin, held.get(origin) ?? new Set(), problems);
+  }
+  checkWheel(engine, shard, records, problems);
+}
+
+function checkTable(engine: Engine, shard: number, problems: string[], reached: Reached[]): Set<number> {
+  const { store } = engine;
+  const { memory, table, hash } = store;
+  const records = new Set<number>();
+  for (const node of tableNodes(store, shard)) {
+    if (node.isOverflow) reached.push({ shard, address: node.address, words: node.words });
+    for (const record of node.records) {
+      if (records.has(record)) problems.push(`record ${record} is in the table twice`);
+      records.add(record);
+      const key = engine.keyOf(record);
+      hash.ofInput(ByteInput.copyOf(key), 0, key.length);
+      if (store.shardOfHash() !== shard) problems.push(`record ${record} is in the wrong shard`);
+      if (table.find(shard, ByteInput.copyOf(key), 0, key.length) !== record)
+        problems.push(`record ${record} is not found by its key`);
+    }
+  }
+  for (const record of records) {
+    const length = keyLengthOf(memory, record);
+    reached.push({ shard, address: record, words: keyWords(length) });
+    const padding = (record + Component.key) * 4 + length;
+    for (let at = padding; at < (record + keyWords(length)) * 4; at++)
+      if (store.bytes[at] !== 0) problems.push(`record ${record} has padding that is not zero`);
+  }
+  return records;
+}
+
+function checkKey(engine: Engine, shard: number, record: number, problems: string[], reached: Reached[]): void {
+  const { store, lives } = engine;
+  const { memory, attachments } = store;
+  const origins = new Set<number>();
+  for (let holder = record; holder !== 0; holder = lives.nextHolder(record, holder)) {
+    checkAttachments(engine, shard, holder, problems, reached);
+    if (holder === record) continue;
+    reached.push({ shard, address: holder, words: FOREIGN_WORDS });
+    const origin = originIndexOf(memory, holder);
+    if (!isForeign(memory, holder)) problems.push(`component ${holder} is chained as foreign and is not`);
+    if (memory[holder + Component.foreignKey] !== record) problems.push(`component ${holder} names another key`);
+    if (origins.has(origin)) problems.push(`record ${record} has two components of origin ${origin}`);
+    origins.add(origin);
+    if (bornOf(memory, holder) > versionOf(memory, holder))
+      problems.push(`component ${holder} was born after its last change`);
+  }
+  const present = isPresent(memory, record);
+  if (present && versionOf(memory, record) === 0) problems.push(`record ${record} lives without a version`);
+  if (!present && (memory[record + Component.positiveLow] | memory[record + Component.positiveHigh]) !== 0)
+    problems.push(`record ${record} has an amount and no life`);
+  const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
+  const summary = attachments.find(record, Kind.summary);
+  if (summary === 0) {
+    if (counted !== present) problems.push(`record ${record} is counted ${counted} and present ${present}`);
+    return;
+  }
+  if (memory[summary + 2] === 0) problems.push(`record ${record} has a summary of nothing`);
+  if (attachments.numberAt(summary, 6) <= engine.nowMs) return;
+  const { total, lives: alive } = lives.foreignTotal(record);
+  const cached = (BigInt(memory[summary + 5]) << 32n) | BigInt(memory[summary + 4] >>> 0);
+  if (attachments.extraOf(summary) === 0 && cached !== total)
+    problems.push(`record ${record} caches ${cached} for others that come to ${total}`);
+  if (memory[summary + 3] !== alive) problems.push(`record ${record} caches ${memory[summary + 3]} lives of ${alive}`);
+  if (counted !== (present || alive > 0)) problems.push(`record ${record} is counted ${counted} with ${alive} lives`);
+}
+
+function checkAttachments(engine: Engine, shard: number, holder: number, problems: string[], reached: Reached[]): void {
+  const { memory, attachments } = engine.store;
+  const cancelled = new Set<number>();
+  let before = 0;
+  for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
+    const kind = attachments.kindOf(at);
+    reached.push({ shard, address: at, words: kind === Kind.negative || kind === Kind.floor ? 4 : 8 });
+    if (kind < before || (kind === before && kind !== Kind.cancel))
+      problems.push(`component ${holder} has kind ${kind} behind kind ${before}`);
+    if (kind === Kind.summary && isForeign(memory, holder)) problems.push(`foreign ${holder} has a summary`);
+    if (kind === Kind.cancel) {
+      if (cancelled.has(attachments.extraOf(at))) problems.push(`component ${holder} cancels one origin twice`);
+      cancelled.add(attachments.extraOf(at));
+    }
+    before = kind;
+  }
+}
+
+function checkList(engine: Engine, shardIndex: number, origin: number, held: Set<number>, problems: string[]): void {
+  const { store, lists, digests } = engine;
+  const { memory, numbers } = store;
+  const shard = store.shardAt(shardIndex);
+  const state = store.originShardAt(origin, shard);
+  if (origin === OWN_ORIGIN) lists.order(state);
+  const name = `list of origin ${origin} in shard ${shardIndex}`;
+  let before = 0;
+  const linked = new Set<number>();
+  for (let at = memory[state + OriginShard.head]; at !== 0; at = memory[at + Component.next]) {
+    if (linked.has(at)) {
+      problems.push(`${name} runs in a circle at ${at}`);
+      return;
+    }
+    linked.add(at);
+    if (!held.has(at)) problems.push(`${name} links ${at}, which no key of the shard holds`);
+    if (memory[at + Component.previous] !== before) problems.push(`${name}: ${at} does not link back to ${before}`);
+    if (before !== 0 && versionOf(memory, before) >= versionOf(memory, at)) problems.push(`${name} is out of order`);
+    if (keyRecordOf(memory, at) === 0) problems.push(`${name}: ${at} has no key`);
+    before = at;
+  }
+  if (memory[state + OriginShard.tail] !== before) problems.push(`${name} does not end at its tail`);
+  if (linked.size !== held.size) problems.push(`${name} links ${linked.size} of ${held.size} components`);
+  if (origin === OWN_ORIGIN && before !== 0 && versionOf(memory, before) > engine.seen(shardIndex, OWN_ORIGIN))
+    problems.push(`${name} holds versions not given yet`);
+  const kept = engine.digestOf(shardIndex, origin);
+  numbers[(state >>> 1) + OriginShard.digestedNumber] = 0;
+  memory[state + OriginShard.digestLow] = 0;
+  memory[state + OriginShard.digestHigh] = 0;
+  digests.catchUp(state);
+  const recomputed = engine.digestOf(shardIndex, origin);
+  if (kept !== recomputed) problems.push(`${name} has digest ${kept}, from scratch ${recomputed}`);
+}

@@ -1,0 +1,54 @@
+import { Kind } from '../attachments.js';
+import type { Engine } from '../engine.js';
+import { Shard } from '../layout.js';
+
+/** As wheel.ts lays it out. */
+const LEVELS = 6;
+const SLOTS = 64;
+const TICK_MS = 64;
+const PREVIOUS = 6;
+const NEXT = 7;
+
+/** Every key with a deadline is in one slot, linked both ways, and that slot comes up neither too early nor too late. */
+export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<number>, problems: string[]): void {
+  const { store, lives } = engine;
+  const { memory, numbers, attachments } = store;
+  const current = numbers[(shard >>> 1) + Shard.wheelTickNumber];
+  const armed = new Set<number>();
+  for (let slot = 0; slot < LEVELS * SLOTS; slot++) {
+    const first = memory[shard + Shard.wheelHeads + slot];
+    const marked = (memory[shard + Shard.wheelBitmaps + (slot >>> 5)] & (1 << (slot & 31))) !== 0;
+    if (marked !== (first !== 0)) problems.push(`wheel slot ${slot} is marked ${marked}`);
+    let before = 0;
+    for (let record = first; record !== 0; ) {
+      const attachment = attachments.find(record, Kind.expiry);
+      if (armed.has(record) || !records.has(record) || attachment === 0) {
+        problems.push(`wheel slot ${slot} links ${record}, which is elsewhere or nowhere`);
+        break;
+      }
+      armed.add(record);
+      if (attachments.extraOf(attachment) !== slot + 1) problems.push(`${record} does not name wheel slot ${slot}`);
+      if (memory[attachment + PREVIOUS] !== before) problems.push(`${record} does not link back in slot ${slot}`);
+      checkTime(slot, current, lives.deadlineOf(record), record, problems);
+      before = record;
+      record = memory[attachment + NEXT];
+    }
+  }
+  if (memory[shard + Shard.withExpiry] !== armed.size)
+    problems.push(`${armed.size} keys are in the wheel, ${memory[shard + Shard.withExpiry]} are counted`);
+  for (const record of records) {
+    if (lives.deadlineOf(record) !== Number.POSITIVE_INFINITY && !armed.has(record))
+      problems.push(`record ${record} has a deadline and is not in the wheel`);
+  }
+}
+
+function checkTime(slot: number, current: number, deadlineMs: number, record: number, problems: string[]): void {
+  const level = Math.floor(slot / SLOTS);
+  const span = SLOTS ** level;
+  const due = Math.ceil(deadlineMs / TICK_MS);
+  // The first start of this slot that the wheel has not done yet.
+  let start = Math.ceil(current / span);
+  start = (start + (((((slot % SLOTS) - start) % SLOTS) + SLOTS) % SLOTS)) * span;
+  if (level === 0 && start < due) problems.push(`record ${record} would expire early: tick ${start}, due ${due}`);
+  if (start > due && start > current) problems.push(`record ${record} would expire late: tick ${start}, due ${due}`);
+}

@@ -1,0 +1,48 @@
+import { PAGE_WORDS, Shard } from '../layout.js';
+import type { Store } from '../store.js';
+
+/**
+ * The buckets and overflow nodes of a shard's table, read from memory as table.ts lays them out and not through it, so
+ * that a check of the table does not trust the table.
+ */
+const BUCKET_WORDS = 16;
+const BUCKET_SLOTS = 12;
+const BUCKET_LINK = 15;
+const OVERFLOW_WORDS = 6;
+const OVERFLOW_SLOTS = 4;
+const OVERFLOW_LINK = 5;
+const BUCKETS_PER_PAGE = PAGE_WORDS / BUCKET_WORDS;
+
+export interface TableNode {
+  readonly address: number;
+  readonly words: number;
+  readonly isOverflow: boolean;
+  readonly records: readonly number[];
+}
+
+export function* tableNodes(store: Store, shard: number): Generator<TableNode> {
+  const { memory } = store;
+  const directory = memory[shard + Shard.directory];
+  for (let index = 0; index < memory[shard + Shard.bucketCount]; index++) {
+    const page = memory[directory + Math.floor(index / BUCKETS_PER_PAGE)];
+    const bucket = page + (index % BUCKETS_PER_PAGE) * BUCKET_WORDS;
+    yield nodeAt(memory, bucket, BUCKET_SLOTS, BUCKET_WORDS);
+    for (let node = memory[bucket + BUCKET_LINK]; node !== 0; node = memory[node + OVERFLOW_LINK]) {
+      yield nodeAt(memory, node, OVERFLOW_SLOTS, OVERFLOW_WORDS);
+    }
+  }
+}
+
+function nodeAt(memory: Int32Array, address: number, slots: number, words: number): TableNode {
+  const records = [...memory.subarray(address, address + slots)].filter((record) => record !== 0);
+  return { address, words, isOverflow: words === OVERFLOW_WORDS, records };
+}
+
+/** The pages a shard's table stands on: its directory and its buckets. */
+export function tablePages(store: Store, shard: number): number[] {
+  const { memory } = store;
+  const count = memory[shard + Shard.bucketCount];
+  if (count === 0) return [];
+  const directory = memory[shard + Shard.directory];
+  return [directory, ...memory.subarray(directory, directory + Math.ceil(count / BUCKETS_PER_PAGE))];
+}

@@ -1,0 +1,83 @@
+import { Kind } from './attachments.js';
+import type { Batch } from './batch.js';
+import type { Engine } from './engine.js';
+import { joinUint64 } from './int64.js';
+import { OriginShard, OWN_ORIGIN } from './layout.js';
+import { bornOf, Component, isPresent, keyLengthOf, keyRecordOf, versionOf } from './record.js';
+
+/** A part of a walk ends at whichever bound it meets first. */
+export interface WalkLimits {
+  readonly components: number;
+  readonly keyBytes: number;
+}
+
+export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256 * 1024 };
+
+/**
+ * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `batch`. Begins a walk
+ * where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
+ */
+export function batchSince(
+  engine: Engine,
+  shardIndex: number,
+  origin: number,
+  from: number,
+  batch: Batch,
+  limits: WalkLimits = DEFAULT_WALK_LIMITS,
+  start: number = from,
+): Batch {
+  const { store, lists } = engine;
+  const shard = store.shardAt(shardIndex);
+  const state = store.originShardAt(origin, shard);
+  batch.clear();
+  batch.shardIndex = shardIndex;
+  batch.origin = engine.origins.idOf(origin);
+  batch.start = start;
+  batch.from = from;
+  batch.reached = from;
+  return engine.withShard(shard, () => {
+    if (origin === OWN_ORIGIN) lists.order(state);
+    let at = lists.firstAfter(state, from);
+    while (at !== 0 && batch.count < limits.components && batch.bytes < limits.keyBytes) {
+      writeComponent(engine, batch, at);
+      batch.reached = versionOf(store.memory, at);
+      at = store.memory[at + Component.next];
+    }
+    if (at === 0) batch.to = store.numbers[(state >>> 1) + OriginShard.seenNumber];
+    return batch;
+  });
+}
+
+function writeComponent(engine: Engine, batch: Batch, component: number): void {
+  const { store, lives } = engine;
+  const { memory, attachments } = store;
+  const record = keyRecordOf(memory, component);
+  const keyLength = keyLengthOf(memory, record);
+  batch.reserve(keyLength);
+  const index = batch.count;
+  const keyStart = batch.keyStart(index);
+  const keyAt = (record + Component.key) * 4;
+  for (let at = 0; at < keyLength; at++) batch.keyBytes[keyStart + at] = store.bytes[keyAt + at];
+  batch.keyEnd[index] = keyStart + keyLength;
+  batch.version[index] = versionOf(memory, component);
+  batch.born[index] = bornOf(memory, component);
+  batch.present[index] = isPresent(memory, component) ? 1 : 0;
+  batch.positiveHigh[index] = memory[component + Component.positiveHigh];
+  batch.positiveLow[index] = memory[component + Component.positiveLow];
+  const negative = attachments.find(component, Kind.negative);
+  batch.negativeHigh[index] = negative === 0 ? 0 : memory[negative + 3];
+  batch.negativeLow[index] = negative === 0 ? 0 : memory[negative + 2];
+  batch.expiresAtMs[index] = lives.expiresAt(component);
+  batch.decided[index] = lives.decidedAt(component);
+  batch.floorMs[index] = lives.recordedFloor(component);
+  for (let at = attachments.find(component, Kind.cancel); at !== 0; at = attachments.nextOfKind(at)) {
+    batch.cancels.push({
+      origin: engine.origins.idOf(attachments.extraOf(at)),
+      born: attachments.numberAt(at, 2),
+      positive: joinUint64(memory[at + 5], memory[at + 4]),
+      negative: joinUint64(memory[at + 7], memory[at + 6]),
+    });
+  }
+  batch.cancelEnd[index] = batch.cancels.length;
+  batch.count++;
+}

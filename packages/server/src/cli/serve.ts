@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import pino from 'pino';
+import { systemClock } from '../clock.js';
+import { ConfigurationError, type ConfigurationSources, loadConfiguration } from '../config/load.js';
+import { type Configuration, environmentVariable } from '../config/table.js';
+import { Server } from '../lifecycle/server.js';
+import { stopSignal } from './stop-signal.js';
+
+/** The mistake is in what was asked for. */
+export const EXIT_USAGE = 2;
+/** It was asked for properly and could not be done. */
+export const EXIT_FAILURE = 1;
+export const EXIT_OK = 0;
+
+export async function runServe(
+  flags: ConfigurationSources['flags'],
+  environment: ConfigurationSources['environment'],
+): Promise<number> {
+  let config: Configuration;
+  try {
+    config = loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    for (const mistake of error.mistakes) process.stderr.write(`quotadb: ${mistake}\n`);
+    return EXIT_USAGE;
+  }
+
+  // Synchronous, so that nothing logged is lost at exit.
+  const logger = pino(
+    { level: config.logLevel, base: { region: config.region } },
+    pino.destination({ fd: 2, sync: true }),
+  );
+  let server: Server;
+  const stop = stopSignal();
+  try {
+    server = new Server(config, systemClock, logger);
+    await server.start();
+  } catch (error) {
+    process.stderr.write(`quotadb: ${explainStart(error as NodeJS.ErrnoException, config)}\n`);
+    return EXIT_FAILURE;
+  }
+  process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
+  await stop;
+  await server.stop();
+  return EXIT_OK;
+}
+
+async function configFile(
+  flags: ConfigurationSources['flags'],
+  environment: ConfigurationSources['environment'],
+): Promise<ConfigurationSources['file']> {
+  const path = flags.config ?? environment[environmentVariable('config')];
+  if (typeof path !== 'string') return undefined;
+  try {
+    return { path, text: await readFile(path, 'utf8') };
+  } catch (error) {
+    throw new ConfigurationError([`--config: ${(error as Error).message}`]);
+  }
+}
+
+function explainStart(
+  error: NodeJS.ErrnoException & { port?: number; address?: string },
+  config: Configuration,
+): string {
+  const where = `${error.address ?? config.host}:${error.port ?? '?'}`;
+  switch (error.code) {
+    case 'EADDRINUSE': {
+      const flag = error.port === config.httpPort ? '--http' : '--resp';
+      return `${where} is in use by another program; choose another port with ${flag} (0 picks a free one)`;
+    }
+    case 'EACCES':
+      return `${where} may not be listened on by this user`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${config.host} is no address of this machine`;
+    default:
+      return `could not start: ${error.message}`;
+  }
+}

@@ -1,0 +1,67 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../testing/index.js';
+
+/** `describe` where the tool is installed. Elsewhere the tests are skipped and say so, except in CI, where they fail. */
+function describeWithTool(tool: string, body: () => void): void {
+  const found = spawnSync(tool, ['--version']).status === 0;
+  if (found || process.env.CI === 'true') describe(tool, body);
+  else describe.skip(`${tool} (skipped: not on this machine)`, body);
+}
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+async function run(tool: string, words: readonly string[], input = ''): Promise<string> {
+  const child = spawn(tool, ['-p', String(server.port), ...words], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(input);
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  expect(code).toBe(0);
+  return output;
+}
+
+describeWithTool('redis-cli', () => {
+  test('one command at a time', async () => {
+    expect(await run('redis-cli', ['SET', 'cli', '41'])).toBe('OK\n');
+    expect(await run('redis-cli', ['INCR', 'cli'])).toBe('42\n');
+    expect(await run('redis-cli', ['-3', 'GET', 'cli'])).toBe('42\n');
+  });
+
+  test('many from standard input, errors among them', async () => {
+    const output = await run('redis-cli', [], 'INCR piped\nnonsense\nMULTI\nINCR piped\nEXEC\nCOMMAND COUNT\n');
+    expect(output).toMatch(/^1\nERR unknown command 'nonsense'.*\n\nOK\nQUEUED\n2\n\d+\n$/s);
+  });
+
+  test('--pipe, --scan, --stat-like questions and --bigkeys-free administration', async () => {
+    const lines = Array.from({ length: 1000 }, (_, key) => `SET pipe:${key} ${key}\r\n`).join('');
+    expect(await run('redis-cli', ['--pipe'], lines)).toContain('errors: 0, replies: 1000');
+    const scanned = await run('redis-cli', ['--scan', '--pattern', 'pipe:*']);
+    expect(new Set(scanned.trim().split('\n')).size).toBe(1000);
+    expect(await run('redis-cli', ['INFO', 'keyspace'])).toContain('db0:keys=');
+    expect(await run('redis-cli', ['CLIENT', 'LIST'])).toContain('cmd=client|list');
+  });
+});
+
+describeWithTool('redis-benchmark', () => {
+  const load = ['-n', '2000', '-c', '10', '-r', '100', '--csv'];
+
+  test.each(['1', '16'])('runs through with a pipeline of %s', async (pipeline) => {
+    const output = await run('redis-benchmark', ['-t', 'ping,incr,get', '-P', pipeline, ...load]);
+    for (const name of ['PING_INLINE', 'PING_MBULK', 'GET', 'INCR']) expect(output).toContain(`"${name}"`);
+  });
+
+  test('runs a command of its caller', async () => {
+    // Its own SET sends a text, and a counter takes none.
+    expect(await run('redis-benchmark', [...load, 'SET', 'key:__rand_int__', '7'])).toContain(
+      '"SET key:__rand_int__ 7"',
+    );
+  });
+});

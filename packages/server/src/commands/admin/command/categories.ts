@@ -1,0 +1,20 @@
+import type { Command } from '../../command.js';
+
+/** The ACL categories Redis would put the command in, in Redis's order; some clients choose by them. */
+export function categoriesOf({ flags, group }: Command): string[] {
+  const has = (flag: Command['flags'][number]) => flags.includes(flag);
+  const categories: readonly (readonly [string, boolean])[] = [
+    ['@keyspace', group === 'generic'],
+    ['@read', has('readonly')],
+    ['@write', has('write')],
+    ['@string', group === 'counter'],
+    ['@admin', has('admin')],
+    ['@fast', has('fast')],
+    ['@slow', !has('fast')],
+    ['@blocking', has('blocking')],
+    ['@dangerous', has('admin')],
+    ['@connection', group === 'connection'],
+    ['@transaction', group === 'transactions'],
+  ];
+  return categories.filter(([, belongs]) => belongs).map(([name]) => name);
+}

@@ -1,0 +1,107 @@
+import type { Request } from '@quotadb/wire';
+import { errors } from '../../../errors.js';
+import { ReplyMode } from '../../../session/client.js';
+import { argumentIs, keyword } from '../../arguments.js';
+import type { Command } from '../../command.js';
+
+const ON = keyword('on');
+const OFF = keyword('off');
+const SKIP = keyword('skip');
+
+/** Undefined where the argument is neither ON nor OFF. */
+function onOrOff(request: Request, index: number): boolean | undefined {
+  if (argumentIs(request, index, ON)) return true;
+  return argumentIs(request, index, OFF) ? false : undefined;
+}
+
+export const clientNoEvict: Command = {
+  name: 'no-evict',
+  arity: 3,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'Accepted for the sake of clients; connections are never evicted.',
+  since: '7.0.0',
+  complexity: 'O(1)',
+  syntax: '<ON | OFF>',
+  run({ request, client, reply }) {
+    const on = onOrOff(request, 2);
+    if (on === undefined) {
+      reply.error(errors.syntax);
+      return;
+    }
+    client.noEvict = on;
+    reply.ok();
+  },
+};
+
+export const clientNoTouch: Command = {
+  name: 'no-touch',
+  arity: 3,
+  flags: ['noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'Accepted for the sake of clients; when a key was last used is not kept.',
+  since: '7.2.0',
+  complexity: 'O(1)',
+  syntax: '<ON | OFF>',
+  run({ request, client, reply }) {
+    const on = onOrOff(request, 2);
+    if (on === undefined) {
+      reply.error(errors.syntax);
+      return;
+    }
+    client.noTouch = on;
+    reply.ok();
+  },
+};
+
+export const clientReply: Command = {
+  name: 'reply',
+  arity: 3,
+  flags: ['noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'Whether commands are answered: all, none, or all but the next.',
+  since: '3.2.0',
+  complexity: 'O(1)',
+  syntax: '<ON | OFF | SKIP>',
+  run({ request, client, reply }) {
+    if (argumentIs(request, 2, ON)) {
+      client.replyMode = ReplyMode.On;
+      reply.ok();
+    } else if (argumentIs(request, 2, OFF)) {
+      client.replyMode = ReplyMode.Off;
+    } else if (argumentIs(request, 2, SKIP)) {
+      if (client.replyMode !== ReplyMode.Off) client.replyMode = ReplyMode.SkipNext;
+    } else {
+      reply.error(errors.syntax);
+    }
+  },
+};
+
+/** Refused: holding every client still would hold replication still too. */
+export const clientPause: Command = {
+  name: 'pause',
+  arity: -3,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'Refused: connections cannot be paused.',
+  since: '3.0.0',
+  complexity: 'O(1)',
+  syntax: 'timeout [WRITE | ALL]',
+  run({ reply }) {
+    reply.error(errors.noPause);
+  },
+};
+
+export const clientUnpause: Command = {
+  name: 'unpause',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'Does nothing, since nothing can be paused.',
+  since: '6.2.0',
+  complexity: 'O(1)',
+  syntax: '',
+  run({ reply }) {
+    reply.ok();
+  },
+};

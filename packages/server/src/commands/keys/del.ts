@@ -1,0 +1,49 @@
+import { Status } from '@quotadb/engine';
+import { statusError } from '../../errors.js';
+import type { Call, Command } from '../command.js';
+
+/**
+ * DEL and UNLINK. Freeing a counter is no work worth deferring, so the two are the same. Keys go one by one, in order; a key
+ * that may not be deleted ends the command with an error, and those before it are gone.
+ */
+function remove({ request, reply, engine }: Call): void {
+  const { input, argumentStart, argumentLength } = request;
+  let removed = 0;
+  for (let index = 1; index < request.argumentCount; index++) {
+    let status: Status = Status.Ok;
+    const exists = engine.open(input, argumentStart[index], argumentLength[index]);
+    if (exists) status = engine.remove();
+    engine.close();
+    if (status !== Status.Ok) {
+      reply.error(statusError(status));
+      return;
+    }
+    if (exists) removed++;
+  }
+  reply.integer(removed);
+}
+
+const shared = {
+  arity: -2,
+  keys: [1, -1, 1],
+  group: 'generic',
+  complexity: 'O(N) where N is the number of keys.',
+  syntax: 'key [key ...]',
+  run: remove,
+} as const;
+
+export const del: Command = {
+  ...shared,
+  name: 'del',
+  flags: ['write'],
+  summary: 'Deletes one or more keys.',
+  since: '1.0.0',
+};
+
+export const unlink: Command = {
+  ...shared,
+  name: 'unlink',
+  flags: ['write', 'fast'],
+  summary: 'Deletes one or more keys; the same as DEL here.',
+  since: '4.0.0',
+};

@@ -1,0 +1,15 @@
+import { adminCommands } from './admin/index.js';
+import type { Command } from './command.js';
+import { connectionCommands } from './connection/index.js';
+import { counterCommands } from './counters/index.js';
+import { keyCommands } from './keys/index.js';
+import { transactionCommands } from './transactions/index.js';
+
+/** Every command there is. */
+export const commands: readonly Command[] = [
+  ...counterCommands,
+  ...keyCommands,
+  ...connectionCommands,
+  ...transactionCommands,
+  ...adminCommands,
+];

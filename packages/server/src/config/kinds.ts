@@ -1,0 +1,132 @@
+import { Mistake } from './mistake.js';
+import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
+import { formatSize, parseSizeBytes } from './size.js';
+
+/** What a setting's value may be. The words of the mistakes are those of Redis's CONFIG SET. */
+export interface Kind<Value> {
+  /** Stands for the value in help: `--resp <port>`. Empty for a switch, which needs none. */
+  readonly placeholder: string;
+  /** Bounds or choices, in words; for the reference. */
+  readonly range: string;
+  /** Throws a Mistake. */
+  parse(text: string): Value;
+  /** As CONFIG GET shows it. */
+  print(value: Value): string;
+  /** As help and the reference show it. */
+  show(value: Value): string;
+}
+
+const MAXIMUM_PORT = 65_535;
+
+export function text(placeholder: string, allowed: RegExp, range: string): Kind<string> {
+  return {
+    placeholder,
+    range,
+    parse(value) {
+      if (!allowed.test(value)) throw new Mistake(`argument must be ${range}`);
+      return value;
+    },
+    print: (value) => value,
+    show: (value) => value,
+  };
+}
+
+export function integer(placeholder: string, minimum: number, maximum: number): Kind<number> {
+  return {
+    placeholder,
+    range: `${minimum} to ${maximum}`,
+    parse(value) {
+      if (!/^-?\d{1,16}$/.test(value.trim())) throw new Mistake("argument couldn't be parsed into an integer");
+      return within(Number(value), minimum, maximum);
+    },
+    print: String,
+    show: String,
+  };
+}
+
+export function port(): Kind<number> {
+  return { ...integer('port', 0, MAXIMUM_PORT), range: `0 to ${MAXIMUM_PORT}; 0 picks a free one` };
+}
+
+export function size(minimumBytes: number, maximumBytes: number): Kind<number> {
+  return {
+    placeholder: 'size',
+    range: `${formatSize(minimumBytes)} to ${formatSize(maximumBytes)}`,
+    parse: (value) => within(parseSizeBytes(value), minimumBytes, maximumBytes),
+    print: String,
+    show: formatSize,
+  };
+}
+
+export function choice<Option extends string>(placeholder: string, options: readonly Option[]): Kind<Option> {
+  return {
+    placeholder,
+    range: options.join(', '),
+    parse(value) {
+      const chosen = options.find((option) => option === value.toLowerCase());
+      if (chosen === undefined) {
+        throw new Mistake(`argument(s) must be one of the following: ${options.join(', ')}`);
+      }
+      return chosen;
+    },
+    print: (value) => value,
+    show: (value) => value,
+  };
+}
+
+export function powerOfTwo(placeholder: string, minimum: number, maximum: number): Kind<number> {
+  const plain = integer(placeholder, minimum, maximum);
+  return {
+    ...plain,
+    range: `a power of two, ${minimum} to ${maximum}`,
+    parse(value) {
+      const number = plain.parse(value);
+      if ((number & (number - 1)) !== 0) throw new Mistake('argument must be a power of two');
+      return number;
+    },
+  };
+}
+
+/** On the command line its mere presence means yes. */
+export function yesOrNo(): Kind<boolean> {
+  const values: Readonly<Record<string, boolean>> = { yes: true, no: false, true: true, false: false };
+  return {
+    placeholder: '',
+    range: 'yes, no',
+    parse(value) {
+      const parsed = values[value.toLowerCase()];
+      if (parsed === undefined) throw new Mistake("argument must be 'yes' or 'no'");
+      return parsed;
+    },
+    print: (value) => (value ? 'yes' : 'no'),
+    show: (value) => (value ? 'yes' : 'no'),
+  };
+}
+
+/** A setting that may be given several times; commas separate its values where it can be given only once. */
+export function list(placeholder: string, range: string): Kind<readonly string[]> {
+  return {
+    placeholder,
+    range,
+    parse: (value) => value.split(',').filter((item) => item !== ''),
+    print: (values) => values.join(','),
+    show: (values) => values.join(','),
+  };
+}
+
+export function outputLimit(): Kind<OutputLimit> {
+  return {
+    placeholder: 'limit',
+    range: '"hard soft soft-seconds", 0 for none',
+    parse: parseOutputLimit,
+    print: (value) => printOutputLimit(value, String),
+    show: (value) => printOutputLimit(value, formatSize),
+  };
+}
+
+function within(value: number, minimum: number, maximum: number): number {
+  if (value < minimum || value > maximum) {
+    throw new Mistake(`argument must be between ${minimum} and ${maximum} inclusive`);
+  }
+  return value;
+}

@@ -1,0 +1,99 @@
+import { Mistake } from './mistake.js';
+import { checkTogether } from './rules.js';
+import {
+  type Configuration,
+  defaultConfiguration,
+  environmentVariable,
+  refusedFlags,
+  type SettingName,
+  settingNames,
+  settingOf,
+} from './table.js';
+
+export interface ConfigurationSources {
+  /** By flag name: what was given on the command line. */
+  readonly flags: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the config file holds, if one was named. */
+  readonly file?: { readonly path: string; readonly text: string } | undefined;
+}
+
+/** All that is wrong at once, so that one start shows every mistake. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.mistakes = mistakes;
+  }
+}
+
+type Given = { readonly value: unknown; readonly from: string };
+
+/** A flag wins over the environment, the environment over the file, the file over the default. */
+export function loadConfiguration(sources: ConfigurationSources): Configuration {
+  const mistakes: string[] = [];
+  const file = readFile(sources.file, mistakes);
+  const configuration: Record<string, unknown> = defaultConfiguration();
+  for (const flag of Object.keys(refusedFlags)) {
+    const given = find(flag, sources, file);
+    if (given !== undefined) mistakes.push(`${given.from}: ${refusedFlags[flag]}`);
+  }
+  for (const name of settingNames) {
+    const given = find(settingOf(name).flag, sources, file);
+    if (given === undefined) continue;
+    try {
+      configuration[name] = readValue(name, given.value);
+    } catch (error) {
+      if (!(error instanceof Mistake)) throw error;
+      mistakes.push(`${given.from}: ${error.message}`);
+    }
+  }
+  mistakes.push(...checkTogether(configuration as Configuration));
+  if (mistakes.length > 0) throw new ConfigurationError(mistakes);
+  return configuration as Configuration;
+}
+
+function find(flag: string, sources: ConfigurationSources, file: Map<string, Given>): Given | undefined {
+  const onCommandLine = sources.flags[flag];
+  if (onCommandLine !== undefined) return { value: onCommandLine, from: `--${flag}` };
+  const variable = environmentVariable(flag);
+  const inEnvironment = sources.environment[variable];
+  if (inEnvironment !== undefined) return { value: inEnvironment, from: variable };
+  return file.get(flag);
+}
+
+function readValue(name: SettingName, value: unknown): unknown {
+  const { kind } = settingOf(name);
+  if (Array.isArray(value)) {
+    if (!Array.isArray(settingOf(name).default)) throw new Mistake('argument must be given once');
+    return value.flatMap((item) => kind.parse(String(item)));
+  }
+  if (value === null || typeof value === 'object')
+    throw new Mistake('argument must be a text, a number, true or false');
+  return kind.parse(String(value));
+}
+
+function readFile(file: ConfigurationSources['file'], mistakes: string[]): Map<string, Given> {
+  const values = new Map<string, Given>();
+  if (file === undefined) return values;
+  let content: unknown;
+  try {
+    content = JSON.parse(file.text);
+  } catch (error) {
+    mistakes.push(`${file.path}: not JSON: ${(error as Error).message}`);
+    return values;
+  }
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) {
+    mistakes.push(`${file.path}: must hold one JSON object`);
+    return values;
+  }
+  const known = new Set([...settingNames.map((name) => settingOf(name).flag), ...Object.keys(refusedFlags)]);
+  for (const [key, value] of Object.entries(content)) {
+    const from = `${file.path}: "${key}"`;
+    if (known.has(key)) values.set(key, { value, from });
+    else mistakes.push(`${from}: no such setting`);
+  }
+  return values;
+}

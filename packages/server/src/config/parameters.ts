@@ -1,0 +1,88 @@
+import { Mistake } from './mistake.js';
+import { checkTogether } from './rules.js';
+import { type Configuration, type SettingName, settingNames, settingOf } from './table.js';
+
+/**
+ * What CONFIG GET and SET see: settings under the names Redis has for them, and a few parameters that clients and tools
+ * ask for and whose answer cannot change here. Setting one of those to what it is already is fine.
+ */
+export const fixedParameters: Readonly<Record<string, string>> = {
+  save: '',
+  appendonly: 'no',
+  appendfsync: 'everysec',
+  'cluster-enabled': 'no',
+  databases: '1',
+  hz: '10',
+  'maxmemory-policy': 'noeviction',
+  'notify-keyspace-events': '',
+  'proto-max-bulk-len': String(512 * 1024 * 1024),
+};
+
+const settingByParameter: ReadonlyMap<string, SettingName> = new Map(
+  settingNames.flatMap((name) => {
+    const { parameter } = settingOf(name);
+    return parameter === undefined ? [] : [[parameter, name] as const];
+  }),
+);
+
+export function parameterNames(): string[] {
+  return [...settingByParameter.keys(), ...Object.keys(fixedParameters)];
+}
+
+export function printParameter(configuration: Configuration, parameter: string): string {
+  const name = settingByParameter.get(parameter);
+  if (name === undefined) return fixedParameters[parameter] ?? '';
+  return settingOf(name).kind.print(configuration[name]);
+}
+
+/** Why a parameter cannot be set. */
+export class ParameterError extends Error {
+  override readonly name = 'ParameterError';
+  readonly parameter: string;
+  readonly unknown: boolean;
+
+  constructor(parameter: string, reason: string, unknown = false) {
+    super(reason);
+    this.parameter = parameter;
+    this.unknown = unknown;
+  }
+}
+
+/** All of them, or a ParameterError and none. */
+export function changeParameters(
+  configuration: Configuration,
+  changes: readonly (readonly [parameter: string, value: string])[],
+): void {
+  const changed: Record<string, unknown> = { ...configuration };
+  const seen = new Set<string>();
+  for (const [parameter, value] of changes) {
+    if (!settingByParameter.has(parameter) && !Object.hasOwn(fixedParameters, parameter)) {
+      throw new ParameterError(parameter, 'no such parameter', true);
+    }
+    if (seen.has(parameter)) throw new ParameterError(parameter, 'duplicate parameter');
+    seen.add(parameter);
+    change(changed, parameter, value);
+  }
+  const [mistake] = checkTogether(changed as Configuration);
+  if (mistake !== undefined) throw new ParameterError([...seen].join(', '), mistake);
+  Object.assign(configuration, changed);
+}
+
+function change(changed: Record<string, unknown>, parameter: string, value: string): void {
+  const name = settingByParameter.get(parameter);
+  if (name === undefined) {
+    if (value !== fixedParameters[parameter]) throw new ParameterError(parameter, "can't set immutable config");
+    return;
+  }
+  const { kind, changeable } = settingOf(name);
+  try {
+    const parsed = kind.parse(value);
+    if (changeable !== true && kind.print(parsed) !== kind.print(changed[name])) {
+      throw new Mistake("can't set immutable config");
+    }
+    changed[name] = parsed;
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error;
+    throw new ParameterError(parameter, error.message);
+  }
+}

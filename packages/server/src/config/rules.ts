@@ -1,0 +1,23 @@
+import type { Configuration } from './table.js';
+
+/** What no single setting can know: mistakes that lie between them. */
+export function checkTogether(configuration: Configuration): string[] {
+  const mistakes: string[] = [];
+  if (!configuration.memory) {
+    mistakes.push('--memory: no: keeping data on disk is not in this version');
+  }
+  if (!isLoopback(configuration.host) && configuration.password === '') {
+    mistakes.push(
+      `--host: ${configuration.host} can be reached from other machines: give a --password (or QUOTADB_PASSWORD) too`,
+    );
+  }
+  if (configuration.respPort !== 0 && configuration.respPort === configuration.httpPort) {
+    mistakes.push(`--http: port ${configuration.httpPort} is already taken by --resp`);
+  }
+  return mistakes;
+}
+
+/** Whether only this machine can reach the address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}

@@ -1,0 +1,202 @@
+import { choice, integer, type Kind, list, outputLimit, port, powerOfTwo, size, text, yesOrNo } from './kinds.js';
+
+/**
+ * Every setting, once. The flag is `--max-memory`, its environment variable QUOTADB_MAX_MEMORY, its key in the config
+ * file "max-memory"; help, docs/configuration.md and CONFIG GET and SET come from here too.
+ */
+export interface Setting<Value> {
+  readonly flag: string;
+  readonly kind: Kind<Value>;
+  readonly default: Value;
+  readonly help: string;
+  /** What CONFIG GET and SET call it; left out where Redis has no such parameter. */
+  readonly parameter?: string;
+  /** Whether CONFIG SET may change it while the server runs. */
+  readonly changeable?: boolean;
+  /** Left out of what is shown to people. */
+  readonly secret?: boolean;
+}
+
+const MAXIMUM_INT32 = 2_147_483_647;
+const KIBIBYTE = 1024;
+const MEBIBYTE = KIBIBYTE * KIBIBYTE;
+const GIBIBYTE = KIBIBYTE * MEBIBYTE;
+
+/** As many as Redis allows by default; each costs a file descriptor and about 10 KB. */
+const DEFAULT_MAXIMUM_CLIENTS = 10_000;
+
+export const settings = {
+  region: setting({
+    flag: 'region',
+    kind: text('name', /^[a-z0-9][a-z0-9-]{0,31}$/, '1 to 32 of a-z, 0-9 and -'),
+    default: 'local',
+    help: 'the name of this region',
+  }),
+  host: setting({
+    flag: 'host',
+    kind: text('address', /^\S+$/, 'a host name or an IP address'),
+    default: '127.0.0.1',
+    help: 'the address to listen on; one that other machines can reach needs a password',
+    parameter: 'bind',
+  }),
+  respPort: setting({
+    flag: 'resp',
+    kind: port(),
+    default: 6380,
+    help: 'the port for Redis clients',
+    parameter: 'port',
+  }),
+  httpPort: setting({
+    flag: 'http',
+    kind: port(),
+    default: 8380,
+    help: 'the port for HTTP: /healthz and /readyz',
+  }),
+  memory: setting({
+    flag: 'memory',
+    kind: yesOrNo(),
+    default: true,
+    help: 'keep everything in memory, nothing on disk; the only way in this version',
+  }),
+  transport: setting({
+    flag: 'transport',
+    kind: choice('transport', ['auto', 'epoll', 'net']),
+    default: 'auto',
+    help: 'how clients are served: epoll (Linux, several threads), net (anywhere, one thread), or the better one there is',
+  }),
+  laneCount: setting({
+    flag: 'lanes',
+    kind: integer('count', 0, 64),
+    default: 0,
+    help: 'threads that serve clients over epoll; 0 takes one a core, at most 8',
+  }),
+  maxMemoryBytes: setting({
+    flag: 'max-memory',
+    kind: size(4 * MEBIBYTE, 8 * GIBIBYTE),
+    default: 512 * MEBIBYTE,
+    help: 'memory for keys and counters; when it is full, new keys are refused and existing ones go on counting',
+    parameter: 'maxmemory',
+  }),
+  shardCount: setting({
+    flag: 'shards',
+    kind: powerOfTwo('count', 1, 1024),
+    default: 64,
+    help: 'parts the store is divided into; more make each pause for growth shorter',
+  }),
+  growOnlyPrefixes: setting({
+    flag: 'grow-only',
+    kind: list('prefix', 'key prefixes; may be given several times'),
+    default: [] as readonly string[],
+    help: 'keys that begin so can only be incremented: no DECR, SET, DEL or FLUSHALL',
+  }),
+  maxClients: setting({
+    flag: 'max-clients',
+    kind: integer('count', 1, 4_294_967_295),
+    default: DEFAULT_MAXIMUM_CLIENTS,
+    help: 'connections served at once; one more is refused',
+    parameter: 'maxclients',
+    changeable: true,
+  }),
+  timeoutSeconds: setting({
+    flag: 'timeout',
+    kind: integer('seconds', 0, MAXIMUM_INT32),
+    default: 0,
+    help: 'close a connection that has been silent this long; 0 never does',
+    parameter: 'timeout',
+    changeable: true,
+  }),
+  tcpKeepaliveSeconds: setting({
+    flag: 'tcp-keepalive',
+    kind: integer('seconds', 0, MAXIMUM_INT32),
+    default: 300,
+    help: 'probe silent connections this often, to find peers that are gone; 0 never does',
+    parameter: 'tcp-keepalive',
+    changeable: true,
+  }),
+  outputLimit: setting({
+    flag: 'client-output-buffer-limit',
+    kind: outputLimit(),
+    default: { hardBytes: 256 * MEBIBYTE, softBytes: MEBIBYTE, softSeconds: 60 },
+    help: 'replies that may wait for a client that does not read: past "hard" it is closed, past "soft" it is not read from, and closed after so many seconds',
+    parameter: 'client-output-buffer-limit',
+    changeable: true,
+  }),
+  queryBufferLimitBytes: setting({
+    flag: 'client-query-buffer-limit',
+    kind: size(MEBIBYTE, GIBIBYTE),
+    default: 64 * MEBIBYTE,
+    help: 'bytes of one unfinished command, or of the commands of one MULTI, kept per client; past it the client is closed',
+    parameter: 'client-query-buffer-limit',
+    changeable: true,
+  }),
+  password: setting({
+    flag: 'password',
+    kind: text('password', /^.*$/s, 'any text; empty for none'),
+    default: '',
+    help: 'what clients must give to AUTH; QUOTADB_PASSWORD keeps it out of the list of processes',
+    parameter: 'requirepass',
+    changeable: true,
+    secret: true,
+  }),
+  slowlogSlowerThanMicroseconds: setting({
+    flag: 'slowlog-log-slower-than',
+    kind: integer('microseconds', -1, Number.MAX_SAFE_INTEGER),
+    default: 10_000,
+    help: 'commands that take longer are kept for SLOWLOG; -1 keeps none',
+    parameter: 'slowlog-log-slower-than',
+    changeable: true,
+  }),
+  slowlogMaximumLength: setting({
+    flag: 'slowlog-max-len',
+    kind: integer('count', 0, 100_000),
+    default: 128,
+    help: 'slow commands kept',
+    parameter: 'slowlog-max-len',
+    changeable: true,
+  }),
+  latencyThresholdMs: setting({
+    flag: 'latency-monitor-threshold',
+    kind: integer('milliseconds', 0, MAXIMUM_INT32),
+    default: 0,
+    help: 'events that take at least this long are kept for LATENCY; 0 keeps none',
+    parameter: 'latency-monitor-threshold',
+    changeable: true,
+  }),
+  logLevel: setting({
+    flag: 'log-level',
+    kind: choice('level', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    default: 'info',
+    help: 'how much is logged, as JSON lines on standard error',
+  }),
+};
+
+/** Settings of the plan that this version does not have yet: refused by name, with the reason. */
+export const refusedFlags: Readonly<Record<string, string>> = {
+  data: 'not in this version: everything is kept in memory (--memory)',
+};
+
+/** The values of all settings; those that are changeable change in place. */
+export type Configuration = {
+  -readonly [Name in keyof typeof settings]: (typeof settings)[Name] extends Setting<infer Value> ? Value : never;
+};
+
+export type SettingName = keyof Configuration;
+
+export const settingNames = Object.keys(settings) as SettingName[];
+
+export function defaultConfiguration(): Configuration {
+  return Object.fromEntries(settingNames.map((name) => [name, settings[name].default])) as Configuration;
+}
+
+/** The table's entry without its value's own type, for code that treats all settings alike. */
+export function settingOf(name: SettingName): Setting<unknown> {
+  return settings[name] as Setting<unknown>;
+}
+
+export function environmentVariable(flag: string): string {
+  return `QUOTADB_${flag.toUpperCase().replaceAll('-', '_')}`;
+}
+
+function setting<Value>(declaration: Setting<Value>): Setting<Value> {
+  return declaration;
+}

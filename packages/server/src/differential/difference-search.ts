@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { arbitraryCommand, inspection } from './arbitrary-commands.js';
+import { ReplyComparer } from './compare.js';
+import type { RawClient, Words } from './raw-client.js';
+
+/** Runs random sequences of commands on two servers until they differ, and says where. */
+
+const MAX_COMMANDS = 40;
+const sequence = fc.array(arbitraryCommand, { minLength: 1, maxLength: MAX_COMMANDS, size: 'max' });
+const preparation: readonly Words[] = [['DISCARD'], ['FLUSHALL']];
+
+export interface Sides {
+  readonly redis: RawClient;
+  readonly ours: RawClient;
+}
+
+/** Sends the commands to both; the first difference in words, undefined where there is none. */
+export async function firstDifference(sides: Sides, commands: readonly Words[]): Promise<string | undefined> {
+  const [redis, ours] = await Promise.all([sides.redis.send(commands), sides.ours.send(commands)]);
+  const comparer = new ReplyComparer();
+  for (const [index, command] of commands.entries()) {
+    if (comparer.isSame(command, redis[index], ours[index])) continue;
+    const [expected, actual] = [redis[index], ours[index]].map((frame) =>
+      JSON.stringify(frame.bytes.toString('latin1')),
+    );
+    return `${command.map((word) => JSON.stringify(word)).join(' ')}\n  Redis: ${expected}\n  ours:  ${actual}`;
+  }
+  return undefined;
+}
+
+/** Throws with the seed and the shortest sequence found, where some sequence gets different replies. */
+export async function searchDifferences(sides: Sides, seed: number, runs: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(sequence, async (commands) => {
+      const difference = await firstDifference(sides, [...preparation, ...commands, ...inspection]);
+      if (difference !== undefined) throw new Error(difference);
+    }),
+    { seed, numRuns: runs, endOnFailure: false },
+  );
+}

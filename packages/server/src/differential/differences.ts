@@ -1,0 +1,188 @@
+import type { Words } from './raw-client.js';
+import { asInt64, expiryArguments, setValues } from './words.js';
+
+/**
+ * Where we answer otherwise than Redis, on purpose. docs/redis-differences.md is made from this table. A row with an example
+ * is tried against both servers; a row with `touches` names the commands that the random comparison has to leave out.
+ */
+export interface Difference {
+  readonly title: string;
+  readonly redis: string;
+  readonly ours: string;
+  readonly why: string;
+  readonly example?: {
+    readonly commands: readonly Words[];
+    /** The first line of each server's reply to the last of them. */
+    readonly redis: string;
+    readonly ours: string;
+  };
+  readonly touches?: (command: Words) => boolean;
+}
+
+/** The latest time of expiry in milliseconds, as in commands/keys/expiry-time.ts, less a margin for `now`. */
+const LATEST_SAFE_MS = BigInt(Number.MAX_SAFE_INTEGER) - 10n ** 14n;
+const INT64_MAX = 2n ** 63n - 1n;
+
+export const differences: readonly Difference[] = [
+  {
+    title: 'Values are integers',
+    redis: 'A string holds any bytes.',
+    ours: 'SET, SETEX, PSETEX, SETNX, GETSET, MSET and MSETNX take signed 64-bit integers in their shortest form; anything else is an error.',
+    why: 'A value is the sum of what every region has counted. There is nothing to add up in a string.',
+    example: {
+      commands: [['SET', 'key', 'some text']],
+      redis: '+OK',
+      ours: '-ERR value is not an integer or out of range',
+    },
+    touches: (command) => setValues(command).some((value) => asInt64(value) === undefined),
+  },
+  {
+    title: 'The latest expiry is 2^53 − 1 milliseconds after 1970',
+    redis: 'An expiry is a signed 64-bit number of milliseconds.',
+    ours: 'A time past the year 287396 gets the error that Redis gives for a time past its own limit.',
+    why: 'Up to there a JavaScript number holds every millisecond exactly.',
+    example: {
+      commands: [
+        ['SET', 'key', '1'],
+        ['PEXPIREAT', 'key', '9007199254740992'],
+      ],
+      redis: ':1',
+      ours: "-ERR invalid expire time in 'pexpireat' command",
+    },
+    touches: (command) =>
+      expiryArguments(command).some(({ amount, unitMs }) => {
+        const atMs = amount * BigInt(unitMs);
+        return atMs > LATEST_SAFE_MS && atMs <= INT64_MAX;
+      }),
+  },
+  {
+    title: 'Other types and what belongs to them',
+    redis: 'Strings, lists, sets, hashes, streams, and floating-point increments.',
+    ours: 'Unknown commands. So are APPEND, STRLEN, GETRANGE, SETRANGE, INCRBYFLOAT, RENAME, COPY, MOVE, DUMP and RESTORE. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
+    why: 'There are counters, and nothing else.',
+    example: {
+      commands: [['INCRBYFLOAT', 'key', '1']],
+      redis: '$1',
+      ours: "-ERR unknown command 'INCRBYFLOAT', with args beginning with: 'key' '1' ",
+    },
+  },
+  {
+    title: 'Keys have at most 65536 bytes',
+    redis: 'Up to 512 MB.',
+    ours: 'A write to a longer key is an error. To a read, a longer key does not exist.',
+    why: 'Keys live in shared memory, side by side; a bound keeps what one key can take away from others small.',
+    example: {
+      commands: [['INCR', 'k'.repeat(65537)]],
+      redis: ':1',
+      ours: '-ERR key is too long: at most 65536 bytes',
+    },
+  },
+  {
+    title: 'DBSIZE and keys that have expired',
+    redis: 'Counts a key that has expired until it is dropped: when somebody asks for it, or by chance.',
+    ours: 'Counts it until it is dropped by the clock, within a fraction of a second.',
+    why: 'Reading a key writes nothing.',
+  },
+  {
+    title: 'Memory that is full',
+    redis: 'Past maxmemory every command that may take memory is refused, or keys are evicted.',
+    ours: 'A new key gets the OOM error; keys that exist go on counting. Nothing is ever evicted.',
+    why: 'A limit that is enforced by a counter must not be lost because other counters were created.',
+  },
+  {
+    title: 'Grow-only namespaces',
+    redis: 'Has none.',
+    ours: 'A key that the configuration puts into such a namespace can be incremented. What would lower or delete it is an error (DEL of several keys stops there), and FLUSHALL leaves it.',
+    why: 'A total that can only grow needs no reset to be agreed on between regions.',
+  },
+  {
+    title: 'INCREX without BYFLOAT',
+    redis: 'Since 8.8, INCREX counts in integers or in floating point.',
+    ours: 'INCREX as in 8.8, in integers; BYFLOAT is an error that says so.',
+    why: 'Values are integers.',
+  },
+  {
+    title: 'INCRBYEX',
+    redis: 'Has none.',
+    ours: '`INCRBYEX key increment seconds` increments, starts the expiry where the key has none, and replies with the value.',
+    why: 'INCR followed by EXPIRE leaves a key that never expires when the second command is lost.',
+  },
+  {
+    title: 'OBJECT',
+    redis: 'REFCOUNT and IDLETIME look into the object.',
+    ours: 'REFCOUNT is 1 and IDLETIME is 0 for every key; ENCODING is int; FREQ is refused as Redis refuses it without an LFU policy; HELP has words of its own.',
+    why: 'Values are not shared, and access times are not kept: reading a counter writes nothing.',
+    example: {
+      commands: [
+        ['SET', 'key', '5'],
+        ['OBJECT', 'REFCOUNT', 'key'],
+      ],
+      redis: ':2147483647',
+      ours: ':1',
+    },
+    touches: (command) => /^(refcount|idletime|help)$/i.test(command[1] ?? '') && /^object$/i.test(command[0]),
+  },
+  {
+    title: 'UNLINK, FLUSHALL ASYNC',
+    redis: 'Memory is given back by another thread.',
+    ours: 'The same as DEL and FLUSHALL.',
+    why: 'A counter is freed by marking its slot.',
+  },
+  {
+    title: 'A SCAN looks at no more than a million keys a call',
+    redis: 'COUNT is taken as it is.',
+    ours: 'A larger COUNT is lowered; the cursor goes on from there.',
+    why: 'One call must not hold up the others for seconds. COUNT is a hint in Redis too.',
+  },
+  {
+    title: 'Ranges in patterns compare bytes as 0 to 255',
+    redis: 'On x86, bytes over 127 compare as negative numbers, so `[a-ÿ]` in Latin-1 is another range than it reads.',
+    ours: 'As Redis does on ARM: every byte by its number.',
+    why: 'The same keys should match wherever the server runs.',
+  },
+  {
+    title: 'MULTI and EXEC without WATCH',
+    redis: 'WATCH makes EXEC depend on keys that did not change.',
+    ours: 'MULTI, EXEC and DISCARD run a batch that no other client of this node comes between; WATCH is refused. Nothing is promised across regions.',
+    why: 'Another region may change a key at any time without asking.',
+    example: {
+      commands: [['WATCH', 'key']],
+      redis: '+OK',
+      ours: '-ERR WATCH is not supported: MULTI/EXEC here is a batch that nothing interleaves with, without conditions',
+    },
+  },
+  {
+    title: 'One database',
+    redis: 'SELECT chooses one of sixteen.',
+    ours: 'SELECT 0 only. FLUSHDB is FLUSHALL.',
+    why: 'Prefixes do the same, and can be seen in the key.',
+    example: { commands: [['SELECT', '1']], redis: '+OK', ours: '-ERR DB index is out of range' },
+  },
+  {
+    title: 'Scripts and publish/subscribe',
+    redis: 'EVAL, FUNCTION, SUBSCRIBE and their kin.',
+    ours: 'Refused with an error that says so. SCRIPT and FUNCTION answer as a server that holds none.',
+    why: 'What scripts are used for here has commands of its own: INCREX, INCRBYEX, and the limits to come.',
+    example: {
+      commands: [['EVAL', 'return 1', '0']],
+      redis: ':1',
+      ours: '-ERR scripts are not supported: QuotaDB has counters and limits as commands of their own',
+    },
+  },
+  {
+    title: 'Error texts repeat what was sent as UTF-8',
+    redis: 'Words of the client go into an error as the bytes they are.',
+    ours: 'Bytes that are not UTF-8 are replaced by U+FFFD.',
+    why: 'Texts are for people, and for logs that expect text.',
+    example: {
+      commands: [['EXPIRE', 'key', '10', '\xff']],
+      redis: '-ERR Unsupported option \xff',
+      ours: '-ERR Unsupported option \xef\xbf\xbd',
+    },
+  },
+];
+
+/** Whether Redis and we are meant to reply the same to this command. */
+export function isComparable(command: Words): boolean {
+  return !differences.some((difference) => difference.touches?.(command));
+}

@@ -1,0 +1,49 @@
+import { fixedParameters } from '../config/parameters.js';
+import { environmentVariable, type SettingName, settingOf } from '../config/table.js';
+
+/** docs/configuration.md, from the table of settings. */
+export function configurationDocument(names: readonly SettingName[]): string {
+  return [
+    '# Configuration',
+    '',
+    'Made from the table in `packages/server/src/config/table.ts`; `npm run generate` makes it anew.',
+    '',
+    'A setting is a flag (`--max-memory 2gb`), an environment variable (`QUOTADB_MAX_MEMORY=2gb`) or a key of the JSON file that',
+    '`--config` names (`{"max-memory": "2gb"}`). A flag wins over the environment, the environment over the file. All mistakes',
+    'are reported at once, and the exit code is then 2. Sizes take `kb`, `mb` and `gb` (powers of 1024) and `k`, `m` and `g` (powers of 1000).',
+    '',
+    '| flag | value | default | what it does |',
+    '|---|---|---|---|',
+    ...names.map(settingRow),
+    `| \`--config\` | a path |  | a JSON file of settings; also \`${environmentVariable('config')}\` |`,
+    '',
+    '## CONFIG GET and CONFIG SET',
+    '',
+    'Settings that Redis has too are read, and some changed, under the name Redis gives them.',
+    '',
+    '| parameter | flag | CONFIG SET |',
+    '|---|---|---|',
+    ...names.flatMap(parameterRow),
+    '',
+    'These have one value here, which CONFIG SET accepts and does not change:',
+    '',
+    '| parameter | value |',
+    '|---|---|',
+    ...Object.entries(fixedParameters).map(
+      ([name, value]) => `| \`${name}\` | ${value === '' ? '(empty)' : `\`${value}\``} |`,
+    ),
+    '',
+  ].join('\n');
+}
+
+function settingRow(name: SettingName): string {
+  const { flag, kind, default: standard, help } = settingOf(name);
+  const shown = kind.show(standard);
+  return `| \`--${flag}\` | ${kind.range} | ${shown === '' ? '' : `\`${shown}\``} | ${help} |`;
+}
+
+function parameterRow(name: SettingName): string[] {
+  const { flag, parameter, changeable } = settingOf(name);
+  if (parameter === undefined) return [];
+  return [`| \`${parameter}\` | \`--${flag}\` | ${changeable === true ? 'yes' : 'no'} |`];
+}

@@ -1,0 +1,12 @@
+import { commands } from '../commands/table.js';
+import { settingNames } from '../config/table.js';
+import { commandsDocument } from './commands-document.js';
+import { configurationDocument } from './configuration-document.js';
+
+/** What scripts/generate.mjs writes into docs/, by file name. */
+export function documents(): Readonly<Record<string, string>> {
+  return {
+    'commands.md': commandsDocument(commands),
+    'configuration.md': configurationDocument(settingNames),
+  };
+}

@@ -1,0 +1,106 @@
+import { Engine, Status } from '@quotadb/engine';
+
+/**
+ * Every error a client can get, in one place. The first word is the code that clients tell errors apart by. Where Redis
+ * has the error the words are Redis's own, to the letter, because deployed code matches on them.
+ */
+export const errors = {
+  syntax: 'ERR syntax error',
+  notAnInteger: 'ERR value is not an integer or out of range',
+  overflow: 'ERR increment or decrement would overflow',
+  decrementOverflow: 'ERR decrement would overflow',
+  noSuchKey: 'ERR no such key',
+  outOfMemory: "OOM command not allowed when used memory > 'maxmemory'.",
+  growOnly: 'ERR this key is in a grow-only namespace: it can only be incremented',
+  keyTooLong: `ERR key is too long: at most ${Engine.MAX_KEY_BYTES} bytes`,
+  invalidCursor: 'ERR invalid cursor',
+  wrongArity: (command: string) => `ERR wrong number of arguments for '${command}' command`,
+  invalidExpire: (command: string) => `ERR invalid expire time in '${command}' command`,
+  expiryConditionsConflict: 'ERR NX and XX, GT or LT options at the same time are not compatible',
+  expiryComparisonsConflict: 'ERR GT and LT options at the same time are not compatible',
+  unsupportedOption: (option: string) => `ERR Unsupported option ${option}`,
+  namedNotAnInteger: (name: string) => `ERR ${name} is not an integer or out of range`,
+  boundsCrossed: "ERR LBOUND can't be greater than UBOUND",
+  expiryMissingForEnx: 'ERR ENX flag requires an expiration',
+  appliedOverflow: 'ERR applied increment would overflow',
+  noFloats: 'ERR BYFLOAT is not supported: counters hold integers',
+  frequencyNotTracked:
+    'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.',
+  // Dispatch.
+  internal: 'ERR internal error',
+  authenticationRequired: 'NOAUTH Authentication required.',
+  unknownCommand: (name: string, beginning: string) =>
+    `ERR unknown command '${name}', with args beginning with: ${beginning}`,
+  unknownSubcommand: (name: string, parent: string) =>
+    `ERR unknown subcommand '${name}'. Try ${parent.toUpperCase()} HELP.`,
+  maximumClients: 'ERR max number of clients reached',
+
+  // MULTI and EXEC.
+  notInTransaction: 'ERR Command not allowed inside a transaction',
+  nestedTransaction: 'ERR MULTI calls can not be nested',
+  noTransaction: (command: string) => `ERR ${command} without MULTI`,
+  transactionBroken: 'EXECABORT Transaction discarded because of previous errors.',
+  transactionAborted: (reason: string) => `EXECABORT Transaction discarded because of: ${reason.replace(/^ERR /, '')}`,
+  watchInTransaction: 'ERR WATCH inside MULTI is not allowed',
+  noWatch: 'ERR WATCH is not supported: MULTI/EXEC here is a batch that nothing interleaves with, without conditions',
+
+  // Connections.
+  wrongPassword: 'WRONGPASS invalid username-password pair or user is disabled.',
+  noPasswordSet:
+    'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',
+  helloUnauthenticated:
+    'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time',
+  unsupportedProtocol: 'NOPROTO unsupported protocol version',
+  helloOption: (option: string) => `ERR Syntax error in HELLO option '${option}'`,
+  databaseOutOfRange: 'ERR DB index is out of range',
+  clientNameInvalid: 'ERR Client names cannot contain spaces, newlines or special characters.',
+  clientInfoInvalid: (attribute: string) => `ERR ${attribute} cannot contain spaces, newlines or special characters.`,
+  clientInfoUnknown: (attribute: string) => `ERR Unrecognized option '${attribute}'`,
+  noSuchClient: 'ERR No such client',
+  noSuchUser: (user: string) => `ERR No such user '${user}'`,
+  clientIdNotPositive: 'ERR client-id should be greater than 0',
+  clientIdInvalid: 'ERR Invalid client ID',
+  clientTypeUnknown: (type: string) => `ERR Unknown client type '${type}'`,
+  noPause: 'ERR CLIENT PAUSE is not supported',
+
+  // Administration.
+  configUnknown: (name: string) => `ERR Unknown option or number of arguments for CONFIG SET - '${name}'`,
+  configRefused: (name: string, reason: string) =>
+    `ERR CONFIG SET failed (possibly related to argument '${name}') - ${reason}`,
+  noConfigRewrite: 'ERR Rewriting config file: not supported, the configuration comes from flags and the environment',
+  debugUnknown: (name: string) => `ERR unknown subcommand or wrong number of arguments for '${name}'. Try DEBUG HELP.`,
+  slowlogCount: 'ERR count should be greater than or equal to -1',
+  getkeysUnknown: 'ERR Invalid command specified',
+  getkeysArity: 'ERR Invalid number of arguments specified for command',
+  getkeysNone: 'ERR The command has no key arguments',
+  timeoutNegative: 'ERR timeout is negative',
+  timeoutNotAnInteger: 'ERR timeout is not an integer or out of range',
+  waitAofDisabled: 'ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.',
+  outOfRangeBetween: (minimum: number, maximum: number) =>
+    `ERR value is out of range, value must between ${minimum} and ${maximum}`,
+  mustBePositive: 'ERR value is out of range, must be positive',
+
+  // What this database does not do.
+  noScripts: 'ERR scripts are not supported: QuotaDB has counters and limits as commands of their own',
+  noScript: 'NOSCRIPT No matching script. Please use EVAL.',
+  noPubSub: 'ERR publish/subscribe is not supported',
+  scriptFlushOption: 'ERR SCRIPT FLUSH only support SYNC|ASYNC option',
+  functionFlushOption: 'ERR FUNCTION FLUSH only supports SYNC|ASYNC option',
+  unknownArgument: (argument: string) => `ERR Unknown argument ${argument}`,
+} as const;
+
+/** The error reply for what the engine refused; not for Status.Ok. */
+export function statusError(status: Status): string {
+  switch (status) {
+    case Status.Overflow:
+      return errors.overflow;
+    case Status.OutOfMemory:
+      return errors.outOfMemory;
+    case Status.GrowOnly:
+      return errors.growOnly;
+    case Status.KeyTooLong:
+      return errors.keyTooLong;
+    default:
+      throw new Error(`no error reply for engine status ${status}`);
+  }
+}

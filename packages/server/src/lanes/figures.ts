@@ -1,0 +1,107 @@
+import type { ServerState } from '../server-state.js';
+
+/** What one lane has counted, or all of them together: plain data, so that it can travel between threads. */
+export interface Figures {
+  readonly sums: { [name in SumName]: number };
+  readonly longestTurnMicroseconds: number;
+  readonly peakUsedBytes: number;
+  readonly largestInputBytes: number;
+  readonly largestOutputBytes: number;
+  readonly calls: Float64Array;
+  readonly microseconds: Float64Array;
+  readonly rejected: Float64Array;
+  readonly failed: Float64Array;
+  readonly errors: ReadonlyMap<string, number>;
+}
+
+type SumName =
+  | 'connections'
+  | 'blocked'
+  | 'clientBytes'
+  | 'connectionsReceived'
+  | 'connectionsRejected'
+  | 'commandsProcessed'
+  | 'inputBytes'
+  | 'outputBytes'
+  | 'readsProcessed'
+  | 'writesProcessed'
+  | 'keyspaceHits'
+  | 'keyspaceMisses'
+  | 'outputLimitDisconnections'
+  | 'queryLimitDisconnections'
+  | 'expiryMicroseconds'
+  | 'errorReplies'
+  | 'operationsPerSecond'
+  | 'inputBytesPerSecond'
+  | 'outputBytesPerSecond';
+
+export function collectFigures({ statistics, clients }: ServerState): Figures {
+  let blocked = 0;
+  let clientBytes = 0;
+  let largestInputBytes = 0;
+  let largestOutputBytes = 0;
+  for (const client of clients) {
+    const { pendingBytes } = client.connection;
+    if (client.blocked) blocked++;
+    clientBytes += client.bufferedInputBytes + pendingBytes;
+    largestInputBytes = Math.max(largestInputBytes, client.bufferedInputBytes);
+    largestOutputBytes = Math.max(largestOutputBytes, pendingBytes);
+  }
+  return {
+    sums: {
+      connections: clients.count,
+      blocked,
+      clientBytes,
+      connectionsReceived: statistics.connectionsReceived,
+      connectionsRejected: statistics.connectionsRejected,
+      commandsProcessed: statistics.commandsProcessed,
+      inputBytes: statistics.inputBytes,
+      outputBytes: statistics.outputBytes,
+      readsProcessed: statistics.readsProcessed,
+      writesProcessed: statistics.writesProcessed,
+      keyspaceHits: statistics.keyspaceHits,
+      keyspaceMisses: statistics.keyspaceMisses,
+      outputLimitDisconnections: statistics.outputLimitDisconnections,
+      queryLimitDisconnections: statistics.queryLimitDisconnections,
+      expiryMicroseconds: statistics.expiryMicroseconds,
+      errorReplies: statistics.errors.total,
+      operationsPerSecond: statistics.operationRate.rate(),
+      inputBytesPerSecond: statistics.inputRate.rate(),
+      outputBytesPerSecond: statistics.outputRate.rate(),
+    },
+    longestTurnMicroseconds: statistics.longestTurnMicroseconds,
+    peakUsedBytes: statistics.peakUsedBytes,
+    largestInputBytes,
+    largestOutputBytes,
+    calls: statistics.commands.calls.slice(),
+    microseconds: statistics.commands.microseconds.slice(),
+    rejected: statistics.commands.rejected.slice(),
+    failed: statistics.commands.failed.slice(),
+    errors: new Map(statistics.errors.counts),
+  };
+}
+
+export function addFigures(all: readonly Figures[]): Figures {
+  return all.reduce((total, figures) => {
+    const sums = { ...total.sums };
+    for (const name of Object.keys(sums) as SumName[]) sums[name] += figures.sums[name];
+    const errors = new Map(total.errors);
+    for (const [code, count] of figures.errors) errors.set(code, (errors.get(code) ?? 0) + count);
+    return {
+      sums,
+      longestTurnMicroseconds: Math.max(total.longestTurnMicroseconds, figures.longestTurnMicroseconds),
+      peakUsedBytes: Math.max(total.peakUsedBytes, figures.peakUsedBytes),
+      largestInputBytes: Math.max(total.largestInputBytes, figures.largestInputBytes),
+      largestOutputBytes: Math.max(total.largestOutputBytes, figures.largestOutputBytes),
+      calls: added(total.calls, figures.calls),
+      microseconds: added(total.microseconds, figures.microseconds),
+      rejected: added(total.rejected, figures.rejected),
+      failed: added(total.failed, figures.failed),
+      errors,
+    };
+  });
+}
+
+function added(a: Float64Array, b: Float64Array): Float64Array {
+  return a.map((value, index) => value + b[index]);
+}

@@ -1,0 +1,116 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Engine } from '@quotadb/engine';
+import { systemClock } from '../clock.js';
+import { commands } from '../commands/table.js';
+import { createState } from '../lifecycle/state.js';
+import { Tick } from '../lifecycle/tick.js';
+import type { ServerState } from '../server-state.js';
+import { Lane } from '../session/lane.js';
+import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
+import { loadLibc } from '../transport/epoll/libc.js';
+import { Acceptor } from './acceptor.js';
+import { answer, type Lanes } from './lanes.js';
+import type { FromLane, LaneStart, ToLane } from './messages.js';
+import type { QuestionName, Questions } from './questions.js';
+import { SharedControl } from './shared-control.js';
+
+/**
+ * One lane's thread. It runs the epoll loop until it is told to stop, so Node's own event loop does not turn here:
+ * messages are fetched when the wake descriptor says that there are some.
+ */
+class LaneWorker implements LoopDuties, Lanes {
+  readonly count: number;
+  private readonly index: number;
+  private readonly port: MessagePort;
+  private readonly control: SharedControl;
+  private readonly state: ServerState;
+  private readonly loop: EpollLoop;
+  private readonly ticks: Tick;
+  private readonly acceptor: Acceptor | undefined;
+  private readonly waiting = new Map<number, (answers: never[]) => void>();
+  private nextQuestion = 1;
+
+  constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
+    this.count = start.laneCount;
+    this.index = start.laneIndex;
+    this.port = port;
+    this.control = new SharedControl(start.laneCount, start.control);
+    // With one lane nobody else is there: the main thread does not touch the store.
+    const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 });
+    this.state = createState(start.config, systemClock, commands, this, {
+      nextClientId: () => this.control.nextClientId(),
+      nextSlowlogId: () => this.control.nextSlowlogId(),
+    });
+    Object.assign(this.state.identity, start.identity);
+    const lane = new Lane({
+      engine,
+      server: this.state,
+      maximumBulkBytes: start.maximumBulkBytes,
+      reportFault: (error, client) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        this.post({ kind: 'fault', error: text, client: client.id, command: client.lastCommand });
+      },
+    });
+    this.loop = new EpollLoop(libc, lane, this);
+    this.control.setWakeDescriptor(this.index, this.loop.wakeDescriptor);
+    const isFirst = this.index === 0;
+    this.ticks = new Tick(this.state, engine, { expires: isFirst, sweep: (nowMs) => this.loop.sweep(nowMs) });
+    this.acceptor = isFirst ? new Acceptor(libc, this.loop, this.control, this.state, start.listener) : undefined;
+  }
+
+  run(): void {
+    this.post({ kind: 'ready' });
+    this.loop.run();
+  }
+
+  woken(): void {
+    for (let fd = this.control.take(this.index); fd !== -1; fd = this.control.take(this.index)) this.loop.adopt(fd);
+    for (let received = receiveMessageOnPort(this.port); received; received = receiveMessageOnPort(this.port)) {
+      this.hear(received.message as ToLane);
+    }
+  }
+
+  acceptable(): void {
+    this.acceptor?.acceptSome();
+  }
+
+  closed(): void {
+    this.control.release(this.index);
+  }
+
+  tick(nowMs: number): boolean {
+    this.acceptor?.tick(nowMs);
+    return this.ticks.run();
+  }
+
+  ask<Name extends QuestionName>(
+    name: Name,
+    ask: Questions[Name]['ask'],
+    answered: (answers: Questions[Name]['answer'][]) => void,
+  ): void {
+    const id = this.nextQuestion++;
+    this.waiting.set(id, answered as (answers: never[]) => void);
+    this.post({ kind: 'question', id, name, ask });
+  }
+
+  private hear(message: ToLane): void {
+    if (message.kind === 'question') {
+      const { id, from, name, ask } = message;
+      this.post({ kind: 'answer', id, to: from, answer: answer(this.state, name, ask as never) });
+    } else if (message.kind === 'answers') {
+      const answered = this.waiting.get(message.id);
+      this.waiting.delete(message.id);
+      answered?.(message.answers as never[]);
+    } else {
+      this.loop.stop(message.withinMs);
+    }
+  }
+
+  private post(message: FromLane): void {
+    this.port.postMessage(message);
+  }
+}
+
+if (parentPort === null) throw new Error('a lane runs in a worker thread');
+new LaneWorker(await loadLibc(), parentPort, workerData as LaneStart).run();
+parentPort.close();

@@ -1,0 +1,35 @@
+import type { Configuration } from '../config/table.js';
+import type { Identity } from '../server-state.js';
+import type { QuestionName } from './questions.js';
+
+/** What a lane's thread is started with. */
+export interface LaneStart {
+  readonly laneIndex: number;
+  readonly laneCount: number;
+  readonly store: SharedArrayBuffer;
+  readonly control: SharedArrayBuffer;
+  readonly config: Configuration;
+  readonly identity: Identity;
+  /** The listening socket; only the first lane gets it, and hands connections on. */
+  readonly listener: number;
+  readonly maximumBulkBytes: number;
+}
+
+/** From the main thread to a lane. The lane is woken after each. */
+export type ToLane =
+  | {
+      readonly kind: 'question';
+      readonly id: number;
+      readonly from: number;
+      readonly name: QuestionName;
+      readonly ask: unknown;
+    }
+  | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
+  | { readonly kind: 'stop'; readonly withinMs: number };
+
+/** From a lane to the main thread, which passes questions on to all lanes and brings the answers back. */
+export type FromLane =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'question'; readonly id: number; readonly name: QuestionName; readonly ask: unknown }
+  | { readonly kind: 'answer'; readonly id: number; readonly to: number; readonly answer: unknown }
+  | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Configuration } from '../config/table.js';
+import { HealthServer } from '../http/health.js';
+import type { ServerState } from '../server-state.js';
+import { chooseTransport } from '../transport/choose.js';
+import type { Transport } from '../transport/transport.js';
+import { createState } from './state.js';
+
+/** A running server: the store, its clients, and the clock that drives both. */
+export class Server {
+  /** How long a stop may take; a client that does not read its replies must not hold it up for ever. */
+  static readonly STOP_BOUND_MS = 5000;
+
+  readonly state: ServerState;
+  readonly engine: Engine;
+
+  private transport: Transport | undefined = undefined;
+  private readonly health: HealthServer;
+  private readonly logger: Logger;
+  private serving = false;
+  private stopping: Promise<void> | undefined = undefined;
+
+  constructor(config: Configuration, clock: Clock, logger: Logger) {
+    this.logger = logger;
+    this.engine = Engine.format({
+      maxMemoryBytes: config.maxMemoryBytes,
+      shared: config.transport !== 'net',
+      shardCount: config.shardCount,
+      growOnlyPrefixes: config.growOnlyPrefixes,
+      // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
+      origin: randomBytes(ORIGIN_ID_BYTES),
+      seed: randomBytes(4).readInt32LE(),
+      nowMs: clock.now(),
+    });
+    this.state = createState(config, clock);
+    this.health = new HealthServer({ isReady: () => this.serving, describe: () => this.describe() });
+  }
+
+  /** Listens on both ports or on none. */
+  async start(): Promise<void> {
+    const { config, identity } = this.state;
+    const transport = await chooseTransport(this.state, this.engine, this.logger);
+    this.transport = transport;
+    identity.transport = transport.name;
+    identity.laneCount = transport.laneCount;
+    try {
+      identity.respPort = await transport.listen(config.host, config.respPort);
+      identity.httpPort = await this.health.listen(config.host, config.httpPort);
+    } catch (error) {
+      await transport.close(0);
+      throw error;
+    }
+    this.serving = true;
+    this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+  }
+
+  /** What standard output says first. */
+  readyLine(): object {
+    const { config, identity } = this.state;
+    return {
+      ready: true,
+      region: config.region,
+      resp: identity.respPort,
+      http: identity.httpPort,
+      pid: identity.processId,
+      transport: identity.transport,
+      lanes: identity.laneCount,
+    };
+  }
+
+  stop(): Promise<void> {
+    this.stopping ??= this.stopOnce();
+    return this.stopping;
+  }
+
+  private async stopOnce(): Promise<void> {
+    this.serving = false;
+    this.logger.info('stopping');
+    await this.transport?.close(Server.STOP_BOUND_MS);
+    this.health.close();
+    this.logger.info('stopped');
+  }
+
+  private describe(): object {
+    const { config, identity } = this.state;
+    return { name: 'quotadb', version: identity.version, region: config.region, resp: identity.respPort };
+  }
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.js';
+import type { Command } from '../commands/command.js';
+import { commands as allCommands } from '../commands/table.js';
+import type { Configuration } from '../config/table.js';
+import { type Lanes, onlyLane } from '../lanes/lanes.js';
+import type { ServerState } from '../server-state.js';
+import { Clients } from '../session/clients.js';
+import { buildCommandDirectory } from '../session/command-index.js';
+import { LatencyMonitor } from '../statistics/latency-monitor.js';
+import { Slowlog } from '../statistics/slowlog.js';
+import { Statistics } from '../statistics/statistics.js';
+import { QUOTADB_VERSION } from '../version.js';
+
+/** The state of a server that nothing has happened to yet. */
+export function createState(
+  config: Configuration,
+  clock: Clock,
+  commands: readonly Command[] = allCommands,
+  lanes: Lanes = onlyLane,
+  ids: Ids = countingIds(),
+): ServerState {
+  const directory = buildCommandDirectory(commands);
+  return {
+    identity: {
+      version: QUOTADB_VERSION,
+      runId: randomBytes(20).toString('hex'),
+      startedAtMs: clock.now(),
+      processId: process.pid,
+      transport: 'net',
+      laneCount: 1,
+      respPort: config.respPort,
+      httpPort: config.httpPort,
+    },
+    config,
+    clock,
+    commands: directory,
+    clients: new Clients(ids.nextClientId),
+    statistics: new Statistics(directory.entries.length),
+    slowlog: new Slowlog(ids.nextSlowlogId),
+    latency: new LatencyMonitor(),
+    lanes,
+  };
+}
+
+/** Ids that are unique in the process; lanes draw them from one place. */
+export interface Ids {
+  readonly nextClientId: () => number;
+  readonly nextSlowlogId: () => number;
+}
+
+function countingIds(): Ids {
+  let clients = 0;
+  let slowCommands = 0;
+  return { nextClientId: () => ++clients, nextSlowlogId: () => slowCommands++ };
+}

@@ -1,0 +1,36 @@
+import type { Clock } from './clock.js';
+import type { Configuration } from './config/table.js';
+import type { Lanes } from './lanes/lanes.js';
+import type { Clients } from './session/clients.js';
+import type { CommandDirectory } from './session/command-index.js';
+import type { LatencyMonitor } from './statistics/latency-monitor.js';
+import type { Slowlog } from './statistics/slowlog.js';
+import type { Statistics } from './statistics/statistics.js';
+
+/** What all connections of one lane share. */
+export interface ServerState {
+  readonly identity: Identity;
+  /** CONFIG SET changes it in place. */
+  readonly config: Configuration;
+  readonly clock: Clock;
+  readonly commands: CommandDirectory;
+  readonly clients: Clients;
+  readonly statistics: Statistics;
+  readonly slowlog: Slowlog;
+  readonly latency: LatencyMonitor;
+  /** The way to the other lanes, whose clients and figures are their own. */
+  readonly lanes: Lanes;
+}
+
+/** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */
+export interface Identity {
+  readonly version: string;
+  /** Forty hexadecimal digits, new at every start. */
+  readonly runId: string;
+  readonly startedAtMs: number;
+  readonly processId: number;
+  transport: string;
+  laneCount: number;
+  respPort: number;
+  httpPort: number;
+}

@@ -1,0 +1,36 @@
+import { ByteInput, type Engine } from '@quotadb/engine';
+import { ReplyWriter, RequestParser } from '@quotadb/wire';
+import type { ServerState } from '../server-state.js';
+import type { Client } from './client.js';
+
+/**
+ * What the sessions of one thread share, so that a connection costs no buffers of its own: they run one at a time, and
+ * each leaves nothing behind but its replies.
+ */
+export class Lane {
+  /** The most that one read brings; as much as node:net reads at once. */
+  static readonly READ_BYTES = 64 * 1024;
+  /** Room in front of it for what the read before left over; a connection with more works in a buffer of its own. */
+  static readonly STAGED_BYTES = 64 * 1024;
+
+  readonly engine: Engine;
+  readonly server: ServerState;
+  readonly parser: RequestParser;
+  readonly input = new ByteInput(new Uint8Array(Lane.STAGED_BYTES + Lane.READ_BYTES + ByteInput.SLACK_BYTES));
+  /** Replies of the session that ran last; whoever carries them takes them before another runs. */
+  readonly reply = new ReplyWriter();
+  /** Told of errors that no command should throw. */
+  readonly reportFault: (error: unknown, client: Client) => void;
+
+  constructor(options: {
+    engine: Engine;
+    server: ServerState;
+    maximumBulkBytes: number;
+    reportFault: (error: unknown, client: Client) => void;
+  }) {
+    this.engine = options.engine;
+    this.server = options.server;
+    this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
+    this.reportFault = options.reportFault;
+  }
+}

@@ -1,0 +1,41 @@
+import { ByteInput } from '@quotadb/engine';
+import type { Request } from '@quotadb/wire';
+import type { CommandEntry } from './command-index.js';
+
+export interface QueuedCommand {
+  readonly entry: CommandEntry;
+  readonly request: Request;
+}
+
+/** The commands between MULTI and EXEC. They outlive the input they came in, so each is copied. */
+export class Transaction {
+  /** What one queued command costs beside its arguments, roughly. */
+  static readonly COMMAND_OVERHEAD_BYTES = 256;
+
+  readonly commands: QueuedCommand[] = [];
+  bytes = 0;
+  /** A command was refused while queueing: EXEC will discard everything. */
+  broken = false;
+
+  add(entry: CommandEntry, request: Request): void {
+    const copy = copyRequest(request);
+    this.commands.push({ entry, request: copy });
+    this.bytes += copy.input.bytes.length + Transaction.COMMAND_OVERHEAD_BYTES;
+  }
+}
+
+function copyRequest(request: Request): Request {
+  const count = request.argumentCount;
+  const argumentLength = request.argumentLength.slice(0, count);
+  const argumentStart = new Int32Array(count);
+  const total = argumentLength.reduce((sum, length) => sum + length, 0);
+  const bytes = new Uint8Array(total + ByteInput.SLACK_BYTES);
+  let position = 0;
+  for (let index = 0; index < count; index++) {
+    const start = request.argumentStart[index];
+    bytes.set(request.input.bytes.subarray(start, start + argumentLength[index]), position);
+    argumentStart[index] = position;
+    position += argumentLength[index];
+  }
+  return { input: new ByteInput(bytes), argumentCount: count, argumentStart, argumentLength };
+}

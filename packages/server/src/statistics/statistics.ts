@@ -1,0 +1,66 @@
+import { CommandStatistics } from './command-statistics.js';
+import { ErrorStatistics } from './error-statistics.js';
+import { RateSampler } from './rate-sampler.js';
+
+/** What INFO reports that happened since the start, or since CONFIG RESETSTAT. */
+export class Statistics {
+  readonly commands: CommandStatistics;
+  readonly errors = new ErrorStatistics();
+  readonly operationRate = new RateSampler();
+  readonly inputRate = new RateSampler();
+  readonly outputRate = new RateSampler();
+
+  connectionsReceived = 0;
+  connectionsRejected = 0;
+  commandsProcessed = 0;
+  inputBytes = 0;
+  outputBytes = 0;
+  readsProcessed = 0;
+  writesProcessed = 0;
+  /** Counters read that were there, and that were not. */
+  keyspaceHits = 0;
+  keyspaceMisses = 0;
+  /** Clients closed because they did not read their replies, or sent too large a command. */
+  outputLimitDisconnections = 0;
+  queryLimitDisconnections = 0;
+  /** The longest that one turn of the loop kept everything else waiting. */
+  longestTurnMicroseconds = 0;
+  expiryMicroseconds = 0;
+  peakUsedBytes = 0;
+
+  constructor(commandCount: number) {
+    this.commands = new CommandStatistics(commandCount);
+  }
+
+  recordTurn(microseconds: number): void {
+    if (microseconds > this.longestTurnMicroseconds) this.longestTurnMicroseconds = microseconds;
+  }
+
+  sampleRates(nowMs: number): void {
+    this.operationRate.sample(this.commandsProcessed, nowMs);
+    this.inputRate.sample(this.inputBytes, nowMs);
+    this.outputRate.sample(this.outputBytes, nowMs);
+  }
+
+  reset(): void {
+    this.commands.reset();
+    this.errors.reset();
+    this.connectionsReceived = 0;
+    this.connectionsRejected = 0;
+    this.commandsProcessed = 0;
+    this.inputBytes = 0;
+    this.outputBytes = 0;
+    this.readsProcessed = 0;
+    this.writesProcessed = 0;
+    this.keyspaceHits = 0;
+    this.keyspaceMisses = 0;
+    this.outputLimitDisconnections = 0;
+    this.queryLimitDisconnections = 0;
+    this.longestTurnMicroseconds = 0;
+    this.expiryMicroseconds = 0;
+    this.peakUsedBytes = 0;
+    this.operationRate.reset();
+    this.inputRate.reset();
+    this.outputRate.reset();
+  }
+}

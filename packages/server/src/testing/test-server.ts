@@ -1,0 +1,41 @@
+import pino from 'pino';
+import { type Clock, systemClock } from '../clock.js';
+import { type Configuration, defaultConfiguration } from '../config/table.js';
+import { Server } from '../lifecycle/server.js';
+
+/** A server in this process, from the sources, on free ports. */
+export interface TestServer {
+  readonly port: number;
+  readonly httpPort: number;
+  readonly server: Server;
+  stop(): Promise<void>;
+}
+
+/** Small, because every test gets its own. */
+const TEST_MEMORY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * How the servers of this test run serve their clients: `net`, `epoll-1` or `epoll-4`. vitest.config.ts runs the tests
+ * that go over a socket once with each.
+ */
+const [transport, lanes] = (process.env.QUOTADB_TEST_TRANSPORT ?? 'net').split('-');
+
+export async function startTestServer(
+  settings: Partial<Configuration> = {},
+  clock: Clock = systemClock,
+): Promise<TestServer> {
+  const config: Configuration = {
+    ...defaultConfiguration(),
+    respPort: 0,
+    httpPort: 0,
+    maxMemoryBytes: TEST_MEMORY_BYTES,
+    // Lanes have clocks of their own.
+    transport: clock === systemClock && transport === 'epoll' ? 'epoll' : 'net',
+    laneCount: Number(lanes ?? 1),
+    ...settings,
+  };
+  const server = new Server(config, clock, pino({ level: 'error' }, process.stderr));
+  await server.start();
+  const { respPort, httpPort } = server.state.identity;
+  return { port: respPort, httpPort, server, stop: () => server.stop() };
+}

@@ -1,0 +1,62 @@
+import { availableParallelism } from 'node:os';
+import type { Engine } from '@quotadb/engine';
+import type { Logger } from 'pino';
+import { fixedParameters } from '../config/parameters.js';
+import { EpollLanes } from '../lanes/epoll-lanes.js';
+import type { ServerState } from '../server-state.js';
+import { Lane } from '../session/lane.js';
+import { adviseHugePages } from './epoll/huge-pages.js';
+import { EpollUnavailable, type Libc, loadLibc } from './epoll/libc.js';
+import { NetTransport } from './net-transport.js';
+import type { Transport } from './transport.js';
+
+/** More lanes than this gain nothing on the machines we know. */
+const MAXIMUM_USUAL_LANES = 8;
+
+const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
+
+/** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
+export async function chooseTransport(state: ServerState, engine: Engine, logger: Logger): Promise<Transport> {
+  const { config } = state;
+  const libc = config.transport === 'net' ? undefined : await findLibc(config.transport === 'epoll', logger);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger);
+  if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
+  return new NetTransport(
+    new Lane({
+      engine,
+      server: state,
+      maximumBulkBytes,
+      reportFault: (error, { id, lastCommand }) =>
+        logger.error({ err: error, client: id, command: lastCommand }, 'a command failed'),
+    }),
+  );
+}
+
+async function findLibc(required: boolean, logger: Logger): Promise<Libc | undefined> {
+  try {
+    return await loadLibc();
+  } catch (error) {
+    if (required || !(error instanceof EpollUnavailable)) throw error;
+    logger.info(`serving over node:net: ${error.message}`);
+    return undefined;
+  }
+}
+
+function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger): Transport {
+  const { config, identity } = state;
+  adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
+  return new EpollLanes({
+    libc,
+    laneCount: config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES),
+    store: engine.buffer as SharedArrayBuffer,
+    config,
+    identity,
+    maximumBulkBytes,
+    reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
+    laneDied: (error) => {
+      // Its locks may be held for ever and its changes half made: the only honest thing left is to stop.
+      logger.fatal({ err: error }, 'a lane died');
+      process.exit(1);
+    },
+  });
+}

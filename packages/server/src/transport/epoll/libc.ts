@@ -1,0 +1,83 @@
+/**
+ * The few functions of libc that a lane needs, called through koffi. Only Linux has epoll and only some machines have a
+ * koffi binary: where either is missing, `loadLibc` says why and the server falls back to node:net.
+ *
+ * All return what the system call returns; -1 leaves the reason in `errno()`. Memory is passed as a typed array or as an
+ * address (a number), which spares making a view for every read.
+ */
+export interface Libc {
+  socket(domain: number, type: number, protocol: number): number;
+  bind(fd: number, address: Uint8Array, length: number): number;
+  listen(fd: number, backlog: number): number;
+  accept4(fd: number, address: null, length: null, flags: number): number;
+  getsockname(fd: number, address: Uint8Array, length: Int32Array): number;
+  getpeername(fd: number, address: Uint8Array, length: Int32Array): number;
+  setsockopt(fd: number, level: number, name: number, value: Int32Array, length: number): number;
+  shutdown(fd: number, how: number): number;
+  close(fd: number): number;
+  recv(fd: number, address: number, length: number, flags: number): number;
+  send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
+  epollCreate(flags: number): number;
+  epollControl(epoll: number, operation: number, fd: number, event: Uint8Array): number;
+  epollWait(epoll: number, events: Uint8Array, count: number, timeoutMs: number): number;
+  eventfd(initial: number, flags: number): number;
+  read(fd: number, bytes: Uint8Array, length: number): number;
+  write(fd: number, bytes: Uint8Array, length: number): number;
+  madvise(address: number, length: number, advice: number): number;
+  errno(): number;
+  /** Where a typed array's bytes lie. They stay there as long as the array is referenced. */
+  addressOf(bytes: Uint8Array): number;
+}
+
+export const Errno = {
+  interrupted: 4,
+  again: 11,
+  outOfMemory: 12,
+  tooManyFilesInSystem: 23,
+  tooManyFiles: 24,
+  addressInUse: 98,
+  addressNotAvailable: 99,
+  permission: 13,
+  connectionAborted: 103,
+  noBuffers: 105,
+} as const;
+
+export class EpollUnavailable extends Error {
+  override readonly name = 'EpollUnavailable';
+}
+
+export async function loadLibc(): Promise<Libc> {
+  if (process.platform !== 'linux') throw new EpollUnavailable(`epoll is Linux's; this is ${process.platform}`);
+  if (process.arch !== 'x64' && process.arch !== 'arm64') {
+    throw new EpollUnavailable(`the layout of epoll events on ${process.arch} is not known here`);
+  }
+  const koffi = await import('koffi').then(
+    (module) => module.default,
+    () => undefined,
+  );
+  if (koffi === undefined)
+    throw new EpollUnavailable('the optional dependency koffi is not installed for this machine');
+  const libc = koffi.load('libc.so.6');
+  return {
+    socket: libc.func('int socket(int, int, int)'),
+    bind: libc.func('int bind(int, void *, uint32_t)'),
+    listen: libc.func('int listen(int, int)'),
+    accept4: libc.func('int accept4(int, void *, void *, int)'),
+    getsockname: libc.func('int getsockname(int, void *, void *)'),
+    getpeername: libc.func('int getpeername(int, void *, void *)'),
+    setsockopt: libc.func('int setsockopt(int, int, int, void *, uint32_t)'),
+    shutdown: libc.func('int shutdown(int, int)'),
+    close: libc.func('int close(int)'),
+    recv: libc.func('int recv(int, uintptr_t, size_t, int)'),
+    send: libc.func('int send(int, void *, size_t, int)'),
+    epollCreate: libc.func('int epoll_create1(int)'),
+    epollControl: libc.func('int epoll_ctl(int, int, int, void *)'),
+    epollWait: libc.func('int epoll_wait(int, void *, int, int)'),
+    eventfd: libc.func('int eventfd(uint32_t, int)'),
+    read: libc.func('int read(int, void *, size_t)'),
+    write: libc.func('int write(int, void *, size_t)'),
+    madvise: libc.func('int madvise(uintptr_t, size_t, int)'),
+    errno: () => koffi.errno(),
+    addressOf: (bytes) => Number(koffi.address(bytes)),
+  };
+}

@@ -1,0 +1,79 @@
+import { Errno, type Libc } from './libc.js';
+
+/** What a file descriptor is watched for, and what epoll says of it. */
+export const Interest = {
+  none: 0,
+  readable: 0x001,
+  writable: 0x004,
+  failed: 0x008,
+  hungUp: 0x010,
+} as const;
+
+const EPOLL_CLOEXEC = 0x80000;
+const CONTROL_ADD = 1;
+const CONTROL_REMOVE = 2;
+const CONTROL_CHANGE = 3;
+
+/**
+ * One epoll set, level-triggered: what was not read or written this time is told again the next.
+ *
+ * struct epoll_event is packed on x64 (12 bytes: events, data) and is not on arm64 (16 bytes, data at 8). Our data is
+ * the descriptor, so its low word is all that is used.
+ */
+export class Poller {
+  static readonly MAX_EVENTS = 256;
+  private static readonly EVENT_BYTES = process.arch === 'x64' ? 12 : 16;
+  private static readonly DATA_BYTE = process.arch === 'x64' ? 4 : 8;
+
+  private readonly libc: Libc;
+  private readonly epoll: number;
+  private readonly events = new Uint8Array(Poller.MAX_EVENTS * Poller.EVENT_BYTES);
+  private readonly eventsView = new DataView(this.events.buffer);
+  private readonly event = new Uint8Array(Poller.EVENT_BYTES);
+  private readonly eventView = new DataView(this.event.buffer);
+
+  constructor(libc: Libc) {
+    this.libc = libc;
+    this.epoll = libc.epollCreate(EPOLL_CLOEXEC);
+    if (this.epoll === -1) throw new Error(`epoll_create1: errno ${libc.errno()}`);
+  }
+
+  /** How many descriptors have news, at most MAX_EVENTS; 0 when the time is over. */
+  wait(timeoutMs: number): number {
+    const count = this.libc.epollWait(this.epoll, this.events, Poller.MAX_EVENTS, timeoutMs);
+    if (count >= 0) return count;
+    const errno = this.libc.errno();
+    if (errno === Errno.interrupted) return 0;
+    throw new Error(`epoll_wait: errno ${errno}`);
+  }
+
+  descriptorAt(index: number): number {
+    return this.eventsView.getInt32(index * Poller.EVENT_BYTES + Poller.DATA_BYTE, true);
+  }
+
+  newsAt(index: number): number {
+    return this.eventsView.getInt32(index * Poller.EVENT_BYTES, true);
+  }
+
+  add(fd: number, interest: number): boolean {
+    return this.control(CONTROL_ADD, fd, interest);
+  }
+
+  change(fd: number, interest: number): boolean {
+    return this.control(CONTROL_CHANGE, fd, interest);
+  }
+
+  remove(fd: number): boolean {
+    return this.control(CONTROL_REMOVE, fd, Interest.none);
+  }
+
+  close(): void {
+    this.libc.close(this.epoll);
+  }
+
+  private control(operation: number, fd: number, interest: number): boolean {
+    this.eventView.setInt32(0, interest, true);
+    this.eventView.setInt32(Poller.DATA_BYTE, fd, true);
+    return this.libc.epollControl(this.epoll, operation, fd, this.event) === 0;
+  }
+}

@@ -1,0 +1,1 @@
+export { describeWithRedis, type RedisServer, redisServerFound, startRedis } from './redis-server.js';

@@ -1,0 +1,10 @@
+/** Writes what is made from tables in the code: npm run generate. A test compares the two. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { documents } from 'quotadb';
+
+const directory = new URL('../docs/', import.meta.url);
+await mkdir(directory, { recursive: true });
+for (const [name, text] of Object.entries(documents())) {
+  await writeFile(new URL(name, directory), text);
+  console.log(`docs/${name}`);
+}
