@@ -17,6 +17,7 @@ export interface CountsServiceOptions {
   readonly postgres?: ConnectionOptions | undefined;
   /** Where the embedded one keeps its files; without a directory they are temporary. */
   readonly directory?: string | undefined;
+  /** Without any, everybody who reaches the port may call everything; with empty lists, nobody may. */
   readonly tokens?: RoleTokens | undefined;
   /** Connections for changes (statements in flight) and for everything else. */
   readonly changeLanes?: number | undefined;
@@ -43,8 +44,6 @@ export interface CountsService {
   stop(): Promise<void>;
 }
 
-const NO_TOKENS: RoleTokens = { external: [], internal: [] };
-
 export function createCountsService(options: CountsServiceOptions = {}): CountsService {
   const embedded =
     options.postgres === undefined
@@ -57,7 +56,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const writer = new ChangeWriter(database, options.onTrouble ?? (() => undefined), options.changeLanes);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
-  const gatekeeper = new Gatekeeper(options.tokens ?? NO_TOKENS);
+  const gatekeeper = new Gatekeeper(options.tokens);
   const onError = options.onError ?? (() => undefined);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
   const fastLane = new FastLane({ api, gatekeeper, onError });

@@ -20,7 +20,7 @@ export function startMemoryServer(options: MemoryServerOptions): Promise<TestSer
   const repository = options.repository ?? new MemoryRepository();
   const shared = {
     api: { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) },
-    gatekeeper: new Gatekeeper(options.tokens ?? { external: [], internal: [] }),
+    gatekeeper: new Gatekeeper(options.tokens),
     onError: options.onError ?? ((error: unknown) => Promise.reject(error)),
   };
   const audiences = options.audiences ?? ['external', 'internal'];

@@ -17,21 +17,18 @@ const PAGE_POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-
 
 /** The OpenAPI document and a page to browse it and try it with. */
 export class DocumentPages {
-  readonly #pages: ReadonlyMap<string, Page>;
+  readonly #operations: readonly Operation[];
+  /** Made when somebody first looks. */
+  readonly #pages = new Map<string, Page>();
 
   constructor(operations: readonly Operation[]) {
-    const document = JSON.stringify(openApiDocument(operations));
-    const page = readFileSync(new URL('../../../assets/docs.html', import.meta.url), 'utf8');
-    this.#pages = new Map([
-      [OPENAPI_PATH, { mediaType: 'application/json', content: document }],
-      [DOCS_PATH, { mediaType: 'text/html; charset=utf-8', content: page }],
-    ]);
+    this.#operations = operations;
   }
 
   serve(request: IncomingMessage, response: ServerResponse, path: string): boolean {
-    const page = this.#pages.get(path);
-    if (page === undefined) return false;
+    if (path !== OPENAPI_PATH && path !== DOCS_PATH) return false;
     if (request.method !== 'GET') throw new ProblemError('method_not_allowed', { headers: { Allow: 'GET' } });
+    const page = this.#pages.get(path) ?? this.#make(path);
     response
       .writeHead(200, {
         'Content-Type': page.mediaType,
@@ -40,5 +37,17 @@ export class DocumentPages {
       })
       .end(page.content);
     return true;
+  }
+
+  #make(path: string): Page {
+    const page =
+      path === OPENAPI_PATH
+        ? { mediaType: 'application/json', content: JSON.stringify(openApiDocument(this.#operations)) }
+        : {
+            mediaType: 'text/html; charset=utf-8',
+            content: readFileSync(new URL('../../../assets/docs.html', import.meta.url), 'utf8'),
+          };
+    this.#pages.set(path, page);
+    return page;
   }
 }

@@ -54,10 +54,12 @@ test.each([{ fastLane: false }, { fastLane: true }])(
   },
 );
 
-test('once one role has a token, a role without any is closed', async () => {
+test('a role without a token is closed', async () => {
   const server = await start({ tokens: { external: ['counting-token'], internal: [] } });
   expect((await server.call('GET', READ)).status).toBe(401);
   expect((await server.call('GET', READ, bearer('counting-token'))).status).toBe(403);
+  const closed = await start({ tokens: { external: [], internal: [] } });
+  expect((await closed.call('POST', INCREASE)).status).toBe(401);
 });
 
 test('a port for one part does not have the other, in its document neither', async () => {

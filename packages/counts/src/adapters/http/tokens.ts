@@ -8,14 +8,17 @@ export type RoleTokens = Readonly<Record<Audience, readonly string[]>>;
 const BEARER = /^Bearer +([^ ]+) *$/i;
 
 /**
- * Who may call what. With no token at all the API is open, which the server allows on loopback addresses only; as soon as
- * one role has a token, a role without any is closed. Tokens are looked up by digest, so that the time a lookup takes
- * says nothing about them.
+ * Who may call what. Without tokens ("undefined") everybody may call everything, which is for addresses that only this
+ * machine reaches; with them, a role that has none is closed. Tokens are looked up by digest, so that the time a lookup
+ * takes says nothing about them.
  */
 export class Gatekeeper {
+  readonly #isOpen: boolean;
   readonly #roles = new Map<string, Audience>();
 
-  constructor(tokens: RoleTokens) {
+  constructor(tokens: RoleTokens | undefined) {
+    this.#isOpen = tokens === undefined;
+    if (tokens === undefined) return;
     for (const role of ['external', 'internal'] as const) {
       for (const token of tokens[role]) {
         const known = this.#roles.get(digest(token));
@@ -26,12 +29,12 @@ export class Gatekeeper {
   }
 
   admits(authorization: string | undefined, audience: Audience): boolean {
-    return this.#roles.size === 0 || this.#roleOf(authorization) === audience;
+    return this.#isOpen || this.#roleOf(authorization) === audience;
   }
 
   /** Throws the problem that tells the caller why not. */
   admit(authorization: string | undefined, audience: Audience): void {
-    if (this.#roles.size === 0) return;
+    if (this.#isOpen) return;
     const role = this.#roleOf(authorization);
     if (role === undefined) {
       throw new ProblemError('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });

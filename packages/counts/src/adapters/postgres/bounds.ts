@@ -35,6 +35,9 @@ export const CHANGE_LANES = 2;
 /** How often waiting changes are checked against their deadlines. */
 export const EXPIRY_INTERVAL_MS = 100;
 
+/** How often a writer that is closing looks whether everything has been answered. */
+export const CLOSE_POLL_MS = 5;
+
 /** Connections for reads, creations and deletions, and how many callers may wait for one. */
 export const QUERY_CONNECTIONS = 4;
 export const MAX_WAITING_QUERIES = 1_000;

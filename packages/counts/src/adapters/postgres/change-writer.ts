@@ -2,7 +2,7 @@ import type { Change } from '../../domain/change.js';
 import { CountError } from '../../domain/count-error.js';
 import type { ChangeOutcome } from '../../domain/ports/count-value-repository.js';
 import type { RequestIdentity } from '../../domain/request-identity.js';
-import { CHANGE_LANES, EXPIRY_INTERVAL_MS, QUEUE_DEADLINE_MS } from './bounds.js';
+import { CHANGE_LANES, CLOSE_POLL_MS, EXPIRY_INTERVAL_MS, QUEUE_DEADLINE_MS } from './bounds.js';
 import { ChangeLane } from './change-lane.js';
 import { ChangeQueue } from './change-queue.js';
 import type { Database } from './database.js';
@@ -15,14 +15,13 @@ import { failExpired } from './pending-change.js';
 export class ChangeWriter {
   readonly #queue = new ChangeQueue();
   readonly #lanes: readonly ChangeLane[];
-  readonly #expiry: NodeJS.Timeout;
+  /** Runs only while something waits. */
+  #expiry: NodeJS.Timeout | undefined;
   #wakeUp: NodeJS.Immediate | undefined;
   #closed = false;
 
   constructor(database: Database, onTrouble: (error: unknown) => void, lanes = CHANGE_LANES) {
     this.#lanes = Array.from({ length: lanes }, () => new ChangeLane(database, this.#queue, onTrouble));
-    this.#expiry = setInterval(() => this.#expire(performance.now()), EXPIRY_INTERVAL_MS);
-    this.#expiry.unref();
   }
 
   change(itemId: string, change: Change, request: RequestIdentity | undefined): Promise<ChangeOutcome> {
@@ -32,17 +31,14 @@ export class ChangeWriter {
       const deadlineMs = performance.now() + QUEUE_DEADLINE_MS;
       this.#queue.push({ itemId, change, request, deadlineMs, outcomeUnknown: false, succeed, fail });
       this.#wakeUp ??= setImmediate(() => this.#wake());
+      this.#expiry ??= setInterval(() => this.#expire(performance.now()), EXPIRY_INTERVAL_MS);
     });
   }
 
   /** Takes no more changes, sends those that wait, and lets the connections go. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (!this.#queue.isEmpty) {
-      this.#wake();
-      await nextExpiry();
-      this.#expire(performance.now());
-    }
+    while (!this.#queue.isEmpty) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
     clearInterval(this.#expiry);
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
@@ -59,9 +55,8 @@ export class ChangeWriter {
     for (const pending of this.#queue.takeExpired(nowMs)) failExpired(pending);
     // Items that were given back outside a lane's turn (a locked row's pause is over) are found here at the latest.
     this.#wake();
+    if (!this.#queue.isEmpty) return;
+    clearInterval(this.#expiry);
+    this.#expiry = undefined;
   }
-}
-
-function nextExpiry(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, EXPIRY_INTERVAL_MS));
 }
