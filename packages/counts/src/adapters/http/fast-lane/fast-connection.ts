@@ -47,6 +47,8 @@ export class FastConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    // The socket restarts its own timer at every read and write; only the length changes after the first request.
+    if (this.#socket.timeout !== this.#options.idleTimeoutMs) this.#socket.setTimeout(this.#options.idleTimeoutMs);
     const text = chunk.toString('latin1');
     for (let start = 0; start < text.length; ) {
       const request = this.#reader.read(text, start);
@@ -75,7 +77,6 @@ export class FastConnection {
     if (this.#rest !== undefined) this.#handOver(this.#rest);
     else if (this.#ending) this.#socket.end();
     else if (keepsUp && this.#socket.isPaused()) this.#socket.resume();
-    this.#socket.setTimeout(this.#options.idleTimeoutMs);
     if (!keepsUp) this.#socket.pause();
   }
 
