@@ -42,7 +42,7 @@ export class FastConnection {
   /** Ends the connection when it has been answered. */
   close(): void {
     this.#ending = true;
-    if (this.#slots.length === 0) this.#socket.end();
+    if (this.#slots.length === 0) this.#socket.destroySoon();
     else this.#socket.pause();
   }
 
@@ -75,7 +75,7 @@ export class FastConnection {
     const keepsUp = this.#socket.write(output, 'latin1');
     if (this.#slots.length > 0) return;
     if (this.#rest !== undefined) this.#handOver(this.#rest);
-    else if (this.#ending) this.#socket.end();
+    else if (this.#ending) this.#socket.destroySoon();
     else if (keepsUp && this.#socket.isPaused()) this.#socket.resume();
     if (!keepsUp) this.#socket.pause();
   }
@@ -101,7 +101,7 @@ export class FastConnection {
 
   readonly #onEnd = (): void => {
     this.#ending = true;
-    if (this.#slots.length === 0) this.#socket.end();
+    if (this.#slots.length === 0) this.#socket.destroySoon();
   };
 
   readonly #onDrain = (): void => {
