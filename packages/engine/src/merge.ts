@@ -44,7 +44,7 @@ export class Merge {
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShard.seenNumber;
     if (batch.start > store.numbers[seenAt]) return Applied.Gap;
-    const input = new ByteInput(batch.keyBytes.subarray(0, batch.bytes + ByteInput.SLACK_BYTES).slice());
+    const input = ByteInput.copyOf(batch.keyBytes.subarray(0, batch.bytes));
     return this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
         if (!this.mergeComponent(shard, state, origin, batch, index, input)) return Applied.OutOfMemory;
@@ -168,7 +168,8 @@ export class Merge {
     return true;
   }
 
-  private settleKey(shard: number, record: number): void {
+  /** After any change to what is held of a key: brings this node's own part of it in line, and all that is derived. */
+  settleKey(shard: number, record: number): void {
     const { ownLife } = this.engine;
     this.settleOwn(shard, record);
     if (ownLife.letGoCancels(shard, record)) ownLife.stamp(shard, record);

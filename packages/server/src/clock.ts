@@ -6,6 +6,32 @@ export interface Clock {
   monotonic(): number;
 }
 
+/**
+ * The time of one round of a lane's loop: everything that is served in a round happens at the same time, as in Redis, and
+ * the system is asked once. Durations are measured on the real clock all the same.
+ */
+export class RoundClock implements Clock {
+  private readonly clock: Clock;
+  private roundMs: number;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.roundMs = clock.now();
+  }
+
+  startRound(): void {
+    this.roundMs = this.clock.now();
+  }
+
+  now(): number {
+    return this.roundMs;
+  }
+
+  monotonic(): number {
+    return this.clock.monotonic();
+  }
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

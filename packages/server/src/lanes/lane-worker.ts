@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
-import { systemClock } from '../clock.js';
+import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
@@ -14,13 +14,16 @@ import type { FromLane, LaneStart, ToLane } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
 
+/** A turn of one short command takes about as long as two readings of the clock. */
+const TURNS_PER_TIMING = 16;
+
 /**
  * One lane's thread. It runs the epoll loop until it is told to stop, so Node's own event loop does not turn here:
  * messages are fetched when the wake descriptor says that there are some.
  */
 class LaneWorker implements LoopDuties, Lanes {
   readonly count: number;
-  private readonly index: number;
+  readonly index: number;
   private readonly port: MessagePort;
   private readonly control: SharedControl;
   private readonly state: ServerState;
@@ -37,7 +40,8 @@ class LaneWorker implements LoopDuties, Lanes {
     this.control = new SharedControl(start.laneCount, start.control);
     // With one lane nobody else is there: the main thread does not touch the store.
     const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 });
-    this.state = createState(start.config, systemClock, commands, this, {
+    const clock = new RoundClock(systemClock);
+    this.state = createState(start.config, clock, commands, this, {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
     });
@@ -46,16 +50,25 @@ class LaneWorker implements LoopDuties, Lanes {
       engine,
       server: this.state,
       maximumBulkBytes: start.maximumBulkBytes,
+      turnsPerTiming: TURNS_PER_TIMING,
       reportFault: (error, client) => {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
         this.post({ kind: 'fault', error: text, client: client.id, command: client.lastCommand });
       },
     });
-    this.loop = new EpollLoop(libc, lane, this);
-    this.control.setWakeDescriptor(this.index, this.loop.wakeDescriptor);
+    this.loop = new EpollLoop(libc, lane, clock, this.control.wakeDescriptor(this.index), this);
     const isFirst = this.index === 0;
     this.ticks = new Tick(this.state, engine, { expires: isFirst, sweep: (nowMs) => this.loop.sweep(nowMs) });
-    this.acceptor = isFirst ? new Acceptor(libc, this.loop, this.control, this.state, start.listener) : undefined;
+    this.acceptor = isFirst
+      ? new Acceptor({
+          libc,
+          loop: this.loop,
+          control: this.control,
+          server: this.state,
+          listener: start.listener,
+          warn: (text) => this.post({ kind: 'warning', text }),
+        })
+      : undefined;
   }
 
   run(): void {
@@ -78,8 +91,8 @@ class LaneWorker implements LoopDuties, Lanes {
     this.control.release(this.index);
   }
 
-  tick(nowMs: number): boolean {
-    this.acceptor?.tick(nowMs);
+  tick(): boolean {
+    this.acceptor?.tick();
     return this.ticks.run();
   }
 
@@ -93,15 +106,22 @@ class LaneWorker implements LoopDuties, Lanes {
     this.post({ kind: 'question', id, name, ask });
   }
 
+  tell<Name extends QuestionName>(name: Name, ask: Questions[Name]['ask']): void {
+    this.post({ kind: 'order', name, ask });
+  }
+
   private hear(message: ToLane): void {
     if (message.kind === 'question') {
-      const { id, from, name, ask } = message;
-      this.post({ kind: 'answer', id, to: from, answer: answer(this.state, name, ask as never) });
+      const { id, name, ask } = message;
+      this.post({ kind: 'answer', id, answer: answer(this.state, name, ask as never) });
+    } else if (message.kind === 'order') {
+      answer(this.state, message.name, message.ask as never);
     } else if (message.kind === 'answers') {
       const answered = this.waiting.get(message.id);
       this.waiting.delete(message.id);
       answered?.(message.answers as never[]);
     } else {
+      this.acceptor?.stop();
       this.loop.stop(message.withinMs);
     }
   }

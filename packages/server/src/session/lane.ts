@@ -21,16 +21,22 @@ export class Lane {
   readonly reply = new ReplyWriter();
   /** Told of errors that no command should throw. */
   readonly reportFault: (error: unknown, client: Client) => void;
+  /** Of so many short turns one is timed; long ones always are. A power of two. */
+  readonly turnsPerTiming: number;
+  /** Turns so far, of all sessions. */
+  turns = 0;
 
   constructor(options: {
     engine: Engine;
     server: ServerState;
     maximumBulkBytes: number;
     reportFault: (error: unknown, client: Client) => void;
+    turnsPerTiming?: number;
   }) {
     this.engine = options.engine;
     this.server = options.server;
     this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
     this.reportFault = options.reportFault;
+    this.turnsPerTiming = options.turnsPerTiming ?? 1;
   }
 }

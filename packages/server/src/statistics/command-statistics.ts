@@ -15,6 +15,7 @@ export class CommandStatistics {
   private readonly batchCommands: Int32Array;
   private batchSize = 0;
   private batchCallCount = 0;
+  private lastShare = 0;
 
   constructor(commandCount: number) {
     this.calls = new Float64Array(commandCount);
@@ -38,7 +39,17 @@ export class CommandStatistics {
   /** Ends the batch, whose commands took this long together; returns how many there were. */
   closeBatch(microseconds: number): number {
     const callCount = this.batchCallCount;
-    const share = callCount === 0 ? 0 : microseconds / callCount;
+    if (callCount > 0) this.lastShare = microseconds / callCount;
+    return this.shareOut(this.lastShare);
+  }
+
+  /** Ends a batch that nobody timed: its commands took as long as those of the last one that was. */
+  closeUntimedBatch(): number {
+    return this.shareOut(this.lastShare);
+  }
+
+  private shareOut(share: number): number {
+    const callCount = this.batchCallCount;
     for (let index = 0; index < this.batchSize; index++) {
       const command = this.batchCommands[index];
       this.calls[command] += this.batchCalls[command];

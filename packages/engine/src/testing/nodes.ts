@@ -1,0 +1,56 @@
+import { Batch } from '../batch.js';
+import { Engine, type EngineOptions } from '../engine.js';
+import { OWN_ORIGIN } from '../layout.js';
+import { Merge } from '../merge.js';
+import { batchSince, type WalkLimits } from '../walk.js';
+
+export const START_MS = Date.UTC(2026, 0, 1);
+
+/** An engine with somebody to tell, and the merge that goes with it; for tests of what passes between nodes. */
+export interface TestNode {
+  readonly engine: Engine;
+  readonly merge: Merge;
+}
+
+export function makeNode(name: number, options: Partial<EngineOptions> = {}): TestNode {
+  const origin = new Uint8Array(32);
+  origin[0] = name;
+  const engine = Engine.format({
+    maxMemoryBytes: 4 * 1024 * 1024,
+    nowMs: START_MS,
+    shardCount: 1,
+    origin,
+    ...options,
+  });
+  for (let shard = 0; shard < engine.shardCount; shard++) engine.acknowledge(shard, 0);
+  return { engine, merge: new Merge(engine) };
+}
+
+let lastWalk = 0;
+
+/** One walk, to its end, in parts: what `from` holds of an origin of which `to` has seen less. */
+export function partsOf(from: Engine, origin: number, start: number, limits?: WalkLimits, shard = 0): Batch[] {
+  const parts: Batch[] = [];
+  const walk = ++lastWalk;
+  for (let at = start; ; ) {
+    const batch = batchSince(from, shard, origin, at, new Batch(), limits, start);
+    batch.walk = walk;
+    parts.push(batch);
+    at = batch.reached;
+    if (batch.to !== 0 || batch.count === 0) return parts;
+  }
+}
+
+/** Everything that `from` holds and `to` has not seen, own and relayed. */
+export function tell(from: TestNode, to: TestNode): void {
+  for (let origin = OWN_ORIGIN; origin < from.engine.origins.count; origin++) tellOrigin(from, to, origin);
+}
+
+export function tellOrigin(from: TestNode, to: TestNode, origin: number): void {
+  for (let shard = 0; shard < from.engine.shardCount; shard++) {
+    const theirs = to.engine.origins.find(from.engine.origins.idOf(origin));
+    if (theirs === OWN_ORIGIN) continue;
+    const start = theirs === -1 ? 0 : to.engine.seen(shard, theirs);
+    for (const part of partsOf(from.engine, origin, start, undefined, shard)) to.merge.apply(part);
+  }
+}

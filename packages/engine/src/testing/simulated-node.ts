@@ -1,0 +1,117 @@
+import { Batch } from '../batch.js';
+import { Engine } from '../engine.js';
+import { OWN_ORIGIN } from '../layout.js';
+import { Merge } from '../merge.js';
+import { batchSince, type WalkLimits } from '../walk.js';
+import { nameOfOrigin } from './inspect.js';
+
+export interface NodeOptions {
+  readonly name: number;
+  readonly incarnation: number;
+  readonly shardCount: number;
+  readonly nowMs: number;
+  readonly skewMs: number;
+  readonly graceMs: number;
+}
+
+/** What a node tells others: how much of every origin it has seen. */
+export interface SeenReport {
+  readonly from: string;
+  /** Grows with every report of one node. */
+  readonly number: number;
+  /** By origin and shard. */
+  readonly seen: ReadonlyMap<string, number>;
+}
+
+const MEMORY_BYTES = 4 * 1024 * 1024;
+
+/** One replica of the simulated cluster: an engine, the merge, and what the others have said they know. */
+export class SimulatedNode {
+  readonly name: number;
+  readonly incarnation: number;
+  readonly skewMs: number;
+  readonly engine: Engine;
+  readonly merge: Merge;
+  readonly origin: string;
+  private readonly heard = new Map<string, SeenReport>();
+  private reports = 0;
+
+  constructor(options: NodeOptions) {
+    this.name = options.name;
+    this.incarnation = options.incarnation;
+    this.skewMs = options.skewMs;
+    const origin = new Uint8Array(32);
+    origin[0] = options.name + 1;
+    origin[16] = options.incarnation + 1;
+    this.engine = Engine.format({
+      maxMemoryBytes: MEMORY_BYTES,
+      origin,
+      nowMs: options.nowMs + options.skewMs,
+      seed: options.name * 7919,
+      shardCount: options.shardCount,
+      expiryGraceMs: options.graceMs,
+    });
+    this.merge = new Merge(this.engine);
+    this.origin = nameOfOrigin(origin);
+    for (let shard = 0; shard < options.shardCount; shard++) this.engine.acknowledge(shard, 0);
+  }
+
+  get label(): string {
+    return `n${this.name}.${this.incarnation}`;
+  }
+
+  advanceTo(nowMs: number): void {
+    this.engine.advanceTo(nowMs + this.skewMs);
+  }
+
+  /** How much this node has seen of an origin it may never have heard of. */
+  seenOf(shard: number, origin: string): number {
+    const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
+    return index === -1 ? 0 : this.engine.seen(shard, index);
+  }
+
+  digestOf(shard: number, origin: string): string {
+    const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
+    return index === -1 ? '0'.repeat(16) : this.engine.digestOf(shard, index);
+  }
+
+  /** The origins of which this node can tell something, its own first. */
+  knownOrigins(): string[] {
+    return Array.from({ length: this.engine.origins.count }, (_, index) =>
+      nameOfOrigin(this.engine.origins.idOf(index)),
+    );
+  }
+
+  walk(shard: number, origin: string, start: number, from: number, walk: number, limits?: WalkLimits): Batch {
+    const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
+    const batch = batchSince(this.engine, shard, index, from, new Batch(), limits, start);
+    batch.walk = walk;
+    return batch;
+  }
+
+  report(): SeenReport {
+    const seen = new Map<string, number>();
+    for (const origin of this.knownOrigins()) {
+      for (let shard = 0; shard < this.engine.shardCount; shard++)
+        seen.set(`${origin}:${shard}`, this.seenOf(shard, origin));
+    }
+    return { from: this.origin, number: ++this.reports, seen };
+  }
+
+  hear(report: SeenReport): void {
+    const before = this.heard.get(report.from);
+    if (before === undefined || before.number <= report.number) this.heard.set(report.from, report);
+  }
+
+  /** Lets go of what every member is known to have seen. */
+  acknowledge(members: readonly string[]): void {
+    for (let shard = 0; shard < this.engine.shardCount; shard++) {
+      let version = this.engine.seen(shard, OWN_ORIGIN);
+      for (const member of members) {
+        if (member === this.origin) continue;
+        version = Math.min(version, this.heard.get(member)?.seen.get(`${this.origin}:${shard}`) ?? 0);
+      }
+      this.engine.acknowledge(shard, version);
+    }
+  }
+}

@@ -1,0 +1,376 @@
+import type { Batch } from '../batch.js';
+import { splitInt64 } from '../int64.js';
+import { Status } from '../status.js';
+import { checkConsistency } from './check-consistency.js';
+import { componentsOf } from './inspect.js';
+import { type Increment, Ledger } from './ledger.js';
+import { Random } from './random.js';
+import { repairFrom } from './repair.js';
+import { type SeenReport, SimulatedNode } from './simulated-node.js';
+import { valueOfOpen, withKey } from './single-key.js';
+
+/**
+ * Two to four engines, a network and clocks, all from one seed: changes, parts of walks that get lost, doubled, late and
+ * out of order, relays of other origins, partitions, memory loss, clocks minutes apart. When all is healed the oracle
+ * (ledger.ts) says what every replica must hold. A schedule is replayed by its seed and options.
+ */
+export interface SimulationOptions {
+  /** Expiries are set, changed and pass; clocks differ. */
+  readonly expiry: boolean;
+  /** Puts a mistake into a node as it is made: the simulation has to find it. */
+  readonly plant?: (node: SimulatedNode) => void;
+  /** A node that lost its memory takes up its old identity again: a mistake, for plants. */
+  readonly keepIncarnation?: boolean;
+}
+
+export interface Outcome {
+  readonly failures: readonly string[];
+  readonly trace: readonly string[];
+}
+
+type Message = { readonly to: number; readonly batch?: Batch; readonly report?: SeenReport };
+
+interface OpenWalk {
+  readonly number: number;
+  readonly start: number;
+  readonly receiver: SimulatedNode;
+  at: number;
+}
+
+const START_MS = Date.UTC(2026, 5, 1);
+const SKEW_BOUND_MS = 5 * 60_000;
+/** Longer than two clocks can differ. */
+const GRACE_MS = 2 * SKEW_BOUND_MS + 1000;
+const LONGEST_EXPIRY_MS = 20 * 60_000;
+
+export function simulate(seed: number, options: SimulationOptions): Outcome {
+  return new Simulation(seed, options).run();
+}
+
+class Simulation {
+  private readonly random: Random;
+  private readonly options: SimulationOptions;
+  private readonly ledger = new Ledger();
+  private readonly nodes: SimulatedNode[] = [];
+  private readonly keys: string[];
+  private readonly shardCount: number;
+  private readonly losesMemory: boolean;
+  /** Nodes pass on what they hold of others, not only what is their own. */
+  private readonly relays: boolean;
+  private readonly wire: Message[] = [];
+  private readonly partition = new Set<string>();
+  private readonly openWalks = new Map<string, OpenWalk>();
+  private readonly failures: string[] = [];
+  private readonly trace: string[] = [];
+  private nowMs = START_MS;
+  private lost = 0;
+  private lastWalk = 0;
+
+  constructor(seed: number, options: SimulationOptions) {
+    this.random = new Random(seed);
+    this.options = options;
+    this.shardCount = this.random.chance(0.7) ? 1 : 2;
+    this.losesMemory = this.random.chance(0.4);
+    this.relays = this.losesMemory || this.random.chance(0.6);
+    this.keys = Array.from({ length: 1 + this.random.below(5) }, (_, index) => `k${index}`);
+    const count = 2 + this.random.below(3);
+    for (let name = 0; name < count; name++) this.nodes.push(this.makeNode(name, 0));
+  }
+
+  private makeNode(name: number, incarnation: number): SimulatedNode {
+    const skewMs = this.options.expiry ? Math.floor((this.random.next() * 2 - 1) * SKEW_BOUND_MS) : 0;
+    const { shardCount, nowMs } = this;
+    const node = new SimulatedNode({ name, incarnation, shardCount, nowMs, skewMs, graceMs: GRACE_MS });
+    this.options.plant?.(node);
+    return node;
+  }
+
+  run(): Outcome {
+    try {
+      const steps = 60 + this.random.below(160);
+      for (let step = 0; step < steps && this.failures.length === 0; step++) {
+        this.advance();
+        this.act();
+        if (step % 8 === 0) this.findRisen();
+      }
+      if (this.failures.length === 0) this.heal();
+      if (this.failures.length === 0) this.judge();
+    } catch (error) {
+      this.failures.push((error as Error).message);
+    }
+    return { failures: this.failures, trace: this.trace };
+  }
+
+  // ---- what happens -------------------------------------------------------------------------------------------------
+
+  private advance(): void {
+    const hurry = this.options.expiry && this.random.chance(0.1) ? LONGEST_EXPIRY_MS : 2000;
+    this.nowMs += this.random.below(hurry);
+    for (const node of this.nodes) node.advanceTo(this.nowMs);
+  }
+
+  private act(): void {
+    const { random } = this;
+    const node = random.pick(this.nodes);
+    const key = random.pick(this.keys);
+    const dice = random.next();
+    if (random.chance(0.01)) this.settle(3);
+    if (this.options.expiry && random.chance(0.15)) this.changeExpiry(node, key);
+    else if (dice < 0.33) this.increment(node, key);
+    else if (dice < 0.41) this.reset(node, key);
+    else if (dice < 0.72) this.send(node);
+    else if (dice < 0.9) this.deliverOne();
+    else if (dice < 0.92) this.cutOrMend(node);
+    else if (dice < 0.985) this.collect(node);
+    else if (this.losesMemory) this.loseMemory(node);
+  }
+
+  private increment(node: SimulatedNode, key: string): void {
+    const increment = this.ledger.next(key, this.random.chance(0.3), node.label, node.engine.nowMs);
+    if (increment === undefined) return;
+    const { engine } = node;
+    withKey(engine, key, () => {
+      const before = valueOfOpen(engine);
+      this.expectOk(engine.add(...splitInt64(increment.amount)));
+      if (valueOfOpen(engine) !== before + increment.amount) this.failures.push(`${key}: a reply is not the sum`);
+    });
+    this.ledger.acknowledged(increment);
+    this.trace.push(`${node.label} ${increment.amount > 0n ? '+' : '-'} ${key}/${increment.index}`);
+  }
+
+  private reset(node: SimulatedNode, key: string): void {
+    const { engine } = node;
+    const assigned = this.random.chance(0.4)
+      ? this.ledger.next(key, this.random.chance(0.3), node.label, engine.nowMs)
+      : undefined;
+    withKey(engine, key, () => {
+      const seen = this.ledger.read(key, valueOfOpen(engine));
+      if (typeof seen === 'string') this.failures.push(`${node.label}: ${seen}`);
+      else for (const increment of seen) this.ledger.reset.add(increment);
+      if (assigned === undefined) this.expectOk(engine.remove());
+      else this.expectOk(engine.assign(...splitInt64(assigned.amount), this.random.chance(0.5)));
+    });
+    if (assigned !== undefined) this.ledger.acknowledged(assigned);
+    this.trace.push(`${node.label} ${assigned === undefined ? 'removes' : `sets /${assigned.index}`} ${key}`);
+  }
+
+  private changeExpiry(node: SimulatedNode, key: string): void {
+    const { engine } = node;
+    const dice = this.random.next();
+    if (dice < 0.3) {
+      node.engine.expireSome(1 + this.random.below(3));
+    } else if (dice < 0.45) {
+      withKey(engine, key, () => this.expectOk(engine.persist()));
+      this.trace.push(`${node.label} persists ${key}`);
+    } else {
+      const inMs = 1 + this.random.below(this.random.chance(0.5) ? 5000 : LONGEST_EXPIRY_MS);
+      withKey(engine, key, () => {
+        this.expectOk(engine.expireAt(engine.nowMs + inMs));
+        if (engine.expiresAtMs !== 0) this.ledger.noteExpiry(key, engine.expiresAtMs);
+        this.trace.push(`${node.label} expires ${key} at +${engine.expiresAtMs - START_MS}`);
+      });
+    }
+  }
+
+  private expectOk(status: Status): void {
+    if (status !== Status.Ok) this.failures.push(`status ${status}`);
+  }
+
+  private send(from: SimulatedNode): void {
+    const { random } = this;
+    const to = random.pick(this.nodes);
+    if (to === from || this.partition.has(`${from.name}>${to.name}`)) return;
+    if (random.chance(0.3)) this.wire.push({ to: to.name, report: from.report() });
+    const origin = random.pick(this.originsToTell(from));
+    if (origin === to.origin) return;
+    const shard = random.below(this.shardCount);
+    const name = `${from.name}>${to.name}:${origin}:${shard}`;
+    let walk = this.openWalks.get(name);
+    if (walk === undefined || walk.receiver !== to || random.chance(0.2)) {
+      const start = to.seenOf(shard, origin);
+      walk = { number: ++this.lastWalk, start, at: start, receiver: to };
+    }
+    const limits = { components: 1 + random.below(3), keyBytes: 1000 };
+    const batch = from.walk(shard, origin, walk.start, walk.at, walk.number, limits);
+    walk.at = batch.reached;
+    if (batch.to !== 0) this.openWalks.delete(name);
+    else this.openWalks.set(name, walk);
+    this.wire.push({ to: to.name, batch });
+    if (random.chance(0.2)) this.wire.push({ to: to.name, batch });
+  }
+
+  private originsToTell(from: SimulatedNode): string[] {
+    return this.relays ? from.knownOrigins() : [from.origin];
+  }
+
+  private deliverOne(): void {
+    if (this.wire.length === 0) return;
+    const [message] = this.wire.splice(this.random.below(this.wire.length), 1);
+    if (!this.random.chance(0.15)) this.deliver(message);
+  }
+
+  private deliver(message: Message): void {
+    const node = this.nodes[message.to];
+    if (message.report !== undefined) node.hear(message.report);
+    const { batch } = message;
+    if (batch === undefined) return;
+    node.merge.apply(batch);
+    this.trace.push(
+      `${node.label} gets ${batch.origin[0] - 1}.${batch.origin[16] - 1}/${batch.shardIndex} ` +
+        `${batch.start}:${batch.from}:${batch.reached} to ${batch.to} [${batch.version.slice(0, batch.count)}]`,
+    );
+  }
+
+  private cutOrMend(from: SimulatedNode): void {
+    const link = `${from.name}>${this.random.below(this.nodes.length)}`;
+    if (!this.partition.delete(link)) this.partition.add(link);
+  }
+
+  private members(): string[] {
+    return this.nodes.map((node) => node.origin);
+  }
+
+  private collect(node: SimulatedNode): void {
+    for (const other of this.nodes) if (other !== node && this.random.chance(0.7)) node.hear(other.report());
+    node.acknowledge(this.members());
+  }
+
+  private loseMemory(node: SimulatedNode): void {
+    this.lost++;
+    for (const key of this.keys) {
+      for (const increment of this.heldBy(node, key)) {
+        if (!this.nodes.some((other) => other !== node && this.heldBy(other, key).has(increment)))
+          this.ledger.mayBeLost.add(increment);
+      }
+    }
+    const incarnation = this.options.keepIncarnation ? node.incarnation : node.incarnation + 1;
+    this.nodes[node.name] = this.makeNode(node.name, incarnation);
+    for (const name of [...this.openWalks.keys()]) {
+      if (name.startsWith(`${node.name}>`) || name.includes(`>${node.name}:`)) this.openWalks.delete(name);
+    }
+    // The new incarnation has seen nothing: what is under way may reach it, and is sorted out by repair.
+    this.ledger.gone.clear();
+    this.trace.push(`${node.label} loses its memory`);
+  }
+
+  // ---- what must hold -----------------------------------------------------------------------------------------------
+
+  private heldBy(node: SimulatedNode, key: string): Set<Increment> {
+    const held = new Set<Increment>();
+    for (const { positive, negative } of componentsOf(node.engine, key)) {
+      for (const increment of this.ledger.inComponent(key, positive, negative)) held.add(increment);
+    }
+    return held;
+  }
+
+  /** Everybody has seen everything: an increment that nobody holds now is gone, if its maker is still there to say so. */
+  private noteGone(): void {
+    const labels = new Set(this.nodes.map((node) => node.label));
+    for (const key of this.keys) {
+      const held = new Set(this.nodes.flatMap((node) => [...this.heldBy(node, key)]));
+      for (const increment of this.ledger.of(key))
+        if (!held.has(increment) && labels.has(increment.madeBy)) this.ledger.gone.add(increment);
+    }
+  }
+
+  /** Nothing that is still under way may bring back what is gone. */
+  private findRisen(): void {
+    for (const key of this.keys) {
+      for (const node of this.nodes) {
+        for (const increment of this.heldBy(node, key)) {
+          if (this.ledger.gone.has(increment))
+            this.failures.push(`increment ${increment.index} of ${key} came back on ${node.label}`);
+        }
+      }
+    }
+  }
+
+  /** Everyone walks everyone to the end and lets go of what it can; what is on the wire stays there, and gets old. */
+  private settle(rounds: number): void {
+    this.findRisen();
+    this.trace.push('settle');
+    for (let round = 0; round < rounds; round++) {
+      for (const from of this.nodes) for (const to of this.nodes) if (from !== to) this.walkAll(from, to);
+      for (const from of this.nodes) for (const to of this.nodes) if (from !== to) to.hear(from.report());
+      for (const node of this.nodes) node.acknowledge(this.members());
+      for (const node of this.nodes) node.engine.expireSome(1_000_000);
+    }
+    this.findRisen();
+    this.noteGone();
+  }
+
+  private walkAll(from: SimulatedNode, to: SimulatedNode): void {
+    for (const origin of this.originsToTell(from)) {
+      if (origin === to.origin) continue;
+      for (let shard = 0; shard < this.shardCount; shard++) {
+        const start = to.seenOf(shard, origin);
+        to.merge.apply(from.walk(shard, origin, start, start, ++this.lastWalk));
+      }
+    }
+  }
+
+  private heal(): void {
+    this.partition.clear();
+    while (this.wire.length > 0) this.deliver(this.wire.shift() as Message);
+    this.settle(6);
+    if (this.options.expiry) {
+      // Past every expiry there is, then past the grace of every node.
+      for (let turn = 0; turn < 4; turn++) {
+        this.nowMs += LONGEST_EXPIRY_MS + GRACE_MS + 2 * SKEW_BOUND_MS;
+        for (const node of this.nodes) node.advanceTo(this.nowMs);
+        this.settle(3);
+      }
+    }
+    // A relay does not pass on that a component became empty, since it does not keep it; nor can an origin that is no more.
+    if (this.relays) {
+      for (let round = 0; round < 4; round++) {
+        for (const to of this.nodes)
+          for (const from of this.nodes) if (from !== to) repairFrom(to.engine, to.merge, from.engine);
+        this.settle(2);
+      }
+    }
+  }
+
+  private judge(): void {
+    for (const node of this.nodes) checkConsistency(node.engine);
+    for (const key of this.keys) this.judgeKey(key);
+    const origins = new Set(this.nodes.flatMap((node) => node.knownOrigins()));
+    for (const origin of origins) {
+      for (let shard = 0; shard < this.shardCount; shard++) {
+        const digests = this.nodes.map((node) => node.digestOf(shard, origin));
+        if (new Set(digests).size > 1)
+          this.failures.push(`origin ${origin.slice(0, 2)}.${origin.slice(32, 34)}: digests differ: ${digests}`);
+      }
+    }
+  }
+
+  private judgeKey(key: string): void {
+    const readings = this.nodes.map(({ engine }) =>
+      withKey(engine, key, () => `${engine.exists} ${valueOfOpen(engine)} ${engine.expiresAtMs}`),
+    );
+    if (new Set(readings).size > 1) {
+      this.failures.push(`${key}: replicas differ: ${readings.join(' | ')}`);
+      return;
+    }
+    const { engine } = this.nodes[0];
+    const counted = this.ledger.read(
+      key,
+      withKey(engine, key, () => valueOfOpen(engine)),
+    );
+    if (typeof counted === 'string') {
+      this.failures.push(counted);
+      return;
+    }
+    for (const increment of this.ledger.of(key)) {
+      const counts = counted.includes(increment);
+      const excused =
+        this.ledger.reset.has(increment) ||
+        this.ledger.mayBeLost.has(increment) ||
+        this.ledger.mayHaveExpired(increment, this.nowMs + SKEW_BOUND_MS);
+      if (!counts && !excused) this.failures.push(`increment ${increment.index} of ${key} is lost`);
+      // A reset that died with a memory did not happen.
+      if (counts && this.lost === 0 && this.ledger.reset.has(increment))
+        this.failures.push(`increment ${increment.index} of ${key} survived a reset that had seen it`);
+    }
+  }
+}

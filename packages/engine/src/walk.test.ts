@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { Batch } from './batch.js';
+import { OWN_ORIGIN } from './layout.js';
+import { makeNode, partsOf, tell } from './testing/nodes.js';
+import { add, read } from './testing/single-key.js';
+import { batchSince } from './walk.js';
+
+const ONE_EACH = { components: 1, keyBytes: 1000 };
+
+describe('a walk', () => {
+  test('sends every component behind the watermark, oldest first, and ends in a true cut', () => {
+    const { engine } = makeNode(1);
+    for (const key of ['a', 'b', 'c', 'a']) add(engine, key, 1n);
+    const batch = batchSince(engine, 0, OWN_ORIGIN, 0, new Batch());
+    const keys = Array.from({ length: batch.count }, (_, index) =>
+      Buffer.from(batch.keyBytes.subarray(batch.keyStart(index), batch.keyEnd[index])).toString(),
+    );
+    expect(keys).toEqual(['b', 'c', 'a']);
+    expect([...batch.version.subarray(0, 3)]).toEqual([...batch.version.subarray(0, 3)].sort());
+    expect(batch.to).toBe(engine.seen(0, OWN_ORIGIN));
+    expect(batchSince(engine, 0, OWN_ORIGIN, batch.version[1], new Batch()).count).toBe(1);
+  });
+
+  test('stays within its limits, and its parts together are the whole', () => {
+    const { engine } = makeNode(1);
+    for (let index = 0; index < 20; index++) add(engine, `key:${index}`, 1n);
+    const byCount = partsOf(engine, OWN_ORIGIN, 0, { components: 7, keyBytes: 1_000_000 });
+    expect(byCount.map((part) => part.count)).toEqual([7, 7, 6]);
+    const byBytes = partsOf(engine, OWN_ORIGIN, 0, { components: 1000, keyBytes: 10 });
+    expect(byBytes.reduce((sum, part) => sum + part.count, 0)).toBe(20);
+    expect(byBytes.every((part) => part.count <= 2)).toBe(true);
+    expect(byBytes.filter((part) => part.to !== 0).length).toBe(1);
+  });
+
+  test('a component that changes while the walk goes on is in a later part', () => {
+    const from = makeNode(1);
+    const to = makeNode(2);
+    for (const key of ['a', 'b', 'c']) add(from.engine, key, 1n);
+    const first = batchSince(from.engine, 0, OWN_ORIGIN, 0, new Batch(), ONE_EACH);
+    add(from.engine, 'a', 10n);
+    const second = batchSince(from.engine, 0, OWN_ORIGIN, first.reached, new Batch(), undefined, 0);
+    for (const part of [first, second]) to.merge.apply(part);
+    expect(['a', 'b', 'c'].map((key) => read(to.engine, key).value)).toEqual([11n, 1n, 1n]);
+    expect(to.engine.seen(0, 1)).toBe(from.engine.seen(0, OWN_ORIGIN));
+  });
+
+  test('of a relay stops at its own watermark: a part that came to it without its walk is no cut to pass on', () => {
+    const origin = makeNode(1);
+    const relay = makeNode(2);
+    const receiver = makeNode(3);
+    for (const key of ['a', 'b']) add(origin.engine, key, 1n);
+    tell(origin, relay);
+    for (const key of ['c', 'd', 'e']) add(origin.engine, key, 1n);
+    const parts = partsOf(origin.engine, OWN_ORIGIN, relay.engine.seen(0, 1), ONE_EACH);
+    for (const part of parts.slice(1)) relay.merge.apply(part);
+    const first = batchSince(relay.engine, 0, 1, 0, new Batch(), { components: 3, keyBytes: 1000 });
+    receiver.merge.apply(first);
+    tell(origin, relay);
+    receiver.merge.apply(batchSince(relay.engine, 0, 1, first.reached, new Batch(), undefined, 0));
+    tell(origin, receiver);
+    expect(['a', 'b', 'c', 'd', 'e'].map((key) => read(receiver.engine, key).value)).toEqual([1n, 1n, 1n, 1n, 1n]);
+  });
+});
