@@ -1,6 +1,5 @@
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embedded/embedded-postgres.js';
 export type { CountsEndpoint } from './adapters/http/counts-endpoint.js';
-export { DOCS_PATH, OPENAPI_PATH } from './adapters/http/document-pages.js';
 export type { Audience, CountsApi } from './adapters/http/operation.js';
 export type { RoleTokens } from './adapters/http/tokens.js';
 export type { ConnectionOptions } from './adapters/postgres/connection.js';

@@ -10,6 +10,7 @@ export type CountErrorCode =
   | 'count_exists'
   | 'value_out_of_range'
   | 'idempotency_key_reused'
+  | 'change_refused'
   | 'overloaded'
   | 'database_unavailable'
   | 'outcome_unknown';

@@ -14,7 +14,7 @@ const READY_MESSAGE = 'database system is ready to accept connections';
 const KEPT_LOG_CHARACTERS = 4_000;
 
 /** Only the socket is listened on, and only this account may enter its folder: no port, no password. */
-const SERVER_SETTINGS = ['listen_addresses=', 'jit=off', 'max_connections=40'];
+const SERVER_SETTINGS = ['listen_addresses=', 'jit=off', 'max_connections=150'];
 
 export interface EmbeddedPostgresOptions {
   /** Where the database lives. Without one it lives in a temporary folder and goes with this process. */

@@ -4,8 +4,8 @@ import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
 import { ProblemError } from './problem.js';
 
-export const OPENAPI_PATH = '/api/v1/counts/openapi.json';
-export const DOCS_PATH = '/api/v1/counts/docs';
+const OPENAPI_PATH = '/api/v1/counts/openapi.json';
+const DOCS_PATH = '/api/v1/counts/docs';
 
 interface Page {
   readonly mediaType: string;

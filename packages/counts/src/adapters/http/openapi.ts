@@ -21,7 +21,12 @@ const WITH_BODY: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
 ];
-const WITH_CHANGE: readonly ProblemCode[] = ['invalid_idempotency_key', 'idempotency_key_reused', 'outcome_unknown'];
+const WITH_CHANGE: readonly ProblemCode[] = [
+  'invalid_idempotency_key',
+  'idempotency_key_reused',
+  'change_refused',
+  'outcome_unknown',
+];
 
 type Json = Record<string, unknown>;
 
@@ -85,7 +90,8 @@ function parametersOf(operation: Operation, schemas: Json): Json[] {
     });
   }
   if (operation.changes) {
-    const description = 'A request repeated with its key happens once and gets the first answer, for 24 hours.';
+    const description =
+      'A request repeated with its key happens once and gets the first answer; remembered for 24 hours unless configured otherwise.';
     const schema = { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' };
     parameters.push({ name: 'Idempotency-Key', in: 'header', required: false, description, schema });
   }

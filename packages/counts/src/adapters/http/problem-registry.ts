@@ -117,6 +117,11 @@ export const problems: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Value out of range',
     detail: 'The count would leave the 64-bit range. Nothing was changed.',
   },
+  change_refused: {
+    status: 409,
+    title: 'Change refused',
+    detail: 'The database does not accept this change; a rule was added to its table. Nothing was changed.',
+  },
   body_too_large: {
     status: 413,
     title: 'Body too large',

@@ -23,7 +23,9 @@ export async function attempt<Result>(kind: StepKind, step: () => Promise<Result
       const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** (count - 1), RECONNECT_MAX_MS);
       const again = failure !== 'refused' && (failure !== 'unknown' || kind !== 'plain');
       if (!again || count === MAX_ATTEMPTS || performance.now() + pauseMs > deadlineMs) {
-        throw new CountError(mayHaveHappened ? 'outcome_unknown' : 'database_unavailable', { cause: error });
+        const isRefused = failure === 'refused' && !mayHaveHappened;
+        const code = mayHaveHappened ? 'outcome_unknown' : isRefused ? 'change_refused' : 'database_unavailable';
+        throw new CountError(code, { cause: error });
       }
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }

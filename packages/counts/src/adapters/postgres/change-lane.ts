@@ -101,7 +101,7 @@ export class ChangeLane {
       this.#giveBack(groups);
       return;
     }
-    group[0]!.fail(new CountError('database_unavailable', { cause: error }));
+    group[0]!.fail(new CountError('change_refused', { cause: error }));
     this.#queue.release(groups, new Set());
   }
 
@@ -177,9 +177,8 @@ export class ChangeLane {
   #discardSession(): void {
     const client = this.#client;
     this.#client = undefined;
-    // A session that stopped answering would never take part in an orderly end.
-    if (client !== undefined)
-      (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    // With a query out, this closes the socket at once; it does not wait for a server that has stopped answering.
+    void client?.end().catch(() => undefined);
   }
 
   /** Longer after each failure in a row. Only the first of them is reported. */

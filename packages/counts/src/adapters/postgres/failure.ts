@@ -19,6 +19,9 @@ export class UnreachableError extends Error {
 /** Classes whose errors lie in the data of the statement. */
 const DATA_CODES = /^(21|22|23)/;
 
+/** A count was deleted while its components were being folded. The next attempt finds it missing. */
+const FOREIGN_KEY_VIOLATION = '23503';
+
 /** With these a session can be at its end, or PostgreSQL itself says that it does not know. */
 const UNKNOWN_CODES = /^(08|57P|58|XX|40003)/;
 
@@ -27,6 +30,7 @@ export function classifyFailure(error: unknown): Failure {
   const { code, severity } = (error ?? {}) as { code?: string; severity?: string };
   // An ERROR ends the statement's transaction and leaves the session alive. A FATAL or PANIC may follow the commit.
   if (severity !== 'ERROR' || code === undefined || UNKNOWN_CODES.test(code)) return 'unknown';
+  if (code === FOREIGN_KEY_VIOLATION) return 'transient';
   return DATA_CODES.test(code) ? 'refused' : 'transient';
 }
 

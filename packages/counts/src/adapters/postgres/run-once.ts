@@ -24,8 +24,8 @@ export function runOnce(
       return outcome;
     }
     const memory = (await recallRequests(client, [request.key])).get(request.key);
-    // Forgotten between the two statements: its window has just ended.
-    if (memory === undefined) throw new CountError('database_unavailable');
+    // Nothing has been done, so the whole transaction is tried again.
+    if (memory === undefined) throw new Error('the key was forgotten between two statements');
     if (memory.fingerprint !== request.fingerprint) throw new CountError('idempotency_key_reused');
     // The key and the count were written by one transaction, so its time is the count's time of creation too.
     return { kind: memory.outcome, value: memory.value, at: memory.createdAt };
