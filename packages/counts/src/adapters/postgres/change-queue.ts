@@ -120,6 +120,12 @@ export class ChangeQueue {
 
   #takeGroup(item: ItemQueue, keyed: boolean): PendingChange[] {
     item.inFlight = true;
+    if (item.waiting.length === 1) {
+      const group = item.waiting;
+      item.waiting = [];
+      this.#size--;
+      return group;
+    }
     const otherKind = item.waiting.findIndex((pending) => (pending.request !== undefined) !== keyed);
     const sameKind = otherKind === -1 ? item.waiting : item.waiting.slice(0, otherKind);
     const length = runLength(sameKind, item.groupLimit);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestDatabase } from '../../testing/test-database.js';
 import { Database } from './database.js';
 import { migrations } from './migrations.js';
+import { APPLY_RUNS } from './statements.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -53,7 +54,6 @@ test('statements lock rows in the order of their ids, whatever the statistics sa
   await prepare();
   const own = new Database(async () => database.options);
   const session = await own.openSession();
-  const { APPLY_RUNS } = await import('./statements.js');
   const plan = async () => {
     const { rows } = await session.query<{ 'QUERY PLAN': string }>(
       `EXPLAIN ${APPLY_RUNS.replace('$1', "ARRAY['b','a']").replace('$2', 'ARRAY[1,2]').replace('$3', 'ARRAY[0,0]').replace('$4', 'ARRAY[9,9]').replace('$5', 'ARRAY[false,false]')}`,

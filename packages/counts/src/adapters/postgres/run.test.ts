@@ -19,7 +19,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 
 /** What the statement does with a run's row: its new value, or undefined where the row is left alone. */
 function statement(run: Run, present: bigint): bigint | undefined {
-  if (present < run.lowest || present > run.highest) return undefined;
+  if (present < INT64_MIN - run.lowest || present > INT64_MAX - run.highest) return undefined;
   return run.assigned ? run.amount : present + run.amount;
 }
 

@@ -1,5 +1,5 @@
 import { valueAfter } from '../../domain/change.js';
-import { INT64_MAX, INT64_MIN, isInt64 } from '../../domain/int64.js';
+import { isInt64 } from '../../domain/int64.js';
 import type { ChangeOutcome } from '../../domain/ports/count-value-repository.js';
 import type { PendingChange } from './pending-change.js';
 
@@ -7,7 +7,8 @@ import type { PendingChange } from './pending-change.js';
  * Consecutive changes of one item, folded into what a single row of a statement can do, in one of two forms:
  *
  *   adds only           The row adds the sum. Each caller's value follows from the row's final value, going back. The row
- *                       is left alone unless every value on the way fits into 64 bits (`lowest`, `highest`).
+ *                       is left alone unless every value on the way, from `lowest` to `highest` away from where it
+ *                       starts, fits into 64 bits.
  *   opened by an assign Everything after the first assign is known without asking, overflows included, so the row simply
  *                       takes the last value.
  *
@@ -29,22 +30,22 @@ export class Run {
     this.assigned = first.change.kind === 'assign';
     if (this.assigned) {
       this.amount = lastValue(changes);
-      this.lowest = INT64_MIN;
-      this.highest = INT64_MAX;
+      this.lowest = 0n;
+      this.highest = 0n;
       return;
     }
     let sum = 0n;
-    let smallest = 0n;
-    let largest = 0n;
+    let lowest = 0n;
+    let highest = 0n;
     for (const { change } of changes) {
       if (change.kind !== 'add') throw new Error('a run of adds holds an assign');
       sum += change.amount;
-      if (sum < smallest) smallest = sum;
-      else if (sum > largest) largest = sum;
+      if (sum < lowest) lowest = sum;
+      else if (sum > highest) highest = sum;
     }
     this.amount = sum;
-    this.lowest = INT64_MIN - smallest;
-    this.highest = INT64_MAX - largest;
+    this.lowest = lowest;
+    this.highest = highest;
   }
 
   /** Each change's own outcome, given the row's value after the statement: as if every caller had been alone. */

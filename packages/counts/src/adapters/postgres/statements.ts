@@ -1,3 +1,5 @@
+import { INT64_MAX, INT64_MIN } from '../../domain/int64.js';
+
 /**
  * Every statement that touches a count. Ids come sorted, so that all of them lock rows in one order; see connection.ts for
  * why the planner follows it.
@@ -5,7 +7,7 @@
 
 /**
  * One row per item. `assigned` items take the amount as their value; the others add it, but only where every running
- * value in between stays inside 64 bits, which is what the two bounds on the present value say.
+ * value in between, from `lowest` (at most 0) to `highest` (at least 0) away from the present one, stays inside 64 bits.
  */
 export const APPLY_RUNS = `
   UPDATE count_values AS counted
@@ -16,7 +18,8 @@ export const APPLY_RUNS = `
       AS runs (item_id, amount, lowest, highest, assigned)
     ORDER BY item_id COLLATE "C"
   ) AS run
-  WHERE counted.item_id = run.item_id AND counted.current_value BETWEEN run.lowest AND run.highest
+  WHERE counted.item_id = run.item_id AND counted.current_value >= '${INT64_MIN}'::bigint - run.lowest
+    AND counted.current_value <= '${INT64_MAX}'::bigint - run.highest
   RETURNING counted.item_id, counted.current_value`;
 
 export const PRESENT_VALUES = 'SELECT item_id, current_value FROM count_values WHERE item_id = ANY ($1::text[])';
