@@ -97,3 +97,21 @@ test('a database that falls silent is given up on, and found again when it speak
   proxy.silent = false;
   expect((await increase('silent')).json.value).toBe(2);
 });
+
+test('a service can be stopped while its database is silent', async () => {
+  const own = createCountsService({ postgres: proxy.options });
+  await own.api.internal.initialize('stopped', 0n);
+  await own.api.external.increase('stopped', 1n);
+  proxy.silent = true;
+  await own.stop();
+  proxy.silent = false;
+});
+
+test('changes that come before there is any connection are refused in time, and applied once there is one', async () => {
+  proxy.silent = true;
+  const answer = await increase('early');
+  expect([answer.status, answer.json.code]).toEqual([503, 'database_unavailable']);
+  proxy.silent = false;
+  await create('early');
+  expect((await increase('early')).json.value).toBe(1);
+});

@@ -20,6 +20,9 @@ export const ANSWER_GRACE_MS = 1_000;
 
 export const CONNECT_TIMEOUT_MS = 2_000;
 
+/** For each statement that brings the schema up to date, the wait for another instance that is at it included. */
+export const MIGRATION_TIMEOUT_MS = 60_000;
+
 /** Changes waiting in this process. At 20,000 a second this is one second's worth: more could not be served in time. */
 export const MAX_QUEUED_CHANGES = 20_000;
 

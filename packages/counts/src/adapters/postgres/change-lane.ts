@@ -5,7 +5,7 @@ import { applyKeyedGroups } from './apply-keyed-groups.js';
 import { whichAreLocked } from './apply-runs.js';
 import { LOCKED_ITEM_PAUSE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
 import type { Batch, ChangeQueue, Group } from './change-queue.js';
-import type { Database } from './database.js';
+import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
 import { failExpired, type PendingChange } from './pending-change.js';
 import { NotCommittedError } from './transaction.js';
@@ -39,23 +39,22 @@ export class ChangeLane {
 
   async close(): Promise<void> {
     await this.#draining;
-    await this.#client?.end();
+    if (this.#client !== undefined) await orGiveUp(this.#client.end());
   }
 
+  /** The connection comes first: as long as there is none, changes wait in the queue, where their deadlines are kept. */
   async #sendAll(): Promise<void> {
-    for (let batch = this.#queue.take(); batch !== undefined; batch = this.#queue.take()) await this.#send(batch);
-  }
-
-  async #send(batch: Batch): Promise<void> {
-    let client: Client;
-    try {
-      client = await this.#session();
-    } catch (error) {
-      this.#giveBack(batch.groups);
-      await this.#pause(error);
-      return;
+    while (this.#queue.hasReady) {
+      let client: Client;
+      try {
+        client = await this.#session();
+      } catch (error) {
+        await this.#pause(error);
+        continue;
+      }
+      const batch = this.#queue.take();
+      if (batch !== undefined) await this.#apply(client, batch);
     }
-    await this.#apply(client, batch);
   }
 
   async #apply(client: Client, batch: Batch): Promise<void> {

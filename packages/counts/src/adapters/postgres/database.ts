@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { CountError } from '../../domain/count-error.js';
-import { MAX_WAITING_QUERIES, QUERY_CONNECTIONS } from './bounds.js';
+import { ANSWER_GRACE_MS, MAX_WAITING_QUERIES, MIGRATION_TIMEOUT_MS, QUERY_CONNECTIONS } from './bounds.js';
 import { type ConnectionOptions, clientConfig, prepareSession } from './connection.js';
 import { UnreachableError } from './failure.js';
 import { migrate } from './migrate.js';
@@ -48,7 +48,7 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await this.#pool?.end();
+    if (this.#pool !== undefined) await orGiveUp(this.#pool.end());
   }
 
   async #lend(): Promise<pg.PoolClient> {
@@ -73,13 +73,23 @@ export class Database {
   }
 }
 
+/** Waits for connections to end in good order, but not for a server that has stopped answering. */
+export async function orGiveUp(ending: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const givingUp = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ANSWER_GRACE_MS);
+  });
+  await Promise.race([ending.catch(() => undefined), givingUp]);
+  clearTimeout(timer);
+}
+
 async function migrateDatabase(options: ConnectionOptions): Promise<void> {
-  const client = await connect(options, { query_timeout: 0 });
+  const client = await connect(options, { query_timeout: MIGRATION_TIMEOUT_MS });
   try {
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
     await migrate(client);
   } finally {
-    await client.end();
+    await orGiveUp(client.end());
   }
 }
 
@@ -91,7 +101,7 @@ async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = 
     await client.connect();
     await prepareSession(client);
   } catch (error) {
-    await client.end().catch(() => undefined);
+    await orGiveUp(client.end());
     throw error;
   }
   return client;
