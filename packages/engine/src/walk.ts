@@ -17,8 +17,9 @@ export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256
  * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `batch`. Begins a walk
  * where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
  *
- * Of another origin only what lies under this node's own watermark is passed on. Parts that came here out of their walk
- * may lie above it with gaps between them; a walk that ran past such a gap could never come back to what fills it.
+ * The walk of another origin ends at this node's own watermark. Parts that came here out of their walk may lie above it,
+ * with gaps between them that will be filled later; a walk that went on past a gap could never come back to it. They go
+ * along with the last part, as far as there is room: if that origin is no more, nobody else may have them.
  */
 export function batchSince(
   engine: Engine,
@@ -42,12 +43,7 @@ export function batchSince(
     if (origin === OWN_ORIGIN) lists.order(state);
     const cut = store.numbers[(state >>> 1) + OriginShard.seenNumber];
     let at = lists.firstAfter(state, from);
-    while (
-      at !== 0 &&
-      versionOf(store.memory, at) <= cut &&
-      batch.count < limits.components &&
-      batch.bytes < limits.keyBytes
-    ) {
+    while (at !== 0 && batch.count < limits.components && batch.bytes < limits.keyBytes) {
       writeComponent(engine, batch, at);
       batch.reached = versionOf(store.memory, at);
       at = store.memory[at + Component.next];
