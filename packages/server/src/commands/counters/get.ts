@@ -45,6 +45,10 @@ export const mget: Command = {
   run: (call) => {
     const argumentCount = call.request.argumentCount;
     call.reply.array(argumentCount - 1);
+    // All at one moment: half of an MSET or of a transaction must not be seen. With one lane it costs nothing.
+    const several = argumentCount > 2;
+    if (several) call.engine.lockAll();
     for (let index = 1; index < argumentCount; index++) replyValue(call, index);
+    if (several) call.engine.unlockAll();
   },
 };
