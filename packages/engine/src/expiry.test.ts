@@ -174,6 +174,22 @@ describe('expiry between nodes', () => {
     expect(values([owner, resetter])).toEqual([100n, 100n]);
   });
 
+  test('a reset of a life that its owner has forgotten by then is let go', () => {
+    const [owner, resetter] = makeNodes(2);
+    add(owner.engine, KEY, 10n);
+    expireAt(owner.engine, KEY, START_MS + 1000);
+    exchange([owner, resetter]);
+    advance([owner], START_MS + 10 * GRACE_MS);
+    expect(componentsOf(owner.engine, KEY)).toEqual([]);
+    remove(resetter.engine, KEY);
+    for (let turn = 1; turn < 4; turn++) {
+      advance([owner, resetter], START_MS + turn * 10 * GRACE_MS);
+      exchange([owner, resetter]);
+    }
+    for (const { engine } of [owner, resetter])
+      expect(engine.stats()).toMatchObject({ keys: 0, removedKeysRetained: 0 });
+  });
+
   test('what was cancelled of a life that then expired is let go', () => {
     const [owner, resetter] = makeNodes(2);
     add(owner.engine, KEY, 10n);

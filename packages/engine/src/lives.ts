@@ -1,7 +1,7 @@
 import { type Attachments, Kind } from './attachments.js';
 import type { Clock } from './clock.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
-import { Header } from './layout.js';
+import { Header, OWN_ORIGIN } from './layout.js';
 import { bornOf, Component, isPresent, originIndexOf, timeOfVersion } from './record.js';
 import type { Store } from './store.js';
 import type { Wheel } from './wheel.js';
@@ -184,6 +184,18 @@ export class Lives {
       }
     }
     return found;
+  }
+
+  /** Whether another origin holds a reset of some life of this node. */
+  isOwnCancelled(record: number): boolean {
+    const memory = this.store.memory;
+    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      for (let cancel = this.attachments.find(at, Kind.cancel); cancel !== 0; ) {
+        if (this.attachments.extraOf(cancel) === OWN_ORIGIN) return true;
+        cancel = this.attachments.nextOfKind(cancel);
+      }
+    }
+    return false;
   }
 
   /** All components of a key in turn: its record, then the foreign ones. */

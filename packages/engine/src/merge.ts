@@ -182,6 +182,11 @@ export class Merge {
    */
   private settleOwn(shard: number, record: number): void {
     const { lives, ownLife, nowMs } = this.engine;
+    if (versionOf(this.engine.store.memory, record) === 0 && lives.isOwnCancelled(record)) {
+      // A reset of a life that is forgotten here already: say that it is over, or the reset would be kept for ever.
+      this.change(shard, record, () => ownLife.end(shard, record));
+      return;
+    }
     if (lives.decidedAt(record) === 0 && !lives.isOwnAlive(record)) return;
     const decider = lives.decider(record);
     const isNewer = decider !== 0 && decider !== record;
