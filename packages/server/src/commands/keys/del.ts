@@ -11,7 +11,7 @@ function remove({ request, reply, engine }: Call): void {
   let removed = 0;
   let status: Status = Status.Ok;
   const several = request.argumentCount > 2;
-  if (several) engine.lockAll();
+  if (several) engine.lockKeys(input, argumentStart, argumentLength, 1, request.argumentCount, 1);
   for (let index = 1; index < request.argumentCount && status === Status.Ok; index++) {
     if (engine.open(input, argumentStart[index], argumentLength[index])) {
       status = engine.remove();
@@ -19,7 +19,7 @@ function remove({ request, reply, engine }: Call): void {
     }
     engine.close();
   }
-  if (several) engine.unlockAll();
+  if (several) engine.unlock();
   if (status === Status.Ok) reply.integer(removed);
   else reply.error(statusError(status));
 }

@@ -6,12 +6,12 @@ function countExisting({ request, reply, engine }: Call): void {
   let found = 0;
   // All at one moment, as MGET.
   const several = request.argumentCount > 2;
-  if (several) engine.lockAll();
+  if (several) engine.lockKeys(input, argumentStart, argumentLength, 1, request.argumentCount, 1);
   for (let index = 1; index < request.argumentCount; index++) {
     if (engine.open(input, argumentStart[index], argumentLength[index])) found++;
     engine.close();
   }
-  if (several) engine.unlockAll();
+  if (several) engine.unlock();
   reply.integer(found);
 }
 
