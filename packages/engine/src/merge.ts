@@ -117,23 +117,41 @@ export class Merge {
     store.hash.ofInput(input, start, length);
     assert(store.shardOfHash() === shard, 'a key arrives in its own shard');
     let record = store.table.find(shard, input, start, length);
-    const held = record === 0 ? 0 : lives.findForeign(record, origin);
+    let held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (held !== 0 && versionOf(memory, held) >= version) return true;
-    if (held !== 0) {
-      assertGrows(engine, held, batch, index);
-      engine.dropForeign(shard, record, held);
-    }
-    if (record !== 0) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+    if (held !== 0) assertGrows(engine, held, batch, index);
     // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
     // not worth stopping for.
     const isOver = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
     if (record === 0) record = engine.makeRecord(shard, input, start, length);
     if (record === 0) return isOver;
-    const component = this.makeForeign(shard, record, origin, batch, index);
+    let component = this.makeForeign(shard, record, origin, batch, index);
+    if (component === 0 && held !== 0 && this.fitsInPlaceOf(held, batch, index)) {
+      engine.dropForeign(shard, record, held);
+      held = 0;
+      component = this.makeForeign(shard, record, origin, batch, index);
+    }
+    const isTaken = component !== 0 || isOver;
+    if (isTaken && held !== 0) engine.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
+    if (isTaken) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     this.settleKey(shard, record);
-    return isOver || component !== 0;
+    return isTaken;
+  }
+
+  /** Whether the next state of a component needs no more memory than the one that is held gives back. */
+  private fitsInPlaceOf(held: number, batch: Batch, index: number): boolean {
+    const { attachments } = this.engine.store;
+    const has = (kind: Kind) => attachments.find(held, kind) !== 0;
+    let cancels = batch.cancelEnd[index] - batch.cancelStart(index);
+    for (let at = attachments.find(held, Kind.cancel); at !== 0; at = attachments.nextOfKind(at)) cancels--;
+    return (
+      ((batch.negativeLow[index] | batch.negativeHigh[index]) === 0 || has(Kind.negative)) &&
+      (batch.decided[index] === 0 || has(Kind.expiry)) &&
+      (batch.floorMs[index] === 0 || has(Kind.floor)) &&
+      cancels <= 0
+    );
   }
 
   /** A foreign component with all it says, linked to its key but not yet in its list; 0 when memory ran out. */

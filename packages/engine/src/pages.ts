@@ -60,6 +60,11 @@ export class Pages {
     if (this.#locking) giveLock(memory, Header.pageLock);
   }
 
+  /** More than half are free. */
+  get arePlenty(): boolean {
+    return this.#memory[Header.pagesUsed] * 2 < this.#memory[Header.pageCount];
+  }
+
   #mark(page: number, taken: boolean): void {
     const at = this.#bitmap + (page >>> 5);
     const bit = 1 << (page & 31);

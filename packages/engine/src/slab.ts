@@ -62,13 +62,13 @@ export class Slab {
 
   /** An address of `words` words, contents undefined, or 0 when there is no memory. */
   take(shard: number, words: number, forNewKey: boolean): number {
-    if (words > LARGEST_CLASS_WORDS) return this.#takeRun(words, forNewKey);
+    if (words > LARGEST_CLASS_WORDS) return this.#takeRun(shard, words, forNewKey);
     const memory = this.#memory;
     const sizeClass = CLASS_OF_SIZE[words];
     const head = shard + Shard.slabHeads + sizeClass;
     let page = memory[head];
     if (page === 0) {
-      page = this.#pages.take(1, forNewKey);
+      page = this.#takePages(shard, 1, forNewKey);
       if (page === 0) return 0;
       memory[page + Page.sizeClass] = sizeClass;
       memory[page + Page.used] = 0;
@@ -102,12 +102,13 @@ export class Slab {
     memory[record] = memory[page + Page.freed];
     memory[page + Page.freed] = record;
     memory[page + Page.used]--;
-    // The last page with room is kept, so that a key coming and going does not take and give a page each time.
+    if (memory[page + Page.used] !== 0) return;
+    // The last page with room is kept, so that a key coming and going does not take and give a page each time. But only
+    // while there are many: other shards have no way to it, and a store of many shards and sizes would be full of them.
     const only = memory[head] === page && memory[page + Page.next] === 0;
-    if (memory[page + Page.used] === 0 && !only) {
-      this.#unlinkPage(head, page);
-      this.#pages.give(page, 1);
-    }
+    if (only && this.#pages.arePlenty) return;
+    this.#unlinkPage(head, page);
+    this.#pages.give(page, 1);
   }
 
   /** The bytes a record of this many words takes up, with what rounding adds. */
@@ -116,12 +117,36 @@ export class Slab {
     return SIZES[CLASS_OF_SIZE[words]] * 4;
   }
 
-  #takeRun(words: number, forNewKey: boolean): number {
+  #takeRun(shard: number, words: number, forNewKey: boolean): number {
     const count = Math.ceil((words + PAGE_HEADER_WORDS) / PAGE_WORDS);
-    const page = this.#pages.take(count, forNewKey);
+    const page = this.#takePages(shard, count, forNewKey);
     if (page === 0) return 0;
     this.#memory[page + Page.runPages] = count;
     return page + PAGE_HEADER_WORDS;
+  }
+
+  /** Where there are no pages, the empty ones that the shard has kept for other sizes are given back first. */
+  #takePages(shard: number, count: number, forNewKey: boolean): number {
+    const page = this.#pages.take(count, forNewKey);
+    return page !== 0 || !this.#giveEmptyPages(shard) ? page : this.#pages.take(count, forNewKey);
+  }
+
+  #giveEmptyPages(shard: number): boolean {
+    const memory = this.#memory;
+    let found = false;
+    for (let sizeClass = 0; sizeClass < SIZES.length; sizeClass++) {
+      const head = shard + Shard.slabHeads + sizeClass;
+      for (let page = memory[head]; page !== 0; ) {
+        const next = memory[page + Page.next];
+        if (memory[page + Page.used] === 0) {
+          this.#unlinkPage(head, page);
+          this.#pages.give(page, 1);
+          found = true;
+        }
+        page = next;
+      }
+    }
+    return found;
   }
 
   #hasRoom(page: number, sizeClass: number): boolean {

@@ -29,7 +29,9 @@ export function checkPages(engine: Engine, reached: readonly Reached[], problems
     if (addresses.has(thing.address)) problems.push(`address ${thing.address} is used twice`);
     addresses.add(thing.address);
     const page = thing.address - (thing.address % PAGE_WORDS);
-    perPage.set(page, [...(perPage.get(page) ?? []), thing]);
+    const others = perPage.get(page);
+    if (others === undefined) perPage.set(page, [thing]);
+    else others.push(thing);
   }
   const roomy = linkedPages(engine, problems);
   for (const [page, things] of perPage) {
