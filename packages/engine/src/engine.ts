@@ -339,11 +339,13 @@ export class Engine {
     const expiresAtMs = keepExpiry ? this.expiresAtMs : 0;
     this.ownLife.before(shard, record);
     const hasForeign = this.lives.firstForeign(record) !== 0;
+    // Others may have taken over the expiry that ends here, in lives this node has not heard of yet.
+    const wasTold = this.lives.decidedAt(record) !== 0 && !this.isAlone(shard);
     if (hasForeign && !this.ownLife.cancelForeign(shard, record)) return this.giveUp();
-    this.ownLife.begin(shard, record);
     const version = this.ownLife.nextDecision(shard, record);
-    if (!this.ownLife.decide(shard, record, expiresAtMs, expiresAtMs !== 0 || hasForeign ? version : 0))
-      return this.giveUp();
+    this.ownLife.begin(shard, record);
+    const decided = expiresAtMs !== 0 || hasForeign || wasTold ? version : 0;
+    if (!this.ownLife.decide(shard, record, expiresAtMs, decided)) return this.giveUp();
     if (valueHigh < 0) {
       memory[negative + 2] = -valueLow | 0;
       memory[negative + 3] = ~valueHigh + (valueLow === 0 ? 1 : 0);
@@ -362,7 +364,7 @@ export class Engine {
     if (!this.exists) return Status.Ok;
     if (this.isGrowOnly()) return Status.GrowOnly;
     const { shard, record } = this;
-    if (this.lives.firstForeign(record) === 0 && this.isAlone()) {
+    if (this.lives.firstForeign(record) === 0 && this.isAlone(shard)) {
       this.dropOwn(shard, record);
       this.settle();
     } else {
@@ -402,7 +404,7 @@ export class Engine {
     this.ownLife.before(shard, record);
     if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
     const decided =
-      this.isAlone() && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextDecision(shard, record);
+      this.isAlone(shard) && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextDecision(shard, record);
     this.ownLife.decide(shard, record, 0, decided);
     this.ownLife.stamp(shard, record);
     this.settle();
@@ -428,9 +430,14 @@ export class Engine {
     return this.growOnly.covers(this.input!, this.keyStart, this.keyLength);
   }
 
-  /** No peer and no disk has to be told what is gone. */
-  private isAlone(): boolean {
-    return this.numbers[(this.store.shardAt(0) >>> 1) + Shard.acknowledgedNumber] === Number.POSITIVE_INFINITY;
+  /** No peer and no disk has to be told what is gone from a shard. */
+  private isAlone(shard: number): boolean {
+    return this.numbers[(shard >>> 1) + Shard.acknowledgedNumber] === Number.POSITIVE_INFINITY;
+  }
+
+  private isAloneEverywhere(): boolean {
+    for (let index = 0; index < this.shardCount; index++) if (!this.isAlone(this.store.shardAt(index))) return false;
+    return true;
   }
 
   // ---- records ------------------------------------------------------------------------------------------------------
@@ -498,6 +505,7 @@ export class Engine {
     const memory = this.memory;
     if (versionOf(memory, record) !== 0) this.lists.remove(this.store.originShardAt(OWN_ORIGIN, shard), record);
     this.ownLife.end(shard, record);
+    this.ownLife.takeBack(shard, record);
     const keyLength = keyLengthOf(memory, record);
     const counted = memory[record + Component.bornHigh] & Flag.counted;
     const attachments = memory[record + Component.attachments];
@@ -594,7 +602,7 @@ export class Engine {
   /** Observed reset of everything; keys of grow-only namespaces stay. */
   removeAll(): void {
     this.lockAll();
-    if (this.isAlone() && this.origins.count === 1 && this.growOnly.isEmpty) {
+    if (this.isAloneEverywhere() && this.origins.count === 1 && this.growOnly.isEmpty) {
       this.store.forgetRecords();
       for (let index = 0; index < this.shardCount; index++) this.wheel.format(this.store.shardAt(index), this.nowMs);
     } else {

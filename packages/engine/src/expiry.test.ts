@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkConsistency } from './testing/check-consistency.js';
 import { componentsOf } from './testing/inspect.js';
 import { exchange, makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
-import { add, expireAt, persist, read, remove } from './testing/single-key.js';
+import { add, assign, expireAt, persist, read, remove } from './testing/single-key.js';
 
 const GRACE_MS = 60_000;
 const KEY = 'visits';
@@ -123,6 +123,18 @@ describe('expiry between nodes', () => {
     persist(slow.engine, KEY);
     exchange([fast, slow]);
     expect([fast, slow].map(({ engine }) => read(engine, KEY).expiresAtMs)).toEqual([0, 0]);
+  });
+
+  test('a value assigned without an expiry has none, also where others took over the old one unheard', () => {
+    const [here, there] = makeNodes(2);
+    add(here.engine, KEY, 1n);
+    expireAt(here.engine, KEY, START_MS + 1000);
+    tell(here, there);
+    add(there.engine, KEY, 10n);
+    assign(here.engine, KEY, 100n);
+    exchange([here, there]);
+    for (const { engine } of [here, there])
+      expect(read(engine, KEY)).toEqual({ exists: true, value: 110n, expiresAtMs: 0 });
   });
 
   test('keys that come and go under an expiry leave nothing behind', () => {

@@ -177,6 +177,15 @@ export class OwnLife {
     return true;
   }
 
+  /** Resets and floors go too, where there is nobody left who needs them. */
+  takeBack(shard: number, record: number): void {
+    for (const kind of [Kind.floor, Kind.cancel]) {
+      for (let at = this.attachments.find(record, kind); at !== 0; at = this.attachments.find(record, kind)) {
+        this.attachments.drop(shard, record, at);
+      }
+    }
+  }
+
   /** Whether the own component says nothing any more: no life, no cancels, no floor. */
   isEmpty(record: number): boolean {
     return (

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { exchange, makeNode, type TestNode, tell } from './testing/nodes.js';
+import { Engine } from './engine.js';
+import { Merge } from './merge.js';
+import { recordOf } from './testing/inspect.js';
+import { exchange, makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
 import { add, assign, read, remove } from './testing/single-key.js';
 
 const KEY = 'visits';
@@ -41,6 +44,23 @@ describe('a reset', () => {
     exchange([here, there]);
     expect(values(here, there)).toEqual([0n, 0n]);
     for (const { engine } of [here, there]) expect(engine.stats()).toMatchObject({ keys: 0, removedKeysRetained: 0 });
+  });
+
+  test('is told to the others, whichever shard it was in and whichever shards they have acknowledged before', () => {
+    const origin = new Uint8Array(32).fill(9);
+    const engine = Engine.format({ maxMemoryBytes: 4 * 1024 * 1024, nowMs: START_MS, shardCount: 2, origin });
+    const there = makeNode(2, { shardCount: 2 });
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const key of keys) add(engine, key, 1n);
+    const here = { engine, merge: new Merge(engine) };
+    tell(here, there);
+    engine.acknowledge(1, 0);
+    for (const key of keys) remove(engine, key);
+    engine.acknowledge(0, 0);
+    tell(here, there);
+    const inSecondShard = keys.filter((key) => recordOf(there.engine, key).shard === there.engine.store.shardAt(1));
+    expect(inSecondShard.length).toBeGreaterThan(0);
+    for (const key of inSecondShard) expect(read(there.engine, key).exists).toBe(false);
   });
 
   test('of a value that others hold at zero removes the key everywhere', () => {

@@ -20,6 +20,9 @@ import { Pages } from './pages.js';
 import { Slab } from './slab.js';
 import { Table } from './table.js';
 
+/** A directory, a page of buckets and one of records: less than that, and a shard cannot hold a single key. */
+const SMALLEST_SHARD_PAGES = 3;
+
 export type StoreBuffer = ArrayBuffer | SharedArrayBuffer;
 
 /** One thread's views on the shared buffer, and the allocators and tables that work through them. */
@@ -65,6 +68,12 @@ export class Store {
     const store = new Store(buffer, shardCount, seed | 0, false);
     const { memory, numbers, regions } = store;
     assert(memory[Header.magic] === 0, 'a store is formatted once, on zeroed memory');
+    const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
+    if (regions.pageCount < pagesNeeded) {
+      throw new RangeError(
+        `a store of ${shardCount} shards takes at least ${pagesNeeded * PAGE_BYTES} bytes of memory`,
+      );
+    }
     store.pages.format(regions.firstPage, regions.pageCount);
     memory[Header.shardCount] = shardCount;
     memory[Header.tableSeed] = seed | 0;
