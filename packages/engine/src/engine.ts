@@ -3,6 +3,7 @@ import { Attachments, Kind } from './attachments.js';
 import type { ByteInput } from './byte-input.js';
 import { Clock } from './clock.js';
 import { Digests } from './digest.js';
+import { type Dropped, DroppedNotes } from './dropped.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
 import { randomKey, removeEvery, scanKeys } from './keyspace.js';
@@ -74,6 +75,7 @@ export class Engine {
   readonly digests: Digests;
   readonly ownLife: OwnLife;
   readonly wheel: Wheel;
+  readonly dropped: DroppedNotes;
   private readonly growOnly: GrowOnly;
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
@@ -107,6 +109,7 @@ export class Engine {
     this.wheel = new Wheel(store);
     this.lives = new Lives(store, this.clock, this.wheel);
     this.ownLife = new OwnLife(store, this.clock, this.lists, this.lives, this.wheel);
+    this.dropped = new DroppedNotes(store);
     this.growOnly = new GrowOnly(store);
   }
 
@@ -594,9 +597,10 @@ export class Engine {
 
   private readonly expireKey = (shard: number, record: number): void => {
     const horizonMs = this.nowMs - this.lives.graceMs;
+    const keysBefore = this.memory[shard + Shard.keys];
     this.dropExpired(shard, record, horizonMs);
-    if (!this.refreshKey(shard, record)) return;
-    this.numbers[(shard >>> 1) + Shard.expiredNumber]++;
+    this.refreshKey(shard, record);
+    this.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - this.memory[shard + Shard.keys];
   };
 
   /** Drops the lives of a key that were dead at the horizon. */
@@ -606,18 +610,29 @@ export class Engine {
     const floor = passed <= horizonMs ? passed : 0;
     const expiresAt = this.lives.expiresAt(record);
     if (expiresAt !== 0 && expiresAt <= horizonMs) {
-      // Everybody drops it at the same time by the same rule. What else the component says stays, under a new version.
+      // Everybody who knows of this expiry drops it at the same time by the same rule. Those who do not are told, and so
+      // is what else the component says, under a new version.
+      const isKnown = versionOf(memory, record) <= this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
       this.ownLife.before(shard, record);
       this.ownLife.end(shard, record);
-      if (this.ownLife.isEmpty(record)) this.dropOwn(shard, record);
-      else this.ownLife.stamp(shard, record);
+      if (isKnown && this.ownLife.isEmpty(record)) {
+        // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
+        if (this.origins.count > 1) this.dropped.note(shard, record, record);
+        this.dropOwn(shard, record);
+      } else this.ownLife.stamp(shard, record);
     }
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
       const ends = this.lives.expiresAt(at);
-      if ((ends !== 0 && ends <= horizonMs) || this.lives.bornMs(at) < floor) this.dropForeign(shard, record, at);
+      if ((ends !== 0 && ends <= horizonMs) || this.lives.bornMs(at) < floor) this.forgetForeign(shard, record, at);
       at = next;
     }
+  }
+
+  /** Lets a component of another origin go for good; where there is a disk, it will be told. */
+  forgetForeign(shard: number, record: number, component: number): void {
+    this.dropped.note(shard, record, component);
+    this.dropForeign(shard, record, component);
   }
 
   dropForeign(shard: number, record: number, component: number): void {
@@ -668,6 +683,11 @@ export class Engine {
     const collectedAt = (shard >>> 1) + Shard.collectedNumber;
     this.withShard(shard, () => {
       this.numbers[acknowledgedAt] = version;
+      // Nothing was removed here: there is nothing to look for.
+      if (this.origins.count === 1 && this.memory[shard + Shard.records] === this.memory[shard + Shard.keys]) {
+        this.numbers[collectedAt] = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
+        return;
+      }
       const own = this.store.originShardAt(OWN_ORIGIN, shard);
       this.lists.order(own);
       let at = this.lists.firstAfter(own, this.numbers[collectedAt]);
@@ -680,9 +700,22 @@ export class Engine {
     });
   }
 
-  private forgetOwn(shard: number, record: number): void {
+  /** Forgets the own component and, if nothing else is left of it, the key. */
+  forgetOwn(shard: number, record: number): void {
     this.dropOwn(shard, record);
     this.refreshKey(shard, record);
+  }
+
+  /** Takes what was let go and the disk was not told yet, at most `limit` from a shard. */
+  takeDropped(shardIndex: number, limit: number): Dropped[] {
+    const shard = this.store.shardAt(shardIndex);
+    if (this.memory[shard + Shard.dropped] === 0) return [];
+    return this.withShard(shard, () => this.dropped.take(shard, limit, (origin) => this.origins.idOf(origin)));
+  }
+
+  /** Counts this view's own changes, wrapping; the same number before and after means that there was none. */
+  get changes(): number {
+    return this.lists.changes;
   }
 
   /** A 64-bit digest of all that this node holds of an origin in a shard, as two halves in hexadecimal. */

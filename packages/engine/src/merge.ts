@@ -93,7 +93,8 @@ export class Merge {
     const empty = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
     if (held !== 0) {
       assertGrows(engine, held, batch, index);
-      engine.dropForeign(shard, record, held);
+      if (empty) engine.forgetForeign(shard, record, held);
+      else engine.dropForeign(shard, record, held);
     }
     if (empty) {
       if (record !== 0) this.settleKey(shard, record);
@@ -112,7 +113,7 @@ export class Merge {
   }
 
   /** A foreign component with all it says, linked to its key but not yet in its list; 0 when memory ran out. */
-  private makeForeign(shard: number, record: number, origin: number, batch: Batch, index: number): number {
+  makeForeign(shard: number, record: number, origin: number, batch: Batch, index: number): number {
     const { memory, attachments, slab } = this.engine.store;
     const summary = attachments.ensure(shard, record, Kind.summary);
     if (summary === 0) return 0;
@@ -134,7 +135,8 @@ export class Merge {
     return component;
   }
 
-  private attach(shard: number, component: number, batch: Batch, index: number): boolean {
+  /** Gives a component what the batch says beyond its amount; false when memory ran out. */
+  attach(shard: number, component: number, batch: Batch, index: number): boolean {
     const { memory, attachments } = this.engine.store;
     if ((batch.negativeLow[index] | batch.negativeHigh[index]) !== 0) {
       const at = attachments.add(shard, component, Kind.negative);
@@ -212,7 +214,7 @@ export class Merge {
   }
 }
 
-function isEmptyIn(batch: Batch, index: number): boolean {
+export function isEmptyIn(batch: Batch, index: number): boolean {
   return (
     batch.present[index] === 0 && batch.cancelEnd[index] === batch.cancelStart(index) && batch.floorMs[index] === 0
   );
