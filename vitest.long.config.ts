@@ -1,8 +1,13 @@
-import { defineConfig, mergeConfig } from 'vitest/config';
-import base from './vitest.config.ts';
+import { defineConfig } from 'vitest/config';
+import { shared } from './vitest.shared.ts';
 
 /** Soaks, crash loops and many seeds: minutes to hours, not part of `npm test`. */
-export default mergeConfig(
-  { ...base, test: { ...base.test, include: [], exclude: ['**/node_modules/**'] } },
-  defineConfig({ test: { include: ['packages/*/src/**/*.long.test.ts'], testTimeout: 3_600_000 } }),
-);
+export default defineConfig({
+  ...shared,
+  test: {
+    ...shared.test,
+    include: ['packages/*/src/**/*.long.test.ts'],
+    exclude: ['**/node_modules/**'],
+    testTimeout: 3_600_000,
+  },
+});

@@ -175,6 +175,7 @@ export function helpText(): string {
   return [
     'quotadb bench [flags]          measure QuotaDB side by side with Redis on this machine',
     'quotadb bench report [flags]   write docs/benchmarks.md from the history; flags: --results DIR, --docs DIR',
+    'quotadb bench steps            what each step of an increment costs, without a network',
     '',
     ...lines.map(([flag, help]) => `  ${flag!.padEnd(width)}  ${help}`),
     '',

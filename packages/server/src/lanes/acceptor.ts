@@ -1,18 +1,33 @@
-import { errors } from '../errors.js';
 import type { ServerState } from '../server-state.js';
 import type { EpollLoop } from '../transport/epoll/epoll-loop.js';
 import { Errno, type Libc } from '../transport/epoll/libc.js';
+import { Refusals } from './refusals.js';
 import type { SharedControl } from './shared-control.js';
 import { wakeLane } from './wake.js';
 
 const SOCK_NONBLOCK = 0x800;
 const SOCK_CLOEXEC = 0x80000;
-const MSG_NOSIGNAL = 0x4000;
 
 /** Accepted in one turn; the others of a burst are told again. */
 const ACCEPTS_PER_TURN = 64;
 /** Without descriptors or memory to accept with, asking again at once would only spin. */
 const PAUSE_MS = 100;
+
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [Errno.tooManyFiles, 'this process has no descriptors left (ulimit -n)'],
+  [Errno.tooManyFilesInSystem, 'the system has no descriptors left'],
+  [Errno.outOfMemory, 'the system has no memory left for it'],
+  [Errno.noBuffers, 'the system has no memory left for it'],
+]);
+
+export interface AcceptorOptions {
+  readonly libc: Libc;
+  readonly loop: EpollLoop;
+  readonly control: SharedControl;
+  readonly server: ServerState;
+  readonly listener: number;
+  readonly warn: (text: string) => void;
+}
 
 /** Takes connections from the listening socket and gives each to the lane that has the fewest. Runs on the first lane. */
 export class Acceptor {
@@ -21,14 +36,19 @@ export class Acceptor {
   private readonly control: SharedControl;
   private readonly server: ServerState;
   private readonly listener: number;
+  private readonly warn: (text: string) => void;
+  private readonly refusals: Refusals;
   private pausedUntilMs = 0;
+  private hasWarned = false;
 
-  constructor(libc: Libc, loop: EpollLoop, control: SharedControl, server: ServerState, listener: number) {
+  constructor({ libc, loop, control, server, listener, warn }: AcceptorOptions) {
     this.libc = libc;
     this.loop = loop;
     this.control = control;
     this.server = server;
     this.listener = listener;
+    this.warn = warn;
+    this.refusals = new Refusals(libc, server.clock);
     loop.listenOn(listener);
   }
 
@@ -40,16 +60,22 @@ export class Acceptor {
         this.acceptFailed(this.libc.errno());
         return;
       }
+      this.hasWarned = false;
       this.server.statistics.connectionsReceived++;
       if (this.control.connectionCount() >= this.server.config.maxClients) this.refuse(fd);
       else this.assign(fd);
     }
   }
 
-  tick(nowMs: number): void {
-    if (this.pausedUntilMs === 0 || nowMs < this.pausedUntilMs) return;
+  tick(): void {
+    this.refusals.closeOld();
+    if (this.pausedUntilMs === 0 || this.server.clock.monotonic() < this.pausedUntilMs) return;
     this.pausedUntilMs = 0;
     this.loop.resumeListening();
+  }
+
+  stop(): void {
+    this.refusals.closeAll();
   }
 
   private assign(fd: number): void {
@@ -66,15 +92,21 @@ export class Acceptor {
 
   private refuse(fd: number): void {
     this.server.statistics.connectionsRejected++;
-    const message = Buffer.from(`-${errors.maximumClients}\r\n`);
-    this.libc.send(fd, message, message.length, MSG_NOSIGNAL);
-    this.libc.close(fd);
+    this.refusals.add(fd);
   }
 
   private acceptFailed(errno: number): void {
     if (errno === Errno.again || errno === Errno.interrupted || errno === Errno.connectionAborted) return;
-    this.server.statistics.connectionsRejected++;
+    // The listening socket was shut down: no more will come.
+    if (errno === Errno.invalid) {
+      this.loop.pauseListening();
+      return;
+    }
     this.loop.pauseListening();
-    this.pausedUntilMs = this.server.clock.now() + PAUSE_MS;
+    this.pausedUntilMs = this.server.clock.monotonic() + PAUSE_MS;
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    const reason = REASONS.get(errno) ?? `errno ${errno}`;
+    this.warn(`no connection can be accepted for now: ${reason}; those there are go on`);
   }
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Configuration } from '../config/table.js';
 import type { Identity } from '../server-state.js';
@@ -7,7 +6,7 @@ import { openListener } from '../transport/epoll/listener.js';
 import type { Transport } from '../transport/transport.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
 import { SharedControl } from './shared-control.js';
-import { wakeLane } from './wake.js';
+import { openWakeDescriptor, wakeLane } from './wake.js';
 
 /** Workers run what was built, also when this file runs from its source. */
 const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
@@ -20,8 +19,14 @@ export interface EpollLanesOptions {
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
+  readonly warn: (text: string) => void;
   /** A lane died; its connections are gone and the store may be in mid-change. */
   readonly laneDied: (error: unknown) => void;
+}
+
+interface LaneThread {
+  readonly worker: Worker;
+  readonly ended: Promise<void>;
 }
 
 /** A question on its way: who asked, and what the lanes have answered so far. */
@@ -38,7 +43,7 @@ export class EpollLanes implements Transport {
 
   private readonly options: EpollLanesOptions;
   private readonly control: SharedControl;
-  private readonly workers: Worker[] = [];
+  private readonly threads: LaneThread[] = [];
   private readonly rounds = new Map<number, Round>();
   private nextRound = 1;
   private listener = -1;
@@ -47,7 +52,7 @@ export class EpollLanes implements Transport {
   constructor(options: EpollLanesOptions) {
     this.options = options;
     this.laneCount = options.laneCount;
-    this.control = new SharedControl(options.laneCount);
+    this.control = SharedControl.create(options.laneCount);
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -55,6 +60,7 @@ export class EpollLanes implements Transport {
     const listener = await openListener(libc, host, port);
     this.listener = listener.fd;
     this.options.identity.respPort = listener.port;
+    for (let lane = 0; lane < this.laneCount; lane++) this.control.setWakeDescriptor(lane, openWakeDescriptor(libc));
     await Promise.all(Array.from({ length: this.laneCount }, (_, lane) => this.startLane(lane)));
     return listener.port;
   }
@@ -62,17 +68,17 @@ export class EpollLanes implements Transport {
   async close(withinMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
-    const gone = this.workers.map((worker) => once(worker, 'exit'));
-    for (let lane = 0; lane < this.workers.length; lane++) this.tell(lane, { kind: 'stop', withinMs });
+    // From here on clients that connect are refused, however busy the lane that accepts.
+    if (this.listener !== -1) this.options.libc.shutdown(this.listener, SHUTDOWN_BOTH);
+    for (let lane = 0; lane < this.threads.length; lane++) this.send(lane, { kind: 'stop', withinMs });
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, withinMs + STOP_SLACK_MS);
     });
-    await Promise.race([Promise.all(gone), bound]);
+    await Promise.race([Promise.all(this.threads.map(({ ended }) => ended)), bound]);
     clearTimeout(timer);
-    await Promise.all(this.workers.map((worker) => worker.terminate()));
-    if (this.listener !== -1) this.options.libc.close(this.listener);
-    this.listener = -1;
+    await Promise.all(this.threads.map(({ worker }) => worker.terminate()));
+    this.closeDescriptors();
   }
 
   private startLane(laneIndex: number): Promise<void> {
@@ -89,17 +95,41 @@ export class EpollLanes implements Transport {
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
-    this.workers.push(worker);
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    this.threads.push({ worker, ended });
     return new Promise((resolve, reject) => {
+      let isReady = false;
+      let failure: unknown;
       worker.on('message', (message: FromLane) => {
-        if (message.kind === 'ready') resolve();
-        else this.hear(laneIndex, message);
+        if (message.kind === 'ready') {
+          isReady = true;
+          resolve();
+        } else {
+          this.hear(laneIndex, message);
+        }
       });
       worker.on('error', (error) => {
-        reject(error);
-        if (!this.closing) this.options.laneDied(error);
+        failure = error;
+      });
+      worker.on('exit', (code) => {
+        const error = failure instanceof Error ? failure : new Error(`it ended with code ${code}`);
+        if (!isReady) reject(new Error(`lane ${laneIndex} did not start: ${error.message}`, { cause: error }));
+        else if (!this.closing) this.options.laneDied(error);
       });
     });
+  }
+
+  /** The lanes are gone; so are, soon, connections that were on their way from one to another. */
+  private closeDescriptors(): void {
+    const { libc } = this.options;
+    for (let lane = 0; lane < this.laneCount; lane++) {
+      for (let fd = this.control.take(lane); fd !== -1; fd = this.control.take(lane)) libc.close(fd);
+      const wakeDescriptor = this.control.wakeDescriptor(lane);
+      if (wakeDescriptor !== -1) libc.close(wakeDescriptor);
+      this.control.setWakeDescriptor(lane, -1);
+    }
+    if (this.listener !== -1) libc.close(this.listener);
+    this.listener = -1;
   }
 
   private hear(lane: number, message: Exclude<FromLane, { kind: 'ready' }>): void {
@@ -107,8 +137,12 @@ export class EpollLanes implements Transport {
       const round = this.nextRound++;
       this.rounds.set(round, { from: lane, id: message.id, answers: [] });
       for (let to = 0; to < this.laneCount; to++) {
-        this.tell(to, { kind: 'question', id: round, from: lane, name: message.name, ask: message.ask });
+        this.send(to, { kind: 'question', id: round, name: message.name, ask: message.ask });
       }
+    } else if (message.kind === 'order') {
+      for (let to = 0; to < this.laneCount; to++) if (to !== lane) this.send(to, message);
+    } else if (message.kind === 'warning') {
+      this.options.warn(message.text);
     } else if (message.kind === 'answer') {
       this.collect(message.id, message.answer);
     } else {
@@ -122,14 +156,16 @@ export class EpollLanes implements Transport {
     round.answers.push(answer);
     if (round.answers.length < this.laneCount) return;
     this.rounds.delete(number);
-    this.tell(round.from, { kind: 'answers', id: round.id, answers: round.answers });
+    this.send(round.from, { kind: 'answers', id: round.id, answers: round.answers });
   }
 
-  private tell(lane: number, message: ToLane): void {
-    this.workers[lane].postMessage(message);
+  private send(lane: number, message: ToLane): void {
+    this.threads[lane].worker.postMessage(message);
     wakeLane(this.options.libc, this.control, lane);
   }
 }
+
+const SHUTDOWN_BOTH = 2;
 
 /** A lane notices within a tick that its time is over. */
 const STOP_SLACK_MS = 500;

@@ -12,6 +12,14 @@ export interface Figures {
   readonly rejected: Float64Array;
   readonly failed: Float64Array;
   readonly errors: ReadonlyMap<string, number>;
+  readonly lanes: readonly LaneFigures[];
+}
+
+/** What shows whether the work is spread evenly. */
+export interface LaneFigures {
+  readonly lane: number;
+  readonly connections: number;
+  readonly commandsProcessed: number;
 }
 
 type SumName =
@@ -35,7 +43,7 @@ type SumName =
   | 'inputBytesPerSecond'
   | 'outputBytesPerSecond';
 
-export function collectFigures({ statistics, clients }: ServerState): Figures {
+export function collectFigures({ statistics, clients, lanes }: ServerState): Figures {
   let blocked = 0;
   let clientBytes = 0;
   let largestInputBytes = 0;
@@ -78,6 +86,7 @@ export function collectFigures({ statistics, clients }: ServerState): Figures {
     rejected: statistics.commands.rejected.slice(),
     failed: statistics.commands.failed.slice(),
     errors: new Map(statistics.errors.counts),
+    lanes: [{ lane: lanes.index, connections: clients.count, commandsProcessed: statistics.commandsProcessed }],
   };
 }
 
@@ -98,6 +107,7 @@ export function addFigures(all: readonly Figures[]): Figures {
       rejected: added(total.rejected, figures.rejected),
       failed: added(total.failed, figures.failed),
       errors,
+      lanes: [...total.lanes, ...figures.lanes],
     };
   });
 }

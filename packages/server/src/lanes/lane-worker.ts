@@ -23,7 +23,7 @@ const TURNS_PER_TIMING = 16;
  */
 class LaneWorker implements LoopDuties, Lanes {
   readonly count: number;
-  private readonly index: number;
+  readonly index: number;
   private readonly port: MessagePort;
   private readonly control: SharedControl;
   private readonly state: ServerState;
@@ -56,11 +56,19 @@ class LaneWorker implements LoopDuties, Lanes {
         this.post({ kind: 'fault', error: text, client: client.id, command: client.lastCommand });
       },
     });
-    this.loop = new EpollLoop(libc, lane, clock, this);
-    this.control.setWakeDescriptor(this.index, this.loop.wakeDescriptor);
+    this.loop = new EpollLoop(libc, lane, clock, this.control.wakeDescriptor(this.index), this);
     const isFirst = this.index === 0;
     this.ticks = new Tick(this.state, engine, { expires: isFirst, sweep: (nowMs) => this.loop.sweep(nowMs) });
-    this.acceptor = isFirst ? new Acceptor(libc, this.loop, this.control, this.state, start.listener) : undefined;
+    this.acceptor = isFirst
+      ? new Acceptor({
+          libc,
+          loop: this.loop,
+          control: this.control,
+          server: this.state,
+          listener: start.listener,
+          warn: (text) => this.post({ kind: 'warning', text }),
+        })
+      : undefined;
   }
 
   run(): void {
@@ -83,8 +91,8 @@ class LaneWorker implements LoopDuties, Lanes {
     this.control.release(this.index);
   }
 
-  tick(nowMs: number): boolean {
-    this.acceptor?.tick(nowMs);
+  tick(): boolean {
+    this.acceptor?.tick();
     return this.ticks.run();
   }
 
@@ -98,15 +106,22 @@ class LaneWorker implements LoopDuties, Lanes {
     this.post({ kind: 'question', id, name, ask });
   }
 
+  tell<Name extends QuestionName>(name: Name, ask: Questions[Name]['ask']): void {
+    this.post({ kind: 'order', name, ask });
+  }
+
   private hear(message: ToLane): void {
     if (message.kind === 'question') {
-      const { id, from, name, ask } = message;
-      this.post({ kind: 'answer', id, to: from, answer: answer(this.state, name, ask as never) });
+      const { id, name, ask } = message;
+      this.post({ kind: 'answer', id, answer: answer(this.state, name, ask as never) });
+    } else if (message.kind === 'order') {
+      answer(this.state, message.name, message.ask as never);
     } else if (message.kind === 'answers') {
       const answered = this.waiting.get(message.id);
       this.waiting.delete(message.id);
       answered?.(message.answers as never[]);
     } else {
+      this.acceptor?.stop();
       this.loop.stop(message.withinMs);
     }
   }

@@ -5,20 +5,26 @@ import { answers, type QuestionName, type Questions } from './questions.js';
 /** How a lane reaches the others. */
 export interface Lanes {
   readonly count: number;
+  /** Which of them this is. */
+  readonly index: number;
   /** All lanes' answers, this one's among them, later and on this lane's thread. */
   ask<Name extends QuestionName>(
     name: Name,
     question: Questions[Name]['ask'],
     answered: (answers: Questions[Name]['answer'][]) => void,
   ): void;
+  /** The same to all lanes but this one, for what it does there; nobody waits for their answers. */
+  tell<Name extends QuestionName>(name: Name, question: Questions[Name]['ask']): void;
 }
 
 /** A lane that is on its own. */
 export const onlyLane: Lanes = {
   count: 1,
+  index: 0,
   ask() {
     throw new Error('there is nobody to ask');
   },
+  tell() {},
 };
 
 /** A lane that does not answer within this time is left out: whoever asked has waited long enough. */
@@ -26,7 +32,7 @@ const PATIENCE_MS = 5000;
 
 /**
  * Asks every lane and calls `finish`, which writes the reply, when all have answered; until then this connection waits and
- * its lane goes on. Inside MULTI nothing waits, and the answer is this lane's own.
+ * its lane goes on. Inside MULTI nothing waits: the answer is this lane's own, and the others hear of it soon after.
  */
 export function askLanes<Name extends QuestionName>(
   call: Call,
@@ -45,7 +51,10 @@ export function askLanes<Name extends QuestionName>(
     finished = true;
     finish(resumed, collected ?? [answer(server, name, question)]);
   });
-  if (finished) return;
+  if (finished) {
+    server.lanes.tell(name, question);
+    return;
+  }
   // It waits for us, not for anything it asked to wait for.
   client.blocked = false;
   server.lanes.ask(name, question, (all) => {

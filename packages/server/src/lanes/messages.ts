@@ -20,10 +20,10 @@ export type ToLane =
   | {
       readonly kind: 'question';
       readonly id: number;
-      readonly from: number;
       readonly name: QuestionName;
       readonly ask: unknown;
     }
+  | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
   | { readonly kind: 'stop'; readonly withinMs: number };
 
@@ -31,5 +31,7 @@ export type ToLane =
 export type FromLane =
   | { readonly kind: 'ready' }
   | { readonly kind: 'question'; readonly id: number; readonly name: QuestionName; readonly ask: unknown }
-  | { readonly kind: 'answer'; readonly id: number; readonly to: number; readonly answer: unknown }
+  | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
+  | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

@@ -20,11 +20,19 @@ export class SharedControl {
   private readonly words: Int32Array;
   private readonly ids: BigInt64Array;
 
-  constructor(laneCount: number, buffer = new SharedArrayBuffer((HEADER_WORDS + laneCount * LANE_WORDS) * 4)) {
+  constructor(laneCount: number, buffer: SharedArrayBuffer) {
     this.buffer = buffer;
     this.laneCount = laneCount;
     this.words = new Int32Array(buffer);
     this.ids = new BigInt64Array(buffer, 0, 2);
+  }
+
+  /** As it is before there are lanes. */
+  static create(laneCount: number): SharedControl {
+    const buffer = new SharedArrayBuffer((HEADER_WORDS + laneCount * LANE_WORDS) * 4);
+    const control = new SharedControl(laneCount, buffer);
+    for (let lane = 0; lane < laneCount; lane++) control.setWakeDescriptor(lane, -1);
+    return control;
   }
 
   nextClientId(): number {
@@ -72,7 +80,8 @@ export class SharedControl {
   /** Hands a descriptor to another lane; false when that lane has not taken the last thousand yet. One lane puts. */
   put(lane: number, fd: number): boolean {
     const put = Atomics.load(this.words, at(lane, Offset.put));
-    if (put - Atomics.load(this.words, at(lane, Offset.taken)) >= ARRIVALS) return false;
+    // The counters wrap around; their difference does not.
+    if (((put - Atomics.load(this.words, at(lane, Offset.taken))) | 0) >= ARRIVALS) return false;
     Atomics.store(this.words, at(lane, Offset.arrivals) + (put & (ARRIVALS - 1)), fd);
     Atomics.store(this.words, at(lane, Offset.put), (put + 1) | 0);
     return true;

@@ -1,7 +1,20 @@
 import type { Libc } from '../transport/epoll/libc.js';
 import type { SharedControl } from './shared-control.js';
 
+const EVENTFD_NONBLOCK = 0x800;
+const EVENTFD_CLOEXEC = 0x80000;
 const ONE = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0);
+
+/**
+ * An eventfd for a lane to be woken by. The main thread makes it before the lane starts and closes it after the lane has
+ * ended: so it is there for a message sent while the lane is still starting, and nobody writes to a number that has come
+ * to mean another file.
+ */
+export function openWakeDescriptor(libc: Libc): number {
+  const fd = libc.eventfd(0, EVENTFD_NONBLOCK | EVENTFD_CLOEXEC);
+  if (fd === -1) throw new Error(`eventfd: errno ${libc.errno()}`);
+  return fd;
+}
 
 /** Makes a lane's loop look at its messages and arrivals now. */
 export function wakeLane(libc: Libc, control: SharedControl, lane: number): void {

@@ -17,6 +17,7 @@ export class Tick {
   private readonly engine: Engine;
   private readonly expires: boolean;
   private readonly sweep: (nowMs: number) => void;
+  /** Times of the monotonic clock: the other may be set back, and everything here would stand still until it has caught up. */
   private sampledAtMs = 0;
   private sweptAtMs = 0;
 
@@ -34,13 +35,13 @@ export class Tick {
     const startedAtMs = clock.monotonic();
     const nowMs = clock.now();
     const hasMore = this.expires && this.expire(nowMs);
-    if (nowMs - this.sampledAtMs >= Tick.INTERVAL_MS) {
-      this.sampledAtMs = nowMs;
+    if (startedAtMs - this.sampledAtMs >= Tick.INTERVAL_MS) {
+      this.sampledAtMs = startedAtMs;
       statistics.sampleRates(nowMs);
       statistics.peakUsedBytes = Math.max(statistics.peakUsedBytes, this.engine.stats().usedBytes);
     }
-    if (nowMs - this.sweptAtMs >= Tick.SWEEP_INTERVAL_MS) {
-      this.sweptAtMs = nowMs;
+    if (startedAtMs - this.sweptAtMs >= Tick.SWEEP_INTERVAL_MS) {
+      this.sweptAtMs = startedAtMs;
       this.sweep(nowMs);
     }
     statistics.recordTurn((clock.monotonic() - startedAtMs) * 1000);

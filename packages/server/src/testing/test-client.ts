@@ -10,13 +10,15 @@ export class TestClient {
   readonly closed: Promise<void>;
 
   private received: Buffer = Buffer.alloc(0);
+  /** What came since somebody last looked; put together only then. */
+  private chunks: Buffer[] = [];
   private wake: (() => void) | undefined = undefined;
   private over = false;
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk: Buffer) => {
-      this.received = Buffer.concat([this.received, chunk]);
+      this.chunks.push(chunk);
       this.wake?.();
     });
     socket.on('error', () => socket.destroy());
@@ -29,8 +31,8 @@ export class TestClient {
     });
   }
 
-  static async open(port: number): Promise<TestClient> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  static async open(port: number, host = '127.0.0.1'): Promise<TestClient> {
+    const socket = connect({ port, host, noDelay: true });
     await once(socket, 'connect');
     return new TestClient(socket);
   }
@@ -47,6 +49,7 @@ export class TestClient {
   /** The next reply, whole. */
   async reply(): Promise<string> {
     for (;;) {
+      this.gather();
       const frame = this.received.length > 0 ? readFrame(this.received, 0) : undefined;
       if (frame !== undefined) {
         this.received = this.received.subarray(frame.bytes.length);
@@ -62,10 +65,16 @@ export class TestClient {
   /** Everything up to the end of the connection. */
   async rest(): Promise<string> {
     await this.closed;
+    this.gather();
     return this.received.toString('latin1');
   }
 
   close(): void {
     this.socket.destroy();
+  }
+
+  private gather(): void {
+    if (this.chunks.length > 0) this.received = Buffer.concat([this.received, ...this.chunks]);
+    this.chunks = [];
   }
 }

@@ -18,7 +18,8 @@ const TEST_MEMORY_BYTES = 64 * 1024 * 1024;
  * How the servers of this test run serve their clients: `net`, `epoll-1` or `epoll-4`. vitest.config.ts runs the tests
  * that go over a socket once with each.
  */
-const [transport, lanes] = (process.env.QUOTADB_TEST_TRANSPORT ?? 'net').split('-');
+export const testTransport: string = process.env.QUOTADB_TEST_TRANSPORT ?? 'net';
+const [transport, lanes] = testTransport.split('-');
 
 export async function startTestServer(
   settings: Partial<Configuration> = {},

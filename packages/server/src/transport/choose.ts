@@ -53,6 +53,7 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     identity,
     maximumBulkBytes,
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
+    warn: (text) => logger.warn(text),
     laneDied: (error) => {
       // Its locks may be held for ever and its changes half made: the only honest thing left is to stop.
       logger.fatal({ err: error }, 'a lane died');

@@ -119,7 +119,9 @@ export class NetConnection implements Connection {
     if (this.client.closing) {
       this.end();
     } else if (session.waitMs >= 0) {
-      this.wakeAfter(session.waitMs);
+      // Nobody is left to wait for.
+      if (this.inputEnded) this.destroy();
+      else this.wakeAfter(session.waitMs);
     } else if (this.output.isFull(this.pendingBytes)) {
       // 'drain' comes back here.
       this.socket.pause();
@@ -168,9 +170,7 @@ export class NetConnection implements Connection {
 
   private endOfInput(): void {
     this.inputEnded = true;
-    // Nobody is left to wait for.
-    if (this.session.waitMs >= 0) this.destroy();
-    else this.afterTurn();
+    this.afterTurn();
   }
 
   /**

@@ -3,8 +3,10 @@ import { Lane } from '../../session/lane.js';
 import { Session } from '../../session/session.js';
 import { OutputWatch } from '../output-watch.js';
 import { Errno, type Libc } from './libc.js';
+import { PendingOutput } from './pending-output.js';
 import { Interest, type Poller } from './poller.js';
 import { describeEnd } from './socket-address.js';
+import { AWAKE, type Sleeper } from './wake-queue.js';
 
 const MSG_NOSIGNAL = 0x4000;
 const SHUTDOWN_WRITE = 1;
@@ -19,7 +21,10 @@ const KEEPALIVE_PROBES = 3;
 
 /** Told when a connection must be looked at though its socket is silent, and when it is gone. */
 export interface ConnectionListener {
-  onWake(connection: EpollConnection): void;
+  /** Resume it when the others had their turn. */
+  onTurn(connection: EpollConnection): void;
+  /** Resume it at this time of the monotonic clock. */
+  onSleep(connection: EpollConnection, wakeAtMs: number): void;
   onClose(connection: EpollConnection): void;
 }
 
@@ -31,15 +36,17 @@ export interface ConnectionListener {
  * The kernel takes nearly every reply at once. What it does not take is copied aside and sent when there is room; until
  * then reading stops once more waits than the soft limit allows, so nothing piles up on either side.
  */
-export class EpollConnection implements Connection {
+export class EpollConnection implements Connection, Sleeper {
   /** Once our side is closed, the client gets this long to close its own, so that it can read its last replies. */
   static readonly LINGER_MS = 1000;
 
   readonly fd: number;
   readonly session: Session;
   readonly client: Client;
-  /** When the loop must look at it again though the network is silent; a time of the monotonic clock. */
-  wakeAtMs = Number.POSITIVE_INFINITY;
+  wakeAtMs = 0;
+  sleepIndex = AWAKE;
+  /** It has asked for a turn and not had it yet. */
+  hasTurn = false;
   closed = false;
 
   private readonly libc: Libc;
@@ -49,8 +56,7 @@ export class EpollConnection implements Connection {
   private readonly output: OutputWatch;
   private readonly listener: ConnectionListener;
   private interest: number = Interest.readable;
-  private pending: Buffer = NOTHING;
-  private pendingStart = 0;
+  private readonly pending = new PendingOutput();
   /** The client will send no more. */
   private inputEnded = false;
   /** We will send no more. */
@@ -74,11 +80,15 @@ export class EpollConnection implements Connection {
     });
     this.session = new Session(lane, this.client);
     this.output = new OutputWatch(server.config);
-    this.poller.add(fd, this.interest);
   }
 
   get pendingBytes(): number {
-    return this.pending.length - this.pendingStart;
+    return this.pending.length;
+  }
+
+  /** False where the system cannot watch one more socket. */
+  open(): boolean {
+    return this.poller.add(this.fd, this.interest);
   }
 
   /** What epoll said of the socket. */
@@ -86,16 +96,16 @@ export class EpollConnection implements Connection {
     if ((news & Interest.writable) !== 0) this.flush();
     if (this.closed) return;
     if ((news & Interest.readable) !== 0) this.read();
-    else if ((news & (Interest.failed | Interest.hungUp)) !== 0) this.destroy();
+    else if ((news & (Interest.failed | Interest.hungUp | Interest.peerEnded)) !== 0) this.destroy();
   }
 
   wake(): void {
-    if (!this.closed) this.listener.onWake(this);
+    if (!this.closed) this.listener.onTurn(this);
   }
 
   /** A wait is over, or it is this connection's turn again. */
   resume(): void {
-    this.wakeAtMs = Number.POSITIVE_INFINITY;
+    this.hasTurn = false;
     if (this.closed) return;
     if (this.outputEnded) {
       this.destroy();
@@ -110,21 +120,22 @@ export class EpollConnection implements Connection {
     this.closed = true;
     // Closing takes it out of the epoll set.
     this.libc.close(this.fd);
-    this.pending = NOTHING;
-    this.pendingStart = 0;
-    this.wakeAtMs = Number.POSITIVE_INFINITY;
+    this.pending.clear();
     this.lane.server.clients.remove(this.client);
     this.listener.onClose(this);
   }
 
   /** Answers what has been read, and closes. */
   finish(): void {
+    if (this.closed || this.outputEnded) return;
     this.inputEnded = true;
     while (!this.closed && !this.client.closing && (this.session.waitMs >= 0 || this.session.hasMore)) {
       this.session.resume();
       this.sendReplies();
     }
-    if (!this.closed && this.pendingBytes === 0) this.end();
+    if (this.closed) return;
+    if (this.pendingBytes === 0) this.end();
+    else this.watch(Interest.writable);
   }
 
   sweep(nowMs: number): void {
@@ -179,20 +190,35 @@ export class EpollConnection implements Connection {
       if (this.pendingBytes === 0) this.end();
       else this.inputEnded = true;
     } else if (session.waitMs >= 0) {
-      reading = Interest.none;
-      if (session.waitMs !== Number.POSITIVE_INFINITY)
-        this.wakeAtMs = this.lane.server.clock.monotonic() + session.waitMs;
+      reading = this.wait();
     } else if (this.output.isFull(this.pendingBytes)) {
       reading = Interest.none;
     } else if (session.hasMore) {
       reading = Interest.none;
-      this.wakeAtMs = 0;
+      this.listener.onTurn(this);
     } else if (this.inputEnded && this.pendingBytes === 0) {
       this.end();
     }
     if (this.closed) return;
     if (this.inputEnded && !this.outputEnded) reading = Interest.none;
     this.watch(reading | (this.pendingBytes > 0 ? Interest.writable : Interest.none));
+  }
+
+  /**
+   * What waits behind a waiting command stays in the socket. A client that asked to wait and goes away must be noticed
+   * all the same; one that waits for us, such as for other lanes, gets its answer though it has said goodbye.
+   */
+  private wait(): number {
+    const { session, client } = this;
+    if (client.blocked && this.inputEnded) {
+      this.destroy();
+      return Interest.none;
+    }
+    const isAwake = this.sleepIndex === AWAKE && !this.hasTurn;
+    if (isAwake && session.waitMs !== Number.POSITIVE_INFINITY) {
+      this.listener.onSleep(this, this.lane.server.clock.monotonic() + session.waitMs);
+    }
+    return client.blocked ? Interest.peerEnded : Interest.none;
   }
 
   private watch(interest: number): void {
@@ -214,7 +240,7 @@ export class EpollConnection implements Connection {
         sent = this.libc.send(this.fd, reply.bytes, length, MSG_NOSIGNAL);
         if (sent < 0) sent = this.sendFailed();
       }
-      if (sent < length && !this.closed) this.keep(reply.bytes.subarray(sent, length));
+      if (sent < length && !this.closed) this.pending.append(reply.bytes.subarray(sent, length));
     }
     reply.reset();
     if (!this.closed && this.output.isPastHardLimit(this.pendingBytes)) {
@@ -230,31 +256,18 @@ export class EpollConnection implements Connection {
     return 0;
   }
 
-  private keep(bytes: Uint8Array): void {
-    const kept = this.pendingBytes === 0 ? NOTHING : this.pending.subarray(this.pendingStart);
-    this.pending = Buffer.concat([kept, bytes]);
-    this.pendingStart = 0;
-  }
-
   private flush(): void {
-    const waiting = this.pendingBytes;
-    if (waiting > 0) {
-      const sent = this.libc.send(this.fd, this.pending.subarray(this.pendingStart), waiting, MSG_NOSIGNAL);
+    if (this.pendingBytes > 0) {
+      const sent = this.libc.send(this.fd, this.pending.view(), this.pendingBytes, MSG_NOSIGNAL);
       if (sent < 0) this.sendFailed();
-      else this.pendingStart += sent;
+      else this.pending.consume(sent);
     }
-    if (this.closed) return;
-    if (this.pendingBytes === 0) {
-      this.pending = NOTHING;
-      this.pendingStart = 0;
-    }
-    this.afterTurn();
+    if (!this.closed) this.afterTurn();
   }
 
   private endOfInput(): void {
     this.inputEnded = true;
-    // Our side is done too, or nobody is left to wait for.
-    if (this.outputEnded || this.session.waitMs >= 0) this.destroy();
+    if (this.outputEnded) this.destroy();
     else this.afterTurn();
   }
 
@@ -269,8 +282,6 @@ export class EpollConnection implements Connection {
       return;
     }
     this.watch(Interest.readable);
-    this.wakeAtMs = this.lane.server.clock.monotonic() + EpollConnection.LINGER_MS;
+    this.listener.onSleep(this, this.lane.server.clock.monotonic() + EpollConnection.LINGER_MS);
   }
 }
-
-const NOTHING = Buffer.alloc(0);

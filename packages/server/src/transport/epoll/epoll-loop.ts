@@ -3,9 +3,8 @@ import type { Lane } from '../../session/lane.js';
 import { EpollConnection } from './epoll-connection.js';
 import type { Libc } from './libc.js';
 import { Interest, Poller } from './poller.js';
+import { WakeQueue } from './wake-queue.js';
 
-const EVENTFD_NONBLOCK = 0x800;
-const EVENTFD_CLOEXEC = 0x80000;
 const EVENTFD_BYTES = 8;
 
 /** What else a loop does: taken between connections, on its own thread. */
@@ -17,7 +16,7 @@ export interface LoopDuties {
   /** A connection of this lane is gone. */
   closed(): void;
   /** Every TICK_MS or a little later. Returns true where more work is left, to be called again soon. */
-  tick(nowMs: number): boolean;
+  tick(): boolean;
 }
 
 /**
@@ -26,10 +25,9 @@ export interface LoopDuties {
  * other threads write to.
  */
 export class EpollLoop {
-  /** Also the longest time a thread sleeps, so that nothing waits for ever should a wake-up be lost. */
+  /** Also the longest time a thread sleeps in the kernel, where nothing but its epoll set can reach it. */
   static readonly TICK_MS = 100;
 
-  readonly wakeDescriptor: number;
   readonly poller: Poller;
 
   private readonly libc: Libc;
@@ -38,8 +36,11 @@ export class EpollLoop {
   private readonly duties: LoopDuties;
   private readonly inputAddress: number;
   private readonly connections = new Map<number, EpollConnection>();
-  /** Connections that want to be woken at a time; few, so they are simply looked through. */
-  private readonly sleepers = new Set<EpollConnection>();
+  private readonly sleepers = new WakeQueue<EpollConnection>();
+  /** Those that have a turn in the round to come, and a spare array for the round after it. */
+  private turns: EpollConnection[] = [];
+  private spareTurns: EpollConnection[] = [];
+  private readonly wakeDescriptor: number;
   private readonly wakeCount = new Uint8Array(EVENTFD_BYTES);
   private listener = -1;
   private hasArrivals = false;
@@ -48,20 +49,18 @@ export class EpollLoop {
   private finishByMs = Number.POSITIVE_INFINITY;
   private tickAtMs = 0;
 
-  constructor(libc: Libc, lane: Lane, clock: RoundClock, duties: LoopDuties) {
+  /** The wake descriptor is an eventfd, of whoever made it for others to write to. */
+  constructor(libc: Libc, lane: Lane, clock: RoundClock, wakeDescriptor: number, duties: LoopDuties) {
     this.libc = libc;
     this.lane = lane;
     this.clock = clock;
     this.duties = duties;
     this.poller = new Poller(libc);
     this.inputAddress = libc.addressOf(lane.input.bytes);
-    this.wakeDescriptor = libc.eventfd(0, EVENTFD_NONBLOCK | EVENTFD_CLOEXEC);
-    if (this.wakeDescriptor === -1) throw new Error(`eventfd: errno ${libc.errno()}`);
-    this.poller.add(this.wakeDescriptor, Interest.readable);
-  }
-
-  get connectionCount(): number {
-    return this.connections.size;
+    this.wakeDescriptor = wakeDescriptor;
+    if (!this.poller.add(wakeDescriptor, Interest.readable)) {
+      throw new Error(`epoll_ctl on the wake descriptor ${wakeDescriptor}: errno ${libc.errno()}`);
+    }
   }
 
   listenOn(fd: number): void {
@@ -77,25 +76,36 @@ export class EpollLoop {
     this.poller.add(this.listener, Interest.readable);
   }
 
-  adopt(fd: number): EpollConnection {
+  /** Serves this connection from now on; one that comes while the loop is ending is closed. */
+  adopt(fd: number): void {
+    if (this.stopped) {
+      this.libc.close(fd);
+      this.duties.closed();
+      return;
+    }
     const connection = new EpollConnection(this.libc, this.poller, this.lane, this.inputAddress, fd, this);
     this.connections.set(fd, connection);
-    return connection;
+    if (!connection.open()) connection.destroy();
   }
 
   sweep(nowMs: number): void {
     for (const connection of [...this.connections.values()]) connection.sweep(nowMs);
   }
 
-  /** The wait of a connection was ended from outside. */
-  onWake(connection: EpollConnection): void {
-    connection.wakeAtMs = 0;
-    this.sleepers.add(connection);
+  onTurn(connection: EpollConnection): void {
+    this.sleepers.remove(connection);
+    if (connection.hasTurn) return;
+    connection.hasTurn = true;
+    this.turns.push(connection);
+  }
+
+  onSleep(connection: EpollConnection, wakeAtMs: number): void {
+    this.sleepers.put(connection, wakeAtMs);
   }
 
   onClose(connection: EpollConnection): void {
     this.connections.delete(connection.fd);
-    this.sleepers.delete(connection);
+    this.sleepers.remove(connection);
     this.duties.closed();
   }
 
@@ -105,10 +115,7 @@ export class EpollLoop {
     this.stopped = true;
     this.finishByMs = this.lane.server.clock.monotonic() + withinMs;
     if (this.listener !== -1) this.poller.remove(this.listener);
-    for (const connection of [...this.connections.values()]) {
-      connection.finish();
-      this.noteSleeper(connection);
-    }
+    for (const connection of [...this.connections.values()]) connection.finish();
   }
 
   run(): void {
@@ -121,22 +128,21 @@ export class EpollLoop {
       for (let index = 0; index < count; index++)
         this.dispatch(this.poller.descriptorAt(index), this.poller.newsAt(index));
       if (this.hasArrivals) this.letIn();
+      if (this.turns.length > 0) this.giveTurns();
       nowMs = clock.monotonic();
       statistics.recordTurn((nowMs - startedAtMs) * 1000);
-      if (this.sleepers.size > 0) this.wakeSleepers(nowMs);
-      if (nowMs >= this.tickAtMs) this.tickAtMs = this.duties.tick(clock.now()) ? nowMs : nowMs + EpollLoop.TICK_MS;
+      if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
+      if (nowMs >= this.tickAtMs) this.tickAtMs = this.duties.tick() ? nowMs : nowMs + EpollLoop.TICK_MS;
       if (this.stopped && (this.connections.size === 0 || nowMs >= this.finishByMs)) break;
     }
     for (const connection of [...this.connections.values()]) connection.destroy();
     this.poller.close();
-    this.libc.close(this.wakeDescriptor);
   }
 
   private dispatch(fd: number, news: number): void {
     const connection = this.connections.get(fd);
     if (connection !== undefined) {
       connection.handle(news);
-      this.noteSleeper(connection);
     } else {
       this.hasArrivals = true;
       if (fd === this.wakeDescriptor) this.isWoken = true;
@@ -154,25 +160,29 @@ export class EpollLoop {
       this.libc.read(this.wakeDescriptor, this.wakeCount, EVENTFD_BYTES);
       this.duties.woken();
     }
-    if (this.listener !== -1) this.duties.acceptable();
+    if (this.listener !== -1 && !this.stopped) this.duties.acceptable();
   }
 
   private timeoutMs(nowMs: number): number {
-    let until = Math.min(this.tickAtMs, this.finishByMs);
-    for (const connection of this.sleepers) until = Math.min(until, connection.wakeAtMs);
+    if (this.turns.length > 0) return 0;
+    const until = Math.min(this.tickAtMs, this.finishByMs, this.sleepers.earliestMs);
     return until <= nowMs ? 0 : Math.ceil(Math.min(until - nowMs, EpollLoop.TICK_MS));
   }
 
-  private wakeSleepers(nowMs: number): void {
-    for (const connection of [...this.sleepers]) {
-      if (connection.wakeAtMs > nowMs) continue;
-      this.sleepers.delete(connection);
-      connection.resume();
-      this.noteSleeper(connection);
-    }
+  /** Whoever asks for another turn in its turn gets it in the next round, after the network had its own. */
+  private giveTurns(): void {
+    const round = this.turns;
+    this.turns = this.spareTurns;
+    this.spareTurns = round;
+    for (const connection of round) connection.resume();
+    round.length = 0;
   }
 
-  private noteSleeper(connection: EpollConnection): void {
-    if (connection.wakeAtMs !== Number.POSITIVE_INFINITY) this.sleepers.add(connection);
+  private wakeSleepers(nowMs: number): void {
+    for (;;) {
+      const connection = this.sleepers.takeDue(nowMs);
+      if (connection === undefined) return;
+      connection.resume();
+    }
   }
 }

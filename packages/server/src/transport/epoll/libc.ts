@@ -33,6 +33,7 @@ export const Errno = {
   interrupted: 4,
   again: 11,
   outOfMemory: 12,
+  invalid: 22,
   tooManyFilesInSystem: 23,
   tooManyFiles: 24,
   addressInUse: 98,

@@ -7,6 +7,8 @@ export const Interest = {
   writable: 0x004,
   failed: 0x008,
   hungUp: 0x010,
+  /** The other side has ended its half: told though nobody reads. */
+  peerEnded: 0x2000,
 } as const;
 
 const EPOLL_CLOEXEC = 0x80000;

@@ -55,7 +55,7 @@ function* serverLines({ server }: Call) {
   yield ['config_file', ''] as const;
 }
 
-function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutputBytes }: Figures) {
+function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutputBytes, lanes }: Figures) {
   yield ['connected_clients', sums.connections] as const;
   yield ['cluster_connections', 0] as const;
   yield ['maxclients', server.config.maxClients] as const;
@@ -63,6 +63,9 @@ function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutput
   yield ['client_recent_max_output_buffer', largestOutputBytes] as const;
   yield ['blocked_clients', sums.blocked] as const;
   yield ['tracking_clients', 0] as const;
+  for (const { lane, connections, commandsProcessed } of [...lanes].sort((a, b) => a.lane - b.lane)) {
+    yield [`quotadb_lane_${lane}`, `connections=${connections},commands=${commandsProcessed}`] as const;
+  }
 }
 
 function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {

@@ -1,0 +1,59 @@
+/**
+ * Replies that the kernel had no room for, in bytes[start..end). Nearly every connection has none and keeps no buffer.
+ * The buffer grows by doubling, so that a client that sends much and reads nothing does not make us copy everything that
+ * waits again for every reply.
+ */
+export class PendingOutput {
+  static readonly INITIAL_BYTES = 16 * 1024;
+
+  private bytes: Uint8Array = NOTHING;
+  private start = 0;
+  private end = 0;
+
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  append(bytes: Uint8Array): void {
+    const { length } = this;
+    if (this.end + bytes.length > this.bytes.length) this.makeRoom(length + bytes.length);
+    this.bytes.set(bytes, this.end);
+    this.end += bytes.length;
+  }
+
+  /** What is to be sent next: all of it. */
+  view(): Uint8Array {
+    return this.bytes.subarray(this.start, this.end);
+  }
+
+  /** The first so many bytes were sent. */
+  consume(count: number): void {
+    this.start += count;
+    if (this.start === this.end) this.clear();
+  }
+
+  clear(): void {
+    this.bytes = NOTHING;
+    this.start = 0;
+    this.end = 0;
+  }
+
+  /** Moves what there is to the front; in the same buffer only where at least half of it has become free. */
+  private makeRoom(needed: number): void {
+    const kept = this.view();
+    let size = Math.max(this.bytes.length, PendingOutput.INITIAL_BYTES);
+    while (size < needed) size *= 2;
+    const isRoomy = size === this.bytes.length && needed * 2 <= size;
+    if (isRoomy) {
+      this.bytes.copyWithin(0, this.start, this.end);
+    } else {
+      if (size === this.bytes.length) size *= 2;
+      this.bytes = new Uint8Array(size);
+      this.bytes.set(kept);
+    }
+    this.start = 0;
+    this.end = kept.length;
+  }
+}
+
+const NOTHING = new Uint8Array(0);
