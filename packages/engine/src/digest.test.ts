@@ -35,7 +35,7 @@ describe('the digest kept while keys change equals one made from scratch', () =>
     checkConsistency(engine);
   });
 
-  test('when a decrement is refused because its sum is full', () => {
+  test('when one of its sums is full and starts again', () => {
     const engine = makeEngine();
     const full = 2n ** 63n - 1n;
     for (const amount of [full, -full, full, -full, 1n]) add(engine, 'a', amount);

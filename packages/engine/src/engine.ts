@@ -223,7 +223,7 @@ export class Engine {
           low = 0;
           high = 0;
         }
-        if (attachments.numberAt(at, 6) <= nowMs) this.lives.refresh(this.shard, record);
+        if (attachments.numberAt(at, 6) <= nowMs) this.refreshSummary(at);
         if (memory[at + 3] > 0 && !this.exists) this.loadForeignExpiry();
         if (memory[at + 3] > 0) this.exists = true;
         low = (low + memory[at + 4]) | 0;
@@ -244,6 +244,11 @@ export class Engine {
     }
     this.valueLow = low;
     this.valueHigh = high;
+  }
+
+  private refreshSummary(summary: number): void {
+    this.lives.refresh(this.shard, this.record);
+    this.count(this.shard, this.record, isPresent(this.memory, this.record) || this.memory[summary + 3] > 0);
   }
 
   private loadForeignExpiry(): void {
@@ -329,7 +334,7 @@ export class Engine {
     const hasForeign = this.lives.firstForeign(record) !== 0;
     if (hasForeign && !this.ownLife.cancelForeign(shard, record)) return this.giveUp();
     this.ownLife.begin(shard, record);
-    const version = this.ownLife.nextVersion(shard);
+    const version = this.ownLife.nextDecision(shard, record);
     if (!this.ownLife.decide(shard, record, expiresAtMs, expiresAtMs !== 0 || hasForeign ? version : 0))
       return this.giveUp();
     if (valueHigh < 0) {
@@ -377,7 +382,7 @@ export class Engine {
     for (let at = this.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
       expiresAt = Math.max(expiresAt, this.lives.bornMs(at) + 1);
     }
-    this.ownLife.decide(shard, record, expiresAt, this.ownLife.nextVersion(shard));
+    this.ownLife.decide(shard, record, expiresAt, this.ownLife.nextDecision(shard, record));
     this.ownLife.stamp(shard, record);
     this.settle();
     this.load();
@@ -389,7 +394,8 @@ export class Engine {
     const { shard, record } = this;
     this.ownLife.before(shard, record);
     if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
-    const decided = this.isAlone() && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextVersion(shard);
+    const decided =
+      this.isAlone() && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextDecision(shard, record);
     this.ownLife.decide(shard, record, 0, decided);
     this.ownLife.stamp(shard, record);
     this.settle();
@@ -453,6 +459,12 @@ export class Engine {
 
   /** Returns true when nothing was left of the key and its record is gone. */
   refreshKey(shard: number, record: number): boolean {
+    this.dropBelowFloor(shard, record);
+    return this.refreshHeld(shard, record);
+  }
+
+  /** The same without letting any component go: for a key of which not everything has been restored yet. */
+  refreshHeld(shard: number, record: number): boolean {
     const { memory, numbers } = this;
     const hasForeign = this.lives.firstForeign(record) !== 0;
     if (!hasForeign) {
@@ -480,7 +492,7 @@ export class Engine {
   }
 
   /** Forgets the own component without a word to anybody: it is gone by its own expiry, or nobody needs telling. */
-  private dropOwn(shard: number, record: number): void {
+  dropOwn(shard: number, record: number): void {
     const memory = this.memory;
     if (versionOf(memory, record) !== 0) this.lists.remove(this.store.originShardAt(OWN_ORIGIN, shard), record);
     this.ownLife.end(shard, record);
@@ -603,28 +615,42 @@ export class Engine {
     this.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - this.memory[shard + Shard.keys];
   };
 
-  /** Drops the lives of a key that were dead at the horizon. */
+  /** Drops the lives of a key whose own expiry was over at the horizon. */
   private dropExpired(shard: number, record: number, horizonMs: number): void {
     const memory = this.memory;
-    const passed = this.lives.floorMs(record);
-    const floor = passed <= horizonMs ? passed : 0;
     const expiresAt = this.lives.expiresAt(record);
     if (expiresAt !== 0 && expiresAt <= horizonMs) {
-      // Everybody who knows of this expiry drops it at the same time by the same rule. Those who do not are told, and so
-      // is what else the component says, under a new version.
-      const isKnown = versionOf(memory, record) <= this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
+      const acknowledged = this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
+      const isKnown = versionOf(memory, record) <= acknowledged && this.lives.cancelled(record, record) === null;
       this.ownLife.before(shard, record);
+      this.ownLife.keepFloor(shard, record, expiresAt);
       this.ownLife.end(shard, record);
+      // Where all know of the expiry, everybody drops the life by the same rule. Otherwise they are told that it is over.
       if (isKnown && this.ownLife.isEmpty(record)) {
         // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
         if (this.origins.count > 1) this.dropped.note(shard, record, record);
         this.dropOwn(shard, record);
-      } else this.ownLife.stamp(shard, record);
+      } else {
+        this.ownLife.stamp(shard, record);
+      }
     }
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      const ends = this.lives.expiresAt(at);
-      if ((ends !== 0 && ends <= horizonMs) || this.lives.bornMs(at) < floor) this.forgetForeign(shard, record, at);
+      if (this.lives.isOver(at, horizonMs)) this.forgetForeign(shard, record, at);
+      at = next;
+    }
+  }
+
+  /** A floor on record is past everywhere: what was born before it is dropped at once, unless it says something else. */
+  private dropBelowFloor(shard: number, record: number): void {
+    const { memory, lives } = this;
+    const first = lives.firstForeign(record);
+    if (first === 0) return;
+    const floor = lives.greatestRecordedFloor(record);
+    for (let at = first; floor !== 0 && at !== 0; ) {
+      const next = memory[at + Component.foreignSibling];
+      if (isPresent(memory, at) && lives.bornMs(at) < floor && !lives.saysMore(at))
+        this.forgetForeign(shard, record, at);
       at = next;
     }
   }
@@ -694,14 +720,14 @@ export class Engine {
       while (at !== 0 && versionOf(this.memory, at) <= version) {
         const next = this.memory[at + Component.next];
         if (this.ownLife.isEmpty(at)) this.forgetOwn(shard, at);
+        else if (this.ownLife.letGoFloor(shard, at)) this.refreshKey(shard, at);
         at = next;
       }
       this.numbers[collectedAt] = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
     });
   }
 
-  /** Forgets the own component and, if nothing else is left of it, the key. */
-  forgetOwn(shard: number, record: number): void {
+  private forgetOwn(shard: number, record: number): void {
     this.dropOwn(shard, record);
     this.refreshKey(shard, record);
   }

@@ -12,7 +12,8 @@ import type { Wheel } from './wheel.js';
  *
  *   decision   the expiry set last on the key: the greatest (decided, expires at) among its components.
  *   floor      the greatest floor among its components, or the decision's time once that has passed, if later.
- *   dead       a life whose own expiry has passed, or that was born before the floor.
+ *   dead       a life whose own expiry has passed, or that was born before the floor and has not outlived it: its owner,
+ *              hearing of the floor too late, puts it on record in its own component.
  *   cancelled  a life of which a reset has observed all there is; where it observed a part, that part does not count.
  *   value      Σ P − Σ N over the lives that are present and not dead, less what resets have observed of them.
  *
@@ -81,6 +82,12 @@ export class Lives {
     return best;
   }
 
+  /** The version of the latest decision about the key's expiry that this node holds, 0 = none. */
+  latestDecision(record: number): number {
+    const decider = this.decider(record);
+    return decider === 0 ? 0 : this.decidedAt(decider);
+  }
+
   /** Whether another origin holds an expiry of this key that is not over yet. */
   othersDecided(record: number): boolean {
     for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
@@ -91,14 +98,45 @@ export class Lives {
 
   /** Lives of the key born before this time are dead. */
   floorMs(record: number): number {
+    return Math.max(this.passedDecision(record), this.greatestRecordedFloor(record));
+  }
+
+  /** When the expiry in force was, once that has passed; else 0. */
+  private passedDecision(record: number): number {
     const decider = this.decider(record);
     const decision = decider === 0 ? 0 : this.expiresAt(decider);
-    let floor = decision !== 0 && decision <= this.clock.nowMs ? decision : 0;
-    floor = Math.max(floor, this.recordedFloor(record));
-    for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
-      floor = Math.max(floor, this.recordedFloor(at));
+    return decision <= this.clock.nowMs ? decision : 0;
+  }
+
+  /** The greatest floor that a component of the key has on record. */
+  greatestRecordedFloor(record: number): number {
+    let floor = 0;
+    for (let holder = record; holder !== 0; holder = this.nextHolder(record, holder)) {
+      floor = Math.max(floor, this.recordedFloor(holder));
     }
     return floor;
+  }
+
+  /** Whether a life that is held ends by this floor and by nothing else: it would come back if the floor were forgotten. */
+  needsFloor(record: number, floorMs: number): boolean {
+    const memory = this.store.memory;
+    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      if (!isPresent(memory, at) || this.bornMs(at) >= floorMs) continue;
+      const expiresAt = this.expiresAt(at);
+      if (expiresAt === 0 || expiresAt > floorMs) return true;
+    }
+    return false;
+  }
+
+  /** Whether a foreign component can be dropped for good: its own expiry was over at the horizon and it says no more. */
+  isOver(component: number, horizonMs: number): boolean {
+    const expiresAt = this.expiresAt(component);
+    return expiresAt !== 0 && expiresAt <= horizonMs && !this.saysMore(component);
+  }
+
+  /** Whether a component says more than its life: a reset, or a floor. */
+  saysMore(component: number): boolean {
+    return this.attachments.find(component, Kind.floor) !== 0 || this.attachments.find(component, Kind.cancel) !== 0;
   }
 
   recordedFloor(component: number): number {
@@ -111,8 +149,22 @@ export class Lives {
     return (expiresAt !== 0 && expiresAt <= this.clock.nowMs) || this.bornMs(component) < floorMs;
   }
 
+  /** The date of a life: its birth, or the floor that it has outlived. */
   bornMs(component: number): number {
-    return timeOfVersion(bornOf(this.store.memory, component));
+    return Math.max(timeOfVersion(bornOf(this.store.memory, component)), this.recordedFloor(component));
+  }
+
+  /** Whether the own life goes on by having outlived this floor: others may still hold one, or what it comes from. */
+  hasOutlived(record: number, floorMs: number): boolean {
+    const memory = this.store.memory;
+    if (!isPresent(memory, record)) return false;
+    if (floorMs > this.clock.nowMs - this.graceMs) return true;
+    const born = timeOfVersion(bornOf(memory, record));
+    if (born < this.passedDecision(record)) return true;
+    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      if (born < this.recordedFloor(at)) return true;
+    }
+    return false;
   }
 
   /** How much of the component's present life resets have observed; null where none has. */
@@ -173,6 +225,7 @@ export class Lives {
     const decider = this.decider(record);
     let holdsUntilMs = Number.POSITIVE_INFINITY;
     if (decider !== 0 && this.expiresAt(decider) > nowMs) holdsUntilMs = this.expiresAt(decider);
+    if (this.expiresAt(record) > nowMs) holdsUntilMs = Math.min(holdsUntilMs, this.expiresAt(record));
     let total = 0n;
     let lives = 0;
     for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
@@ -204,22 +257,18 @@ export class Lives {
     this.rearm(shard, record);
   }
 
-  /** When something of the key can be dropped for good: the earliest death among its lives, plus the grace. */
+  /**
+   * When something of the key can be dropped for good: the earliest death among its lives, plus the grace. A death that
+   * leaves something to keep is a change of what the summary holds, and the key must be counted anew.
+   */
   readonly deadlineOf = (record: number): number => {
     const memory = this.store.memory;
-    let earliest = this.expiresAt(record) || Number.POSITIVE_INFINITY;
-    let first = this.firstForeign(record);
-    if (first !== 0) {
-      const decider = this.decider(record);
-      const decision = decider === 0 ? 0 : this.expiresAt(decider);
-      const nowMs = this.clock.nowMs;
-      const floor = this.floorMs(record);
-      for (; first !== 0; first = memory[first + Component.foreignSibling]) {
-        const expiresAt = this.expiresAt(first);
-        if (expiresAt !== 0) earliest = Math.min(earliest, expiresAt);
-        if (this.bornMs(first) < floor) earliest = Math.min(earliest, floor);
-        else if (decision > nowMs && this.bornMs(first) < decision) earliest = Math.min(earliest, decision);
-      }
+    const summary = this.attachments.find(record, Kind.summary);
+    const holdsUntilMs = summary === 0 ? Number.POSITIVE_INFINITY : this.attachments.numberAt(summary, 6);
+    let earliest = Math.min(this.expiresAt(record) || Number.POSITIVE_INFINITY, holdsUntilMs);
+    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      const expiresAt = this.expiresAt(at);
+      if (expiresAt !== 0 && !this.saysMore(at)) earliest = Math.min(earliest, expiresAt);
     }
     return earliest + this.graceMs;
   };

@@ -90,13 +90,15 @@ export class Merge {
     const held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (held !== 0 && versionOf(memory, held) >= version) return true;
-    const empty = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
+    const ended = isEmptyIn(batch, index);
+    const goes = ended || isOverIn(batch, index, engine.nowMs - lives.graceMs);
     if (held !== 0) {
       assertGrows(engine, held, batch, index);
-      if (empty) engine.forgetForeign(shard, record, held);
+      if (goes) engine.forgetForeign(shard, record, held);
       else engine.dropForeign(shard, record, held);
     }
-    if (empty) {
+    if (ended && record !== 0) engine.ownLife.letGoCancel(shard, record, origin);
+    if (goes) {
       if (record !== 0) this.settleKey(shard, record);
       return true;
     }
@@ -172,15 +174,14 @@ export class Merge {
 
   /** After any change to what is held of a key: brings this node's own part of it in line, and all that is derived. */
   settleKey(shard: number, record: number): void {
-    const { ownLife } = this.engine;
     this.settleOwn(shard, record);
-    if (ownLife.letGoCancels(shard, record)) ownLife.stamp(shard, record);
     this.engine.refreshKey(shard, record);
   }
 
   /**
    * Brings the own life in line with what was just learned: wholly cancelled, it ends; a newer decision about the
-   * expiry is taken over; one that passed before it was known, or a floor, dates the life again instead of losing it.
+   * expiry is taken over; one that passed before it was known, or a floor, is outlived instead of losing the life, unless
+   * the life knew and only this node's clock is slower than the one that saw it end.
    */
   private settleOwn(shard: number, record: number): void {
     const { lives, ownLife, nowMs } = this.engine;
@@ -199,8 +200,12 @@ export class Merge {
     const decision = isNewer ? lives.expiresAt(decider) : 0;
     const decided = isNewer ? lives.decidedAt(decider) : 0;
     const inForce = isNewer && (decision === 0 || decision > nowMs);
-    if (lives.bornMs(record) < lives.floorMs(record) || (isNewer && !inForce)) {
-      this.change(shard, record, () => ownLife.beginAgain(shard, record));
+    const floor = lives.floorMs(record);
+    const expiresAt = lives.expiresAt(record);
+    if (lives.bornMs(record) < floor && expiresAt !== 0 && expiresAt <= floor) {
+      this.change(shard, record, () => ownLife.end(shard, record));
+    } else if (lives.bornMs(record) < floor) {
+      this.change(shard, record, () => ownLife.outlive(shard, record, floor));
     } else if (inForce) {
       this.change(shard, record, () => ownLife.decide(shard, record, decision, decided));
     }

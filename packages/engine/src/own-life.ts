@@ -8,7 +8,7 @@ import type { VersionLists } from './version-list.js';
 import type { Wheel } from './wheel.js';
 
 /**
- * Changes to this node's own component of a key: a life begins, ends, is dated again, gets an expiry; a reset cancels
+ * Changes to this node's own component of a key: a life begins, ends, outlives a floor, gets an expiry; a reset cancels
  * what it sees of others. Every change lies between `before` and `stamp`, which gives it the next version. The caller
  * refreshes the key's summary afterwards (lives.ts).
  */
@@ -43,6 +43,15 @@ export class OwnLife {
   }
 
   /**
+   * The version that a decision about the expiry, made now, will be stamped with: later than every decision it was made
+   * in sight of, also where those were dated by a clock ahead of ours.
+   */
+  nextDecision(shard: number, record: number): number {
+    this.lists.raise(shard, this.lives.latestDecision(record) + 1);
+    return this.nextVersion(shard);
+  }
+
+  /**
    * A new life of amount zero. Where other origins' lives go on, it shares the key's expiry. Where the key was gone, an
    * expiry that others still hold must not reach into this life, and lives it ended must not come back with it.
    */
@@ -54,10 +63,7 @@ export class OwnLife {
       const floor = this.lives.floorMs(record);
       this.lists.raise(shard, versionAt(floor));
       version = this.nextVersion(shard);
-      if (floor > this.lives.recordedFloor(record)) {
-        const attachment = this.attachments.ensure(shard, record, Kind.floor);
-        if (attachment !== 0) this.attachments.setNumberAt(attachment, 2, floor);
-      }
+      this.keepFloor(shard, record, floor);
       const decider = this.lives.decider(record);
       const decision = decider === 0 ? 0 : this.lives.expiresAt(decider);
       const inForce = decider !== 0 && (decision === 0 || decision > this.clock.nowMs);
@@ -65,6 +71,7 @@ export class OwnLife {
         expiresAt = decision;
         decided = this.lives.decidedAt(decider);
       } else if (this.lives.othersDecided(record)) {
+        version = this.nextDecision(shard, record);
         decided = version;
       }
     }
@@ -82,37 +89,46 @@ export class OwnLife {
   }
 
   /**
-   * The same life under a new date. An expiry that passed before this node learned of it would kill the life together
-   * with increments made after it; the owner lets the life go on instead, as one born now.
+   * The life goes on past a floor. An expiry that passed before this node learned of it would kill the life together with
+   * increments made after it; with the floor on record in its own component the life counts as one born there.
    */
-  beginAgain(shard: number, record: number): void {
-    const memory = this.store.memory;
-    const cancelled = this.lives.cancelled(record, record);
-    if (cancelled !== null) {
-      this.setAmount(record, Component.positiveLow, this.lives.positiveOf(record) - cancelled.positive);
-      const negative = this.attachments.find(record, Kind.negative);
-      if (negative !== 0) this.setAmount(negative, 2, this.lives.negativeOf(record) - cancelled.negative);
-    }
-    this.lists.raise(shard, versionAt(this.lives.floorMs(record)));
-    const version = this.nextVersion(shard);
-    setBorn(memory, record, version);
-    const expiresAt = this.lives.expiresAt(record);
-    this.decide(shard, record, expiresAt, version);
+  outlive(shard: number, record: number, floorMs: number): void {
+    const attachment = this.attachments.ensure(shard, record, Kind.floor);
+    if (attachment !== 0) this.attachments.setNumberAt(attachment, 2, floorMs);
   }
 
-  /** Cancels of components that are no longer held speak of lives that are over. True when there were any. */
-  letGoCancels(shard: number, record: number): boolean {
-    let found = false;
-    for (let at = this.attachments.find(record, Kind.cancel); at !== 0; ) {
-      const next = this.attachments.nextOfKind(at);
-      if (this.lives.findForeign(record, this.attachments.extraOf(at)) === 0) {
-        if (!found) this.before(shard, record);
-        found = true;
-        this.attachments.drop(shard, record, at);
-      }
-      at = next;
-    }
-    return found;
+  /**
+   * Puts a floor on record where the life of another origin ends by it alone: an owner that is there outlives the floor
+   * when it hears of it, one that is no more never will, and its life must stay dead.
+   */
+  keepFloor(shard: number, record: number, floorMs: number): void {
+    if (floorMs <= this.lives.recordedFloor(record) || !this.lives.needsFloor(record, floorMs)) return;
+    const attachment = this.attachments.ensure(shard, record, Kind.floor);
+    if (attachment !== 0) this.attachments.setNumberAt(attachment, 2, floorMs);
+  }
+
+  /**
+   * Lets go of a floor that everybody has seen: owners have outlived it, and all others dropped what it ended. True when
+   * there was one, and nothing that is held still depends on it.
+   */
+  letGoFloor(shard: number, record: number): boolean {
+    const attachment = this.attachments.find(record, Kind.floor);
+    if (attachment === 0) return false;
+    const floor = this.attachments.numberAt(attachment, 2);
+    if (this.lives.needsFloor(record, floor) || this.lives.hasOutlived(record, floor)) return false;
+    this.before(shard, record);
+    this.attachments.drop(shard, record, attachment);
+    this.stamp(shard, record);
+    return true;
+  }
+
+  /** An origin has said that its life is over: what this node had cancelled of it is void. */
+  letGoCancel(shard: number, record: number, origin: number): void {
+    const attachment = this.findCancel(record, origin);
+    if (attachment === 0) return;
+    this.before(shard, record);
+    this.attachments.drop(shard, record, attachment);
+    this.stamp(shard, record);
   }
 
   /**
@@ -171,10 +187,15 @@ export class OwnLife {
     );
   }
 
+  private findCancel(record: number, origin: number): number {
+    let at = this.attachments.find(record, Kind.cancel);
+    while (at !== 0 && this.attachments.extraOf(at) !== origin) at = this.attachments.nextOfKind(at);
+    return at;
+  }
+
   private cancelOf(shard: number, record: number, origin: number): number {
-    for (let at = this.attachments.find(record, Kind.cancel); at !== 0; at = this.attachments.nextOfKind(at)) {
-      if (this.attachments.extraOf(at) === origin) return at;
-    }
+    const found = this.findCancel(record, origin);
+    if (found !== 0) return found;
     const attachment = this.attachments.add(shard, record, Kind.cancel);
     if (attachment !== 0) this.attachments.setExtra(attachment, origin);
     return attachment;

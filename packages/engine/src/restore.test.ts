@@ -57,7 +57,6 @@ function makeDurableNode(name: number): TestNode {
 function restored(name: number, disk: Disk, nowMs: number): Engine {
   const { engine } = makeNode(name, { shardCount: SHARDS, expiryGraceMs: GRACE_MS, seed: 99, nowMs: START_MS });
   disk.restoreInto(engine, nowMs);
-  for (let shard = 0; shard < SHARDS; shard++) engine.acknowledge(shard, engine.seen(shard, 0));
   return engine;
 }
 
@@ -96,6 +95,10 @@ function history(seed: number, options: { neighbour: boolean; snapshotInBetween:
   const neighbour = makeDurableNode(2);
   const disk = new Disk();
   let nowMs = START_MS;
+  if (options.neighbour) {
+    add(neighbour.engine, 'theirs', 1n);
+    tell(neighbour, node);
+  }
   const steps = 20 + random.below(80);
   const walkAt = random.below(steps);
   for (let step = 0; step < steps; step++) {
@@ -137,15 +140,20 @@ function history(seed: number, options: { neighbour: boolean; snapshotInBetween:
       disk.entries.push(...log);
     }
   }
-  disk.flush(node.engine);
+  // What the store lets go when it is acknowledged is a change too; the second time there is none.
+  for (let flush = 0; flush < 3; flush++) disk.flush(node.engine);
   checkConsistency(node.engine);
   const again = restored(1, disk, nowMs);
-  // What expired is dropped in its own time by either; here both do it now.
-  for (const engine of [node.engine, again]) {
-    engine.advanceTo(nowMs);
+  if (!options.neighbour) dropExpired([node.engine, again]);
+  expectSame(again, node.engine);
+}
+
+/** With nobody to mistake them, lives that expired are not noted when they go; whoever restores them drops them again. */
+function dropExpired(engines: readonly Engine[]): void {
+  for (const engine of engines) {
+    for (let shard = 0; shard < SHARDS; shard++) engine.acknowledge(shard, engine.seen(shard, 0));
     engine.expireSome(100_000);
   }
-  expectSame(again, node.engine);
 }
 
 test('a node restored from what was flushed holds the same values, expiries, digests and sequences', () => {

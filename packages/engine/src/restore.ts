@@ -61,12 +61,9 @@ export class Restore {
       if (record === 0) return;
       const held = index === OWN_ORIGIN ? record : lives.findForeign(record, index);
       if (held === 0 || versionOf(store.memory, held) === 0 || versionOf(store.memory, held) > version) return;
-      if (index === OWN_ORIGIN) {
-        this.engine.forgetOwn(shard, record);
-      } else {
-        this.engine.dropForeign(shard, record, held);
-        this.engine.refreshKey(shard, record);
-      }
+      if (index === OWN_ORIGIN) this.engine.dropOwn(shard, record);
+      else this.engine.dropForeign(shard, record, held);
+      this.engine.refreshHeld(shard, record);
     });
   }
 
@@ -124,7 +121,9 @@ export class Restore {
     if (held >= version) return true;
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (isEmptyIn(batch, index)) {
-      if (held !== 0) engine.forgetOwn(shard, record);
+      if (held === 0) return true;
+      engine.dropOwn(shard, record);
+      engine.refreshHeld(shard, record);
       return true;
     }
     if (held !== 0) lists.remove(state, record);
@@ -140,7 +139,7 @@ export class Restore {
     memory[record + Component.positiveHigh] = batch.positiveHigh[index];
     if (!this.merge.attach(shard, record, batch, index)) return false;
     lists.insert(state, record);
-    engine.refreshKey(shard, record);
+    engine.refreshHeld(shard, record);
     return true;
   }
 
@@ -172,7 +171,7 @@ export class Restore {
       if (component === 0) return false;
       lists.insert(state, component);
     }
-    engine.refreshKey(shard, record);
+    engine.refreshHeld(shard, record);
     return true;
   }
 }

@@ -17,8 +17,9 @@ export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256
  * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `batch`. Begins a walk
  * where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
  *
- * Of another origin only what lies under this node's own watermark is passed on. Parts that came here out of their walk
- * may lie above it with gaps between them; a walk that ran past such a gap could never come back to what fills it.
+ * The walk of another origin ends at this node's own watermark. Parts that came here out of their walk may lie above it,
+ * with gaps between them that will be filled later; a walk that went on past a gap could never come back to it. They go
+ * along with the last part, as far as there is room: if that origin is no more, nobody else may have them.
  */
 export function batchSince(
   engine: Engine,
@@ -44,12 +45,7 @@ export function batchSince(
     let last = 0;
     const fromBeginning = start === 0;
     let at = fromBeginning ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
-    while (
-      at !== 0 &&
-      versionOf(store.memory, at) <= cut &&
-      batch.count < limits.components &&
-      batch.bytes < limits.keyBytes
-    ) {
+    while (at !== 0 && batch.count < limits.components && batch.bytes < limits.keyBytes) {
       writeComponent(engine, batch, at);
       batch.reached = versionOf(store.memory, at);
       last = at;

@@ -23,8 +23,7 @@ export class Ledger {
   readonly mayBeLost = new Set<Increment>();
   /** Nobody holds it any more, and not because a memory was lost: it must never be seen again. */
   readonly gone = new Set<Increment>();
-  /** Every expiry that was ever set on a key. */
-  readonly expiries = new Map<string, number[]>();
+  private readonly expiries = new Map<string, { atMs: number; inSight: readonly Increment[] }[]>();
 
   of(key: string): Increment[] {
     let list = this.increments.get(key);
@@ -47,16 +46,23 @@ export class Ledger {
     this.of(increment.key).push(increment);
   }
 
-  noteExpiry(key: string, expiresAtMs: number): void {
+  /** An expiry was set on a key by a node that had these increments in sight. */
+  noteExpiry(key: string, atMs: number, inSight: readonly Increment[]): void {
     const list = this.expiries.get(key) ?? [];
-    list.push(expiresAtMs);
+    list.push({ atMs, inSight });
     this.expiries.set(key, list);
   }
 
-  /** Whether some expiry of the key, set for later than the increment was made, has passed. */
-  mayHaveExpired(increment: Increment, nowMs: number): boolean {
+  /**
+   * Whether an expiry has passed that was for later than the increment was made, or was set in sight of it. A maker that
+   * is no more cannot say that its life went on after an expiry it had not heard of.
+   */
+  mayHaveExpired(increment: Increment, nowMs: number, makerIsAlive: boolean): boolean {
     const expiries = this.expiries.get(increment.key) ?? [];
-    return expiries.some((atMs) => atMs > increment.madeAtMs && atMs <= nowMs);
+    return expiries.some(
+      ({ atMs, inSight }) =>
+        atMs <= nowMs && (!makerIsAlive || atMs > increment.madeAtMs || inSight.includes(increment)),
+    );
   }
 
   /** The increments that a value is made of, or what is wrong with it. */

@@ -1,13 +1,11 @@
 import { INT64_MAX, INT64_MIN } from '../int64.js';
 import { Status } from '../status.js';
 
-const UINT64_MAX = 2n ** 64n - 1n;
 /** The wheel works in ticks of this length: an expired key may be counted that much longer. */
 const TICK_MS = 64;
 
 interface Entry {
-  positive: bigint;
-  negative: bigint;
+  value: bigint;
   expiresAtMs: number;
 }
 
@@ -40,19 +38,16 @@ export class PlainModel {
   read(key: string): { exists: boolean; value: bigint; expiresAtMs: number } {
     const entry = this.visible(key);
     if (entry === undefined) return { exists: false, value: 0n, expiresAtMs: 0 };
-    return { exists: true, value: entry.positive - entry.negative, expiresAtMs: entry.expiresAtMs };
+    return { exists: true, value: entry.value, expiresAtMs: entry.expiresAtMs };
   }
 
   add(key: string, amount: bigint): Status {
-    const entry = this.visible(key) ?? { positive: 0n, negative: 0n, expiresAtMs: 0 };
-    const value = entry.positive - entry.negative + amount;
+    const entry = this.visible(key) ?? { value: 0n, expiresAtMs: 0 };
+    const value = entry.value + amount;
     if (value > INT64_MAX || value < INT64_MIN) return Status.Overflow;
     if (amount < 0n && this.isGrowOnly(key)) return Status.GrowOnly;
     if (key.length > 65536) return Status.KeyTooLong;
-    const positive = entry.positive + (amount > 0n ? amount : 0n);
-    const negative = entry.negative - (amount < 0n ? amount : 0n);
-    if (positive > UINT64_MAX || negative > UINT64_MAX) return Status.Overflow;
-    this.entries.set(key, { positive, negative, expiresAtMs: entry.expiresAtMs });
+    this.entries.set(key, { value, expiresAtMs: entry.expiresAtMs });
     return Status.Ok;
   }
 
@@ -60,8 +55,7 @@ export class PlainModel {
     if (this.isGrowOnly(key)) return Status.GrowOnly;
     if (key.length > 65536) return Status.KeyTooLong;
     const expiresAtMs = keepExpiry ? (this.visible(key)?.expiresAtMs ?? 0) : 0;
-    const positive = value > 0n ? value : 0n;
-    this.entries.set(key, { positive, negative: positive - value, expiresAtMs });
+    this.entries.set(key, { value, expiresAtMs });
     return Status.Ok;
   }
 

@@ -25,6 +25,7 @@ export interface SimulationOptions {
 
 export interface Outcome {
   readonly failures: readonly string[];
+  /** What happened, one line each, and what every node held in the end: for whoever looks into a failing seed. */
   readonly trace: readonly string[];
 }
 
@@ -98,7 +99,23 @@ class Simulation {
     } catch (error) {
       this.failures.push((error as Error).message);
     }
+    if (this.failures.length > 0) this.describe();
     return { failures: this.failures, trace: this.trace };
+  }
+
+  private describe(): void {
+    for (const node of this.nodes) {
+      this.trace.push(`${node.label} at +${node.engine.nowMs - START_MS}`);
+      for (const key of this.keys) {
+        for (const held of componentsOf(node.engine, key)) {
+          const { origin, positive, negative, ...rest } = held;
+          const increments = this.ledger.inComponent(key, positive, negative).map(({ index }) => index);
+          this.trace.push(
+            `  ${key} ${origin.slice(0, 2)}.${origin.slice(32, 34)} [${increments}] ${JSON.stringify(rest)}`,
+          );
+        }
+      }
+    }
   }
 
   // ---- what happens -------------------------------------------------------------------------------------------------
@@ -165,8 +182,10 @@ class Simulation {
     } else {
       const inMs = 1 + this.random.below(this.random.chance(0.5) ? 5000 : LONGEST_EXPIRY_MS);
       withKey(engine, key, () => {
+        if (!engine.exists) return;
+        const inSight = this.ledger.read(key, valueOfOpen(engine));
         this.expectOk(engine.expireAt(engine.nowMs + inMs));
-        if (engine.expiresAtMs !== 0) this.ledger.noteExpiry(key, engine.expiresAtMs);
+        this.ledger.noteExpiry(key, engine.expiresAtMs, typeof inSight === 'string' ? [] : inSight);
         this.trace.push(`${node.label} expires ${key} at +${engine.expiresAtMs - START_MS}`);
       });
     }
@@ -226,6 +245,10 @@ class Simulation {
     if (!this.partition.delete(link)) this.partition.add(link);
   }
 
+  private isAlive(label: string): boolean {
+    return this.nodes.some((node) => node.label === label);
+  }
+
   private members(): string[] {
     return this.nodes.map((node) => node.origin);
   }
@@ -265,11 +288,10 @@ class Simulation {
 
   /** Everybody has seen everything: an increment that nobody holds now is gone, if its maker is still there to say so. */
   private noteGone(): void {
-    const labels = new Set(this.nodes.map((node) => node.label));
     for (const key of this.keys) {
       const held = new Set(this.nodes.flatMap((node) => [...this.heldBy(node, key)]));
       for (const increment of this.ledger.of(key))
-        if (!held.has(increment) && labels.has(increment.madeBy)) this.ledger.gone.add(increment);
+        if (!held.has(increment) && this.isAlive(increment.madeBy)) this.ledger.gone.add(increment);
     }
   }
 
@@ -366,7 +388,7 @@ class Simulation {
       const excused =
         this.ledger.reset.has(increment) ||
         this.ledger.mayBeLost.has(increment) ||
-        this.ledger.mayHaveExpired(increment, this.nowMs + SKEW_BOUND_MS);
+        this.ledger.mayHaveExpired(increment, this.nowMs + SKEW_BOUND_MS, this.isAlive(increment.madeBy));
       if (!counts && !excused) this.failures.push(`increment ${increment.index} of ${key} is lost`);
       // A reset that died with a memory did not happen.
       if (counts && this.lost === 0 && this.ledger.reset.has(increment))

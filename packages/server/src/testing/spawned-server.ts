@@ -13,6 +13,7 @@ export interface ReadyLine {
   readonly http: number;
   readonly pid: number;
   readonly transport: string;
+  readonly lanes: number;
 }
 
 export interface Finished {
@@ -28,8 +29,12 @@ export class SpawnedServer {
   readonly finished: Promise<Finished>;
   private readonly firstLine: Promise<string | undefined>;
 
-  constructor(words: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    this.child = spawn(process.execPath, [QUOTADB_BINARY, ...words], {
+  /** `descriptorLimit` is what the process may have open at most. */
+  constructor(words: readonly string[], environment: NodeJS.ProcessEnv = {}, descriptorLimit?: number) {
+    const command = [process.execPath, QUOTADB_BINARY, ...words];
+    const limited = ['bash', '-c', `ulimit -n ${descriptorLimit}; exec "$@"`, 'bash', ...command];
+    const [program, ...rest] = descriptorLimit === undefined ? command : limited;
+    this.child = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...environment },
     });
@@ -63,8 +68,12 @@ export class SpawnedServer {
 }
 
 /** `quotadb serve` on free ports. */
-export function spawnServer(flags: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): SpawnedServer {
-  return new SpawnedServer(['serve', '--resp', '0', '--http', '0', ...flags], environment);
+export function spawnServer(
+  flags: readonly string[] = [],
+  environment: NodeJS.ProcessEnv = {},
+  descriptorLimit?: number,
+): SpawnedServer {
+  return new SpawnedServer(['serve', '--resp', '0', '--http', '0', ...flags], environment, descriptorLimit);
 }
 
 /** Undefined when the process ends without one. */

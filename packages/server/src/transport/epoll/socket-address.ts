@@ -74,6 +74,9 @@ function expandIPv6(host: string): number[] {
 }
 
 function describeIPv6(bytes: Uint8Array): string {
+  // An IPv4 client of a socket that listens on both; node:net writes it so too.
+  const isMapped = bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
+  if (isMapped) return `::ffff:${bytes.subarray(12).join('.')}`;
   const groups = Array.from({ length: 8 }, (_, group) => ((bytes[group * 2] << 8) | bytes[group * 2 + 1]).toString(16));
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }

@@ -2,6 +2,7 @@ import { arch, release, totalmem, type } from 'node:os';
 import type { Figures } from '../../../lanes/figures.js';
 import { QUOTADB_VERSION, REDIS_VERSION } from '../../../version.js';
 import type { Call } from '../../command.js';
+import { processMemory } from '../process-memory.js';
 import { humanBytes, ratio } from './format.js';
 
 /** What INFO can tell, section by section, in Redis's order and under Redis's names; ours begin with `quotadb_`. */
@@ -71,11 +72,11 @@ function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutput
 function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
   const { usedBytes, maxMemoryBytes } = engine.stats();
   const peak = Math.max(peakUsedBytes, usedBytes);
-  const { rss, heapUsed } = process.memoryUsage();
+  const { residentBytes, heapUsedBytes } = processMemory();
   yield ['used_memory', usedBytes] as const;
   yield ['used_memory_human', humanBytes(usedBytes)] as const;
-  yield ['used_memory_rss', rss] as const;
-  yield ['used_memory_rss_human', humanBytes(rss)] as const;
+  yield ['used_memory_rss', residentBytes] as const;
+  yield ['used_memory_rss_human', humanBytes(residentBytes)] as const;
   yield ['used_memory_peak', peak] as const;
   yield ['used_memory_peak_human', humanBytes(peak)] as const;
   yield ['used_memory_peak_perc', `${ratio(usedBytes * 100, peak)}%`] as const;
@@ -85,9 +86,9 @@ function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
   yield ['maxmemory', maxMemoryBytes] as const;
   yield ['maxmemory_human', humanBytes(maxMemoryBytes)] as const;
   yield ['maxmemory_policy', 'noeviction'] as const;
-  yield ['mem_fragmentation_ratio', ratio(rss, usedBytes)] as const;
+  yield ['mem_fragmentation_ratio', ratio(residentBytes, usedBytes)] as const;
   yield ['mem_allocator', 'quotadb'] as const;
-  yield ['quotadb_heap_used', heapUsed] as const;
+  yield ['quotadb_heap_used', heapUsedBytes] as const;
 }
 
 function* persistenceLines(_: Call) {

@@ -4,6 +4,7 @@ import { askLanes } from '../../../lanes/lanes.js';
 import { argumentIs, keyword, numberArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';
+import { processMemory } from '../process-memory.js';
 import { memoryReport } from './report.js';
 
 const SAMPLES = keyword('samples');
@@ -50,7 +51,7 @@ const memoryStats: Command = {
     askLanes(call, 'figures', null, ({ engine, reply }, lanes) => {
       const { sums, peakUsedBytes } = addFigures(lanes);
       const { keys, usedBytes, maxMemoryBytes } = engine.stats();
-      const { rss, heapUsed } = process.memoryUsage();
+      const { residentBytes, heapUsedBytes } = processMemory();
       const figures: readonly (readonly [string, number])[] = [
         ['peak.allocated', Math.max(peakUsedBytes, usedBytes)],
         ['total.allocated', usedBytes],
@@ -59,8 +60,8 @@ const memoryStats: Command = {
         ['keys.bytes-per-key', keys === 0 ? 0 : Math.round(usedBytes / keys)],
         ['dataset.bytes', usedBytes],
         ['maxmemory', maxMemoryBytes],
-        ['process.resident', rss],
-        ['process.heap', heapUsed],
+        ['process.resident', residentBytes],
+        ['process.heap', heapUsedBytes],
       ];
       reply.map(figures.length);
       for (const [name, value] of figures) {

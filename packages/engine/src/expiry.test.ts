@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { OWN_ORIGIN } from './layout.js';
+import { checkConsistency } from './testing/check-consistency.js';
+import { componentsOf } from './testing/inspect.js';
+import { makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
+import { add, expireAt, persist, read, remove } from './testing/single-key.js';
+
+const GRACE_MS = 60_000;
+const KEY = 'visits';
+
+function makeNodes(count: number): TestNode[] {
+  return Array.from({ length: count }, (_, index) => makeNode(index + 1, { expiryGraceMs: GRACE_MS }));
+}
+
+function advance(nodes: readonly TestNode[], toMs: number): void {
+  for (const { engine } of nodes) {
+    engine.advanceTo(toMs);
+    engine.expireSome(1000);
+  }
+}
+
+/** Everybody tells everybody what it has of its own, and everybody knows that. */
+function exchange(nodes: readonly TestNode[]): void {
+  for (let round = 0; round < 3; round++) {
+    for (const from of nodes) for (const to of nodes) if (from !== to) tell(from, to);
+    for (const { engine } of nodes) engine.acknowledge(0, engine.seen(0, OWN_ORIGIN));
+    for (const { engine } of nodes) engine.expireSome(1000);
+  }
+}
+
+function values(nodes: readonly TestNode[]): bigint[] {
+  return nodes.map(({ engine }) => read(engine, KEY).value);
+}
+
+describe('expiry between nodes', () => {
+  test('a node that slept through an expiry hears that the life is over', () => {
+    const [here, there] = makeNodes(2);
+    add(here.engine, KEY, 5n);
+    tell(here, there);
+    expireAt(here.engine, KEY, START_MS + 1000);
+    advance([here, there], START_MS + 10 * GRACE_MS);
+    exchange([here, there]);
+    expect(values([here, there])).toEqual([0n, 0n]);
+    expect(componentsOf(there.engine, KEY)).toEqual([]);
+  });
+
+  test('what a slower clock still counted into an expired life does not reach the next life', () => {
+    const [fast, slow] = makeNodes(2);
+    add(fast.engine, KEY, 1n);
+    expireAt(fast.engine, KEY, START_MS + 1000);
+    tell(fast, slow);
+    add(slow.engine, KEY, 10n);
+    tell(slow, fast);
+    fast.engine.advanceTo(START_MS + 1010);
+    slow.engine.advanceTo(START_MS + 960);
+    add(fast.engine, KEY, 100n);
+    expect(read(fast.engine, KEY).value).toBe(100n);
+    tell(fast, slow);
+    add(slow.engine, KEY, 1000n);
+    tell(slow, fast);
+    tell(fast, slow);
+    advance([fast, slow], START_MS + 2000);
+    exchange([fast, slow]);
+    expect(values([fast, slow])).toEqual([100n, 100n]);
+    advance([fast, slow], START_MS + 10 * GRACE_MS);
+    exchange([fast, slow]);
+    expect(values([fast, slow])).toEqual([100n, 100n]);
+  });
+
+  test('a life whose owner never heard of an expiry goes on, and everybody agrees on that', () => {
+    const [decider, apart, witness] = makeNodes(3);
+    add(decider.engine, KEY, 1n);
+    add(apart.engine, KEY, 10n);
+    tell(apart, witness);
+    expireAt(decider.engine, KEY, START_MS + 1000);
+    tell(decider, witness);
+    advance([decider, apart, witness], START_MS + 10 * GRACE_MS);
+    exchange([decider, apart, witness]);
+    expect(values([decider, apart, witness])).toEqual([10n, 10n, 10n]);
+    expect(new Set([decider, apart, witness].map(({ engine }) => read(engine, KEY).exists))).toEqual(new Set([true]));
+  });
+
+  test('an expiry ends the life of an origin that is no more, for good', () => {
+    const [here, there, dead] = makeNodes(3);
+    add(dead.engine, KEY, 10n);
+    tell(dead, here);
+    tell(dead, there);
+    add(here.engine, KEY, 1n);
+    expireAt(here.engine, KEY, START_MS + 1000);
+    const living = [here, there];
+    exchange(living);
+    expect(values(living)).toEqual([11n, 11n]);
+    advance(living, START_MS + 5000);
+    expect(values(living)).toEqual([0n, 0n]);
+    for (let turn = 1; turn < 5; turn++) {
+      advance(living, START_MS + turn * 10 * GRACE_MS);
+      exchange(living);
+      expect(values(living)).toEqual([0n, 0n]);
+    }
+    add(there.engine, KEY, 3n);
+    exchange(living);
+    expect(values(living)).toEqual([3n, 3n]);
+  });
+
+  test('a reset goes on holding when the life it was part of has expired', () => {
+    const [resetter, owner, witness] = makeNodes(3);
+    add(owner.engine, KEY, 10n);
+    tell(owner, resetter);
+    tell(owner, witness);
+    remove(resetter.engine, KEY);
+    add(resetter.engine, KEY, 1n);
+    expireAt(resetter.engine, KEY, START_MS + 1000);
+    tell(resetter, witness);
+    expect(values([witness])).toEqual([1n]);
+    advance([witness], START_MS + 10 * GRACE_MS);
+    // The resetter and the owner are gone by now: nobody will say it again.
+    expect(values([witness])).toEqual([0n]);
+    checkConsistency(witness.engine);
+  });
+
+  test('an expiry set in sight of another one wins over it, also on a node whose clock is behind', () => {
+    const [fast, slow] = makeNodes(2);
+    fast.engine.advanceTo(START_MS + 30_000);
+    add(fast.engine, KEY, 1n);
+    expireAt(fast.engine, KEY, START_MS + 500_000);
+    tell(fast, slow);
+    expireAt(slow.engine, KEY, START_MS + 100_000);
+    exchange([fast, slow]);
+    expect([fast, slow].map(({ engine }) => read(engine, KEY).expiresAtMs)).toEqual([
+      START_MS + 100_000,
+      START_MS + 100_000,
+    ]);
+    persist(slow.engine, KEY);
+    exchange([fast, slow]);
+    expect([fast, slow].map(({ engine }) => read(engine, KEY).expiresAtMs)).toEqual([0, 0]);
+  });
+
+  test('keys that come and go under an expiry leave nothing behind', () => {
+    const nodes = makeNodes(3);
+    for (let turn = 1; turn <= 10; turn++) {
+      for (const { engine } of nodes) {
+        add(engine, KEY, 1n);
+        expireAt(engine, KEY, engine.nowMs + 1000);
+      }
+      exchange(nodes);
+      expect(values(nodes)).toEqual([3n, 3n, 3n]);
+      advance(nodes, START_MS + turn * 5000);
+    }
+    for (let turn = 1; turn <= 3; turn++) {
+      advance(nodes, START_MS + turn * 10 * GRACE_MS);
+      exchange(nodes);
+    }
+    for (const { engine } of nodes) {
+      checkConsistency(engine);
+      expect(engine.stats()).toMatchObject({ keys: 0, removedKeysRetained: 0, keysWithExpiry: 0 });
+    }
+  });
+
+  test('a life that outlives an expiry it heard of too late stays the same life: a reset that saw it holds', () => {
+    const [decider, late, resetter] = makeNodes(3);
+    add(late.engine, KEY, 10n);
+    tell(late, resetter);
+    remove(resetter.engine, KEY);
+    add(decider.engine, KEY, 1n);
+    expireAt(decider.engine, KEY, START_MS + 1000);
+    for (const { engine } of [decider, late, resetter]) engine.advanceTo(START_MS + 2000);
+    add(late.engine, KEY, 100n);
+    tell(decider, late);
+    expect(values([late])).toEqual([110n]);
+    exchange([decider, late, resetter]);
+    expect(values([decider, late, resetter])).toEqual([100n, 100n, 100n]);
+  });
+
+  test('a reset holds when the life it saw a part of is extended beyond the time its resetter heard of', () => {
+    const [owner, resetter] = makeNodes(2);
+    add(owner.engine, KEY, 10n);
+    expireAt(owner.engine, KEY, START_MS + 1000);
+    tell(owner, resetter);
+    remove(resetter.engine, KEY);
+    add(owner.engine, KEY, 100n);
+    persist(owner.engine, KEY);
+    advance([owner, resetter], START_MS + 10 * GRACE_MS);
+    exchange([owner, resetter]);
+    expect(values([owner, resetter])).toEqual([100n, 100n]);
+  });
+
+  test('what was cancelled of a life that then expired is let go', () => {
+    const [owner, resetter] = makeNodes(2);
+    add(owner.engine, KEY, 10n);
+    expireAt(owner.engine, KEY, START_MS + 1000);
+    tell(owner, resetter);
+    remove(resetter.engine, KEY);
+    add(owner.engine, KEY, 100n);
+    exchange([owner, resetter]);
+    expect(values([owner, resetter])).toEqual([100n, 100n]);
+    for (let turn = 1; turn < 4; turn++) {
+      advance([owner, resetter], START_MS + turn * 10 * GRACE_MS);
+      exchange([owner, resetter]);
+    }
+    for (const { engine } of [owner, resetter])
+      expect(engine.stats()).toMatchObject({ keys: 0, removedKeysRetained: 0 });
+  });
+});

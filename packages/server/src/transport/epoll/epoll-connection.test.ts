@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { FakeSocket } from '../../testing/fake-socket.js';
+import { encodeCommand, TestLane } from '../../testing/index.js';
+import { EpollConnection } from './epoll-connection.js';
+import { Interest, Poller } from './poller.js';
+
+/** A connection on a fake socket, with a record of what it asked of its loop. */
+function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
+  const test = new TestLane(settings);
+  const socket = new FakeSocket();
+  socket.sent = [];
+  const libc = socket.libc(test.lane.input.bytes);
+  const asked = { turns: 0, sleeps: [] as number[], closed: 0 };
+  const connection = new EpollConnection(libc, new Poller(libc), test.lane, 0, FakeSocket.FD, {
+    onTurn: () => asked.turns++,
+    onSleep: (sleeper, wakeAtMs) => {
+      asked.sleeps.push(wakeAtMs);
+      sleeper.sleepIndex = 0;
+    },
+    onClose: () => asked.closed++,
+  });
+  connection.open();
+  const receive = (text: string) => {
+    socket.source = Buffer.from(text, 'latin1');
+    socket.readable = socket.source.length;
+    connection.handle(Interest.readable);
+  };
+  const sent = () => Buffer.concat(socket.sent ?? []).toString('latin1');
+  return { test, socket, connection, asked, receive, sent };
+}
+
+test('what the system does not take is kept, sent when there is room, and in order', () => {
+  const { socket, connection, receive, sent } = open();
+  socket.room = 3;
+  receive('PING\r\nECHO abc\r\n');
+  expect(sent()).toBe('+PO');
+  expect(socket.interest).toBe(Interest.readable | Interest.writable);
+  receive('PING again\r\n');
+  for (let piece = 0; piece < 40; piece++) {
+    socket.room = 1;
+    connection.handle(Interest.writable);
+  }
+  expect(sent()).toBe('+PONG\r\n$3\r\nabc\r\n$5\r\nagain\r\n');
+  expect(connection.pendingBytes).toBe(0);
+  expect(socket.interest).toBe(Interest.readable);
+});
+
+test('a client that does not read is not read from past the soft limit, until it has read', () => {
+  const { socket, connection, receive } = open({ outputLimit: { hardBytes: 0, softBytes: 100_000, softSeconds: 0 } });
+  socket.room = 0;
+  const echo = encodeCommand('ECHO', 'x'.repeat(50_000));
+  receive(echo);
+  expect(socket.interest).toBe(Interest.readable | Interest.writable);
+  receive(echo);
+  expect(socket.interest).toBe(Interest.writable);
+  socket.room = Number.POSITIVE_INFINITY;
+  connection.handle(Interest.writable);
+  expect(socket.interest).toBe(Interest.readable);
+});
+
+test('a wait ends when it was to end, though replies are sent meanwhile', () => {
+  const { test, socket, connection, asked, receive } = open();
+  const startedAtMs = test.clock.monotonic();
+  socket.room = 3;
+  receive('PING\r\nDEBUG SLEEP 2\r\n');
+  test.clock.advance(1000);
+  socket.room = 1;
+  connection.handle(Interest.writable);
+  expect(asked.sleeps).toEqual([startedAtMs + 2000]);
+});
+
+test('while a command waits, the socket is watched only for its end', () => {
+  const { socket, connection, asked, receive } = open();
+  receive('WAIT 1 0\r\n');
+  expect(socket.interest).toBe(Interest.peerEnded);
+  connection.handle(Interest.peerEnded);
+  expect([socket.isClosed, asked.closed]).toEqual([true, 1]);
+});
+
+test('a stop sends what it can, then the rest when there is room, and reads no more', () => {
+  const { socket, connection, receive, sent } = open();
+  socket.room = 3;
+  receive('DEBUG SLEEP 10\r\nPING\r\n');
+  connection.finish();
+  expect(sent()).toBe('+OK');
+  expect(socket.interest).toBe(Interest.writable);
+  expect(socket.isShutDown).toBe(false);
+  socket.room = 100;
+  connection.handle(Interest.writable);
+  expect(sent()).toBe('+OK\r\n+PONG\r\n');
+  expect(socket.isShutDown).toBe(true);
+  connection.finish();
+  expect(socket.isClosed).toBe(false);
+});
+
+test('a broken connection is closed once, whatever is told of it', () => {
+  const { socket, connection, asked, receive } = open();
+  connection.handle(Interest.failed | Interest.hungUp);
+  connection.handle(Interest.failed);
+  connection.wake();
+  connection.resume();
+  connection.finish();
+  connection.destroy();
+  receive('PING\r\n');
+  expect([socket.isClosed, asked.closed, asked.turns]).toEqual([true, 1, 0]);
+});
+
+const MEASURE = `
+  import { encodeCommand, TestLane } from ${JSON.stringify(new URL('../../../dist/testing/test-lane.js', import.meta.url))};
+  import { FakeSocket } from ${JSON.stringify(new URL('../../../dist/testing/fake-socket.js', import.meta.url))};
+  import { EpollConnection } from ${JSON.stringify(new URL('../../../dist/transport/epoll/epoll-connection.js', import.meta.url))};
+  import { Interest, Poller } from ${JSON.stringify(new URL('../../../dist/transport/epoll/poller.js', import.meta.url))};
+  const { lane } = new TestLane();
+  const socket = new FakeSocket();
+  const libc = socket.libc(lane.input.bytes);
+  const listener = { onTurn() {}, onSleep() {}, onClose() {} };
+  const connection = new EpollConnection(libc, new Poller(libc), lane, 0, FakeSocket.FD, listener);
+  const bytesPerRead = {};
+  for (const pipeline of [1, 64]) {
+    socket.source = Buffer.from(encodeCommand('INCR', 'visits:0042').repeat(pipeline));
+    const run = (count) => {
+      for (let read = 0; read < count; read++) {
+        socket.readable = socket.source.length;
+        connection.handle(Interest.readable);
+      }
+    };
+    run(50_000);
+    gc();
+    const before = process.memoryUsage().heapUsed;
+    run(50_000);
+    bytesPerRead[pipeline] = (process.memoryUsage().heapUsed - before) / 50_000;
+  }
+  console.log(JSON.stringify({ bytesPerRead, sentBytes: socket.sentBytes }));
+`;
+
+/** Numbers past 2³¹, such as totals of bytes, are boxed now and then. */
+const NEXT_TO_NOTHING_BYTES = 64;
+
+test('a read and its replies make next to no garbage, however many commands are in it', () => {
+  const flags = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256', '--input-type=module'];
+  const { stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', MEASURE], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  const { bytesPerRead, sentBytes } = JSON.parse(stdout) as { bytesPerRead: Record<string, number>; sentBytes: number };
+  expect(sentBytes).toBeGreaterThan(0);
+  expect(Object.keys(bytesPerRead)).toEqual(['1', '64']);
+  for (const bytes of Object.values(bytesPerRead)) expect(bytes).toBeLessThan(NEXT_TO_NOTHING_BYTES);
+});
