@@ -70,6 +70,7 @@ export class Disk {
   private snapshotting: Promise<void> | undefined = undefined;
   private segments = 0;
   private closed = false;
+  private mustSync = false;
   private snapshotBytes = 0;
   private lastSaveMs = 0;
   private lastSnapshotFailed = false;
@@ -85,7 +86,6 @@ export class Disk {
       fileSystem: this.fileSystem,
       directory: options.directory,
       engine: options.engine,
-      syncs: options.fsync !== 'never',
     });
   }
 
@@ -117,9 +117,10 @@ export class Disk {
 
   /**
    * Everything changed before this call to disk; all who call while a flush is under way share the next. Rejects where
-   * that cannot be done.
+   * that cannot be done. `syncs` asks for fsync also where --fsync never would not.
    */
-  flush(): Promise<void> {
+  flush({ syncs = false } = {}): Promise<void> {
+    if (syncs) this.mustSync = true;
     if (this.running === undefined) return this.begin();
     this.following ??= this.running.then(
       () => this.begin(),
@@ -145,7 +146,7 @@ export class Disk {
     this.closed = true;
     clearInterval(this.timer);
     await this.snapshotting?.catch(() => {});
-    await this.flush().catch(() => {});
+    await this.flush({ syncs: true }).catch(() => {});
     await this.log.close();
   }
 
@@ -189,11 +190,15 @@ export class Disk {
 
   private async flushNow(): Promise<void> {
     const startedAtMs = performance.now();
+    // Records carry the time, and so keep the node's clock from running backwards over a restart.
+    this.options.engine.advanceTo(this.options.now());
+    const syncs = this.mustSync || this.options.fsync !== 'never';
+    this.mustSync = false;
     try {
       if (this.log.isOpen) {
-        await this.log.flush();
+        await this.log.flush(syncs);
       } else {
-        await this.log.reopen();
+        await this.log.reopen(syncs);
         this.segments++;
       }
     } catch (error) {
@@ -245,7 +250,7 @@ export class Disk {
     while (this.running !== undefined) await this.running.catch(() => {});
     let number = 0;
     const rotating = (async () => {
-      if (!this.log.isOpen) await this.log.reopen();
+      if (!this.log.isOpen) await this.log.reopen(true);
       number = await this.log.rotate();
       this.segments++;
     })();

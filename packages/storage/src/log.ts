@@ -17,8 +17,6 @@ export interface LogOptions {
   readonly fileSystem: FileSystem;
   readonly directory: string;
   readonly engine: Engine;
-  /** False for --fsync never: what the system has taken counts as written. */
-  readonly syncs: boolean;
 }
 
 /**
@@ -104,8 +102,8 @@ export class Log {
     this.bytes += FILE_HEADER_BYTES;
   }
 
-  /** Everything behind the watermarks to disk. */
-  async flush(syncs = this.options.syncs): Promise<void> {
+  /** Everything behind the watermarks to disk; without a sync, what the system has taken counts as written. */
+  async flush(syncs: boolean): Promise<void> {
     const { file } = this;
     if (file === undefined) throw new Error('the log has no segment');
     try {
@@ -141,9 +139,9 @@ export class Log {
   }
 
   /** After a failure: a segment of its own for everything that was missed. */
-  async reopen(): Promise<void> {
+  async reopen(syncs: boolean): Promise<void> {
     await this.open(this.number + 1, this.whole);
-    await this.flush();
+    await this.flush(syncs);
   }
 
   /** Segments before this one are covered by a snapshot and gone. */

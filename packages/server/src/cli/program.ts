@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { environmentVariable, refusedFlags, settingNames, settingOf } from '../config/table.js';
+import { environmentVariable, settingNames, settingOf } from '../config/table.js';
 import { QUOTADB_VERSION } from '../version.js';
 import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
 
@@ -46,7 +46,6 @@ function serveCommand(onExitCode: (code: number) => void): Command {
     }
     serve.addOption(option);
   }
-  for (const flag of Object.keys(refusedFlags)) serve.addOption(new Option(`--${flag} <value>`).hideHelp());
   serve.option('--config <file>', `a JSON file of settings; ${environmentVariable('config')} names it too`);
   serve.action(async (_options, command: Command) => {
     const flags = Object.fromEntries(

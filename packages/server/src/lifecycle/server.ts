@@ -3,6 +3,7 @@ import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { Persistence } from '../durability/persistence.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -17,6 +18,7 @@ export class Server {
   readonly state: ServerState;
   readonly engine: Engine;
 
+  private readonly persistence: Persistence | undefined;
   private transport: Transport | undefined = undefined;
   private readonly health: HealthServer;
   private readonly logger: Logger;
@@ -25,24 +27,26 @@ export class Server {
 
   constructor(config: Configuration, clock: Clock, logger: Logger) {
     this.logger = logger;
+    this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger);
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
       // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
-      origin: randomBytes(ORIGIN_ID_BYTES),
+      origin: this.persistence?.directory.origin ?? randomBytes(ORIGIN_ID_BYTES),
       seed: randomBytes(4).readInt32LE(),
       nowMs: clock.now(),
     });
-    this.state = createState(config, clock);
+    this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link());
     this.health = new HealthServer({ isReady: () => this.serving, describe: () => this.describe() });
   }
 
   /** Listens on both ports or on none. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
-    const transport = await chooseTransport(this.state, this.engine, this.logger);
+    await this.load();
+    const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
@@ -51,10 +55,24 @@ export class Server {
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
     } catch (error) {
       await transport.close(0);
+      await this.persistence?.close();
       throw error;
     }
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+  }
+
+  private async load(): Promise<void> {
+    if (this.persistence === undefined) {
+      this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
+      return;
+    }
+    try {
+      await this.persistence.load(this.engine);
+    } catch (error) {
+      await this.persistence.close();
+      throw error;
+    }
   }
 
   /** What standard output says first. */
@@ -80,6 +98,7 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    await this.persistence?.close();
     this.health.close();
     this.logger.info('stopped');
   }
