@@ -87,6 +87,17 @@ export class Restore {
     engine.advanceTo(Math.max(nowMs, newest === 0 ? 0 : timeOfVersion(newest)));
   }
 
+  /** What came is not everything: nothing is claimed to be held up to anywhere, so that peers send it again. */
+  forgetWatermarks(): void {
+    const { engine } = this;
+    for (let origin = 0; origin < engine.origins.count; origin++) {
+      for (let index = 0; index < engine.shardCount; index++) {
+        const state = engine.store.originShardAt(origin, engine.store.shardAt(index));
+        engine.store.numbers[(state >>> 1) + OriginShard.seenNumber] = 0;
+      }
+    }
+  }
+
   private takeKeys(batch: Batch): void {
     const needed = batch.bytes + ByteInput.SLACK_BYTES;
     if (batch.keyBytes.length < needed) {

@@ -1,6 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import type { Engine } from '@quotadb/engine';
-import { DataDirectory, Disk, type Progress, writeIdentity } from '@quotadb/storage';
+import { DataDirectory, Disk, type FileSystem, type Progress, writeIdentity } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
@@ -22,14 +22,16 @@ export class Persistence implements DiskCarrier {
   private readonly config: Configuration;
   private readonly clock: Clock;
   private readonly logger: Logger;
+  private readonly fileSystem: FileSystem | undefined;
   private disk: Disk | undefined = undefined;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
 
-  constructor(config: Configuration, clock: Clock, logger: Logger) {
+  constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
     this.config = config;
     this.clock = clock;
     this.logger = logger;
+    this.fileSystem = fileSystem;
     this.directory = DataDirectory.open({
       path: config.dataDirectory,
       region: config.region,
@@ -55,6 +57,7 @@ export class Persistence implements DiskCarrier {
       fsync: config.fsync,
       snapshotLogBytes: config.snapshotLogBytes,
       now: () => clock.now(),
+      ...(this.fileSystem && { fileSystem: this.fileSystem }),
       events: {
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
@@ -25,9 +26,10 @@ export class Server {
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  constructor(config: Configuration, clock: Clock, logger: Logger) {
+  /** `fileSystem` is for tests: a disk that fails when they want it to. */
+  constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
     this.logger = logger;
-    this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger);
+    this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
       shared: config.transport !== 'net',
