@@ -174,6 +174,7 @@ export function helpText(): string {
   const width = Math.max(...lines.map(([flag]) => flag!.length));
   return [
     'quotadb bench [flags]          measure QuotaDB side by side with Redis on this machine',
+    'quotadb bench counts [flags]   the counts API beside a service with one statement per request; see counts --help',
     'quotadb bench report [flags]   write docs/benchmarks.md from the history; flags: --results DIR, --docs DIR',
     'quotadb bench steps            what each step of an increment costs, without a network',
     '',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { measureAll, type Output } from './bench.js';
 import { Cleanup } from './cleanup.js';
 import { NoRedisError } from './contenders.js';
+import { runCountsBench } from './counts/run-counts-bench.js';
 import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
@@ -64,6 +65,14 @@ async function benchAndClean(
 ): Promise<number> {
   if (argv[0] === 'report') {
     for (const file of runReport(argv.slice(1))) output.print(file);
+    return ExitCode.Ok;
+  }
+  if (argv[0] === 'counts') {
+    try {
+      await runCountsBench(argv.slice(1), cleanup, signal, output);
+    } finally {
+      await cleanup.gently();
+    }
     return ExitCode.Ok;
   }
   if (argv[0] === 'steps') {

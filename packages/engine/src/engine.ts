@@ -7,7 +7,16 @@ import { type Dropped, DroppedNotes } from './dropped.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
 import { randomKey, removeEvery, scanKeys } from './keyspace.js';
-import { BASE_BYTES, DEFAULT_SHARDS, Header, OriginShard, OWN_ORIGIN, PAGE_BYTES, Shard } from './layout.js';
+import {
+  BASE_BYTES,
+  DEFAULT_SHARDS,
+  Header,
+  MAX_SHARDS,
+  OriginShard,
+  OWN_ORIGIN,
+  PAGE_BYTES,
+  Shard,
+} from './layout.js';
 import { Lives } from './lives.js';
 import { giveLock, takeLock } from './lock.js';
 import { Origins } from './origins.js';
@@ -80,7 +89,9 @@ export class Engine {
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
   private readonly attachments: Attachments;
-  private allLocked = 0;
+  /** How often lockAll and lockKeys were called and not undone, and the shards they hold, a bit each. */
+  private lockDepth = 0;
+  private readonly heldShards = new Int32Array(MAX_SHARDS / 32);
   private expiryShard = 0;
 
   /** The open key. */
@@ -150,7 +161,7 @@ export class Engine {
     const store = this.store;
     store.hash.ofInput(input, start, length);
     const shard = store.shardOfHash();
-    if (store.locking && this.allLocked === 0) takeLock(this.memory, shard + Shard.lock);
+    if (store.locking && this.lockDepth === 0) takeLock(this.memory, shard + Shard.lock);
     this.shard = shard;
     this.input = input;
     this.keyStart = start;
@@ -161,16 +172,16 @@ export class Engine {
   }
 
   close(): void {
-    if (this.store.locking && this.allLocked === 0) giveLock(this.memory, this.shard + Shard.lock);
+    if (this.store.locking && this.lockDepth === 0) giveLock(this.memory, this.shard + Shard.lock);
     this.shard = 0;
     this.record = 0;
   }
 
   /** After an error in mid-command: gives back every lock that this thread holds, so that the others go on. */
   releaseLocks(): void {
-    if (this.allLocked > 0) {
-      this.allLocked = 1;
-      this.unlockAll();
+    if (this.lockDepth > 0) {
+      this.lockDepth = 1;
+      this.unlock();
     } else if (this.shard !== 0) {
       this.close();
     }
@@ -527,22 +538,45 @@ export class Engine {
 
   // ---- all keys -----------------------------------------------------------------------------------------------------
 
-  /** Until unlockAll, nothing else on this node changes or reads; shards are taken in order, so nobody waits in a circle. */
+  /** Until `unlock`, nothing else on this node changes or reads anything. Calls nest. */
   lockAll(): void {
-    if (this.allLocked++ > 0 || !this.store.locking) return;
-    for (let index = 0; index < this.shardCount; index++) takeLock(this.memory, this.store.shardAt(index) + Shard.lock);
+    if (this.lockDepth++ > 0 || !this.store.locking) return;
+    for (let index = 0; index < this.shardCount; index++) this.heldShards[index >>> 5] |= 1 << (index & 31);
+    this.takeHeld();
   }
 
-  unlockAll(): void {
-    assert(this.allLocked > 0, 'unlockAll follows lockAll');
-    if (--this.allLocked > 0 || !this.store.locking) return;
-    for (let index = this.shardCount - 1; index >= 0; index--) {
-      giveLock(this.memory, this.store.shardAt(index) + Shard.lock);
+  /** The same for these keys: one in each step of the arguments from `first` to before `end`. No other may be opened. */
+  lockKeys(input: ByteInput, starts: Int32Array, lengths: Int32Array, first: number, end: number, step: number): void {
+    if (this.lockDepth++ > 0 || !this.store.locking) return;
+    const { store, heldShards } = this;
+    for (let key = first; key < end; key += step) {
+      store.hash.ofInput(input, starts[key], lengths[key]);
+      const index = store.shardIndexOf(store.shardOfHash());
+      heldShards[index >>> 5] |= 1 << (index & 31);
+    }
+    this.takeHeld();
+  }
+
+  unlock(): void {
+    assert(this.lockDepth > 0, 'unlock follows lockAll or lockKeys');
+    if (--this.lockDepth > 0 || !this.store.locking) return;
+    const { memory, store, heldShards } = this;
+    for (let index = 0; index < this.shardCount; index++) {
+      if ((heldShards[index >>> 5] & (1 << (index & 31))) !== 0) giveLock(memory, store.shardAt(index) + Shard.lock);
+    }
+    heldShards.fill(0);
+  }
+
+  /** Always in the same order, so that threads never wait for each other in a circle. */
+  private takeHeld(): void {
+    const { memory, store, heldShards } = this;
+    for (let index = 0; index < this.shardCount; index++) {
+      if ((heldShards[index >>> 5] & (1 << (index & 31))) !== 0) takeLock(memory, store.shardAt(index) + Shard.lock);
     }
   }
 
   withShard<T>(shard: number, work: () => T): T {
-    const lock = this.store.locking && this.allLocked === 0;
+    const lock = this.store.locking && this.lockDepth === 0;
     if (lock) takeLock(this.memory, shard + Shard.lock);
     try {
       return work();
@@ -575,7 +609,7 @@ export class Engine {
     } else {
       removeEvery(this);
     }
-    this.unlockAll();
+    this.unlock();
   }
 
   /** The key of a record, copied out. */
@@ -611,6 +645,7 @@ export class Engine {
     const horizonMs = this.nowMs - this.lives.graceMs;
     const keysBefore = this.memory[shard + Shard.keys];
     this.dropExpired(shard, record, horizonMs);
+    this.ownLife.letGoFloor(shard, record);
     this.refreshKey(shard, record);
     this.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - this.memory[shard + Shard.keys];
   };
@@ -641,7 +676,7 @@ export class Engine {
     }
   }
 
-  /** A floor on record is past everywhere: what was born before it is dropped at once, unless it says something else. */
+  /** A floor on record is past everywhere: a life that ends by it alone is dropped at once, unless it says something else. */
   private dropBelowFloor(shard: number, record: number): void {
     const { memory, lives } = this;
     const first = lives.firstForeign(record);
@@ -649,8 +684,7 @@ export class Engine {
     const floor = lives.greatestRecordedFloor(record);
     for (let at = first; floor !== 0 && at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      if (isPresent(memory, at) && lives.bornMs(at) < floor && !lives.saysMore(at))
-        this.forgetForeign(shard, record, at);
+      if (lives.endsOnlyBy(at, floor) && !lives.saysMore(at)) this.forgetForeign(shard, record, at);
       at = next;
     }
   }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { OWN_ORIGIN } from './layout.js';
 import { checkConsistency } from './testing/check-consistency.js';
 import { componentsOf } from './testing/inspect.js';
-import { makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
+import { exchange, makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
 import { add, expireAt, persist, read, remove } from './testing/single-key.js';
 
 const GRACE_MS = 60_000;
@@ -16,15 +15,6 @@ function advance(nodes: readonly TestNode[], toMs: number): void {
   for (const { engine } of nodes) {
     engine.advanceTo(toMs);
     engine.expireSome(1000);
-  }
-}
-
-/** Everybody tells everybody what it has of its own, and everybody knows that. */
-function exchange(nodes: readonly TestNode[]): void {
-  for (let round = 0; round < 3; round++) {
-    for (const from of nodes) for (const to of nodes) if (from !== to) tell(from, to);
-    for (const { engine } of nodes) engine.acknowledge(0, engine.seen(0, OWN_ORIGIN));
-    for (const { engine } of nodes) engine.expireSome(1000);
   }
 }
 
@@ -182,6 +172,22 @@ describe('expiry between nodes', () => {
     advance([owner, resetter], START_MS + 10 * GRACE_MS);
     exchange([owner, resetter]);
     expect(values([owner, resetter])).toEqual([100n, 100n]);
+  });
+
+  test('a reset of a life that its owner has forgotten by then is let go', () => {
+    const [owner, resetter] = makeNodes(2);
+    add(owner.engine, KEY, 10n);
+    expireAt(owner.engine, KEY, START_MS + 1000);
+    exchange([owner, resetter]);
+    advance([owner], START_MS + 10 * GRACE_MS);
+    expect(componentsOf(owner.engine, KEY)).toEqual([]);
+    remove(resetter.engine, KEY);
+    for (let turn = 1; turn < 4; turn++) {
+      advance([owner, resetter], START_MS + turn * 10 * GRACE_MS);
+      exchange([owner, resetter]);
+    }
+    for (const { engine } of [owner, resetter])
+      expect(engine.stats()).toMatchObject({ keys: 0, removedKeysRetained: 0 });
   });
 
   test('what was cancelled of a life that then expired is let go', () => {

@@ -1,7 +1,7 @@
 import { type Attachments, Kind } from './attachments.js';
 import type { Clock } from './clock.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
-import { Header } from './layout.js';
+import { Header, OWN_ORIGIN } from './layout.js';
 import { bornOf, Component, isPresent, originIndexOf, timeOfVersion } from './record.js';
 import type { Store } from './store.js';
 import type { Wheel } from './wheel.js';
@@ -121,11 +121,16 @@ export class Lives {
   needsFloor(record: number, floorMs: number): boolean {
     const memory = this.store.memory;
     for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
-      if (!isPresent(memory, at) || this.bornMs(at) >= floorMs) continue;
-      const expiresAt = this.expiresAt(at);
-      if (expiresAt === 0 || expiresAt > floorMs) return true;
+      if (this.endsOnlyBy(at, floorMs)) return true;
     }
     return false;
+  }
+
+  /** Whether a life ends by this floor, and would not have ended by then by its own expiry. */
+  endsOnlyBy(component: number, floorMs: number): boolean {
+    if (!isPresent(this.store.memory, component) || this.bornMs(component) >= floorMs) return false;
+    const expiresAt = this.expiresAt(component);
+    return expiresAt === 0 || expiresAt > floorMs;
   }
 
   /** Whether a foreign component can be dropped for good: its own expiry was over at the horizon and it says no more. */
@@ -184,6 +189,18 @@ export class Lives {
       }
     }
     return found;
+  }
+
+  /** Whether another origin holds a reset of some life of this node. */
+  isOwnCancelled(record: number): boolean {
+    const memory = this.store.memory;
+    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      for (let cancel = this.attachments.find(at, Kind.cancel); cancel !== 0; ) {
+        if (this.attachments.extraOf(cancel) === OWN_ORIGIN) return true;
+        cancel = this.attachments.nextOfKind(cancel);
+      }
+    }
+    return false;
   }
 
   /** All components of a key in turn: its record, then the foreign ones. */

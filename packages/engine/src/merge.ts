@@ -90,14 +90,13 @@ export class Merge {
     const held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (held !== 0 && versionOf(memory, held) >= version) return true;
-    const ended = isEmptyIn(batch, index);
-    const goes = ended || isOverIn(batch, index, engine.nowMs - lives.graceMs);
+    const goes = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
     if (held !== 0) {
       assertGrows(engine, held, batch, index);
       if (goes) engine.forgetForeign(shard, record, held);
       else engine.dropForeign(shard, record, held);
     }
-    if (ended && record !== 0) engine.ownLife.letGoCancel(shard, record, origin);
+    if (record !== 0) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     if (goes) {
       if (record !== 0) this.settleKey(shard, record);
       return true;
@@ -175,6 +174,7 @@ export class Merge {
   /** After any change to what is held of a key: brings this node's own part of it in line, and all that is derived. */
   settleKey(shard: number, record: number): void {
     this.settleOwn(shard, record);
+    this.engine.ownLife.letGoFloor(shard, record);
     this.engine.refreshKey(shard, record);
   }
 
@@ -185,6 +185,11 @@ export class Merge {
    */
   private settleOwn(shard: number, record: number): void {
     const { lives, ownLife, nowMs } = this.engine;
+    if (versionOf(this.engine.store.memory, record) === 0 && lives.isOwnCancelled(record)) {
+      // A reset of a life that is forgotten here already: say that it is over, or the reset would be kept for ever.
+      this.change(shard, record, () => ownLife.end(shard, record));
+      return;
+    }
     if (lives.decidedAt(record) === 0 && !lives.isOwnAlive(record)) return;
     const decider = lives.decider(record);
     const isNewer = decider !== 0 && decider !== record;

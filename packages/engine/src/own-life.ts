@@ -1,8 +1,8 @@
 import { type Attachments, Kind } from './attachments.js';
 import type { Clock } from './clock.js';
-import { OWN_ORIGIN } from './layout.js';
+import { OWN_ORIGIN, Shard } from './layout.js';
 import type { Lives } from './lives.js';
-import { bornOf, Component, Flag, isPresent, originIndexOf, setBorn, versionAt } from './record.js';
+import { bornOf, Component, Flag, isPresent, originIndexOf, setBorn, versionAt, versionOf } from './record.js';
 import type { Store } from './store.js';
 import type { VersionLists } from './version-list.js';
 import type { Wheel } from './wheel.js';
@@ -113,7 +113,8 @@ export class OwnLife {
    */
   letGoFloor(shard: number, record: number): boolean {
     const attachment = this.attachments.find(record, Kind.floor);
-    if (attachment === 0) return false;
+    const acknowledged = this.store.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
+    if (attachment === 0 || versionOf(this.store.memory, record) > acknowledged) return false;
     const floor = this.attachments.numberAt(attachment, 2);
     if (this.lives.needsFloor(record, floor) || this.lives.hasOutlived(record, floor)) return false;
     this.before(shard, record);
@@ -122,10 +123,10 @@ export class OwnLife {
     return true;
   }
 
-  /** An origin has said that its life is over: what this node had cancelled of it is void. */
-  letGoCancel(shard: number, record: number, origin: number): void {
+  /** An origin has said which life it is in, or was last: what this node had cancelled of an earlier one is void. */
+  letGoCancel(shard: number, record: number, origin: number, born: number): void {
     const attachment = this.findCancel(record, origin);
-    if (attachment === 0) return;
+    if (attachment === 0 || this.attachments.numberAt(attachment, 2) === born) return;
     this.before(shard, record);
     this.attachments.drop(shard, record, attachment);
     this.stamp(shard, record);

@@ -36,4 +36,6 @@ export interface Identity {
   laneCount: number;
   respPort: number;
   httpPort: number;
+  /** Undefined where the internal part of the counts API has no port of its own. */
+  internalHttpPort: number | undefined;
 }

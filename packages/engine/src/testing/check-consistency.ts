@@ -33,7 +33,7 @@ export function checkConsistency(engine: Engine): void {
     for (let index = 0; index < engine.shardCount; index++) checkShard(engine, index, problems, reached);
     checkPages(engine, reached, problems);
   } finally {
-    engine.unlockAll();
+    engine.unlock();
   }
   if (problems.length > 0) throw new Error(`the store is not consistent:\n${problems.slice(0, 20).join('\n')}`);
 }

@@ -54,3 +54,25 @@ export function tellOrigin(from: TestNode, to: TestNode, origin: number): void {
     for (const part of partsOf(from.engine, origin, start, undefined, shard)) to.merge.apply(part);
   }
 }
+
+/** What every other node has seen of a node's own changes, it may let go of. */
+export function acknowledge(node: TestNode, nodes: readonly TestNode[]): void {
+  for (let shard = 0; shard < node.engine.shardCount; shard++) {
+    let version = node.engine.seen(shard, OWN_ORIGIN);
+    for (const other of nodes) {
+      if (other === node) continue;
+      const index = other.engine.origins.find(node.engine.origins.idOf(OWN_ORIGIN));
+      version = Math.min(version, index === -1 ? 0 : other.engine.seen(shard, index));
+    }
+    node.engine.acknowledge(shard, version);
+  }
+}
+
+/** Everybody tells everybody, knows what the others have seen, and drops what is due, until all is quiet. */
+export function exchange(nodes: readonly TestNode[]): void {
+  for (let round = 0; round < 4; round++) {
+    for (const from of nodes) for (const to of nodes) if (from !== to) tell(from, to);
+    for (const node of nodes) acknowledge(node, nodes);
+    for (const { engine } of nodes) engine.expireSome(1_000_000);
+  }
+}

@@ -24,7 +24,7 @@ export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
         const record = keyRecordOf(store.memory, at);
         if (versionOf(store.memory, at) <= cut && !holds(peer, engine.keyOf(record), theirs)) {
           engine.dropForeign(shard, record, at);
-          engine.ownLife.letGoCancel(shard, record, origin);
+          engine.ownLife.letGoCancel(shard, record, origin, 0);
           merge.settleKey(shard, record);
           dropped++;
         }

@@ -34,7 +34,10 @@ export class SimulatedNode {
   readonly merge: Merge;
   readonly origin: string;
   private readonly heard = new Map<string, SeenReport>();
+  /** Walks are numbered by whoever sends them, so the numbers of two senders are often the same. */
+  lastWalk = 0;
   private reports = 0;
+  private readonly wholeWalk = new Batch();
 
   constructor(options: NodeOptions) {
     this.name = options.name;
@@ -82,9 +85,18 @@ export class SimulatedNode {
     );
   }
 
-  walk(shard: number, origin: string, start: number, from: number, walk: number, limits?: WalkLimits): Batch {
+  /** One part of a walk that begins or goes on, into a batch of its own. */
+  walkPart(shard: number, origin: string, start: number, from: number, walk: number, limits: WalkLimits): Batch {
     const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
     const batch = batchSince(this.engine, shard, index, from, new Batch(), limits, start);
+    batch.walk = walk;
+    return batch;
+  }
+
+  /** All there is behind a watermark, in one part, into a batch that is used again. */
+  walkWhole(shard: number, origin: string, start: number, walk: number): Batch {
+    const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
+    const batch = batchSince(this.engine, shard, index, start, this.wholeWalk);
     batch.walk = walk;
     return batch;
   }

@@ -67,7 +67,11 @@ function explainStart(
   const where = `${error.address ?? config.host}:${error.port ?? '?'}`;
   switch (error.code) {
     case 'EADDRINUSE': {
-      const flag = error.port === config.httpPort ? '--http' : '--resp';
+      const flags = new Map([
+        [config.internalHttpPort, '--internal-http'],
+        [config.httpPort, '--http'],
+      ]);
+      const flag = flags.get(error.port ?? config.respPort) ?? '--resp';
       return `${where} is in use by another program; choose another port with ${flag} (0 picks a free one)`;
     }
     case 'EACCES':

@@ -121,6 +121,15 @@ describe('mistakes', () => {
   test('two ports that are one are refused; 0 and 0 are not', () => {
     expect(mistakesOf({ flags: { resp: '7000', http: '7000' } })).toHaveLength(1);
     expect(mistakesOf({ flags: { resp: '0', http: '0' } })).toEqual([]);
+    expect(mistakesOf({ flags: { http: '7000', 'internal-http': '7000' } })).toHaveLength(1);
+    expect(mistakesOf({ flags: { http: '0', 'internal-http': '0' } })).toEqual([]);
+  });
+
+  test('a database must be named by a URL, and a token has one role', () => {
+    expect(mistakesOf({ flags: { postgres: 'localhost' } })).toHaveLength(1);
+    expect(mistakesOf({ flags: { postgres: 'postgresql://user@host/database?sslmode=verify-full' } })).toEqual([]);
+    const same = { 'counts-token': ['a', 'b'], 'counts-internal-token': ['b'] };
+    expect(mistakesOf({ flags: same })).toEqual([expect.stringContaining('--counts-internal-token')]);
   });
 });
 

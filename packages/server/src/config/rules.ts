@@ -17,6 +17,13 @@ export function checkTogether(configuration: Configuration): string[] {
   if (configuration.respPort !== 0 && configuration.respPort === configuration.httpPort) {
     mistakes.push(`--http: port ${configuration.httpPort} is already taken by --resp`);
   }
+  const { respPort, httpPort, internalHttpPort } = configuration;
+  if (internalHttpPort > 0 && (internalHttpPort === respPort || internalHttpPort === httpPort)) {
+    mistakes.push(`--internal-http: port ${internalHttpPort} is already taken by --resp or --http`);
+  }
+  if (configuration.countsTokens.some((token) => configuration.countsInternalTokens.includes(token))) {
+    mistakes.push('--counts-internal-token: must differ from every --counts-token');
+  }
   return mistakes;
 }
 

@@ -1,9 +1,12 @@
+import { createCountsService } from '@quotadb/counts';
 import { expect, test } from 'vitest';
 import { HealthServer } from './health.js';
 
 test('alive from the start, ready when it is, and nothing else is served', async () => {
   let ready = false;
-  const server = new HealthServer({ isReady: () => ready, describe: () => ({ name: 'quotadb' }) });
+  const counts = createCountsService();
+  const answers = { isReady: () => ready, describe: () => ({ name: 'quotadb' }) };
+  const server = new HealthServer(answers, counts.endpoint(['external', 'internal']));
   const port = await server.listen('127.0.0.1', 0);
   const status = async (path: string, method = 'GET') =>
     (await fetch(`http://127.0.0.1:${port}${path}`, { method })).status;
@@ -15,4 +18,5 @@ test('alive from the start, ready when it is, and nothing else is served', async
   expect(await status('/metrics')).toBe(404);
   expect(await status('/healthz', 'POST')).toBe(405);
   server.close();
+  await counts.stop();
 });

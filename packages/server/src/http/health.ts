@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { CountsEndpoint } from '@quotadb/counts';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -7,14 +8,17 @@ export interface HealthAnswers {
   readonly describe: () => object;
 }
 
-/** The HTTP port as far as it goes today: is it alive, is it ready, who is it. */
+/** An HTTP port as far as it goes today: the counts API, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint) {
     this.answers = answers;
-    this.server = createServer((request, response) => this.answer(request, response));
+    this.server = createServer((request, response) => {
+      if (!counts.handle(request, response)) this.answer(request, response);
+    });
+    counts.accelerate(this.server);
   }
 
   listen(host: string, port: number): Promise<number> {

@@ -2,7 +2,7 @@ import type { ServerState } from '../server-state.js';
 import type { EpollLoop } from '../transport/epoll/epoll-loop.js';
 import { Errno, type Libc } from '../transport/epoll/libc.js';
 import { Refusals } from './refusals.js';
-import type { SharedControl } from './shared-control.js';
+import { SharedControl } from './shared-control.js';
 import { wakeLane } from './wake.js';
 
 const SOCK_NONBLOCK = 0x800;
@@ -23,16 +23,21 @@ const REASONS: ReadonlyMap<number, string> = new Map([
 export interface AcceptorOptions {
   readonly libc: Libc;
   readonly loop: EpollLoop;
+  readonly lane: number;
   readonly control: SharedControl;
   readonly server: ServerState;
   readonly listener: number;
   readonly warn: (text: string) => void;
 }
 
-/** Takes connections from the listening socket and gives each to the lane that has the fewest. Runs on the first lane. */
+/**
+ * Takes connections from the listening socket and gives each to the lane that has the fewest. Every lane has one, so that
+ * a lane that is busy for long keeps nobody at the door; the system wakes one of those that are not.
+ */
 export class Acceptor {
   private readonly libc: Libc;
   private readonly loop: EpollLoop;
+  private readonly lane: number;
   private readonly control: SharedControl;
   private readonly server: ServerState;
   private readonly listener: number;
@@ -41,9 +46,10 @@ export class Acceptor {
   private pausedUntilMs = 0;
   private hasWarned = false;
 
-  constructor({ libc, loop, control, server, listener, warn }: AcceptorOptions) {
+  constructor({ libc, loop, lane, control, server, listener, warn }: AcceptorOptions) {
     this.libc = libc;
     this.loop = loop;
+    this.lane = lane;
     this.control = control;
     this.server = server;
     this.listener = listener;
@@ -62,8 +68,7 @@ export class Acceptor {
       }
       this.hasWarned = false;
       this.server.statistics.connectionsReceived++;
-      if (this.control.connectionCount() >= this.server.config.maxClients) this.refuse(fd);
-      else this.assign(fd);
+      this.assign(fd);
     }
   }
 
@@ -79,20 +84,16 @@ export class Acceptor {
   }
 
   private assign(fd: number): void {
-    const lane = this.control.assign();
-    if (lane === 0) {
+    const { statistics, config } = this.server;
+    const lane = this.control.admit(fd, this.lane, config.maxClients);
+    if (lane === this.lane) {
       this.loop.adopt(fd);
-    } else if (this.control.put(lane, fd)) {
+    } else if (lane !== SharedControl.REFUSED) {
       wakeLane(this.libc, this.control, lane);
     } else {
-      this.control.release(lane);
-      this.refuse(fd);
+      statistics.connectionsRejected++;
+      this.refusals.add(fd);
     }
-  }
-
-  private refuse(fd: number): void {
-    this.server.statistics.connectionsRejected++;
-    this.refusals.add(fd);
   }
 
   private acceptFailed(errno: number): void {

@@ -31,7 +31,7 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly state: ServerState;
   private readonly loop: EpollLoop;
   private readonly ticks: Tick;
-  private readonly acceptor: Acceptor | undefined;
+  private readonly acceptor: Acceptor;
   private readonly waiting = new Map<number, (answers: never[]) => void>();
   private readonly diskAnswers = new Map<number, DiskAnswer>();
   private nextQuestion = 1;
@@ -61,18 +61,16 @@ class LaneWorker implements LoopDuties, Lanes {
       },
     });
     this.loop = new EpollLoop(libc, lane, clock, this.control.wakeDescriptor(this.index), this);
-    const isFirst = this.index === 0;
-    this.ticks = new Tick(this.state, engine, { expires: isFirst, sweep: (nowMs) => this.loop.sweep(nowMs) });
-    this.acceptor = isFirst
-      ? new Acceptor({
-          libc,
-          loop: this.loop,
-          control: this.control,
-          server: this.state,
-          listener: start.listener,
-          warn: (text) => this.post({ kind: 'warning', text }),
-        })
-      : undefined;
+    this.ticks = new Tick(this.state, engine, { expires: this.index === 0, sweep: (nowMs) => this.loop.sweep(nowMs) });
+    this.acceptor = new Acceptor({
+      libc,
+      loop: this.loop,
+      lane: this.index,
+      control: this.control,
+      server: this.state,
+      listener: start.listener,
+      warn: (text) => this.post({ kind: 'warning', text }),
+    });
   }
 
   run(): void {
@@ -89,7 +87,7 @@ class LaneWorker implements LoopDuties, Lanes {
   }
 
   acceptable(): void {
-    this.acceptor?.acceptSome();
+    this.acceptor.acceptSome();
   }
 
   closed(): void {
@@ -97,7 +95,7 @@ class LaneWorker implements LoopDuties, Lanes {
   }
 
   tick(): boolean {
-    this.acceptor?.tick();
+    this.acceptor.tick();
     this.state.disk.settle();
     return this.ticks.run();
   }
@@ -144,7 +142,7 @@ class LaneWorker implements LoopDuties, Lanes {
       this.diskAnswers.delete(message.id);
       answered?.(message.error);
     } else {
-      this.acceptor?.stop();
+      this.acceptor.stop();
       this.loop.stop(message.withinMs);
     }
   }

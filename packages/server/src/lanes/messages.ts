@@ -11,7 +11,7 @@ export interface LaneStart {
   readonly control: SharedArrayBuffer;
   readonly config: Configuration;
   readonly identity: Identity;
-  /** The listening socket; only the first lane gets it, and hands connections on. */
+  /** The listening socket, which all lanes accept from. */
   readonly listener: number;
   readonly maximumBulkBytes: number;
   /** What lanes and the disk share; undefined where everything is in memory. */

@@ -6,15 +6,21 @@
  *   -------------------------|------------------------------------------------------------
  *   0–1                      | next client id, 64 bits
  *   2–3                      | next slow log id, 64 bits
- *   4 + lane × LANE_WORDS    | + 0 connections served or on their way; + 1 wake descriptor
+ *   4                        | 1 while a lane decides where a connection goes; 5 unused
+ *   6 + lane × LANE_WORDS    | + 0 connections served or on their way; + 1 wake descriptor
  *                            | + 2 arrivals put, + 3 arrivals taken; + 4 … arrivals, a ring
  */
-const HEADER_WORDS = 4;
+const HEADER_WORDS = 6;
+const ADMISSION = 4;
+/** A decision takes microseconds; whoever has to wait for one looks again this soon even if nobody wakes it. */
+const ADMISSION_WAIT_MS = 1;
 const ARRIVALS = 1024;
 const LANE_WORDS = 4 + ARRIVALS;
 const Offset = { connections: 0, wakeDescriptor: 1, put: 2, taken: 3, arrivals: 4 } as const;
 
 export class SharedControl {
+  static readonly REFUSED = -1;
+
   readonly buffer: SharedArrayBuffer;
   readonly laneCount: number;
   private readonly words: Int32Array;
@@ -50,19 +56,21 @@ export class SharedControl {
     return count;
   }
 
-  /** The lane with the fewest connections, counting this one from now on. */
-  assign(): number {
-    let best = 0;
-    let fewest = Number.POSITIVE_INFINITY;
-    for (let lane = 0; lane < this.laneCount; lane++) {
-      const connections = Atomics.load(this.words, at(lane, Offset.connections));
-      if (connections < fewest) {
-        best = lane;
-        fewest = connections;
-      }
+  /**
+   * Finds the lane that serves a new connection: the one with the fewest. Where that is another than `own`, the descriptor
+   * is on its way to it. A lane that has not taken the last thousand yet gets no more. REFUSED where `maximum` are served.
+   */
+  admit(fd: number, own: number, maximum: number): number {
+    const { words } = this;
+    while (Atomics.compareExchange(words, ADMISSION, 0, 1) !== 0) Atomics.wait(words, ADMISSION, 1, ADMISSION_WAIT_MS);
+    const lane = this.connectionCount() < maximum ? this.fewest(own) : SharedControl.REFUSED;
+    if (lane !== SharedControl.REFUSED) {
+      if (lane !== own) this.put(lane, fd);
+      Atomics.add(words, at(lane, Offset.connections), 1);
     }
-    Atomics.add(this.words, at(best, Offset.connections), 1);
-    return best;
+    Atomics.store(words, ADMISSION, 0);
+    Atomics.notify(words, ADMISSION, 1);
+    return lane;
   }
 
   release(lane: number): void {
@@ -77,16 +85,6 @@ export class SharedControl {
     return Atomics.load(this.words, at(lane, Offset.wakeDescriptor));
   }
 
-  /** Hands a descriptor to another lane; false when that lane has not taken the last thousand yet. One lane puts. */
-  put(lane: number, fd: number): boolean {
-    const put = Atomics.load(this.words, at(lane, Offset.put));
-    // The counters wrap around; their difference does not.
-    if (((put - Atomics.load(this.words, at(lane, Offset.taken))) | 0) >= ARRIVALS) return false;
-    Atomics.store(this.words, at(lane, Offset.arrivals) + (put & (ARRIVALS - 1)), fd);
-    Atomics.store(this.words, at(lane, Offset.put), (put + 1) | 0);
-    return true;
-  }
-
   /** The next descriptor handed to this lane, or -1. */
   take(lane: number): number {
     const taken = Atomics.load(this.words, at(lane, Offset.taken));
@@ -94,6 +92,32 @@ export class SharedControl {
     const fd = Atomics.load(this.words, at(lane, Offset.arrivals) + (taken & (ARRIVALS - 1)));
     Atomics.store(this.words, at(lane, Offset.taken), (taken + 1) | 0);
     return fd;
+  }
+
+  private fewest(own: number): number {
+    let best = own;
+    let fewest = Atomics.load(this.words, at(own, Offset.connections));
+    for (let lane = 0; lane < this.laneCount; lane++) {
+      const connections = Atomics.load(this.words, at(lane, Offset.connections));
+      if (connections < fewest && !this.isFull(lane)) {
+        best = lane;
+        fewest = connections;
+      }
+    }
+    return best;
+  }
+
+  private isFull(lane: number): boolean {
+    const put = Atomics.load(this.words, at(lane, Offset.put));
+    // The counters wrap around; their difference does not.
+    return ((put - Atomics.load(this.words, at(lane, Offset.taken))) | 0) >= ARRIVALS;
+  }
+
+  /** Hands a descriptor to another lane, whose ring has room. One at a time: see admit. */
+  private put(lane: number, fd: number): void {
+    const put = Atomics.load(this.words, at(lane, Offset.put));
+    Atomics.store(this.words, at(lane, Offset.arrivals) + (put & (ARRIVALS - 1)), fd);
+    Atomics.store(this.words, at(lane, Offset.put), (put + 1) | 0);
   }
 }
 

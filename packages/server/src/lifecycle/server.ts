@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { CountsService } from '@quotadb/counts';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
+import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -21,7 +23,10 @@ export class Server {
 
   private readonly persistence: Persistence | undefined;
   private transport: Transport | undefined = undefined;
+  private readonly counts: CountsService;
   private readonly health: HealthServer;
+  /** The internal part of the counts API, where it has a port of its own. */
+  private readonly internal: HealthServer | undefined;
   private readonly logger: Logger;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
@@ -41,10 +46,14 @@ export class Server {
       nowMs: clock.now(),
     });
     this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link());
-    this.health = new HealthServer({ isReady: () => this.serving, describe: () => this.describe() });
+    this.counts = createCounts(config, logger);
+    const answers = { isReady: () => this.serving, describe: () => this.describe() };
+    const isSplit = config.internalHttpPort !== -1;
+    this.health = new HealthServer(answers, this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']));
+    this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
   }
 
-  /** Listens on both ports or on none. */
+  /** Listens on all ports or on none. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
     await this.load();
@@ -55,7 +64,9 @@ export class Server {
     try {
       identity.respPort = await transport.listen(config.host, config.respPort);
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
+      identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
     } catch (error) {
+      this.health.close();
       await transport.close(0);
       await this.persistence?.close();
       throw error;
@@ -85,6 +96,7 @@ export class Server {
       region: config.region,
       resp: identity.respPort,
       http: identity.httpPort,
+      ...(identity.internalHttpPort !== undefined && { internalHttp: identity.internalHttpPort }),
       pid: identity.processId,
       transport: identity.transport,
       lanes: identity.laneCount,
@@ -101,7 +113,10 @@ export class Server {
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
     await this.persistence?.close();
+    // What was accepted is finished and answered before the connections go.
+    await this.counts.stop();
     this.health.close();
+    this.internal?.close();
     this.logger.info('stopped');
   }
 

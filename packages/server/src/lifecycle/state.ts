@@ -33,6 +33,7 @@ export function createState(
       laneCount: 1,
       respPort: config.respPort,
       httpPort: config.httpPort,
+      internalHttpPort: undefined,
     },
     config,
     clock,

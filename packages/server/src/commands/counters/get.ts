@@ -43,8 +43,12 @@ export const mget: Command = {
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',
   run: (call) => {
-    const argumentCount = call.request.argumentCount;
+    const { input, argumentStart, argumentLength, argumentCount } = call.request;
     call.reply.array(argumentCount - 1);
+    // All at one moment: half of an MSET or of a transaction must not be seen. With one lane it costs nothing.
+    const several = argumentCount > 2;
+    if (several) call.engine.lockKeys(input, argumentStart, argumentLength, 1, argumentCount, 1);
     for (let index = 1; index < argumentCount; index++) replyValue(call, index);
+    if (several) call.engine.unlock();
   },
 };

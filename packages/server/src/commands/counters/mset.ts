@@ -3,7 +3,7 @@ import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Call, Command } from '../command.js';
-import { withAllKeysLocked } from '../keys/locked.js';
+import { withKeysLocked } from '../keys/locked.js';
 
 /**
  * MSET and MSETNX: all of it or nothing, and nobody on this node sees a part. Memory can run out between two keys, so
@@ -93,7 +93,7 @@ export const mset: Command = {
   summary: 'Sets one or more counters, all of them or none.',
   run: (call) => {
     if (!isValid(call, 'mset')) return;
-    const status = withAllKeysLocked(call.engine, () => assignAll(call));
+    const status = withKeysLocked(call, 2, () => assignAll(call));
     if (status === Status.Ok) call.reply.ok();
     else call.reply.error(statusError(status));
   },
@@ -105,7 +105,7 @@ export const msetnx: Command = {
   summary: 'Sets one or more counters, only where none of the keys exists.',
   run: (call) => {
     if (!isValid(call, 'msetnx')) return;
-    const status = withAllKeysLocked(call.engine, () => (anyExists(call) ? undefined : assignAll(call)));
+    const status = withKeysLocked(call, 2, () => (anyExists(call) ? undefined : assignAll(call)));
     if (status === undefined) call.reply.integer(0);
     else if (status === Status.Ok) call.reply.integer(1);
     else call.reply.error(statusError(status));

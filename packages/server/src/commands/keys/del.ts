@@ -3,24 +3,25 @@ import { statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
 
 /**
- * DEL and UNLINK. Freeing a counter is no work worth deferring, so the two are the same. Keys go one by one, in order; a key
- * that may not be deleted ends the command with an error, and those before it are gone.
+ * DEL and UNLINK. Freeing a counter is no work worth deferring, so the two are the same. Keys go one by one, in order, with
+ * nobody in between; a key that may not be deleted ends the command with an error, and those before it are gone.
  */
 function remove({ request, reply, engine }: Call): void {
   const { input, argumentStart, argumentLength } = request;
   let removed = 0;
-  for (let index = 1; index < request.argumentCount; index++) {
-    let status: Status = Status.Ok;
-    const exists = engine.open(input, argumentStart[index], argumentLength[index]);
-    if (exists) status = engine.remove();
-    engine.close();
-    if (status !== Status.Ok) {
-      reply.error(statusError(status));
-      return;
+  let status: Status = Status.Ok;
+  const several = request.argumentCount > 2;
+  if (several) engine.lockKeys(input, argumentStart, argumentLength, 1, request.argumentCount, 1);
+  for (let index = 1; index < request.argumentCount && status === Status.Ok; index++) {
+    if (engine.open(input, argumentStart[index], argumentLength[index])) {
+      status = engine.remove();
+      removed++;
     }
-    if (exists) removed++;
+    engine.close();
   }
-  reply.integer(removed);
+  if (several) engine.unlock();
+  if (status === Status.Ok) reply.integer(removed);
+  else reply.error(statusError(status));
 }
 
 const shared = {

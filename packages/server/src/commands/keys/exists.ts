@@ -4,10 +4,14 @@ import type { Call, Command } from '../command.js';
 function countExisting({ request, reply, engine }: Call): void {
   const { input, argumentStart, argumentLength } = request;
   let found = 0;
+  // All at one moment, as MGET.
+  const several = request.argumentCount > 2;
+  if (several) engine.lockKeys(input, argumentStart, argumentLength, 1, request.argumentCount, 1);
   for (let index = 1; index < request.argumentCount; index++) {
     if (engine.open(input, argumentStart[index], argumentLength[index])) found++;
     engine.close();
   }
+  if (several) engine.unlock();
   reply.integer(found);
 }
 

@@ -28,7 +28,7 @@ export const exec: Command = {
     try {
       call.runQueued(transaction.commands);
     } finally {
-      engine.unlockAll();
+      engine.unlock();
     }
   },
 };

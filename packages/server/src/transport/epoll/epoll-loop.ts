@@ -45,6 +45,7 @@ export class EpollLoop {
   private listener = -1;
   private hasArrivals = false;
   private isWoken = false;
+  private isAcceptable = false;
   private stopped = false;
   private finishByMs = Number.POSITIVE_INFINITY;
   private tickAtMs = 0;
@@ -65,7 +66,7 @@ export class EpollLoop {
 
   listenOn(fd: number): void {
     this.listener = fd;
-    this.poller.add(fd, Interest.readable);
+    this.resumeListening();
   }
 
   pauseListening(): void {
@@ -73,7 +74,7 @@ export class EpollLoop {
   }
 
   resumeListening(): void {
-    this.poller.add(this.listener, Interest.readable);
+    this.poller.add(this.listener, Interest.readable | Interest.exclusive);
   }
 
   /** Serves this connection from now on; one that comes while the loop is ending is closed. */
@@ -147,6 +148,7 @@ export class EpollLoop {
     } else {
       this.hasArrivals = true;
       if (fd === this.wakeDescriptor) this.isWoken = true;
+      else if (fd === this.listener) this.isAcceptable = true;
     }
   }
 
@@ -161,7 +163,10 @@ export class EpollLoop {
       this.libc.read(this.wakeDescriptor, this.wakeCount, EVENTFD_BYTES);
       this.duties.woken();
     }
-    if (this.listener !== -1 && !this.stopped) this.duties.acceptable();
+    if (this.isAcceptable) {
+      this.isAcceptable = false;
+      if (!this.stopped) this.duties.acceptable();
+    }
   }
 
   private timeoutMs(nowMs: number): number {

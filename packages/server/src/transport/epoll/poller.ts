@@ -9,6 +9,8 @@ export const Interest = {
   hungUp: 0x010,
   /** The other side has ended its half: told though nobody reads. */
   peerEnded: 0x2000,
+  /** Of several epoll sets that watch it, not all are woken. */
+  exclusive: 1 << 28,
 } as const;
 
 const EPOLL_CLOEXEC = 0x80000;

@@ -1,0 +1,33 @@
+import { CountError } from '../../domain/count-error.js';
+import { MAX_ATTEMPTS, QUEUE_DEADLINE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
+import { classifyFailure } from './failure.js';
+import { NotCommittedError } from './transaction.js';
+
+/**
+ * What a step does to the database. What certainly was not applied is always tried again; what may have been, only if that
+ * is harmless: for a read, and for a step whose idempotency key makes it happen once.
+ */
+export type StepKind = 'read' | 'keyed' | 'plain';
+
+/** Tries a step until it succeeds, its time is over, or it must not be tried again. */
+export async function attempt<Result>(kind: StepKind, step: () => Promise<Result>): Promise<Result> {
+  const deadlineMs = performance.now() + QUEUE_DEADLINE_MS;
+  let mayHaveHappened = false;
+  for (let count = 1; ; count++) {
+    try {
+      return await step();
+    } catch (error) {
+      if (error instanceof CountError) throw error;
+      const failure = error instanceof NotCommittedError ? 'transient' : classifyFailure(error);
+      if (failure === 'unknown' && kind !== 'read') mayHaveHappened = true;
+      const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** (count - 1), RECONNECT_MAX_MS);
+      const again = failure !== 'refused' && (failure !== 'unknown' || kind !== 'plain');
+      if (!again || count === MAX_ATTEMPTS || performance.now() + pauseMs > deadlineMs) {
+        const isRefused = failure === 'refused' && !mayHaveHappened;
+        const code = mayHaveHappened ? 'outcome_unknown' : isRefused ? 'change_refused' : 'database_unavailable';
+        throw new CountError(code, { cause: error });
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}

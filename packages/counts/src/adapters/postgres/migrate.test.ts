@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TestDatabase } from '../../testing/test-database.js';
+import { Database } from './database.js';
+import { migrations } from './migrations.js';
+import { APPLY_RUNS } from './statements.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await TestDatabase.start();
+});
+afterAll(() => database.stop());
+
+async function prepare(): Promise<void> {
+  const own = new Database(async () => database.options);
+  try {
+    await own.withConnection(async () => undefined);
+  } finally {
+    await own.close();
+  }
+}
+
+test('ten instances that start at once bring the schema up to date once', async () => {
+  await Promise.all(Array.from({ length: 10 }, prepare));
+  const steps = await database.query('SELECT step FROM count_migrations ORDER BY step');
+  expect(steps).toEqual(migrations.map((_, index) => ({ step: index + 1 })));
+});
+
+test('the table is what the specification asks for', async () => {
+  await prepare();
+  const columns = await database.query(
+    `SELECT column_name, data_type, is_nullable, column_default FROM information_schema.columns
+     WHERE table_name = 'count_values' ORDER BY ordinal_position`,
+  );
+  expect(columns).toEqual([
+    { column_name: 'item_id', data_type: 'text', is_nullable: 'NO', column_default: null },
+    { column_name: 'current_value', data_type: 'bigint', is_nullable: 'NO', column_default: '0' },
+    {
+      column_name: 'last_updated_at',
+      data_type: 'timestamp with time zone',
+      is_nullable: 'NO',
+      column_default: 'now()',
+    },
+  ]);
+});
+
+test('a schema newer than this version is left alone', async () => {
+  await prepare();
+  await database.query('INSERT INTO count_migrations (step) VALUES (999)');
+  await expect(prepare()).rejects.toMatchObject({ cause: { message: expect.stringContaining('schema step') } });
+  await database.query('DELETE FROM count_migrations WHERE step = 999');
+});
+
+test('statements lock rows in the order of their ids, whatever the statistics say', async () => {
+  await prepare();
+  const own = new Database(async () => database.options);
+  const session = await own.openSession();
+  const plan = async () => {
+    const { rows } = await session.query<{ 'QUERY PLAN': string }>(
+      `EXPLAIN ${APPLY_RUNS.replace('$1', "ARRAY['b','a']").replace('$2', 'ARRAY[1,2]').replace('$3', 'ARRAY[0,0]').replace('$4', 'ARRAY[9,9]').replace('$5', 'ARRAY[false,false]')}`,
+    );
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  };
+  const ordered = /Nested Loop[\s\S]*Sort[\s\S]*Index Scan using count_values_pkey/;
+  expect(await plan()).toMatch(ordered);
+  await database.query("INSERT INTO count_values (item_id) SELECT 'plan-' || i FROM generate_series(1, 5000) AS i");
+  await database.query('ANALYZE count_values');
+  expect(await plan()).toMatch(ordered);
+  await session.end();
+  await own.close();
+});

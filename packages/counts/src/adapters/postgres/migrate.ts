@@ -1,0 +1,32 @@
+import type { ClientBase } from 'pg';
+import { migrations } from './migrations.js';
+
+/** Any number will do, as long as every instance takes the same one and nobody else does. */
+const MIGRATION_LOCK = 8_180_339_887;
+
+/**
+ * Brings the schema up to date. Several instances may do this at once: one holds the lock, the others wait for it and
+ * then find nothing left to do. Each step and the record of it commit together.
+ */
+export async function migrate(client: ClientBase): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    await client.query(
+      'CREATE TABLE IF NOT EXISTS count_migrations (step integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
+    );
+    const { rows } = await client.query<{ applied: number }>('SELECT count(*)::int AS applied FROM count_migrations');
+    const applied = rows[0]!.applied;
+    if (applied > migrations.length) {
+      throw new Error(`The database is at schema step ${applied}; this version of QuotaDB knows ${migrations.length}.`);
+    }
+    for (let step = applied; step < migrations.length; step++) {
+      await client.query(migrations[step]!);
+      await client.query('INSERT INTO count_migrations (step) VALUES ($1)', [step + 1]);
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}

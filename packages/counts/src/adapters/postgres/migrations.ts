@@ -1,0 +1,46 @@
+/**
+ * The schema, as steps that are applied once each, in order, and never edited after release.
+ *
+ * count_values      the counts. Collation "C" makes the index compare bytes and gives every statement the same lock order.
+ *                   Pages are half empty so that an update finds room beside the old row and needs no index entry (HOT).
+ * count_requests    what was answered to each idempotency key, written in the transaction of the change itself.
+ * count_components  what has been folded of each origin's component (the bridge); it goes with its count.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE count_values (
+    item_id text COLLATE "C" PRIMARY KEY,
+    current_value bigint NOT NULL DEFAULT 0,
+    last_updated_at timestamptz NOT NULL DEFAULT now()
+  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+  -- The service's own statements set last_updated_at and never pay for the trigger; it is for changes made by hand.
+  CREATE FUNCTION count_values_touch() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.last_updated_at = now();
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER count_values_touch BEFORE UPDATE ON count_values FOR EACH ROW
+    WHEN (OLD.last_updated_at IS NOT DISTINCT FROM NEW.last_updated_at)
+    EXECUTE FUNCTION count_values_touch();
+
+  CREATE TABLE count_requests (
+    idempotency_key text COLLATE "C" PRIMARY KEY,
+    fingerprint text NOT NULL,
+    outcome text,
+    value bigint,
+    created_at timestamptz NOT NULL DEFAULT now()
+  );
+  CREATE INDEX count_requests_created_at ON count_requests (created_at);
+
+  CREATE TABLE count_components (
+    item_id text COLLATE "C" NOT NULL REFERENCES count_values ON DELETE CASCADE,
+    origin text COLLATE "C" NOT NULL,
+    life bigint NOT NULL,
+    increments bigint NOT NULL,
+    decrements bigint NOT NULL,
+    last_folded numeric NOT NULL,
+    PRIMARY KEY (item_id, origin)
+  );
+  `,
+];

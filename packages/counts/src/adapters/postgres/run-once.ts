@@ -1,0 +1,33 @@
+import type { ClientBase } from 'pg';
+import { CountError } from '../../domain/count-error.js';
+import type { RequestIdentity } from '../../domain/request-identity.js';
+import { claimRequests, recallRequests, rememberOutcomes } from './request-ledger.js';
+import { inTransaction } from './transaction.js';
+
+export interface OnceOutcome {
+  readonly kind: string;
+  readonly value: bigint | null;
+  readonly at: Date | null;
+}
+
+/** Does the work and remembers its outcome in one transaction; or, if that has been done before, says what it was. */
+export function runOnce(
+  client: ClientBase,
+  request: RequestIdentity,
+  work: () => Promise<OnceOutcome>,
+): Promise<OnceOutcome> {
+  return inTransaction(client, async () => {
+    const claimed = await claimRequests(client, [request]);
+    if (claimed.size > 0) {
+      const outcome = await work();
+      await rememberOutcomes(client, [{ key: request.key, outcome: outcome.kind, value: outcome.value }]);
+      return outcome;
+    }
+    const memory = (await recallRequests(client, [request.key])).get(request.key);
+    // Nothing has been done, so the whole transaction is tried again.
+    if (memory === undefined) throw new Error('the key was forgotten between two statements');
+    if (memory.fingerprint !== request.fingerprint) throw new CountError('idempotency_key_reused');
+    // The key and the count were written by one transaction, so its time is the count's time of creation too.
+    return { kind: memory.outcome, value: memory.value, at: memory.createdAt };
+  });
+}

@@ -1,0 +1,29 @@
+import type { ClientBase } from 'pg';
+import { CountError } from '../../domain/count-error.js';
+import { classifyFailure } from './failure.js';
+
+/** The transaction certainly was not committed, whatever became of the connection. */
+export class NotCommittedError extends Error {
+  constructor(cause: unknown) {
+    super('the transaction was not committed', { cause });
+    this.name = 'NotCommittedError';
+  }
+}
+
+/**
+ * Runs the work in a transaction. If it fails before COMMIT was sent, PostgreSQL cannot have committed it, even when the
+ * connection is gone; only a failure of COMMIT itself leaves a doubt.
+ */
+export async function inTransaction<Result>(client: ClientBase, work: () => Promise<Result>): Promise<Result> {
+  let result: Result;
+  try {
+    await client.query('BEGIN');
+    result = await work();
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    if (error instanceof CountError || classifyFailure(error) !== 'unknown') throw error;
+    throw new NotCommittedError(error);
+  }
+  await client.query('COMMIT');
+  return result;
+}

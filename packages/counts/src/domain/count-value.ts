@@ -1,0 +1,7 @@
+/** A named count, as its record holds it. */
+export interface CountValue {
+  readonly itemId: string;
+  readonly currentValue: bigint;
+  /** Set by whoever keeps the record, never by a caller. */
+  readonly lastUpdatedAt: Date;
+}

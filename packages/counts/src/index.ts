@@ -1,0 +1,7 @@
+export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embedded/embedded-postgres.js';
+export type { CountsEndpoint } from './adapters/http/counts-endpoint.js';
+export type { Audience, CountsApi } from './adapters/http/operation.js';
+export type { RoleTokens } from './adapters/http/tokens.js';
+export type { ConnectionOptions } from './adapters/postgres/connection.js';
+export type { ComponentFeed, FedComponent, FoldOutcome } from './domain/ports/component-feed.js';
+export { type CountsService, type CountsServiceOptions, createCountsService } from './service.js';

@@ -1,0 +1,146 @@
+import { Kind } from '../attachments.js';
+import type { Batch } from '../batch.js';
+import type { ByteInput } from '../byte-input.js';
+import { OriginShard, Shard } from '../layout.js';
+import { versionOf } from '../record.js';
+import type { SimulatedNode } from './simulated-node.js';
+
+/**
+ * Mistakes to plant into a node of the simulation, each one that somebody could make: a simulation that cannot find them
+ * would prove nothing.
+ */
+export interface Mistake {
+  readonly name: string;
+  /** Shows only where expiries are set. */
+  readonly needsExpiry?: boolean;
+  readonly keepIncarnation?: boolean;
+  plant?(node: SimulatedNode): void;
+}
+
+type MergeComponent = (
+  shard: number,
+  state: number,
+  origin: number,
+  batch: Batch,
+  index: number,
+  input: ByteInput,
+) => boolean;
+
+function originalOf<T>(owner: object, method: string): T {
+  return Reflect.get(owner, method).bind(owner);
+}
+
+export const MISTAKES: readonly Mistake[] = [
+  {
+    name: 'a watermark moves at the end of a walk of which parts are missing',
+    plant({ merge, engine }) {
+      const moveWatermark = (batch: Batch, _origin: number, seenAt: number) => {
+        engine.store.numbers[seenAt] = Math.max(engine.store.numbers[seenAt], batch.to);
+      };
+      Object.assign(merge, { moveWatermark });
+    },
+  },
+  {
+    name: 'a watermark moves with every part of a walk',
+    plant({ merge, engine }) {
+      const moveWatermark = (batch: Batch, _origin: number, seenAt: number) => {
+        engine.store.numbers[seenAt] = Math.max(engine.store.numbers[seenAt], batch.to, batch.reached);
+      };
+      Object.assign(merge, { moveWatermark });
+    },
+  },
+  {
+    name: 'an older component takes the place of a newer one',
+    plant({ merge, engine }) {
+      const original = originalOf<MergeComponent>(merge, 'mergeComponent');
+      const { store, lives } = engine;
+      const mergeComponent: MergeComponent = (shard, state, origin, batch, index, input) => {
+        const start = batch.keyStart(index);
+        const length = batch.keyEnd[index] - start;
+        store.hash.ofInput(input, start, length);
+        const record = store.table.find(shard, input, start, length);
+        const held = record === 0 ? 0 : lives.findForeign(record, origin);
+        if (held !== 0 && versionOf(store.memory, held) > batch.version[index]) {
+          engine.dropForeign(shard, record, held);
+          return withSeen(store.numbers, state, 0, () => original(shard, state, origin, batch, index, input));
+        }
+        return original(shard, state, origin, batch, index, input);
+      };
+      Object.assign(merge, { mergeComponent });
+    },
+  },
+  {
+    name: 'a superseded component is let in again',
+    plant({ merge, engine }) {
+      const original = originalOf<MergeComponent>(merge, 'mergeComponent');
+      const mergeComponent: MergeComponent = (shard, state, ...rest) =>
+        withSeen(engine.store.numbers, state, 0, () => original(shard, state, ...rest));
+      Object.assign(merge, { mergeComponent });
+    },
+  },
+  { name: 'a node that lost its memory takes up its old identity', keepIncarnation: true },
+  {
+    name: 'a reset cancels more of a life than was seen of it',
+    plant({ engine }) {
+      const original = originalOf<(shard: number, record: number) => boolean>(engine.ownLife, 'cancelForeign');
+      const cancelForeign = (shard: number, record: number) => {
+        const done = original(shard, record);
+        const { memory, attachments } = engine.store;
+        for (let at = attachments.find(record, Kind.cancel); at !== 0; at = attachments.nextOfKind(at))
+          memory.fill(-1, at + 4, at + 8);
+        return done;
+      };
+      Object.assign(engine.ownLife, { cancelForeign });
+    },
+  },
+  {
+    name: 'a life is ended when a part of it was cancelled',
+    plant({ engine }) {
+      const isWhollyCancelled = (record: number, component: number) =>
+        engine.lives.cancelled(record, component) !== null;
+      Object.assign(engine.lives, { isWhollyCancelled });
+    },
+  },
+  {
+    name: 'an empty component is forgotten before everybody has seen it',
+    plant({ engine }) {
+      const original = originalOf<(shard: number, version: number) => void>(engine, 'acknowledge');
+      Object.assign(engine, { acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)) });
+    },
+  },
+  {
+    name: 'an expired life is forgotten before everybody has heard of its expiry',
+    needsExpiry: true,
+    plant({ engine }) {
+      const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine, 'dropExpired');
+      const dropExpired = (shard: number, ...rest: unknown[]) => {
+        const { numbers } = engine.store;
+        const at = (shard >>> 1) + Shard.acknowledgedNumber;
+        const acknowledged = numbers[at];
+        numbers[at] = Number.POSITIVE_INFINITY;
+        original(shard, ...rest);
+        numbers[at] = acknowledged;
+      };
+      Object.assign(engine, { dropExpired });
+    },
+  },
+  {
+    name: 'a life does not outlive an expiry that it heard of too late',
+    needsExpiry: true,
+    plant({ engine }) {
+      const original = originalOf<(shard: number, record: number) => void>(engine.ownLife, 'end');
+      Object.assign(engine.ownLife, { outlive: (shard: number, record: number) => original(shard, record) });
+    },
+  },
+];
+
+function withSeen<T>(numbers: Float64Array, state: number, seen: number, work: () => T): T {
+  const at = (state >>> 1) + OriginShard.seenNumber;
+  const kept = numbers[at];
+  numbers[at] = seen;
+  try {
+    return work();
+  } finally {
+    numbers[at] = kept;
+  }
+}

@@ -1,0 +1,79 @@
+import { EmbeddedPostgres } from '@quotadb/counts';
+import { afterEach, expect, test } from 'vitest';
+import { type SpawnedServer, spawnServer } from '../testing/index.js';
+
+interface CountsReadyLine {
+  readonly http: number;
+  readonly internalHttp?: number;
+}
+
+const servers: SpawnedServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+async function start(...flags: string[]): Promise<CountsReadyLine & { readonly server: SpawnedServer }> {
+  const server = spawnServer(['--transport', 'net', '--max-memory', '16mb', ...flags]);
+  servers.push(server);
+  return { ...((await server.ready()) as CountsReadyLine), server };
+}
+
+async function call(port: number, method: string, path: string, body?: object, token?: string) {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
+}
+
+test('quotadb serve has the counts API beside its health, with a database of its own', async () => {
+  const { http, server } = await start();
+  expect((await call(http, 'POST', 'internal/counts', { itemId: 'visits', initialValue: 41 })).status).toBe(201);
+  expect((await call(http, 'POST', 'counts/visits/increase')).json).toEqual({ itemId: 'visits', value: 42 });
+  expect((await call(http, 'GET', 'internal/counts?itemIds=visits')).json).toMatchObject([{ currentValue: 42 }]);
+  expect((await fetch(`http://127.0.0.1:${http}/healthz`)).status).toBe(200);
+  expect((await fetch(`http://127.0.0.1:${http}/api/v1/counts/docs`)).status).toBe(200);
+  const { code, signal } = await server.stop();
+  expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+test('--postgres: two servers on one database count together', async () => {
+  const postgres = new EmbeddedPostgres({});
+  const { host, user, database } = await postgres.start();
+  try {
+    const url = `postgresql://${user}@${encodeURIComponent(host!)}/${database}`;
+    const [one, other] = await Promise.all([start('--postgres', url), start('--postgres', url)]);
+    await call(one.http, 'POST', 'internal/counts', { itemId: 'shared' });
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => call([one, other][index % 2]!.http, 'POST', 'counts/shared/increase')),
+    );
+    expect((await call(other.http, 'GET', 'internal/counts/shared')).json.currentValue).toBe(100);
+    for (const server of servers.splice(0)) expect((await server.stop()).code).toBe(0);
+  } finally {
+    await postgres.stop();
+  }
+});
+
+test('--internal-http takes the internal part off the other port, and tokens keep the parts apart', async () => {
+  const { http, internalHttp } = await start(
+    ...['--internal-http', '0', '--counts-token', 'counting', '--counts-internal-token', 'managing'],
+  );
+  const created = await call(internalHttp!, 'POST', 'internal/counts', { itemId: 'split' }, 'managing');
+  expect(created.status).toBe(201);
+  expect((await call(http, 'POST', 'counts/split/increase', undefined, 'counting')).json.value).toBe(1);
+  expect((await call(http, 'GET', 'internal/counts/split', undefined, 'managing')).json.code).toBe('route_not_found');
+  expect((await call(internalHttp!, 'GET', 'internal/counts/split', undefined, 'counting')).json.code).toBe(
+    'wrong_role',
+  );
+  expect((await call(http, 'POST', 'counts/split/increase')).json.code).toBe('unauthenticated');
+});
+
+test('where other machines can reach it, the counts API without tokens is closed', async () => {
+  const { http, server } = await start('--host', '0.0.0.0', '--password', 'secret');
+  expect((await call(http, 'POST', 'counts/any/increase')).json.code).toBe('unauthenticated');
+  expect((await call(http, 'GET', 'internal/counts/any')).json.code).toBe('unauthenticated');
+  expect((await fetch(`http://127.0.0.1:${http}/healthz`)).status).toBe(200);
+  expect((await server.stop()).stderr).toContain('the counts API is closed');
+});

@@ -1,0 +1,37 @@
+import { type CountsService, createCountsService, type RoleTokens } from '@quotadb/counts';
+import type { Logger } from 'pino';
+import { isLoopback } from '../config/rules.js';
+import type { Configuration } from '../config/table.js';
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+/** The counts service as this server is configured. Nothing of it runs before it is first used. */
+export function createCounts(config: Configuration, logger: Logger): CountsService {
+  const tokens = roleTokens(config);
+  if (tokens !== undefined && tokens.external.length + tokens.internal.length === 0) {
+    logger.warn('the counts API is closed: other machines can reach it and there is no --counts-token');
+  }
+  return createCountsService({
+    postgres: config.postgresUrl === '' ? undefined : { connectionString: config.postgresUrl },
+    tokens,
+    changeLanes: config.postgresStatements,
+    queryConnections: config.postgresConnections,
+    idempotencyWindowMs: config.idempotencyWindowHours * HOUR_MS,
+    onError: (error) => logger.error({ error: describe(error) }, 'a request to the counts API failed'),
+    onTrouble: (error) => logger.warn({ error: describe(error) }, 'PostgreSQL cannot be written to'),
+    onDatabaseLog: (text) => logger.debug({ text }, 'PostgreSQL'),
+  });
+}
+
+/** Open to all only where all are on this machine and nobody asked for tokens. */
+function roleTokens(config: Configuration): RoleTokens | undefined {
+  const tokens = { external: config.countsTokens, internal: config.countsInternalTokens };
+  const isOpen = isLoopback(config.host) && tokens.external.length + tokens.internal.length === 0;
+  return isOpen ? undefined : tokens;
+}
+
+/** The reason behind the reason is what helps: "connect ECONNREFUSED …". */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : (error.stack ?? error.message);
+}
