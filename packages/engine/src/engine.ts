@@ -263,9 +263,8 @@ export class Engine {
   }
 
   private loadForeignExpiry(): void {
-    const decider = this.lives.decider(this.record);
-    const expiresAt = decider === 0 ? 0 : this.lives.expiresAt(decider);
-    this.expiresAtMs = expiresAt > this.clock.nowMs ? expiresAt : 0;
+    const ruler = this.lives.ruler(this.record);
+    this.expiresAtMs = ruler === 0 ? 0 : this.lives.expiresAt(ruler);
   }
 
   private isNegativeLarge(): boolean {

@@ -10,7 +10,8 @@ import type { Wheel } from './wheel.js';
  * Which lives of a key count, and what they come to. A pure function of the key's components and the time, so that
  * replicas that hold the same components agree:
  *
- *   decision   the expiry set last on the key: the greatest (decided, expires at) among its components.
+ *   decision   the expiry set last on the key: the greatest (decided, expires at) among its components. In force is the
+ *              last one that has not passed.
  *   floor      the greatest floor among its components, or the decision's time once that has passed, if later.
  *   dead       a life whose own expiry has passed, or that was born before the floor and has not outlived it: its owner,
  *              hearing of the floor too late, puts it on record in its own component.
@@ -70,14 +71,24 @@ export class Lives {
     return expiresAt === 0 || expiresAt > this.clock.nowMs;
   }
 
-  /** The component that holds the decision in force for the key, or 0 where nobody decided anything. */
+  /** The component that holds the latest decision about the key's expiry, or 0 where nobody decided anything. */
   decider(record: number): number {
-    let best = this.decidedAt(record) > 0 ? record : 0;
-    for (let at = this.firstForeign(record); at !== 0; at = this.store.memory[at + Component.foreignSibling]) {
+    return this.latestDecider(record, Number.NEGATIVE_INFINITY);
+  }
+
+  /** The component that holds the expiry in force: the latest decision that has not passed; 0 where there is none. */
+  ruler(record: number): number {
+    return this.latestDecider(record, this.clock.nowMs);
+  }
+
+  private latestDecider(record: number, afterMs: number): number {
+    let best = 0;
+    for (let at = record; at !== 0; at = this.nextHolder(record, at)) {
       const decided = this.decidedAt(at);
-      if (decided === 0) continue;
+      const expiresAt = this.expiresAt(at);
+      if (decided === 0 || (expiresAt !== 0 && expiresAt <= afterMs)) continue;
       const than = best === 0 ? 0 : this.decidedAt(best);
-      if (decided > than || (decided === than && this.expiresAt(at) > this.expiresAt(best))) best = at;
+      if (decided > than || (decided === than && expiresAt > this.expiresAt(best))) best = at;
     }
     return best;
   }

@@ -184,36 +184,28 @@ export class Merge {
    * the life knew and only this node's clock is slower than the one that saw it end.
    */
   private settleOwn(shard: number, record: number): void {
-    const { lives, ownLife, nowMs } = this.engine;
+    const { lives, ownLife } = this.engine;
     if (versionOf(this.engine.store.memory, record) === 0 && lives.isOwnCancelled(record)) {
       // A reset of a life that is forgotten here already: say that it is over, or the reset would be kept for ever.
       this.change(shard, record, () => ownLife.end(shard, record));
       return;
     }
-    if (lives.decidedAt(record) === 0 && !lives.isOwnAlive(record)) return;
-    const decider = lives.decider(record);
-    const isNewer = decider !== 0 && decider !== record;
-    if (!lives.isOwnAlive(record)) {
-      // Dead by its own expiry, and it stays so: a later decision elsewhere must not bring it back.
-      if (isNewer) this.change(shard, record, () => ownLife.end(shard, record));
-      return;
-    }
-    if (lives.isWhollyCancelled(record, record)) {
-      this.change(shard, record, () => ownLife.end(shard, record));
-      return;
-    }
-    const decision = isNewer ? lives.expiresAt(decider) : 0;
-    const decided = isNewer ? lives.decidedAt(decider) : 0;
-    const inForce = isNewer && (decision === 0 || decision > nowMs);
+    if (!lives.isOwnAlive(record)) return;
     const floor = lives.floorMs(record);
     const expiresAt = lives.expiresAt(record);
-    if (lives.bornMs(record) < floor && expiresAt !== 0 && expiresAt <= floor) {
+    const isUnderFloor = lives.bornMs(record) < floor;
+    const knew = isUnderFloor && expiresAt !== 0 && expiresAt <= floor;
+    if (knew || lives.isWhollyCancelled(record, record)) {
       this.change(shard, record, () => ownLife.end(shard, record));
-    } else if (lives.bornMs(record) < floor) {
-      this.change(shard, record, () => ownLife.outlive(shard, record, floor));
-    } else if (inForce) {
-      this.change(shard, record, () => ownLife.decide(shard, record, decision, decided));
+      return;
     }
+    const ruler = lives.ruler(record);
+    const isOverruled = ruler !== 0 && ruler !== record;
+    if (!isUnderFloor && !isOverruled) return;
+    this.change(shard, record, () => {
+      if (isUnderFloor) ownLife.outlive(shard, record, floor);
+      if (isOverruled) ownLife.decide(shard, record, lives.expiresAt(ruler), lives.decidedAt(ruler));
+    });
   }
 
   private change(shard: number, record: number, work: () => void): void {

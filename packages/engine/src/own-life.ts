@@ -64,12 +64,10 @@ export class OwnLife {
       this.lists.raise(shard, versionAt(floor));
       version = this.nextVersion(shard);
       this.keepFloor(shard, record, floor);
-      const decider = this.lives.decider(record);
-      const decision = decider === 0 ? 0 : this.lives.expiresAt(decider);
-      const inForce = decider !== 0 && (decision === 0 || decision > this.clock.nowMs);
-      if (inForce && this.lives.foreignTotal(record).lives > 0) {
-        expiresAt = decision;
-        decided = this.lives.decidedAt(decider);
+      const ruler = this.lives.ruler(record);
+      if (ruler !== 0 && this.lives.foreignTotal(record).lives > 0) {
+        expiresAt = this.lives.expiresAt(ruler);
+        decided = this.lives.decidedAt(ruler);
       } else if (this.lives.othersDecided(record)) {
         version = this.nextDecision(shard, record);
         decided = version;
