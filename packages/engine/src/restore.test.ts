@@ -168,6 +168,10 @@ test('components of other origins come back as what they are, and those let go s
   for (let seed = 2000; seed < 2100; seed++) history(seed, { neighbour: true, snapshotInBetween: seed % 2 === 0 });
 });
 
+test('a floor that was let go does not come back with an older state of the component that had it', () => {
+  history(5846, { neighbour: true, snapshotInBetween: true });
+});
+
 test('a count of another origin that an expiry ended is not back after a restart', () => {
   const node = makeDurableNode(1);
   const neighbour = makeDurableNode(2);

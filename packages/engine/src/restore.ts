@@ -61,7 +61,7 @@ export class Restore {
       if (record === 0) return;
       const held = index === OWN_ORIGIN ? record : lives.findForeign(record, index);
       if (held === 0 || versionOf(store.memory, held) === 0 || versionOf(store.memory, held) > version) return;
-      if (index === OWN_ORIGIN) this.engine.dropOwn(shard, record);
+      if (index === OWN_ORIGIN) this.dropOwn(shard, record);
       else this.engine.dropForeign(shard, record, held);
       this.engine.refreshHeld(shard, record);
     });
@@ -133,7 +133,7 @@ export class Restore {
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (isEmptyIn(batch, index)) {
       if (held === 0) return true;
-      engine.dropOwn(shard, record);
+      this.dropOwn(shard, record);
       engine.refreshHeld(shard, record);
       return true;
     }
@@ -152,6 +152,12 @@ export class Restore {
     lists.insert(state, record);
     engine.refreshHeld(shard, record);
     return true;
+  }
+
+  /** The state that goes is the one on disk, which may say more than the one that was dropped did. */
+  private dropOwn(shard: number, record: number): void {
+    this.engine.dropOwn(shard, record);
+    this.clearAttachments(shard, record);
   }
 
   /** All that the own component said; what is known of others stays. */
