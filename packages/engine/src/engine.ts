@@ -670,7 +670,7 @@ export class Engine {
     }
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      if (this.lives.isOver(at, horizonMs)) this.forgetForeign(shard, record, at);
+      if (this.lives.isOver(shard, at, horizonMs)) this.forgetForeign(shard, record, at);
       at = next;
     }
   }

@@ -1,8 +1,8 @@
 import { type Attachments, Kind } from './attachments.js';
 import type { Clock } from './clock.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
-import { Header, OWN_ORIGIN } from './layout.js';
-import { bornOf, Component, isPresent, originIndexOf, timeOfVersion } from './record.js';
+import { Header, OriginShard, OWN_ORIGIN } from './layout.js';
+import { bornOf, Component, isPresent, originIndexOf, timeOfVersion, versionOf } from './record.js';
 import type { Store } from './store.js';
 import type { Wheel } from './wheel.js';
 
@@ -145,9 +145,20 @@ export class Lives {
   }
 
   /** Whether a foreign component can be dropped for good: its own expiry was over at the horizon and it says no more. */
-  isOver(component: number, horizonMs: number): boolean {
+  isOver(shard: number, component: number, horizonMs: number): boolean {
     const expiresAt = this.expiresAt(component);
-    return expiresAt !== 0 && expiresAt <= horizonMs && !this.saysMore(component);
+    return expiresAt !== 0 && expiresAt <= horizonMs && this.isDroppable(shard, component);
+  }
+
+  /**
+   * Whether nothing would be missed with a foreign component but its life. Above the watermark it also says that older
+   * states of it, still under way, are superseded.
+   */
+  private isDroppable(shard: number, component: number): boolean {
+    const { memory, numbers } = this.store;
+    const state = this.store.originShardAt(originIndexOf(memory, component), shard);
+    const seen = numbers[(state >>> 1) + OriginShard.seenNumber];
+    return versionOf(memory, component) <= seen && !this.saysMore(component);
   }
 
   /** Whether a component says more than its life: a reset, or a floor. */
@@ -289,14 +300,14 @@ export class Lives {
    * When something of the key can be dropped for good: the earliest death among its lives, plus the grace. A death that
    * leaves something to keep is a change of what the summary holds, and the key must be counted anew.
    */
-  readonly deadlineOf = (record: number): number => {
+  readonly deadlineOf = (shard: number, record: number): number => {
     const memory = this.store.memory;
     const summary = this.attachments.find(record, Kind.summary);
     const holdsUntilMs = summary === 0 ? Number.POSITIVE_INFINITY : this.attachments.numberAt(summary, 6);
     let earliest = Math.min(this.expiresAt(record) || Number.POSITIVE_INFINITY, holdsUntilMs);
     for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
       const expiresAt = this.expiresAt(at);
-      if (expiresAt !== 0 && !this.saysMore(at)) earliest = Math.min(earliest, expiresAt);
+      if (expiresAt !== 0 && this.isDroppable(shard, at)) earliest = Math.min(earliest, expiresAt);
     }
     return earliest + this.graceMs;
   };
@@ -306,7 +317,7 @@ export class Lives {
   }
 
   private rearm(shard: number, record: number): void {
-    const deadline = this.deadlineOf(record);
+    const deadline = this.deadlineOf(shard, record);
     let attachment = this.attachments.find(record, Kind.expiry);
     if (deadline === Number.POSITIVE_INFINITY) {
       if (attachment === 0) return;

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { OWN_ORIGIN } from './layout.js';
 import { Applied } from './merge.js';
-import { makeNode, partsOf, tell } from './testing/nodes.js';
-import { add, read } from './testing/single-key.js';
+import { checkConsistency } from './testing/check-consistency.js';
+import { componentsOf } from './testing/inspect.js';
+import { makeNode, partsOf, START_MS, tell } from './testing/nodes.js';
+import { add, expireAt, read, remove } from './testing/single-key.js';
 
 describe('merging', () => {
   test('takes keys of every length, also where they fill the batch to its last byte', () => {
@@ -26,6 +28,59 @@ describe('merging', () => {
     add(node.engine, 'a', 1n);
     expect(node.merge.apply(part)).toBe(Applied.Own);
     expect(read(node.engine, 'a').value).toBe(2n);
+  });
+
+  test('does not let in again what an earlier part of a walk, still under way, said to be over', () => {
+    const [from, to] = [makeNode(1), makeNode(2)];
+    const oneEach = { components: 1, keyBytes: 1000 };
+    add(from.engine, 'a', 1n);
+    const [stale] = partsOf(from.engine, OWN_ORIGIN, 0);
+    remove(from.engine, 'a');
+    add(from.engine, 'b', 1n);
+    const [first, last] = partsOf(from.engine, OWN_ORIGIN, 0, oneEach);
+    for (const part of [first, stale, last]) expect(to.merge.apply(part)).toBe(Applied.Ok);
+    expect(to.engine.seen(0, 1)).toBe(from.engine.seen(0, OWN_ORIGIN));
+    expect(read(to.engine, 'a').exists).toBe(false);
+    expect(componentsOf(to.engine, 'a')).toEqual([]);
+    checkConsistency(to.engine);
+  });
+
+  test('does not let in again what an earlier part of a walk, still under way, said to be long expired', () => {
+    const [from, to] = [makeNode(1), makeNode(2)];
+    const oneEach = { components: 1, keyBytes: 1000 };
+    add(from.engine, 'a', 1n);
+    const [stale] = partsOf(from.engine, OWN_ORIGIN, 0);
+    expireAt(from.engine, 'a', START_MS + 1000);
+    add(from.engine, 'b', 1n);
+    const [first, last] = partsOf(from.engine, OWN_ORIGIN, 0, oneEach);
+    to.engine.advanceTo(START_MS + 5000);
+    for (const part of [first, stale]) to.merge.apply(part);
+    to.engine.expireSome(100);
+    for (const part of [stale, last]) to.merge.apply(part);
+    to.engine.advanceTo(START_MS + 10_000);
+    to.engine.expireSome(100);
+    expect(to.engine.seen(0, 1)).toBe(from.engine.seen(0, OWN_ORIGIN));
+    expect(componentsOf(to.engine, 'a')).toEqual([]);
+    checkConsistency(to.engine);
+  });
+
+  test('does not forget what expired in a part of a walk before that walk has come to its end', () => {
+    const [from, to] = [makeNode(1), makeNode(2)];
+    const oneEach = { components: 1, keyBytes: 1000 };
+    add(from.engine, 'a', 1n);
+    const [stale] = partsOf(from.engine, OWN_ORIGIN, 0);
+    expireAt(from.engine, 'a', START_MS + 1000);
+    add(from.engine, 'b', 1n);
+    const [first, last] = partsOf(from.engine, OWN_ORIGIN, 0, oneEach);
+    to.merge.apply(first);
+    to.engine.advanceTo(START_MS + 5000);
+    to.engine.expireSome(100);
+    for (const part of [stale, last]) to.merge.apply(part);
+    to.engine.advanceTo(START_MS + 10_000);
+    to.engine.expireSome(100);
+    expect(componentsOf(to.engine, 'a')).toEqual([]);
+    expect(to.engine.stats()).toMatchObject({ keys: 1, removedKeysRetained: 0, keysWithExpiry: 0 });
+    checkConsistency(to.engine);
   });
 
   test('reports a gap and takes nothing of it', () => {

@@ -5,7 +5,17 @@ import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
-import { bornOf, Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion, versionOf } from './record.js';
+import {
+  bornOf,
+  Component,
+  clearComponent,
+  Flag,
+  FOREIGN_WORDS,
+  isPresent,
+  setBorn,
+  setVersion,
+  versionOf,
+} from './record.js';
 
 /** What became of a batch. */
 export const Applied = {
@@ -49,7 +59,9 @@ export class Merge {
       for (let index = 0; index < batch.count; index++) {
         if (!this.mergeComponent(shard, state, origin, batch, index, input)) return Applied.OutOfMemory;
       }
+      const before = store.numbers[seenAt];
       this.moveWatermark(batch, origin, seenAt);
+      if (store.numbers[seenAt] > before) this.passWatermark(shard, state, before, store.numbers[seenAt]);
       return Applied.Ok;
     });
   }
@@ -68,6 +80,24 @@ export class Merge {
     this.walks.delete(name);
     const numbers = this.engine.store.numbers;
     if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
+  }
+
+  /**
+   * What came since the last cut lies under the watermark now, and older states of it are superseded by that alone: an
+   * empty component has done its work, and what has expired may go.
+   */
+  private passWatermark(shard: number, state: number, before: number, seen: number): void {
+    const { engine } = this;
+    const { store } = engine;
+    const { memory, attachments } = store;
+    for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
+      const next = memory[at + Component.next];
+      const record = memory[at + Component.foreignKey];
+      const isEmpty = !isPresent(memory, at) && !engine.lives.saysMore(at);
+      if (isEmpty) engine.forgetForeign(shard, record, at);
+      if (isEmpty || attachments.find(at, Kind.expiry) !== 0) engine.refreshKey(shard, record);
+      at = next;
+    }
   }
 
   private mergeComponent(
@@ -90,27 +120,21 @@ export class Merge {
     const held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
     if (held !== 0 && versionOf(memory, held) >= version) return true;
-    const goes = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
+    // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
+    // not worth stopping for.
+    const isOver = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
     if (held !== 0) {
       assertGrows(engine, held, batch, index);
-      if (goes) engine.forgetForeign(shard, record, held);
+      if (isOver) engine.forgetForeign(shard, record, held);
       else engine.dropForeign(shard, record, held);
     }
     if (record !== 0) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
-    if (goes) {
-      if (record !== 0) this.settleKey(shard, record);
-      return true;
-    }
     if (record === 0) record = engine.makeRecord(shard, input, start, length);
-    if (record === 0) return false;
+    if (record === 0) return isOver;
     const component = this.makeForeign(shard, record, origin, batch, index);
-    if (component === 0) {
-      this.settleKey(shard, record);
-      return false;
-    }
-    engine.lists.insert(state, component);
+    if (component !== 0) engine.lists.insert(state, component);
     this.settleKey(shard, record);
-    return true;
+    return isOver || component !== 0;
   }
 
   /** A foreign component with all it says, linked to its key but not yet in its list; 0 when memory ran out. */
@@ -222,7 +246,7 @@ export function isEmptyIn(batch: Batch, index: number): boolean {
   );
 }
 
-/** Its own expiry is so long past that everybody has dropped it: a late delta of an expired life is not let in. */
+/** Its own expiry is so long past that everybody has dropped it, or will at once. */
 function isOverIn(batch: Batch, index: number, horizonMs: number): boolean {
   const says = batch.cancelEnd[index] !== batch.cancelStart(index) || batch.floorMs[index] !== 0;
   return !says && batch.decided[index] !== 0 && batch.expiresAtMs[index] !== 0 && batch.expiresAtMs[index] <= horizonMs;

@@ -6,7 +6,7 @@ import type { Dropped } from './dropped.js';
 import type { Engine } from './engine.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
 import { isEmptyIn, Merge } from './merge.js';
-import { Component, Flag, setBorn, setVersion, timeOfVersion, versionOf } from './record.js';
+import { Component, Flag, isPresent, setBorn, setVersion, timeOfVersion, versionOf } from './record.js';
 
 /**
  * What a node's own disk holds, put back into an empty store before anybody is served. Unlike a peer, the disk may speak
@@ -44,7 +44,10 @@ export class Restore {
             : this.restoreForeign(shard, state, origin, batch, index);
         if (!restored) return false;
       }
-      if (batch.to > store.numbers[seenAt]) store.numbers[seenAt] = batch.to;
+      const before = store.numbers[seenAt];
+      if (batch.to <= before) return true;
+      store.numbers[seenAt] = batch.to;
+      if (origin !== OWN_ORIGIN) this.passWatermark(shard, state, before, batch.to);
       return true;
     });
   }
@@ -183,12 +186,25 @@ export class Restore {
     if (held !== 0) engine.dropForeign(shard, record, held);
     if (record === 0) record = this.make(shard, batch, index);
     if (record === 0) return false;
-    if (!isEmptyIn(batch, index)) {
-      const component = merge.makeForeign(shard, record, origin, batch, index);
-      if (component === 0) return false;
-      lists.insert(state, component);
-    }
+    const component = merge.makeForeign(shard, record, origin, batch, index);
+    if (component === 0) return false;
+    lists.insert(state, component);
     engine.refreshHeld(shard, record);
     return true;
+  }
+
+  /** As in merging: an empty component of another origin has done its work once the watermark has passed it. */
+  private passWatermark(shard: number, state: number, before: number, seen: number): void {
+    const { engine } = this;
+    const { memory } = engine.store;
+    for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
+      const next = memory[at + Component.next];
+      if (!isPresent(memory, at) && !engine.lives.saysMore(at)) {
+        const record = memory[at + Component.foreignKey];
+        engine.dropForeign(shard, record, at);
+        engine.refreshHeld(shard, record);
+      }
+      at = next;
+    }
   }
 }

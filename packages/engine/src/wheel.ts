@@ -75,7 +75,7 @@ export class Wheel {
     shard: number,
     nowMs: number,
     budget: number,
-    deadlineOf: (record: number) => number,
+    deadlineOf: (shard: number, record: number) => number,
     expire: (shard: number, record: number) => void,
   ): number {
     const { memory, numbers } = this.store;
@@ -89,7 +89,7 @@ export class Wheel {
         const head = shard + Shard.wheelHeads + level * SLOTS + (Math.floor(tick / SPANS[level]) % SLOTS);
         for (; memory[head] !== 0; left--) {
           if (left === 0) return 0;
-          this.arm(shard, memory[head], deadlineOf(memory[head]));
+          this.arm(shard, memory[head], deadlineOf(shard, memory[head]));
         }
       }
       const head = shard + Shard.wheelHeads + (tick % SLOTS);

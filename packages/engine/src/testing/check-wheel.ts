@@ -29,7 +29,7 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
       armed.add(record);
       if (attachments.extraOf(attachment) !== slot + 1) problems.push(`${record} does not name wheel slot ${slot}`);
       if (memory[attachment + PREVIOUS] !== before) problems.push(`${record} does not link back in slot ${slot}`);
-      checkTime(slot, current, lives.deadlineOf(record), record, problems);
+      checkTime(slot, current, lives.deadlineOf(shard, record), record, problems);
       before = record;
       record = memory[attachment + NEXT];
     }
@@ -37,7 +37,7 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
   if (memory[shard + Shard.withExpiry] !== armed.size)
     problems.push(`${armed.size} keys are in the wheel, ${memory[shard + Shard.withExpiry]} are counted`);
   for (const record of records) {
-    if (lives.deadlineOf(record) !== Number.POSITIVE_INFINITY && !armed.has(record))
+    if (lives.deadlineOf(shard, record) !== Number.POSITIVE_INFINITY && !armed.has(record))
       problems.push(`record ${record} has a deadline and is not in the wheel`);
   }
 }
