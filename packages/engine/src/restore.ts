@@ -193,17 +193,17 @@ export class Restore {
     return true;
   }
 
-  /** As in merging: an empty component of another origin has done its work once the watermark has passed it. */
+  /** As in merging: once the watermark has passed it, an empty component has done its work, and an expired one may go. */
   private passWatermark(shard: number, state: number, before: number, seen: number): void {
     const { engine } = this;
-    const { memory } = engine.store;
+    const { memory, attachments } = engine.store;
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
-      if (!isPresent(memory, at) && !engine.lives.saysMore(at)) {
-        const record = memory[at + Component.foreignKey];
-        engine.dropForeign(shard, record, at);
-        engine.refreshHeld(shard, record);
-      }
+      const record = memory[at + Component.foreignKey];
+      const isEmpty = !isPresent(memory, at) && !engine.lives.saysMore(at);
+      const hasExpiry = attachments.find(at, Kind.expiry) !== 0;
+      if (isEmpty) engine.dropForeign(shard, record, at);
+      if (isEmpty || hasExpiry) engine.refreshHeld(shard, record);
       at = next;
     }
   }
