@@ -18,10 +18,12 @@ export class Clock {
   }
 
   advanceTo(nowMs: number): void {
+    // Threads read and write the shared time without a lock: one that was told less may write last. Own time is kept then.
     const shared = this.numbers[Header.clockNumber];
-    const time = nowMs > shared ? Math.floor(nowMs) : shared;
+    const latest = shared > this.nowMs ? shared : this.nowMs;
+    const time = nowMs > latest ? Math.floor(nowMs) : latest;
+    if (time > shared) this.numbers[Header.clockNumber] = time;
     if (time === this.nowMs) return;
-    this.numbers[Header.clockNumber] = time;
     this.nowMs = time;
     this.nowVersion = versionAt(time);
   }
