@@ -4,6 +4,7 @@ import { shared } from './vitest.shared.ts';
 /** Tests that talk to a server over a socket: those that use `startTestServer`. They hold on every transport. */
 const overSockets = [
   'packages/server/src/transport/{transport,connection-faults}.test.ts',
+  'packages/server/src/durability/durability.test.ts',
   'packages/server/src/differential/{differential,differences}.test.ts',
   'packages/server/src/clients/*.test.ts',
   'packages/server/src/commands/redis-words.test.ts',

@@ -26,7 +26,7 @@ export interface Output {
   progress(text: string): void;
 }
 
-type Common = Pick<
+export type Common = Pick<
   ResultRow,
   'format' | 'date' | 'commit' | 'uncommittedChanges' | 'machine' | 'smoke' | 'keys' | 'keyBytes' | 'rounds'
 >;
@@ -144,9 +144,9 @@ async function measureMemoryRow(
   };
 }
 
-type NamedSide = Side & { readonly name: string };
+export type NamedSide = Side & { readonly name: string };
 
-function side(server: RunningServer, pattern: readonly Request[], rounds: readonly Round[]): NamedSide {
+export function side(server: RunningServer, pattern: readonly Request[], rounds: readonly Round[]): NamedSide {
   return {
     name: server.contender.name,
     kind: server.contender.kind,
@@ -158,7 +158,7 @@ function side(server: RunningServer, pattern: readonly Request[], rounds: readon
   };
 }
 
-function compare(sides: readonly NamedSide[]): Pick<ResultRow, 'sides' | 'ratiosToRedis'> {
+export function compare(sides: readonly NamedSide[]): Pick<ResultRow, 'sides' | 'ratiosToRedis'> {
   const baseline = sides.find(({ name }) => name === BASELINE)!;
   const others = sides.filter(({ name }) => name !== BASELINE);
   return {

@@ -3,6 +3,7 @@ import { Attachments, Kind } from './attachments.js';
 import type { ByteInput } from './byte-input.js';
 import { Clock } from './clock.js';
 import { Digests } from './digest.js';
+import { type Dropped, DroppedNotes } from './dropped.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
 import { randomKey, removeEvery, scanKeys } from './keyspace.js';
@@ -83,6 +84,7 @@ export class Engine {
   readonly digests: Digests;
   readonly ownLife: OwnLife;
   readonly wheel: Wheel;
+  readonly dropped: DroppedNotes;
   private readonly growOnly: GrowOnly;
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
@@ -118,6 +120,7 @@ export class Engine {
     this.wheel = new Wheel(store);
     this.lives = new Lives(store, this.clock, this.wheel);
     this.ownLife = new OwnLife(store, this.clock, this.lists, this.lives, this.wheel);
+    this.dropped = new DroppedNotes(store);
     this.growOnly = new GrowOnly(store);
   }
 
@@ -473,8 +476,13 @@ export class Engine {
 
   /** Returns true when nothing was left of the key and its record is gone. */
   refreshKey(shard: number, record: number): boolean {
-    const { memory, numbers } = this;
     this.dropBelowFloor(shard, record);
+    return this.refreshHeld(shard, record);
+  }
+
+  /** The same without letting any component go: for a key of which not everything has been restored yet. */
+  refreshHeld(shard: number, record: number): boolean {
+    const { memory, numbers } = this;
     const hasForeign = this.lives.firstForeign(record) !== 0;
     if (!hasForeign) {
       const version = versionOf(memory, record);
@@ -501,7 +509,7 @@ export class Engine {
   }
 
   /** Forgets the own component without a word to anybody: it is gone by its own expiry, or nobody needs telling. */
-  private dropOwn(shard: number, record: number): void {
+  dropOwn(shard: number, record: number): void {
     const memory = this.memory;
     if (versionOf(memory, record) !== 0) this.lists.remove(this.store.originShardAt(OWN_ORIGIN, shard), record);
     this.ownLife.end(shard, record);
@@ -642,10 +650,11 @@ export class Engine {
 
   private readonly expireKey = (shard: number, record: number): void => {
     const horizonMs = this.nowMs - this.lives.graceMs;
+    const keysBefore = this.memory[shard + Shard.keys];
     this.dropExpired(shard, record, horizonMs);
     this.ownLife.letGoFloor(shard, record);
-    if (!this.refreshKey(shard, record)) return;
-    this.numbers[(shard >>> 1) + Shard.expiredNumber]++;
+    this.refreshKey(shard, record);
+    this.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - this.memory[shard + Shard.keys];
   };
 
   /** Drops the lives of a key whose own expiry was over at the horizon. */
@@ -659,12 +668,17 @@ export class Engine {
       this.ownLife.keepFloor(shard, record, expiresAt);
       this.ownLife.end(shard, record);
       // Where all know of the expiry, everybody drops the life by the same rule. Otherwise they are told that it is over.
-      if (isKnown && this.ownLife.isEmpty(record)) this.dropOwn(shard, record);
-      else this.ownLife.stamp(shard, record);
+      if (isKnown && this.ownLife.isEmpty(record)) {
+        // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
+        if (this.origins.count > 1) this.dropped.note(shard, record, record);
+        this.dropOwn(shard, record);
+      } else {
+        this.ownLife.stamp(shard, record);
+      }
     }
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      if (this.lives.isOver(shard, at, horizonMs)) this.dropForeign(shard, record, at);
+      if (this.lives.isOver(shard, at, horizonMs)) this.forgetForeign(shard, record, at);
       at = next;
     }
   }
@@ -677,9 +691,15 @@ export class Engine {
     const floor = lives.greatestRecordedFloor(record);
     for (let at = first; floor !== 0 && at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      if (lives.endsOnlyBy(at, floor) && !lives.saysMore(at)) this.dropForeign(shard, record, at);
+      if (lives.endsOnlyBy(at, floor) && !lives.saysMore(at)) this.forgetForeign(shard, record, at);
       at = next;
     }
+  }
+
+  /** Lets a component of another origin go for good; where there is a disk, it will be told. */
+  forgetForeign(shard: number, record: number, component: number): void {
+    this.dropped.note(shard, record, component);
+    this.dropForeign(shard, record, component);
   }
 
   dropForeign(shard: number, record: number, component: number): void {
@@ -730,6 +750,11 @@ export class Engine {
     const collectedAt = (shard >>> 1) + Shard.collectedNumber;
     this.withShard(shard, () => {
       this.numbers[acknowledgedAt] = version;
+      // Nothing was removed here: there is nothing to look for.
+      if (this.origins.count === 1 && this.memory[shard + Shard.records] === this.memory[shard + Shard.keys]) {
+        this.numbers[collectedAt] = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
+        return;
+      }
       const own = this.store.originShardAt(OWN_ORIGIN, shard);
       this.lists.order(own);
       let at = this.lists.firstAfter(own, this.numbers[collectedAt]);
@@ -746,6 +771,18 @@ export class Engine {
   private forgetOwn(shard: number, record: number): void {
     this.dropOwn(shard, record);
     this.refreshKey(shard, record);
+  }
+
+  /** Takes what was let go and the disk was not told yet, at most `limit` from a shard. */
+  takeDropped(shardIndex: number, limit: number): Dropped[] {
+    const shard = this.store.shardAt(shardIndex);
+    if (this.memory[shard + Shard.dropped] === 0) return [];
+    return this.withShard(shard, () => this.dropped.take(shard, limit, (origin) => this.origins.idOf(origin)));
+  }
+
+  /** Counts this view's own changes, wrapping; the same number before and after means that there was none. */
+  get changes(): number {
+    return this.lists.changes;
   }
 
   /** A 64-bit digest of all that this node holds of an origin in a shard, as two halves in hexadecimal. */

@@ -7,7 +7,7 @@
  *   | header            | 1 page                                | sizes, clock, page allocator, grow-only prefixes   |
  *   | shards            | shardCount × SHARD_WORDS              | lock, counts, table, slab heads, timing wheel      |
  *   | origin ids        | MAX_ORIGINS × ORIGIN_ID_WORDS         | replica id and incarnation; index 0 is this node   |
- *   | origin states     | MAX_ORIGINS × shardCount × 10 words   | list ends, watermark, digest of (origin, shard)    |
+ *   | origin states     | MAX_ORIGINS × shardCount × 12 words   | list ends, watermark, digest of (origin, shard)    |
  *   | page bitmap       | one bit a page                        | which pages are taken                              |
  *   | pages             | the rest, PAGE_WORDS each             | records, hash buckets, directories                 |
  *
@@ -26,7 +26,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;
 
 /** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
 export const MAX_ORIGINS = 512;
@@ -51,6 +51,10 @@ export const Header = {
   originCount: 9,
   originLock: 10,
   tableSeed: 11,
+  /** 1 where a disk has to be told which components were let go; see dropped.ts. */
+  keepsDropped: 12,
+  /** 1 once there was no memory to note one of them: the disk then needs everything anew. */
+  droppedLost: 13,
   clockNumber: 8,
   graceMsNumber: 9,
   growOnlyCount: 20,
@@ -77,6 +81,8 @@ export const Shard = {
   wheelTickNumber: 5,
   acknowledgedNumber: 6,
   collectedNumber: 7,
+  /** What was let go since the disk was told last, a chain. */
+  dropped: 16,
   slabHeads: 32,
   wheelBitmaps: 128,
   wheelHeads: 144,
@@ -94,8 +100,10 @@ export const OriginShard = {
   digestHigh: 7,
   /** Own origin: the list is in version order up to here, see version-list.ts. */
   orderedNumber: 4,
+  /** A component of the list near which the walk from its beginning goes on, or 0. */
+  cursor: 10,
 } as const;
-export const ORIGIN_SHARD_WORDS = 10;
+export const ORIGIN_SHARD_WORDS = 12;
 
 export interface Regions {
   readonly shards: number;

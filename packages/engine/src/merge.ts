@@ -94,7 +94,7 @@ export class Merge {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];
       const isEmpty = !isPresent(memory, at) && !engine.lives.saysMore(at);
-      if (isEmpty) engine.dropForeign(shard, record, at);
+      if (isEmpty) engine.forgetForeign(shard, record, at);
       if (isEmpty || attachments.find(at, Kind.expiry) !== 0) engine.refreshKey(shard, record);
       at = next;
     }
@@ -133,7 +133,8 @@ export class Merge {
       component = this.makeForeign(shard, record, origin, batch, index);
     }
     const isTaken = component !== 0 || isOver;
-    if (isTaken && held !== 0) engine.dropForeign(shard, record, held);
+    if (isTaken && held !== 0 && isOver) engine.forgetForeign(shard, record, held);
+    else if (isTaken && held !== 0) engine.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
     if (isTaken) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     this.settleKey(shard, record);
@@ -155,7 +156,7 @@ export class Merge {
   }
 
   /** A foreign component with all it says, linked to its key but not yet in its list; 0 when memory ran out. */
-  private makeForeign(shard: number, record: number, origin: number, batch: Batch, index: number): number {
+  makeForeign(shard: number, record: number, origin: number, batch: Batch, index: number): number {
     const { memory, attachments, slab } = this.engine.store;
     const summary = attachments.ensure(shard, record, Kind.summary);
     if (summary === 0) return 0;
@@ -177,7 +178,8 @@ export class Merge {
     return component;
   }
 
-  private attach(shard: number, component: number, batch: Batch, index: number): boolean {
+  /** Gives a component what the batch says beyond its amount; false when memory ran out. */
+  attach(shard: number, component: number, batch: Batch, index: number): boolean {
     const { memory, attachments } = this.engine.store;
     if ((batch.negativeLow[index] | batch.negativeHigh[index]) !== 0) {
       const at = attachments.add(shard, component, Kind.negative);
@@ -256,7 +258,7 @@ export class Merge {
   }
 }
 
-function isEmptyIn(batch: Batch, index: number): boolean {
+export function isEmptyIn(batch: Batch, index: number): boolean {
   return (
     batch.present[index] === 0 && batch.cancelEnd[index] === batch.cancelStart(index) && batch.floorMs[index] === 0
   );

@@ -15,6 +15,8 @@ import type { Store } from './store.js';
 export class VersionLists {
   private readonly store: Store;
   private readonly digests: Digests;
+  /** Own changes made through this view, wrapping: who compares it before and after knows whether there was one. */
+  changes = 0;
 
   constructor(store: Store, digests: Digests) {
     this.store = store;
@@ -36,6 +38,7 @@ export class VersionLists {
     const last = numbers[seen];
     const version = nowVersion > last ? nowVersion : last + 1;
     numbers[seen] = version;
+    this.changes = (this.changes + 1) | 0;
     const old = versionOf(memory, component);
     if (
       old <= numbers[(ownState >>> 1) + OriginShard.orderedNumber] &&
@@ -119,6 +122,24 @@ export class VersionLists {
     return after;
   }
 
+  /**
+   * The same for a walk that began at the beginning and comes in parts: searched from where its last part ended. Searching
+   * from the end each time would cost the square of the list's length.
+   */
+  firstAfterCursor(state: number, watermark: number): number {
+    const memory = this.store.memory;
+    let before = memory[state + OriginShard.cursor];
+    while (before !== 0 && versionOf(memory, before) > watermark) before = memory[before + Component.previous];
+    let after = before === 0 ? memory[state + OriginShard.head] : memory[before + Component.next];
+    while (after !== 0 && versionOf(memory, after) <= watermark) after = memory[after + Component.next];
+    return after;
+  }
+
+  /** Any component of the list will do; a close one makes the next search short. */
+  setCursor(state: number, component: number): void {
+    this.store.memory[state + OriginShard.cursor] = component;
+  }
+
   private append(state: number, component: number, before: number): void {
     const memory = this.store.memory;
     const after = before === 0 ? memory[state + OriginShard.head] : memory[before + Component.next];
@@ -138,5 +159,6 @@ export class VersionLists {
     else memory[before + Component.next] = after;
     if (after === 0) memory[state + OriginShard.tail] = before;
     else memory[after + Component.previous] = before;
+    if (memory[state + OriginShard.cursor] === component) memory[state + OriginShard.cursor] = before;
   }
 }

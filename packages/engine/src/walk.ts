@@ -42,13 +42,17 @@ export function batchSince(
   return engine.withShard(shard, () => {
     if (origin === OWN_ORIGIN) lists.order(state);
     const cut = store.numbers[(state >>> 1) + OriginShard.seenNumber];
-    let at = lists.firstAfter(state, from);
+    let last = 0;
+    const fromBeginning = start === 0;
+    let at = fromBeginning ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
     while (at !== 0 && batch.count < limits.components && batch.bytes < limits.keyBytes) {
       writeComponent(engine, batch, at);
       batch.reached = versionOf(store.memory, at);
+      last = at;
       at = store.memory[at + Component.next];
     }
     if (at === 0 || versionOf(store.memory, at) > cut) batch.to = cut;
+    if (fromBeginning) lists.setCursor(state, batch.to === 0 ? last : 0);
     return batch;
   });
 }

@@ -35,6 +35,13 @@ export const errors = {
     `ERR unknown subcommand '${name}'. Try ${parent.toUpperCase()} HELP.`,
   maximumClients: 'ERR max number of clients reached',
 
+  // The disk.
+  diskFailed:
+    'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See INFO persistence and the log.',
+  noDataDirectory: 'ERR there is no data directory: everything is in memory. Start with --data',
+  saveInProgress: 'ERR Background save already in progress',
+  backupFailed: (reason: string) => `ERR the backup failed: ${reason}`,
+
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',
   nestedTransaction: 'ERR MULTI calls can not be nested',

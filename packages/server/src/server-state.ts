@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
+import type { DiskLink } from './durability/disk-link.js';
 import type { Lanes } from './lanes/lanes.js';
 import type { Clients } from './session/clients.js';
 import type { CommandDirectory } from './session/command-index.js';
@@ -20,6 +21,8 @@ export interface ServerState {
   readonly latency: LatencyMonitor;
   /** The way to the other lanes, whose clients and figures are their own. */
   readonly lanes: Lanes;
+  /** The way to the disk, if there is one. */
+  readonly disk: DiskLink;
 }
 
 /** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */

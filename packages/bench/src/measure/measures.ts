@@ -25,6 +25,9 @@ export const measures = {
   halfLoadP999Ms: { title: 'at half load: p99.9, ms', better: 'lower', format: decimals(3) },
   residentBytesPerKey: { title: 'resident memory, bytes/key', better: 'lower', format: decimals(1) },
   usedBytesPerKey: { title: "server's own count, bytes/key", better: 'lower', format: decimals(1) },
+  logBytesPerMillionIncrements: { title: 'log, bytes/million increments', better: 'lower', format: thousands },
+  loadSeconds: { title: 'start until ready, s', better: 'lower', format: decimals(2) },
+  diskBytesPerKey: { title: 'on disk, bytes/key', better: 'lower', format: decimals(1) },
   residentMebibytes: { title: 'resident in all, MiB', format: decimals(1) },
 } as const satisfies Record<string, Measure>;
 

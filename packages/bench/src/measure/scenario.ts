@@ -113,7 +113,7 @@ function loadJob(
   };
 }
 
-function fullLoadRound(result: LoadResult): Round {
+export function fullLoadRound(result: LoadResult): Round {
   return {
     throughputPerSecond: perSecond(result),
     ...ifKnown('serverCpuMicrosecondsPerOperation', result.serverCpuMicroseconds, result.operations),

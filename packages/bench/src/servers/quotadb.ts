@@ -22,14 +22,14 @@ export async function startQuotaDB(
       name: 'quotadb',
       program: process.execPath,
       arguments: () => [program, 'serve', '--resp', '0', '--http', '0', '--memory', ...memory, ...serveArguments],
-      readyPort: readyPort,
+      readyPort,
     },
     withLimits,
     cleanup,
   );
 }
 
-function readyPort(line: string): number | undefined {
+export function readyPort(line: string): number | undefined {
   try {
     const message: unknown = JSON.parse(line);
     if (typeof message !== 'object' || message === null) return undefined;

@@ -1,5 +1,6 @@
 import { Kind } from '../attachments.js';
 import { ByteInput } from '../byte-input.js';
+import { noteWords } from '../dropped.js';
 import type { Engine } from '../engine.js';
 import { OriginShard, OWN_ORIGIN, Shard } from '../layout.js';
 import {
@@ -63,6 +64,9 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
     problems.push(`shard ${index} has ${counted} counted keys and says ${memory[shard + Shard.keys]}`);
   for (let origin = 0; origin < engine.origins.count; origin++) {
     checkList(engine, index, origin, held.get(origin) ?? new Set(), problems);
+  }
+  for (let note = memory[shard + Shard.dropped]; note !== 0; note = memory[note]) {
+    reached.push({ shard, address: note, words: noteWords(memory[note + 4]) });
   }
   checkWheel(engine, shard, records, problems);
 }

@@ -89,11 +89,11 @@ test('a port in use is said clearly, with exit code 1', async () => {
 });
 
 test('all mistakes are reported at once, with exit code 2', async () => {
-  const server = serve(['--max-memory', 'much', '--host', '0.0.0.0', '--data', 'x'], { QUOTADB_TIMEOUT: 'soon' });
+  const server = serve(['--max-memory', 'much', '--host', '0.0.0.0', '--fsync', 'often'], { QUOTADB_TIMEOUT: 'soon' });
   const { code, stderr, stdout } = await server.finished;
   expect(code).toBe(2);
   expect(stderr.trim().split('\n')).toEqual([
-    expect.stringContaining('--data: not in this version'),
+    expect.stringContaining('--fsync: argument couldn'),
     expect.stringContaining('--max-memory: argument must be a memory value'),
     expect.stringContaining('QUOTADB_TIMEOUT: '),
     expect.stringContaining('--host: 0.0.0.0 can be reached from other machines'),
@@ -140,7 +140,7 @@ test('--version and --help', async () => {
   expect(help.stdout).toContain('quotadb serve');
   const serveHelp = await quotadb('serve', '--help').finished;
   expect(serveHelp.stdout).toContain('--max-memory <size>');
-  expect(serveHelp.stdout).not.toContain('--data');
+  expect(serveHelp.stdout).toContain('--data <directory>');
 });
 
 test('bench is handed its own arguments, help among them', async () => {

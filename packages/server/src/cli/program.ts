@@ -1,6 +1,8 @@
 import { Command, Option } from 'commander';
-import { environmentVariable, refusedFlags, settingNames, settingOf } from '../config/table.js';
+import { environmentVariable, settingNames, settingOf } from '../config/table.js';
 import { QUOTADB_VERSION } from '../version.js';
+import { runBackup } from './backup.js';
+import { runRepair } from './repair.js';
 import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
 
 const EXAMPLES = `
@@ -8,6 +10,7 @@ Examples:
   $ quotadb serve                                  on 127.0.0.1:6380, everything in memory
   $ quotadb serve --resp 0 --max-memory 2gb        on a free port, which the first line of output names
   $ quotadb serve --config quotadb.json            settings from a file; flags and QUOTADB_… win over it
+  $ quotadb serve --data ./data                    kept on disk, at most 100 ms behind
   $ redis-cli -p 6380 INCR visits                  any Redis client will do
   $ quotadb bench --help                           side by side with Redis`;
 
@@ -20,6 +23,28 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
     .exitOverride((error) => onExitCode(error.exitCode === EXIT_OK ? EXIT_OK : EXIT_USAGE));
 
   program.addCommand(serveCommand(onExitCode).copyInheritedSettings(program));
+  program
+    .command('backup')
+    .description('write everything that a running server holds into a directory, from which another can start')
+    .requiredOption(
+      '--to <directory>',
+      'an empty directory, or one that is not there yet, on the machine of the server',
+    )
+    .option('--resp <port>', 'the port of the server', '6380')
+    .option('--host <address>', 'the address of the server', '127.0.0.1')
+    .option('--password <password>', `what the server asks for; ${environmentVariable('password')} names it too`)
+    .action(async (options: { to: string; resp: string; host: string; password?: string }) => {
+      const password = options.password ?? process.env[environmentVariable('password')];
+      onExitCode(await runBackup({ host: options.host, port: Number(options.resp), password }, options.to));
+    });
+  program
+    .command('repair')
+    .description('salvage what is whole of a damaged data directory, and say what was lost')
+    .requiredOption('--data <directory>', 'the data directory; no server may be using it')
+    .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
+    .action(async (options: { data: string; maxMemory: string }) => {
+      onExitCode(await runRepair(options.data, options.maxMemory));
+    });
   program
     .command('bench')
     .description('measure this server side by side with Redis')
@@ -46,7 +71,6 @@ function serveCommand(onExitCode: (code: number) => void): Command {
     }
     serve.addOption(option);
   }
-  for (const flag of Object.keys(refusedFlags)) serve.addOption(new Option(`--${flag} <value>`).hideHelp());
   serve.option('--config <file>', `a JSON file of settings; ${environmentVariable('config')} names it too`);
   serve.action(async (_options, command: Command) => {
     const flags = Object.fromEntries(

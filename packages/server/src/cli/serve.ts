@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { StorageError } from '@quotadb/storage';
 import pino from 'pino';
 import { systemClock } from '../clock.js';
 import { ConfigurationError, type ConfigurationSources, loadConfiguration } from '../config/load.js';
@@ -62,6 +63,7 @@ function explainStart(
   error: NodeJS.ErrnoException & { port?: number; address?: string },
   config: Configuration,
 ): string {
+  if (error instanceof StorageError) return error.message;
   const where = `${error.address ?? config.host}:${error.port ?? '?'}`;
   switch (error.code) {
     case 'EADDRINUSE': {

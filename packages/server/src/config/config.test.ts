@@ -106,10 +106,15 @@ describe('mistakes', () => {
       expect(mistakesOf({ flags: { host } })).toEqual([]);
   });
 
-  test('what this version does not do is refused by name', () => {
-    expect(mistakesOf({ flags: { data: './data' } })).toEqual([expect.stringContaining('--data: not in this version')]);
-    expect(mistakesOf({ environment: { QUOTADB_DATA: './data' } })).toHaveLength(1);
-    expect(mistakesOf({ environment: { QUOTADB_MEMORY: 'no' } })).toHaveLength(1);
+  test('what contradicts itself about the disk is refused', () => {
+    expect(mistakesOf({ flags: { data: './data', memory: true } })).toEqual([
+      expect.stringContaining('--memory: --data is given too'),
+    ]);
+    expect(mistakesOf({ flags: { 'keep-incarnation': true } })).toEqual([
+      expect.stringContaining('--keep-incarnation: '),
+    ]);
+    expect(mistakesOf({ environment: { QUOTADB_DATA: './data', QUOTADB_FSYNC: 'always' } })).toEqual([]);
+    expect(mistakesOf({ environment: { QUOTADB_FSYNC: '0' } })).toHaveLength(1);
     expect(mistakesOf({ flags: { memory: true } })).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import type { FsyncMode } from '@quotadb/storage';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
 import { formatSize, parseSizeBytes } from './size.js';
@@ -84,6 +85,22 @@ export function powerOfTwo(placeholder: string, minimum: number, maximum: number
       if ((number & (number - 1)) !== 0) throw new Mistake('argument must be a power of two');
       return number;
     },
+  };
+}
+
+const LONGEST_FSYNC_INTERVAL_MS = 60_000;
+
+export function fsyncMode(): Kind<FsyncMode> {
+  const interval = integer('when', 1, LONGEST_FSYNC_INTERVAL_MS);
+  return {
+    placeholder: 'when',
+    range: `always, never, or 1 to ${LONGEST_FSYNC_INTERVAL_MS} milliseconds`,
+    parse(value) {
+      const word = value.toLowerCase();
+      return word === 'always' || word === 'never' ? word : interval.parse(value);
+    },
+    print: String,
+    show: String,
   };
 }
 

@@ -4,7 +4,6 @@ import {
   type Configuration,
   defaultConfiguration,
   environmentVariable,
-  refusedFlags,
   type SettingName,
   settingNames,
   settingOf,
@@ -36,10 +35,6 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   const mistakes: string[] = [];
   const file = readFile(sources.file, mistakes);
   const configuration: Record<string, unknown> = defaultConfiguration();
-  for (const flag of Object.keys(refusedFlags)) {
-    const given = find(flag, sources, file);
-    if (given !== undefined) mistakes.push(`${given.from}: ${refusedFlags[flag]}`);
-  }
   for (const name of settingNames) {
     const given = find(settingOf(name).flag, sources, file);
     if (given === undefined) continue;
@@ -89,7 +84,7 @@ function readFile(file: ConfigurationSources['file'], mistakes: string[]): Map<s
     mistakes.push(`${file.path}: must hold one JSON object`);
     return values;
   }
-  const known = new Set([...settingNames.map((name) => settingOf(name).flag), ...Object.keys(refusedFlags)]);
+  const known = new Set(settingNames.map((name) => settingOf(name).flag));
   for (const [key, value] of Object.entries(content)) {
     const from = `${file.path}: "${key}"`;
     if (known.has(key)) values.set(key, { value, from });

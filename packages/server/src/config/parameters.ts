@@ -8,14 +8,18 @@ import { type Configuration, type SettingName, settingNames, settingOf } from '.
  */
 export const fixedParameters: Readonly<Record<string, string>> = {
   save: '',
-  appendonly: 'no',
-  appendfsync: 'everysec',
   'cluster-enabled': 'no',
   databases: '1',
   hz: '10',
   'maxmemory-policy': 'noeviction',
   'notify-keyspace-events': '',
   'proto-max-bulk-len': String(512 * 1024 * 1024),
+};
+
+/** What Redis has a parameter for and we say in other words. */
+const derivedParameters: Readonly<Record<string, (configuration: Configuration) => string>> = {
+  appendonly: ({ dataDirectory }) => (dataDirectory === '' ? 'no' : 'yes'),
+  appendfsync: ({ fsync }) => (fsync === 'always' ? 'always' : fsync === 'never' ? 'no' : 'everysec'),
 };
 
 const settingByParameter: ReadonlyMap<string, SettingName> = new Map(
@@ -26,12 +30,12 @@ const settingByParameter: ReadonlyMap<string, SettingName> = new Map(
 );
 
 export function parameterNames(): string[] {
-  return [...settingByParameter.keys(), ...Object.keys(fixedParameters)];
+  return [...settingByParameter.keys(), ...Object.keys(fixedParameters), ...Object.keys(derivedParameters)];
 }
 
 export function printParameter(configuration: Configuration, parameter: string): string {
   const name = settingByParameter.get(parameter);
-  if (name === undefined) return fixedParameters[parameter] ?? '';
+  if (name === undefined) return derivedParameters[parameter]?.(configuration) ?? fixedParameters[parameter] ?? '';
   return settingOf(name).kind.print(configuration[name]);
 }
 
@@ -56,7 +60,7 @@ export function changeParameters(
   const changed: Record<string, unknown> = { ...configuration };
   const seen = new Set<string>();
   for (const [parameter, value] of changes) {
-    if (!settingByParameter.has(parameter) && !Object.hasOwn(fixedParameters, parameter)) {
+    if (!parameterNames().includes(parameter)) {
       throw new ParameterError(parameter, 'no such parameter', true);
     }
     if (seen.has(parameter)) throw new ParameterError(parameter, 'duplicate parameter');
@@ -71,7 +75,8 @@ export function changeParameters(
 function change(changed: Record<string, unknown>, parameter: string, value: string): void {
   const name = settingByParameter.get(parameter);
   if (name === undefined) {
-    if (value !== fixedParameters[parameter]) throw new ParameterError(parameter, "can't set immutable config");
+    if (value !== printParameter(changed as Configuration, parameter))
+      throw new ParameterError(parameter, "can't set immutable config");
     return;
   }
   const { kind, changeable } = settingOf(name);

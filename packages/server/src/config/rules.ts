@@ -3,8 +3,11 @@ import type { Configuration } from './table.js';
 /** What no single setting can know: mistakes that lie between them. */
 export function checkTogether(configuration: Configuration): string[] {
   const mistakes: string[] = [];
-  if (!configuration.memory) {
-    mistakes.push('--memory: no: keeping data on disk is not in this version');
+  if (configuration.memory && configuration.dataDirectory !== '') {
+    mistakes.push('--memory: --data is given too: choose one');
+  }
+  if (configuration.keepIncarnation && configuration.dataDirectory === '') {
+    mistakes.push('--keep-incarnation: it says something about a --data directory, and there is none');
   }
   if (!isLoopback(configuration.host) && configuration.password === '') {
     mistakes.push(

@@ -1,4 +1,17 @@
-import { choice, integer, type Kind, list, outputLimit, port, powerOfTwo, size, text, yesOrNo } from './kinds.js';
+import type { FsyncMode } from '@quotadb/storage';
+import {
+  choice,
+  fsyncMode,
+  integer,
+  type Kind,
+  list,
+  outputLimit,
+  port,
+  powerOfTwo,
+  size,
+  text,
+  yesOrNo,
+} from './kinds.js';
 
 /**
  * Every setting, once. The flag is `--max-memory`, its environment variable QUOTADB_MAX_MEMORY, its key in the config
@@ -97,11 +110,37 @@ export const settings = {
     default: 24,
     help: 'how long an Idempotency-Key of the counts API is remembered',
   }),
+  dataDirectory: setting({
+    flag: 'data',
+    kind: text('directory', /^[^\0]*$/, 'the path of a directory; empty for none'),
+    default: '',
+    help: 'keep everything on disk in this directory, which is made if it is not there; without it everything is in memory',
+    parameter: 'dir',
+  }),
   memory: setting({
     flag: 'memory',
     kind: yesOrNo(),
-    default: true,
-    help: 'keep everything in memory, nothing on disk; the only way in this version',
+    default: false,
+    help: 'keep everything in memory, nothing on disk; what happens without --data anyway, said aloud',
+  }),
+  fsync: setting({
+    flag: 'fsync',
+    kind: fsyncMode(),
+    default: 100 as FsyncMode,
+    help: 'when changes are on disk: "always" before they are acknowledged, so many milliseconds later, or "never" by us',
+  }),
+  snapshotLogBytes: setting({
+    flag: 'snapshot-log-size',
+    kind: size(MEBIBYTE, 1024 * GIBIBYTE),
+    default: 64 * MEBIBYTE,
+    help: 'take a snapshot when the log has grown past this, and past the size of the last snapshot',
+    parameter: 'auto-aof-rewrite-min-size',
+  }),
+  keepIncarnation: setting({
+    flag: 'keep-incarnation',
+    kind: yesOrNo(),
+    default: false,
+    help: '--data is a backup, and the server it was taken of is gone for good: go on as the same one',
   }),
   transport: setting({
     flag: 'transport',
@@ -213,11 +252,6 @@ export const settings = {
     default: 'info',
     help: 'how much is logged, as JSON lines on standard error',
   }),
-};
-
-/** Settings of the plan that this version does not have yet: refused by name, with the reason. */
-export const refusedFlags: Readonly<Record<string, string>> = {
-  data: 'not in this version: everything is kept in memory (--memory)',
 };
 
 /** The values of all settings; those that are changeable change in place. */

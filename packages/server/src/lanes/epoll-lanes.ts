@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Configuration } from '../config/table.js';
+import type { Persistence } from '../durability/persistence.js';
 import type { Identity } from '../server-state.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
@@ -18,6 +19,7 @@ export interface EpollLanesOptions {
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
+  readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
   /** A lane died; its connections are gone and the store may be in mid-change. */
@@ -53,6 +55,7 @@ export class EpollLanes implements Transport {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = SharedControl.create(options.laneCount);
+    if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeAll();
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -82,7 +85,7 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { store, config, identity, maximumBulkBytes } = this.options;
+    const { store, config, identity, maximumBulkBytes, persistence } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
@@ -92,6 +95,7 @@ export class EpollLanes implements Transport {
       identity: { ...identity },
       listener: this.listener,
       maximumBulkBytes,
+      disk: persistence?.board.buffer,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
@@ -143,6 +147,11 @@ export class EpollLanes implements Transport {
       for (let to = 0; to < this.laneCount; to++) if (to !== lane) this.send(to, message);
     } else if (message.kind === 'warning') {
       this.options.warn(message.text);
+    } else if (message.kind === 'flush') {
+      this.options.persistence?.signal();
+    } else if (message.kind === 'disk') {
+      const { id, request } = message;
+      this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
     } else if (message.kind === 'answer') {
       this.collect(message.id, message.answer);
     } else {
@@ -157,6 +166,11 @@ export class EpollLanes implements Transport {
     if (round.answers.length < this.laneCount) return;
     this.rounds.delete(number);
     this.send(round.from, { kind: 'answers', id: round.id, answers: round.answers });
+  }
+
+  /** The lanes look at what has happened. */
+  private wakeAll(): void {
+    for (let lane = 0; lane < this.threads.length; lane++) wakeLane(this.options.libc, this.control, lane);
   }
 
   private send(lane: number, message: ToLane): void {

@@ -2,6 +2,8 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { Engine } from '@quotadb/engine';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
+import { DiskBoard } from '../durability/disk-board.js';
+import { type DiskAnswer, type DiskCarrier, DiskLink } from '../durability/disk-link.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
 import type { ServerState } from '../server-state.js';
@@ -31,6 +33,7 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly ticks: Tick;
   private readonly acceptor: Acceptor;
   private readonly waiting = new Map<number, (answers: never[]) => void>();
+  private readonly diskAnswers = new Map<number, DiskAnswer>();
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
@@ -38,13 +41,14 @@ class LaneWorker implements LoopDuties, Lanes {
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
-    // With one lane nobody else is there: the main thread does not touch the store.
-    const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 });
+    // With one lane and no disk nobody else is there: the main thread does not touch the store.
+    const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 && start.disk === undefined });
     const clock = new RoundClock(systemClock);
-    this.state = createState(start.config, clock, commands, this, {
+    const ids = {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
-    });
+    };
+    this.state = createState(start.config, clock, commands, this, ids, this.diskLink(start));
     Object.assign(this.state.identity, start.identity);
     const lane = new Lane({
       engine,
@@ -75,6 +79,7 @@ class LaneWorker implements LoopDuties, Lanes {
   }
 
   woken(): void {
+    this.state.disk.settle();
     for (let fd = this.control.take(this.index); fd !== -1; fd = this.control.take(this.index)) this.loop.adopt(fd);
     for (let received = receiveMessageOnPort(this.port); received; received = receiveMessageOnPort(this.port)) {
       this.hear(received.message as ToLane);
@@ -91,6 +96,7 @@ class LaneWorker implements LoopDuties, Lanes {
 
   tick(): boolean {
     this.acceptor.tick();
+    this.state.disk.settle();
     return this.ticks.run();
   }
 
@@ -108,6 +114,19 @@ class LaneWorker implements LoopDuties, Lanes {
     this.post({ kind: 'order', name, ask });
   }
 
+  private diskLink({ disk, config }: LaneStart): DiskLink {
+    if (disk === undefined) return DiskLink.none();
+    const carrier: DiskCarrier = {
+      signal: () => this.post({ kind: 'flush' }),
+      ask: (request, answered) => {
+        const id = this.nextQuestion++;
+        this.diskAnswers.set(id, answered);
+        this.post({ kind: 'disk', id, request });
+      },
+    };
+    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies: config.fsync === 'always' });
+  }
+
   private hear(message: ToLane): void {
     if (message.kind === 'question') {
       const { id, name, ask } = message;
@@ -118,6 +137,10 @@ class LaneWorker implements LoopDuties, Lanes {
       const answered = this.waiting.get(message.id);
       this.waiting.delete(message.id);
       answered?.(message.answers as never[]);
+    } else if (message.kind === 'diskAnswer') {
+      const answered = this.diskAnswers.get(message.id);
+      this.diskAnswers.delete(message.id);
+      answered?.(message.error);
     } else {
       this.acceptor.stop();
       this.loop.stop(message.withinMs);

@@ -1,4 +1,5 @@
 import type { Configuration } from '../config/table.js';
+import type { DiskRequest } from '../durability/disk-link.js';
 import type { Identity } from '../server-state.js';
 import type { QuestionName } from './questions.js';
 
@@ -13,6 +14,8 @@ export interface LaneStart {
   /** The listening socket, which all lanes accept from. */
   readonly listener: number;
   readonly maximumBulkBytes: number;
+  /** What lanes and the disk share; undefined where everything is in memory. */
+  readonly disk: SharedArrayBuffer | undefined;
 }
 
 /** From the main thread to a lane. The lane is woken after each. */
@@ -25,6 +28,7 @@ export type ToLane =
     }
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
+  | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
   | { readonly kind: 'stop'; readonly withinMs: number };
 
 /** From a lane to the main thread, which passes questions on to all lanes and brings the answers back. */
@@ -34,4 +38,6 @@ export type FromLane =
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'warning'; readonly text: string }
+  | { readonly kind: 'flush' }
+  | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
   | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { CountsService } from '@quotadb/counts';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
@@ -19,6 +21,7 @@ export class Server {
   readonly state: ServerState;
   readonly engine: Engine;
 
+  private readonly persistence: Persistence | undefined;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
   private readonly health: HealthServer;
@@ -28,19 +31,21 @@ export class Server {
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  constructor(config: Configuration, clock: Clock, logger: Logger) {
+  /** `fileSystem` is for tests: a disk that fails when they want it to. */
+  constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
     this.logger = logger;
+    this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
       // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
-      origin: randomBytes(ORIGIN_ID_BYTES),
+      origin: this.persistence?.directory.origin ?? randomBytes(ORIGIN_ID_BYTES),
       seed: randomBytes(4).readInt32LE(),
       nowMs: clock.now(),
     });
-    this.state = createState(config, clock);
+    this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link());
     this.counts = createCounts(config, logger);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
@@ -51,7 +56,8 @@ export class Server {
   /** Listens on all ports or on none. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
-    const transport = await chooseTransport(this.state, this.engine, this.logger);
+    await this.load();
+    const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
@@ -62,10 +68,24 @@ export class Server {
     } catch (error) {
       this.health.close();
       await transport.close(0);
+      await this.persistence?.close();
       throw error;
     }
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+  }
+
+  private async load(): Promise<void> {
+    if (this.persistence === undefined) {
+      this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
+      return;
+    }
+    try {
+      await this.persistence.load(this.engine);
+    } catch (error) {
+      await this.persistence.close();
+      throw error;
+    }
   }
 
   /** What standard output says first. */
@@ -92,6 +112,7 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    await this.persistence?.close();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
     this.health.close();

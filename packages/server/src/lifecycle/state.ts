@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js';
 import type { Command } from '../commands/command.js';
 import { commands as allCommands } from '../commands/table.js';
 import type { Configuration } from '../config/table.js';
+import { DiskLink } from '../durability/disk-link.js';
 import { type Lanes, onlyLane } from '../lanes/lanes.js';
 import type { ServerState } from '../server-state.js';
 import { Clients } from '../session/clients.js';
@@ -19,6 +20,7 @@ export function createState(
   commands: readonly Command[] = allCommands,
   lanes: Lanes = onlyLane,
   ids: Ids = countingIds(),
+  disk: DiskLink = DiskLink.none(),
 ): ServerState {
   const directory = buildCommandDirectory(commands);
   return {
@@ -41,6 +43,7 @@ export function createState(
     slowlog: new Slowlog(ids.nextSlowlogId),
     latency: new LatencyMonitor(),
     lanes,
+    disk,
   };
 }
 

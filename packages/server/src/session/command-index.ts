@@ -81,6 +81,7 @@ export interface CommandEntry {
   /** May be sent before AUTH. */
   readonly withoutAuthentication: boolean;
   readonly allowedInTransaction: boolean;
+  readonly isWrite: boolean;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
   /** Worth two readings of the clock; all others share the time of their batch. */
@@ -111,6 +112,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       maximumArguments: command.arity < 0 ? Number.MAX_SAFE_INTEGER : command.arity,
       withoutAuthentication: command.flags.includes('no_auth'),
       allowedInTransaction: !command.flags.includes('no_multi'),
+      isWrite: command.flags.includes('write'),
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
       timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
       run: command.run,

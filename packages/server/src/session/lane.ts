@@ -25,6 +25,7 @@ export class Lane {
   readonly turnsPerTiming: number;
   /** Turns so far, of all sessions. */
   turns = 0;
+  private changesTaken = 0;
 
   constructor(options: {
     engine: Engine;
@@ -38,5 +39,14 @@ export class Lane {
     this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
     this.reportFault = options.reportFault;
     this.turnsPerTiming = options.turnsPerTiming ?? 1;
+  }
+
+  /** Whether the replies at hand tell of a change that must be on disk first; asked once for each turn's replies. */
+  mustHoldReplies(): boolean {
+    if (!this.server.disk.holdsReplies) return false;
+    const { changes } = this.engine;
+    if (changes === this.changesTaken) return false;
+    this.changesTaken = changes;
+    return true;
   }
 }

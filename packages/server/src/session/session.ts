@@ -258,6 +258,8 @@ export class Session implements Call {
       this.reject(entry, errors.wrongArity(entry.fullName));
     } else if (!client.authenticated && !entry.withoutAuthentication) {
       this.reject(entry, errors.authenticationRequired);
+    } else if (entry.isWrite && this.server.disk.refusesWrites) {
+      this.reject(entry, errors.diskFailed);
     } else if (client.transaction !== undefined && !entry.neverQueued) {
       this.queue(entry);
     } else {

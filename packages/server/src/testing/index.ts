@@ -1,5 +1,6 @@
 export { CommandRunner } from './command-runner.js';
 export { describeWithEpoll } from './epoll.js';
+export { HeldDisk } from './held-disk.js';
 export { ManualClock } from './manual-clock.js';
 export { clientField, eventually, infoNumber } from './questions.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';

@@ -1,3 +1,4 @@
+import type { FileSystem } from '@quotadb/storage';
 import pino from 'pino';
 import { type Clock, systemClock } from '../clock.js';
 import { type Configuration, defaultConfiguration } from '../config/table.js';
@@ -24,6 +25,7 @@ const [transport, lanes] = testTransport.split('-');
 export async function startTestServer(
   settings: Partial<Configuration> = {},
   clock: Clock = systemClock,
+  fileSystem?: FileSystem,
 ): Promise<TestServer> {
   const config: Configuration = {
     ...defaultConfiguration(),
@@ -35,7 +37,8 @@ export async function startTestServer(
     laneCount: Number(lanes ?? 1),
     ...settings,
   };
-  const server = new Server(config, clock, pino({ level: 'error' }, process.stderr));
+  const level = fileSystem === undefined ? 'error' : 'silent';
+  const server = new Server(config, clock, pino({ level }, process.stderr), fileSystem);
   await server.start();
   const { respPort, httpPort } = server.state.identity;
   return { port: respPort, httpPort, server, stop: () => server.stop() };

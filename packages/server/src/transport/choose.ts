@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Engine } from '@quotadb/engine';
 import type { Logger } from 'pino';
 import { fixedParameters } from '../config/parameters.js';
+import type { Persistence } from '../durability/persistence.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
 import type { ServerState } from '../server-state.js';
 import { Lane } from '../session/lane.js';
@@ -16,11 +17,17 @@ const MAXIMUM_USUAL_LANES = 8;
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
 /** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
-export async function chooseTransport(state: ServerState, engine: Engine, logger: Logger): Promise<Transport> {
+export async function chooseTransport(
+  state: ServerState,
+  engine: Engine,
+  logger: Logger,
+  persistence?: Persistence,
+): Promise<Transport> {
   const { config } = state;
   const libc = config.transport === 'net' ? undefined : await findLibc(config.transport === 'epoll', logger);
-  if (libc !== undefined) return epollLanes(libc, state, engine, logger);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, persistence);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
+  if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
   return new NetTransport(
     new Lane({
       engine,
@@ -42,7 +49,13 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
   }
 }
 
-function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger): Transport {
+function epollLanes(
+  libc: Libc,
+  state: ServerState,
+  engine: Engine,
+  logger: Logger,
+  persistence: Persistence | undefined,
+): Transport {
   const { config, identity } = state;
   adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
   return new EpollLanes({
@@ -52,6 +65,7 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     config,
     identity,
     maximumBulkBytes,
+    persistence,
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),
     laneDied: (error) => {

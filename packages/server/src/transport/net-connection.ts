@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import { ReplyWriter } from '@quotadb/wire';
+import type { DiskWaiter } from '../durability/disk-link.js';
+import { errors } from '../errors.js';
 import type { Client, Connection } from '../session/client.js';
 import type { Lane } from '../session/lane.js';
 import { Session } from '../session/session.js';
@@ -14,7 +16,7 @@ import { OutputWatch } from './output-watch.js';
  * allows. Then the client's own sending stops too, and nothing piles up on either side. While a command waits, reading
  * goes on, into the session's bounded backlog: it is how we learn that the client is gone.
  */
-export class NetConnection implements Connection {
+export class NetConnection implements Connection, DiskWaiter {
   /** Once our side is closed, the client gets this long to close its own, so that it can read its last replies. */
   static readonly LINGER_MS = 1000;
   /** setTimeout takes no longer; a wait past it is as good as one without end. */
@@ -28,6 +30,10 @@ export class NetConnection implements Connection {
   private readonly closed: Promise<void>;
   private timer: NodeJS.Timeout | undefined = undefined;
   private turn: NodeJS.Immediate | undefined = undefined;
+  /** Replies that wait for so many flushes of the disk. */
+  private holds = 0;
+  private held: Buffer[] = [];
+  private heldBytes = 0;
   /** The client will send no more. */
   private inputEnded = false;
   /** We will send no more. */
@@ -62,7 +68,7 @@ export class NetConnection implements Connection {
   }
 
   get pendingBytes(): number {
-    return this.socket.writableLength;
+    return this.socket.writableLength + this.heldBytes;
   }
 
   destroy(): void {
@@ -82,7 +88,7 @@ export class NetConnection implements Connection {
       this.session.resume();
       this.sendReplies();
     }
-    this.end();
+    if (this.holds === 0) this.end();
     return this.closed;
   }
 
@@ -111,10 +117,30 @@ export class NetConnection implements Connection {
     this.afterTurn();
   }
 
+  /** What the held replies tell of is on disk, or will not be. */
+  durable(isDurable: boolean): void {
+    this.holds--;
+    if (this.socket.destroyed) return;
+    if (!isDurable) {
+      // What the held replies say may not come true. Of those the client waits for, the first gets the reason.
+      this.held = [DISK_FAILED];
+      this.client.closing = true;
+    }
+    if (this.holds > 0) return;
+    for (const bytes of this.held) this.socket.write(bytes);
+    this.held = [];
+    this.heldBytes = 0;
+    this.afterTurn();
+  }
+
   /** Sends what there is and decides what comes next. */
   private afterTurn(): void {
     this.sendReplies();
     if (this.socket.destroyed || this.outputEnded) return;
+    if (this.holds > 0) {
+      this.socket.pause();
+      return;
+    }
     const { session } = this;
     if (this.client.closing) {
       this.end();
@@ -150,11 +176,19 @@ export class NetConnection implements Connection {
     const { length } = reply;
     if (length === 0) return;
     const { socket } = this;
+    const mustHold = this.lane.mustHoldReplies();
     if (!socket.destroyed && !this.outputEnded) {
       this.client.outputBytes += length;
       server.statistics.outputBytes += length;
       server.statistics.writesProcessed++;
-      if (socket.writableLength > 0) {
+      if (mustHold) {
+        this.holds++;
+        server.disk.wait(this);
+      }
+      if (this.holds > 0) {
+        this.held.push(Buffer.from(reply.bytes.subarray(0, length)));
+        this.heldBytes += length;
+      } else if (socket.writableLength > 0) {
         socket.write(Buffer.from(reply.bytes.subarray(0, length)));
       } else {
         socket.write(Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, length));
@@ -202,3 +236,5 @@ function address(host: string | undefined, port: number | undefined): string {
   if (host === undefined) return '?:0';
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
+
+const DISK_FAILED = Buffer.from(`-${errors.diskFailed}\r\n`);

@@ -7,6 +7,7 @@ import { info } from './info/index.js';
 import { latency } from './latency/index.js';
 import { memory } from './memory/index.js';
 import { pubSubCommands } from './pubsub.js';
+import { backup, bgsave, lastSave } from './save.js';
 import { functionCommand, script, scriptCalls } from './scripts.js';
 import { slowlog } from './slowlog/index.js';
 import { time } from './time.js';
@@ -16,11 +17,14 @@ export const adminCommands: readonly Command[] = [
   wait,
   waitAof,
   acl,
+  backup,
+  bgsave,
   command,
   config,
   debug,
   functionCommand,
   info,
+  lastSave,
   latency,
   memory,
   script,

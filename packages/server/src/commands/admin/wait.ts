@@ -1,12 +1,10 @@
-import type { Request } from '@quotadb/wire';
+import type { ReplyWriter, Request } from '@quotadb/wire';
 import { errors } from '../../errors.js';
 import { numberArgument } from '../arguments.js';
-import type { Command } from '../command.js';
+import type { Call, Command } from '../command.js';
 
 /** Without peers nobody can acknowledge anything: what is left is to wait as long as the caller asked. */
 const ACKNOWLEDGED_REPLICAS = 0;
-/** Without a disk nothing is ever fsynced. */
-const ACKNOWLEDGED_LOCALLY = 0;
 
 export const wait: Command = {
   name: 'wait',
@@ -61,21 +59,40 @@ export const waitAof: Command = {
       return;
     }
     const timeoutMs = readTimeout(request, 3);
+    const { disk } = call.server;
     if (typeof timeoutMs === 'string') {
       reply.error(timeoutMs);
-    } else if (local > 0) {
+    } else if (local > 0 && !disk.isOn) {
       reply.error(errors.waitAofDisabled);
-    } else if (replicas <= ACKNOWLEDGED_REPLICAS) {
-      acknowledge(call.reply);
+    } else if (local === 0 && replicas <= ACKNOWLEDGED_REPLICAS) {
+      acknowledge(reply, disk.holdsReplies);
     } else {
-      call.suspend(timeoutMs, (resumed) => acknowledge(resumed.reply));
+      waitForDisk(call, timeoutMs, replicas > ACKNOWLEDGED_REPLICAS);
     }
   },
 };
 
-function acknowledge(reply: { array(count: number): void; integer(value: number): void }): void {
+/** Where replicas are asked for that are not there, the answer comes when the time is over, as in Redis. */
+function waitForDisk(call: Call, timeoutMs: number, waitsForReplicas: boolean): void {
+  const { client, server } = call;
+  let onDisk = false;
+  let finished = false;
+  call.suspend(timeoutMs, (resumed) => {
+    finished = true;
+    acknowledge(resumed.reply, onDisk);
+  });
+  if (finished || !server.disk.isOn) return;
+  server.disk.wait({
+    durable(isDurable) {
+      onDisk = isDurable;
+      if (!finished && !waitsForReplicas) client.connection.wake();
+    },
+  });
+}
+
+function acknowledge(reply: ReplyWriter, onDisk: boolean): void {
   reply.array(2);
-  reply.integer(ACKNOWLEDGED_LOCALLY);
+  reply.integer(onDisk ? 1 : 0);
   reply.integer(ACKNOWLEDGED_REPLICAS);
 }
 

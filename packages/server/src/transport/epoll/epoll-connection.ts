@@ -1,3 +1,5 @@
+import type { DiskWaiter } from '../../durability/disk-link.js';
+import { errors } from '../../errors.js';
 import type { Client, Connection } from '../../session/client.js';
 import { Lane } from '../../session/lane.js';
 import { Session } from '../../session/session.js';
@@ -36,7 +38,7 @@ export interface ConnectionListener {
  * The kernel takes nearly every reply at once. What it does not take is copied aside and sent when there is room; until
  * then reading stops once more waits than the soft limit allows, so nothing piles up on either side.
  */
-export class EpollConnection implements Connection, Sleeper {
+export class EpollConnection implements Connection, DiskWaiter, Sleeper {
   /** Once our side is closed, the client gets this long to close its own, so that it can read its last replies. */
   static readonly LINGER_MS = 1000;
 
@@ -57,6 +59,9 @@ export class EpollConnection implements Connection, Sleeper {
   private readonly listener: ConnectionListener;
   private interest: number = Interest.readable;
   private readonly pending = new PendingOutput();
+  /** Flushes of the disk that what is pending waits for, and where in it that begins. */
+  private holds = 0;
+  private heldFrom = 0;
   /** The client will send no more. */
   private inputEnded = false;
   /** We will send no more. */
@@ -135,7 +140,7 @@ export class EpollConnection implements Connection, Sleeper {
     }
     if (this.closed) return;
     if (this.pendingBytes === 0) this.end();
-    else this.watch(Interest.writable);
+    else if (this.holds === 0) this.watch(Interest.writable);
   }
 
   sweep(nowMs: number): void {
@@ -180,10 +185,40 @@ export class EpollConnection implements Connection, Sleeper {
     }
   }
 
+  /**
+   * The replies at hand tell of changes that are not on disk yet: they stay here, and nothing more is read, until they
+   * are.
+   */
+  private hold(): void {
+    if (this.holds === 0) this.heldFrom = this.pendingBytes;
+    this.holds++;
+    this.lane.server.disk.wait(this);
+  }
+
+  durable(isDurable: boolean): void {
+    this.holds--;
+    if (this.closed) return;
+    if (!isDurable) {
+      // What the held replies say may not come true. Of those the client waits for, the first gets the reason.
+      if (this.heldFrom > 0 || this.client.closing) {
+        this.destroy();
+        return;
+      }
+      this.pending.clear();
+      this.pending.append(DISK_FAILED);
+      this.client.closing = true;
+    }
+    if (this.holds === 0) this.flush();
+  }
+
   /** Sends what there is and decides what comes next. */
   private afterTurn(): void {
     this.sendReplies();
     if (this.closed || this.outputEnded) return;
+    if (this.holds > 0) {
+      this.watch(Interest.none);
+      return;
+    }
     const { session } = this;
     let reading: number = Interest.readable;
     if (this.client.closing) {
@@ -231,12 +266,14 @@ export class EpollConnection implements Connection, Sleeper {
     const { reply, server } = this.lane;
     const { length } = reply;
     if (length === 0) return;
+    const mustHold = this.lane.mustHoldReplies();
     if (!this.closed && !this.outputEnded) {
+      if (mustHold) this.hold();
       this.client.outputBytes += length;
       server.statistics.outputBytes += length;
       server.statistics.writesProcessed++;
       let sent = 0;
-      if (this.pendingBytes === 0) {
+      if (this.pendingBytes === 0 && this.holds === 0) {
         sent = this.libc.send(this.fd, reply.bytes, length, MSG_NOSIGNAL);
         if (sent < 0) sent = this.sendFailed();
       }
@@ -257,7 +294,7 @@ export class EpollConnection implements Connection, Sleeper {
   }
 
   private flush(): void {
-    if (this.pendingBytes > 0) {
+    if (this.pendingBytes > 0 && this.holds === 0) {
       const sent = this.libc.send(this.fd, this.pending.view(), this.pendingBytes, MSG_NOSIGNAL);
       if (sent < 0) this.sendFailed();
       else this.pending.consume(sent);
@@ -285,3 +322,5 @@ export class EpollConnection implements Connection, Sleeper {
     this.listener.onSleep(this, this.lane.server.clock.monotonic() + EpollConnection.LINGER_MS);
   }
 }
+
+const DISK_FAILED = Buffer.from(`-${errors.diskFailed}\r\n`);

@@ -121,7 +121,7 @@ export class EpollLoop {
 
   run(): void {
     const { clock } = this;
-    const { statistics } = this.lane.server;
+    const { statistics, disk } = this.lane.server;
     for (let nowMs = clock.monotonic(); ; ) {
       const count = this.poller.wait(this.timeoutMs(nowMs));
       const startedAtMs = clock.monotonic();
@@ -130,6 +130,7 @@ export class EpollLoop {
         this.dispatch(this.poller.descriptorAt(index), this.poller.newsAt(index));
       if (this.hasArrivals) this.letIn();
       if (this.turns.length > 0) this.giveTurns();
+      if (disk.isGathering) disk.submit();
       nowMs = clock.monotonic();
       statistics.recordTurn((nowMs - startedAtMs) * 1000);
       if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);

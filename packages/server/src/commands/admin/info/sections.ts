@@ -91,15 +91,37 @@ function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
   yield ['quotadb_heap_used', heapUsedBytes] as const;
 }
 
-function* persistenceLines(_: Call) {
+function* persistenceLines({ server }: Call) {
+  const { disk, config, identity } = server;
+  const { board } = disk;
+  const figures = board.figures();
+  const lastSaveMs = disk.isOn ? figures.lastSaveMs : identity.startedAtMs;
+  const written = board.isFailed ? 'err' : 'ok';
   yield ['loading', 0] as const;
+  yield ['async_loading', 0] as const;
   yield ['rdb_changes_since_last_save', 0] as const;
-  yield ['rdb_bgsave_in_progress', 0] as const;
-  yield ['rdb_last_bgsave_status', 'ok'] as const;
-  yield ['aof_enabled', 0] as const;
-  yield ['aof_rewrite_in_progress', 0] as const;
-  yield ['aof_last_bgrewrite_status', 'ok'] as const;
-  yield ['aof_last_write_status', 'ok'] as const;
+  yield ['rdb_bgsave_in_progress', board.isSnapshotting ? 1 : 0] as const;
+  yield ['rdb_last_save_time', Math.floor(lastSaveMs / 1000)] as const;
+  yield ['rdb_last_bgsave_status', board.lastSnapshotFailed ? 'err' : 'ok'] as const;
+  yield [
+    'rdb_last_bgsave_time_sec',
+    figures.lastSnapshotMs > 0 ? Math.round(figures.lastSnapshotMs / 1000) : -1,
+  ] as const;
+  yield ['aof_enabled', disk.isOn ? 1 : 0] as const;
+  yield ['aof_rewrite_in_progress', board.isSnapshotting ? 1 : 0] as const;
+  yield ['aof_last_bgrewrite_status', board.lastSnapshotFailed ? 'err' : 'ok'] as const;
+  yield ['aof_last_write_status', written] as const;
+  if (!disk.isOn) return;
+  yield ['aof_current_size', figures.logBytes] as const;
+  yield ['aof_base_size', figures.snapshotBytes] as const;
+  yield ['aof_delayed_fsync', figures.lateFlushesTotal] as const;
+  yield ['quotadb_data_directory', config.dataDirectory] as const;
+  yield ['quotadb_fsync', config.fsync] as const;
+  yield ['quotadb_writes_refused', disk.refusesWrites ? 1 : 0] as const;
+  yield ['quotadb_log_bytes_written', figures.writtenBytesTotal] as const;
+  yield ['quotadb_flushes', figures.flushesTotal] as const;
+  yield ['quotadb_fsyncs', figures.syncsTotal] as const;
+  yield ['quotadb_last_flush_msec', figures.lastFlushMs.toFixed(3)] as const;
 }
 
 function* statisticsLines({ engine }: Call, { sums, longestTurnMicroseconds }: Figures) {

@@ -1,0 +1,55 @@
+import { Engine } from '@quotadb/engine';
+import { DataDirectory, readIdentity, repair, StorageError, writeIdentity } from '@quotadb/storage';
+import { Mistake } from '../config/mistake.js';
+import { parseSizeBytes } from '../config/size.js';
+import { loadFlock } from '../durability/flock.js';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './serve.js';
+
+/** Salvages a data directory that the server refuses to start from, and says what was lost. */
+export async function runRepair(path: string, maxMemory: string): Promise<number> {
+  let maxMemoryBytes: number;
+  try {
+    maxMemoryBytes = parseSizeBytes(maxMemory);
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error;
+    process.stderr.write(`quotadb: --max-memory: ${error.message}\n`);
+    return EXIT_USAGE;
+  }
+  try {
+    return await repairDirectory(path, maxMemoryBytes);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    process.stderr.write(`quotadb: ${error.message}\n`);
+    return EXIT_FAILURE;
+  }
+}
+
+async function repairDirectory(path: string, maxMemoryBytes: number): Promise<number> {
+  const identity = readIdentity(path);
+  if (identity === undefined) throw new StorageError(`${path} is no data directory: there is no identity.json in it`);
+  const { region, shardCount } = identity;
+  const directory = DataDirectory.open({ path, region, shardCount, keepIncarnation: true, flock: loadFlock() });
+  try {
+    const nowMs = Date.now();
+    const engine = Engine.format({ maxMemoryBytes, shardCount, origin: directory.origin, nowMs });
+    const { losses, components, movedTo } = await repair({ directory: path, engine, nowMs });
+    for (const loss of losses) {
+      process.stdout.write(`lost: ${loss.path}, ${loss.bytes} bytes from byte ${loss.offset}: ${loss.reason}\n`);
+    }
+    if (movedTo === undefined) {
+      // As it was, whatever it was.
+      writeIdentity(path, identity);
+      process.stdout.write(`nothing is damaged: ${components} components read\n`);
+      return EXIT_OK;
+    }
+    // It may know less of itself than others do.
+    writeIdentity(path, { ...directory.identity, isBackup: true });
+    process.stdout.write(
+      `salvaged: ${components} components, ${engine.keyCount()} keys; the old files are in ${movedTo}\n` +
+        'the next start is a new incarnation: what peers still hold of the old one comes back from them\n',
+    );
+    return EXIT_OK;
+  } finally {
+    directory.close();
+  }
+}

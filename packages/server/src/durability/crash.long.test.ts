@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { crashRounds } from '../testing/crash-rounds.js';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'quotadb-crash-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+test.each([
+  ['always', 'epoll', 60],
+  ['always', 'net', 40],
+  ['50', 'auto', 40],
+])('--fsync %s over %s keeps its promise through %i crashes', async (fsync, transport, rounds) => {
+  const flags = ['--transport', transport];
+  const roundMs = fsync === 'always' ? 50 : 1300;
+  const options = { directory, rounds, fsync, flags, roundMs, snapshots: true, random: Math.random };
+  const outcomes = await crashRounds(options);
+  for (const { key, acknowledged, due, attempted, found } of outcomes) {
+    expect(found, key).toBeGreaterThanOrEqual(fsync === 'always' ? acknowledged : due);
+    expect(found, key).toBeLessThanOrEqual(attempted);
+  }
+});

@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { crashRounds } from '../testing/crash-rounds.js';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'quotadb-crash-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const CRASH_TIMEOUT_MS = 120_000;
+
+test(
+  'with --fsync always not one acknowledged increment is missing after kill -9, and none is counted twice',
+  async () => {
+    const outcomes = await crashRounds({ directory, rounds: 6, fsync: 'always', random: Math.random });
+    for (const { key, acknowledged, attempted, found } of outcomes) {
+      expect(found, key).toBeGreaterThanOrEqual(acknowledged);
+      expect(found, key).toBeLessThanOrEqual(attempted);
+    }
+    expect(outcomes.at(-1)!.acknowledged).toBeGreaterThan(0);
+  },
+  CRASH_TIMEOUT_MS,
+);
+
+test(
+  'so it is over node:net, with snapshots taken all the time',
+  async () => {
+    const flags = ['--transport', 'net'];
+    const options = { directory, rounds: 3, fsync: 'always', flags, snapshots: true, random: Math.random };
+    const outcomes = await crashRounds(options);
+    for (const { key, acknowledged, attempted, found } of outcomes) {
+      expect(found, key).toBeGreaterThanOrEqual(acknowledged);
+      expect(found, key).toBeLessThanOrEqual(attempted);
+    }
+  },
+  CRASH_TIMEOUT_MS,
+);
+
+test(
+  'with an interval at most that interval is missing after kill -9, and never more is there than was attempted',
+  async () => {
+    const outcomes = await crashRounds({ directory, rounds: 3, fsync: '20', roundMs: 1300, random: Math.random });
+    for (const { key, due, attempted, found } of outcomes) {
+      expect(found, key).toBeGreaterThanOrEqual(due);
+      expect(found, key).toBeLessThanOrEqual(attempted);
+    }
+    expect(outcomes.at(-1)!.found).toBeGreaterThan(0);
+  },
+  CRASH_TIMEOUT_MS,
+);

@@ -1,0 +1,95 @@
+import { DiskBoard } from './disk-board.js';
+
+/** Somebody who waits until what was changed so far is on disk. */
+export interface DiskWaiter {
+  durable(isDurable: boolean): void;
+}
+
+/** What a client can ask of the disk; answered with an error in words, or with nothing. */
+export type DiskRequest = { readonly kind: 'snapshot' } | { readonly kind: 'backup'; readonly directory: string };
+export type DiskAnswer = (error: string | undefined) => void;
+
+/** The way from a lane to the thread that writes. */
+export interface DiskCarrier {
+  /** There are tickets to serve. */
+  signal(): void;
+  ask(request: DiskRequest, answered: DiskAnswer): void;
+}
+
+interface WaitingGroup {
+  readonly ticket: number;
+  readonly failures: number;
+  readonly waiters: readonly DiskWaiter[];
+}
+
+/** The disk as one lane sees it. All who begin to wait in one round of the lane's loop wait for the same flush. */
+export class DiskLink {
+  /** There is a data directory. */
+  readonly isOn: boolean;
+  /** --fsync always: replies wait for what they tell of. */
+  readonly holdsReplies: boolean;
+  readonly board: DiskBoard;
+  private readonly carrier: DiskCarrier;
+  /** On Node's event loop there is no end of a round to be told of. */
+  private readonly submitsItself: boolean;
+  private gathered: DiskWaiter[] = [];
+  private readonly groups: WaitingGroup[] = [];
+
+  constructor(
+    board: DiskBoard,
+    carrier: DiskCarrier,
+    options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean },
+  ) {
+    this.board = board;
+    this.carrier = carrier;
+    this.isOn = options.isOn;
+    this.holdsReplies = options.holdsReplies;
+    this.submitsItself = options.submitsItself ?? false;
+  }
+
+  /** Everything is in memory and stays there. */
+  static none(): DiskLink {
+    const carrier = {
+      signal: () => {},
+      ask: (_: DiskRequest, answered: DiskAnswer) => answered('there is no data directory'),
+    };
+    return new DiskLink(new DiskBoard(), carrier, { isOn: false, holdsReplies: false });
+  }
+
+  /** Nothing may be acknowledged now that is not on disk, and the disk takes nothing. */
+  get refusesWrites(): boolean {
+    return this.holdsReplies && this.board.isFailed;
+  }
+
+  get isGathering(): boolean {
+    return this.gathered.length > 0;
+  }
+
+  wait(waiter: DiskWaiter): void {
+    this.gathered.push(waiter);
+    if (this.submitsItself && this.gathered.length === 1) setImmediate(() => this.submit());
+  }
+
+  /** The round is over: everybody who began to wait in it gets one ticket. */
+  submit(): void {
+    const { board } = this;
+    // Read before the ticket is drawn: a failure after that concerns this ticket.
+    const { failures } = board;
+    this.groups.push({ ticket: board.draw(), failures, waiters: this.gathered });
+    this.gathered = [];
+    if (board.raiseSignal()) this.carrier.signal();
+  }
+
+  /** Tells those whose ticket is complete. */
+  settle(): void {
+    while (this.groups.length > 0 && this.board.isComplete(this.groups[0].ticket)) {
+      const group = this.groups.shift() as WaitingGroup;
+      const isDurable = this.board.failures === group.failures;
+      for (const waiter of group.waiters) waiter.durable(isDurable);
+    }
+  }
+
+  ask(request: DiskRequest, answered: DiskAnswer): void {
+    this.carrier.ask(request, answered);
+  }
+}

@@ -1,0 +1,163 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import type { Engine } from '@quotadb/engine';
+import { DataDirectory, Disk, type FileSystem, type Progress, writeIdentity } from '@quotadb/storage';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Configuration } from '../config/table.js';
+import { DiskBoard } from './disk-board.js';
+import { type DiskAnswer, type DiskCarrier, DiskLink, type DiskRequest } from './disk-link.js';
+import { loadFlock } from './flock.js';
+
+/** How often a long load says how far it is. */
+const PROGRESS_INTERVAL_MS = 2000;
+/** Figures for INFO are brought up to date this often. */
+const PUBLISH_INTERVAL_MS = 100;
+
+/** The data directory of a running server, on the main thread: who this is, what it holds, and serving the lanes' tickets. */
+export class Persistence implements DiskCarrier {
+  readonly directory: DataDirectory;
+  readonly board = new DiskBoard();
+  /** Called when tickets were completed; whoever drives the lanes wakes them. */
+  onCompleted: () => void = () => {};
+  private readonly config: Configuration;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly fileSystem: FileSystem | undefined;
+  private disk: Disk | undefined = undefined;
+  private serving: Promise<void> | undefined = undefined;
+  private publishing: NodeJS.Timeout | undefined = undefined;
+
+  constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
+    this.config = config;
+    this.clock = clock;
+    this.logger = logger;
+    this.fileSystem = fileSystem;
+    this.directory = DataDirectory.open({
+      path: config.dataDirectory,
+      region: config.region,
+      shardCount: config.shardCount,
+      keepIncarnation: config.keepIncarnation,
+      flock: loadFlock(),
+    });
+  }
+
+  /** The disk as a lane of this thread sees it. */
+  link(): DiskLink {
+    const holdsReplies = this.config.fsync === 'always';
+    return new DiskLink(this.board, this, { isOn: true, holdsReplies, submitsItself: true });
+  }
+
+  /** Puts everything back into the store, before it serves anybody. */
+  async load(engine: Engine): Promise<void> {
+    const { config, clock, logger } = this;
+    const startedAtMs = clock.monotonic();
+    const { disk, recovered } = await Disk.open({
+      directory: this.directory.path,
+      engine,
+      fsync: config.fsync,
+      snapshotLogBytes: config.snapshotLogBytes,
+      now: () => clock.now(),
+      ...(this.fileSystem && { fileSystem: this.fileSystem }),
+      events: {
+        progress: this.progressReporter(startedAtMs),
+        failed: (error) => {
+          logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
+        },
+        recovered: () => logger.warn('the disk is back, and holds everything again'),
+        snapshotTaken: (bytes, milliseconds) =>
+          logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken'),
+        snapshotFailed: (error) => logger.error({ err: error }, 'the snapshot failed; the log goes on'),
+      },
+    });
+    this.disk = disk;
+    if (recovered.cut !== undefined) {
+      logger.warn(
+        recovered.cut,
+        'the end of the log was cut short by a crash and has been removed; nothing that was synced is lost',
+      );
+    }
+    const { bytes, components } = recovered;
+    const milliseconds = Math.round(clock.monotonic() - startedAtMs);
+    logger.info({ keys: engine.keyCount(), bytes, components, milliseconds, ...this.describe() }, 'data loaded');
+    disk.start();
+    this.publish();
+    this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
+  }
+
+  signal(): void {
+    this.serving ??= this.serve().finally(() => {
+      this.serving = undefined;
+    });
+  }
+
+  ask(request: DiskRequest, answered: DiskAnswer): void {
+    const { disk } = this;
+    if (disk === undefined) {
+      answered('the data directory is closed');
+      return;
+    }
+    const done = request.kind === 'snapshot' ? disk.snapshot() : this.backUp(disk, request.directory);
+    this.publish();
+    done.then(
+      () => answered(undefined),
+      (error: Error) => answered(error.message),
+    );
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.publishing);
+    await this.serving;
+    const { disk } = this;
+    this.disk = undefined;
+    await disk?.close();
+    this.directory.close();
+  }
+
+  /** Flushes until every ticket drawn is complete. */
+  private async serve(): Promise<void> {
+    const { board } = this;
+    for (let ticket = 0; ; ) {
+      board.lowerSignal();
+      ticket = board.lastDrawn();
+      let isDurable = this.disk !== undefined;
+      try {
+        await this.disk?.flush({ syncs: true });
+      } catch {
+        isDurable = false;
+      }
+      this.publish();
+      board.complete(ticket, isDurable);
+      this.onCompleted();
+      if (board.lastDrawn() === ticket) return;
+    }
+  }
+
+  private publish(): void {
+    if (this.disk !== undefined) this.board.publish(this.disk.status());
+  }
+
+  private async backUp(disk: Disk, directory: string): Promise<void> {
+    await mkdir(directory, { recursive: true, mode: 0o750 });
+    if ((await readdir(directory)).length > 0) throw new Error(`${directory} is not empty`);
+    const bytes = await disk.copyTo(directory);
+    writeIdentity(directory, { ...this.directory.identity, isBackup: true });
+    this.logger.info({ directory, bytes }, 'backup written');
+  }
+
+  private describe(): object {
+    const { replicaId, incarnation } = this.directory.identity;
+    return { data: this.directory.path, replicaId, incarnation, isNewIncarnation: this.directory.isNewIncarnation };
+  }
+
+  private progressReporter(startedAtMs: number): (progress: Progress) => void {
+    let reportedAtMs = startedAtMs;
+    return ({ bytes, totalBytes, components }) => {
+      const nowMs = this.clock.monotonic();
+      if (nowMs - reportedAtMs < PROGRESS_INTERVAL_MS) return;
+      reportedAtMs = nowMs;
+      const perSecond = Math.round((components * 1000) / (nowMs - startedAtMs));
+      const percent = Math.floor((bytes * 100) / Math.max(totalBytes, 1));
+      this.logger.info({ bytes, totalBytes, percent, components, perSecond }, 'loading');
+    };
+  }
+}

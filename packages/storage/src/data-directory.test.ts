@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DataDirectory, type DirectoryOptions, readIdentity, writeIdentity } from './data-directory.js';
+
+let path: string;
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'quotadb-test-'));
+});
+afterEach(() => {
+  chmodSync(path, 0o700);
+  rmSync(path, { recursive: true });
+});
+
+function open(options: Partial<DirectoryOptions> = {}): DataDirectory {
+  return DataDirectory.open({ path, region: 'us', shardCount: 64, keepIncarnation: false, ...options });
+}
+
+test('replica id and incarnation are made once and stay', () => {
+  const first = open();
+  expect(first.isNewIncarnation).toBe(true);
+  expect(first.origin).toHaveLength(32);
+  first.close();
+  const again = open();
+  expect(again.isNewIncarnation).toBe(false);
+  expect(again.identity).toEqual(first.identity);
+  again.close();
+});
+
+test('another region, another number of shards, another format are refused, saying which', () => {
+  open().close();
+  expect(() => open({ region: 'eu' })).toThrow(/belongs to region "us", not "eu"/);
+  expect(() => open({ shardCount: 32 })).toThrow(/--shards 64/);
+  writeIdentity(path, { ...readIdentity(path)!, formatVersion: 99 });
+  expect(() => open()).toThrow(/format 99/);
+});
+
+test('an identity that cannot be read is not made anew', () => {
+  writeFileSync(join(path, 'identity.json'), '{"replicaId":');
+  expect(() => open()).toThrow(/identity\.json is not readable/);
+});
+
+test('a second opening is refused, naming who has it; after it was closed the directory is free', () => {
+  const first = open();
+  expect(() => open()).toThrow(`is in use by process ${process.pid}`);
+  first.close();
+  open().close();
+});
+
+test('the lock of a process that was killed holds nobody up', async () => {
+  const child = spawn(process.execPath, ['-e', 'console.log("up"); setInterval(() => {}, 1000)']);
+  await once(child.stdout, 'data');
+  const started = readFileSync(`/proc/${child.pid}/stat`, 'latin1').split(') ')[1].split(' ')[19];
+  writeFileSync(join(path, 'lock'), `${child.pid} ${started}\n`);
+  expect(() => open()).toThrow(`is in use by process ${child.pid}`);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  open().close();
+});
+
+test('a process id that was used again is not taken for the holder', () => {
+  writeFileSync(join(path, 'lock'), `${process.ppid} 1\n`);
+  open().close();
+});
+
+test('where there is flock it decides', () => {
+  let isFree = true;
+  const flock = () => isFree;
+  const first = open({ flock });
+  isFree = false;
+  expect(() => open({ flock })).toThrow(/is in use by process/);
+  first.close();
+});
+
+test('a backup starts as a new incarnation of the same replica, unless the old one is gone for good', () => {
+  const first = open();
+  first.close();
+  writeIdentity(path, { ...first.identity, isBackup: true });
+  const kept = open({ keepIncarnation: true });
+  kept.close();
+  expect(kept.identity).toEqual(first.identity);
+  writeIdentity(path, { ...first.identity, isBackup: true });
+  const second = open();
+  second.close();
+  expect(second.identity.replicaId).toBe(first.identity.replicaId);
+  expect(second.identity.incarnation).not.toBe(first.identity.incarnation);
+  expect(open().identity).toEqual(second.identity);
+});
+
+test.skipIf(process.getuid?.() === 0)('a directory that may not be written to is refused, saying why', () => {
+  chmodSync(path, 0o500);
+  expect(() => open()).toThrow(/this user may not write to it/);
+});
+
+test('a path that is no directory is refused, saying why', () => {
+  writeFileSync(join(path, 'file'), '');
+  expect(() => open({ path: join(path, 'file') })).toThrow(/it is not a directory/);
+});

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { StorageError } from './errors.js';
+import { FORMAT_VERSION } from './format.js';
+import { DirectoryLock, type Flock } from './lock.js';
+
+/**
+ * Who a data directory belongs to. The replica id stays for ever; the incarnation stays as long as the directory does,
+ * because what this replica once said about its own components must never be taken back. A directory that is a copy (a
+ * backup) is not the disk of the incarnation that wrote it, so whoever starts from it is a new one, unless told that the
+ * other is gone for good.
+ */
+export interface Identity {
+  readonly replicaId: string;
+  readonly incarnation: string;
+  readonly region: string;
+  readonly shardCount: number;
+  readonly formatVersion: number;
+  /** The directory was made by `quotadb backup` and nobody has started from it yet. */
+  readonly isBackup?: boolean;
+}
+
+export interface DirectoryOptions {
+  readonly path: string;
+  readonly region: string;
+  readonly shardCount: number;
+  /** A backup goes on as the incarnation that it was taken of, which must never run again. */
+  readonly keepIncarnation: boolean;
+  readonly flock?: Flock | undefined;
+}
+
+const IDENTITY = 'identity.json';
+const ID_BYTES = 16;
+
+export class DataDirectory {
+  readonly path: string;
+  readonly identity: Identity;
+  /** True when this start made the identity, or a new incarnation of it. */
+  readonly isNewIncarnation: boolean;
+  private readonly lock: DirectoryLock;
+
+  private constructor(path: string, identity: Identity, isNewIncarnation: boolean, lock: DirectoryLock) {
+    this.path = path;
+    this.identity = identity;
+    this.isNewIncarnation = isNewIncarnation;
+    this.lock = lock;
+  }
+
+  /** Synchronous: nothing else can begin before it is known who this is. Throws a StorageError. */
+  static open(options: DirectoryOptions): DataDirectory {
+    const { path } = options;
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o750 });
+      accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    } catch (error) {
+      throw unusable(path, error as NodeJS.ErrnoException);
+    }
+    const lock = DirectoryLock.take(path, options.flock);
+    try {
+      const found = readIdentity(path);
+      if (found !== undefined) check(found, options);
+      const isNew = found === undefined || (found.isBackup === true && !options.keepIncarnation);
+      const identity: Identity = {
+        replicaId: found?.replicaId ?? randomId(),
+        incarnation: isNew ? randomId() : (found as Identity).incarnation,
+        region: options.region,
+        shardCount: options.shardCount,
+        formatVersion: FORMAT_VERSION,
+      };
+      if (isNew || found?.isBackup === true) writeIdentity(path, identity);
+      return new DataDirectory(path, identity, isNew, lock);
+    } catch (error) {
+      lock.give();
+      if (error instanceof StorageError) throw error;
+      throw unusable(path, error as NodeJS.ErrnoException);
+    }
+  }
+
+  /** Replica id and incarnation, as the engine wants it. */
+  get origin(): Uint8Array {
+    return Buffer.from(this.identity.replicaId + this.identity.incarnation, 'hex');
+  }
+
+  close(): void {
+    this.lock.give();
+  }
+}
+
+function unusable(path: string, error: NodeJS.ErrnoException): StorageError {
+  const reasons: Record<string, string> = {
+    EACCES: 'this user may not write to it',
+    EPERM: 'this user may not write to it',
+    EROFS: 'its file system is read-only',
+    ENOSPC: 'the disk is full',
+    ENOTDIR: 'it is not a directory',
+    EEXIST: 'it is not a directory',
+  };
+  return new StorageError(
+    `the data directory ${path} cannot be used: ${reasons[error.code ?? ''] ?? error.message}. Choose another with --data, or start without one to keep everything in memory`,
+  );
+}
+
+function randomId(): string {
+  return randomBytes(ID_BYTES).toString('hex');
+}
+
+export function readIdentity(directory: string): Identity | undefined {
+  const path = join(directory, IDENTITY);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const identity = JSON.parse(text) as Identity;
+    if (/^[0-9a-f]{32}$/.test(identity.replicaId) && /^[0-9a-f]{32}$/.test(identity.incarnation)) return identity;
+  } catch {
+    // Said below, in the same words.
+  }
+  throw new StorageError(`${path} is not readable as an identity. Restore it from a backup of this directory`);
+}
+
+function check(found: Identity, { path, region, shardCount }: DirectoryOptions): void {
+  if (found.formatVersion !== FORMAT_VERSION) {
+    throw new StorageError(
+      `the data directory ${path} has format ${found.formatVersion}; this version reads format ${FORMAT_VERSION}`,
+    );
+  }
+  if (found.region !== region) {
+    throw new StorageError(
+      `the data directory ${path} belongs to region "${found.region}", not "${region}": start with --region ${found.region}, or with another --data`,
+    );
+  }
+  if (found.shardCount !== shardCount) {
+    throw new StorageError(
+      `the data directory ${path} was made with --shards ${found.shardCount}; that cannot be changed to ${shardCount}`,
+    );
+  }
+}
+
+/** All of it or nothing, also when the power fails in between. */
+export function writeIdentity(directory: string, identity: Identity): void {
+  const path = join(directory, IDENTITY);
+  const part = `${path}.part`;
+  const file = openSync(part, 'w', 0o640);
+  try {
+    writeSync(file, `${JSON.stringify(identity, null, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(part, path);
+  const folder = openSync(directory, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

@@ -1,0 +1,314 @@
+import type { Engine } from '@quotadb/engine';
+import { expect, test } from 'vitest';
+import { Disk, type DiskOptions } from './disk.js';
+import { DamagedFile } from './errors.js';
+import { logPath } from './file-names.js';
+import { FILE_HEADER_BYTES } from './format.js';
+import { RecordScanner } from './record-scanner.js';
+import type { Recovered } from './recover.js';
+import { add, contentOf, counterOf, makeEngine, remove, START_MS } from './testing/counters.js';
+import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
+
+const DIRECTORY = '/data';
+
+interface Running {
+  readonly engine: Engine;
+  readonly disk: Disk;
+  readonly recovered: Recovered;
+}
+
+async function open(fileSystem: FaultyFileSystem, options: Partial<DiskOptions> = {}): Promise<Running> {
+  const engine = options.engine ?? makeEngine();
+  const opened = await Disk.open({
+    directory: DIRECTORY,
+    engine,
+    fsync: 100,
+    snapshotLogBytes: Number.POSITIVE_INFINITY,
+    fileSystem,
+    now: () => START_MS,
+    ...options,
+  });
+  return { engine, ...opened };
+}
+
+/** A log of three flushes, and where the last record of it begins. */
+async function threeFlushes(): Promise<{ fileSystem: FaultyFileSystem; contents: string[]; offsets: number[] }> {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  const contents = [contentOf(engine)];
+  for (let flush = 1; flush <= 3; flush++) {
+    for (let key = 0; key < 3; key++) add(engine, `key-${key}`, flush * 10 + key);
+    await disk.flush();
+    contents.push(contentOf(engine));
+  }
+  const scanner = await RecordScanner.open(fileSystem, logPath(DIRECTORY, 1));
+  const offsets: number[] = [];
+  for (let record = await scanner.next(); record !== undefined; record = await scanner.next()) {
+    offsets.push(record.offset);
+  }
+  expect(offsets).toHaveLength(3);
+  return { fileSystem, contents, offsets };
+}
+
+test('what was flushed is there after the process ended', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (let key = 0; key < 1000; key++) add(engine, `key-${key}`, key + 1);
+  for (let key = 0; key < 1000; key += 3) remove(engine, `key-${key}`);
+  await disk.flush();
+  remove(engine, 'key-1');
+  await disk.flush();
+  const again = await open(fileSystem.afterProcessEnd());
+  expect(contentOf(again.engine)).toBe(contentOf(engine));
+  expect(again.recovered.cut).toBeUndefined();
+  for (let shard = 0; shard < engine.shardCount; shard++) {
+    expect(again.engine.seen(shard, 0)).toBe(engine.seen(shard, 0));
+    expect(again.engine.digestOf(shard, 0)).toBe(engine.digestOf(shard, 0));
+  }
+});
+
+test('a key that took a hundred thousand increments between two flushes costs one component', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'hot', 1);
+  await disk.flush();
+  const before = disk.status().writtenBytesTotal;
+  for (let count = 0; count < 100_000; count++) add(engine, 'hot', 1);
+  await disk.flush();
+  expect(disk.status().writtenBytesTotal - before).toBeLessThan(100);
+});
+
+test('those who ask while a flush is under way share the next one', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'a', 1);
+  const first = disk.flush();
+  add(engine, 'b', 1);
+  const others = [disk.flush(), disk.flush(), disk.flush()];
+  await Promise.all([first, ...others]);
+  expect(disk.status()).toMatchObject({ flushesTotal: 2, syncsTotal: 2 });
+  expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=1 b=1');
+});
+
+test('a last record torn at any byte is cut and reported, and everything before it is there', async () => {
+  const { fileSystem, contents, offsets } = await threeFlushes();
+  const path = logPath(DIRECTORY, 1);
+  const whole = fileSystem.contentOf(path);
+  for (let length = offsets[2]; length < whole.length; length++) {
+    const torn = fileSystem.afterProcessEnd();
+    torn.put(path, whole.slice(0, length));
+    const { engine, recovered } = await open(torn);
+    expect(contentOf(engine)).toBe(contents[2]);
+    if (length > offsets[2]) {
+      expect(recovered.cut).toEqual({ path, offset: offsets[2], bytes: length - offsets[2] });
+    }
+    // What was cut stays cut: the next start finds nothing wrong.
+    const next = await open(torn.afterProcessEnd());
+    expect(next.recovered.cut).toBeUndefined();
+    expect(contentOf(next.engine)).toBe(contents[2]);
+  }
+});
+
+test('a last record with any byte changed is cut too', async () => {
+  const { fileSystem, contents, offsets } = await threeFlushes();
+  const path = logPath(DIRECTORY, 1);
+  for (let at = offsets[2]; at < fileSystem.contentOf(path).length; at++) {
+    const torn = fileSystem.afterProcessEnd();
+    torn.contentOf(path)[at] ^= 0x41;
+    expect(contentOf((await open(torn)).engine)).toBe(contents[2]);
+  }
+});
+
+test('a byte changed in the middle stops the start, naming the file and the place', async () => {
+  const { fileSystem, offsets } = await threeFlushes();
+  const path = logPath(DIRECTORY, 1);
+  for (let at = offsets[1]; at < offsets[2]; at++) {
+    const damaged = fileSystem.afterProcessEnd();
+    damaged.contentOf(path)[at] ^= 0x41;
+    const error = await open(damaged).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(DamagedFile);
+    expect(error).toMatchObject({ path, offset: offsets[1] });
+    expect(error.message).toContain('quotadb repair');
+  }
+});
+
+test('of several segments only the newest may have a torn tail', async () => {
+  const { fileSystem, offsets } = await threeFlushes();
+  const left = fileSystem.afterProcessEnd();
+  await open(left);
+  const path = logPath(DIRECTORY, 1);
+  left.contentOf(path)[offsets[2] + 5] ^= 1;
+  await expect(open(left.afterProcessEnd())).rejects.toMatchObject({ path, offset: offsets[2] });
+});
+
+test('a segment that is missing stops the start', async () => {
+  const { fileSystem } = await threeFlushes();
+  await open(fileSystem);
+  await fileSystem.remove(logPath(DIRECTORY, 1));
+  await expect(open(fileSystem.afterProcessEnd())).rejects.toThrow(/log-0000000001\.qdb is missing/);
+});
+
+test('a segment whose header was cut short held nothing', async () => {
+  const { fileSystem, contents } = await threeFlushes();
+  for (let length = 0; length < FILE_HEADER_BYTES; length += 7) {
+    const left = fileSystem.afterProcessEnd();
+    left.put(logPath(DIRECTORY, 2), new Uint8Array(length).fill(1));
+    expect(contentOf((await open(left)).engine)).toBe(contents[3]);
+  }
+});
+
+test('what the disk failed to take is in the next segment, and the store goes on meanwhile', async () => {
+  for (const operation of ['append', 'sync'] as const) {
+    const fileSystem = new FaultyFileSystem();
+    fileSystem.shortWriteFraction = 0.5;
+    let failures = 0;
+    let recoveries = 0;
+    const events = { failed: () => failures++, recovered: () => recoveries++ };
+    const { engine, disk } = await open(fileSystem, { events });
+    add(engine, 'a', 1);
+    await disk.flush();
+    fileSystem.fault = (at) => (at === operation ? errorOf('EIO') : undefined);
+    add(engine, 'a', 1);
+    add(engine, 'b', 5);
+    await expect(disk.flush()).rejects.toThrow('EIO');
+    expect(disk.status()).toMatchObject({ isFailed: true, lastError: 'EIO' });
+    // Nothing more is written to a segment after that, and it is not synced again as if nothing had happened.
+    remove(engine, 'b');
+    add(engine, 'c', 7);
+    await expect(disk.flush()).rejects.toThrow();
+    expect(failures).toBe(1);
+    expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=1');
+    fileSystem.fault = () => undefined;
+    await disk.flush();
+    expect(disk.status()).toMatchObject({ isFailed: false, lastError: '' });
+    expect(recoveries).toBe(1);
+    const { engine: again } = await open(fileSystem.afterPowerFailure(() => 0));
+    expect(contentOf(again)).toBe('a=2 c=7');
+  }
+});
+
+test('a disk that is full is tried again, and takes everything once there is room', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  fileSystem.fault = (operation) => (operation === 'append' || operation === 'create' ? errorOf('ENOSPC') : undefined);
+  for (let attempt = 0; attempt < 5; attempt++) {
+    add(engine, 'a', 1);
+    await expect(disk.flush()).rejects.toThrow('ENOSPC');
+  }
+  await expect(disk.snapshot()).rejects.toThrow('ENOSPC');
+  fileSystem.fault = () => undefined;
+  await disk.flush();
+  expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=5');
+});
+
+test('a snapshot that cannot be written changes nothing', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'a', 3);
+  await disk.flush();
+  fileSystem.fault = (operation, path) =>
+    operation === 'append' && path.includes('snapshot') ? errorOf('ENOSPC') : undefined;
+  await expect(disk.snapshot()).rejects.toThrow('ENOSPC');
+  expect(disk.status()).toMatchObject({ isFailed: false, lastSnapshotFailed: true });
+  add(engine, 'a', 1);
+  await disk.flush();
+  expect(fileSystem.names.filter((name) => name.includes('snapshot'))).toEqual([]);
+  expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=4');
+});
+
+test('a snapshot takes the place of the log before it', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (let key = 0; key < 500; key++) add(engine, `key-${key}`, 1);
+  await disk.flush();
+  for (let key = 0; key < 500; key += 2) remove(engine, `key-${key}`);
+  await disk.snapshot();
+  expect(fileSystem.names).toEqual(['/data/log-0000000002.qdb', '/data/snapshot-0000000002.qdb']);
+  add(engine, 'key-1', 1);
+  await disk.flush();
+  const again = await open(fileSystem.afterPowerFailure(() => 0));
+  expect(contentOf(again.engine)).toBe(contentOf(engine));
+  expect(disk.status().lastSaveMs).toBe(START_MS);
+});
+
+test('the log is folded into a snapshot when it has grown past its bound', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const taken = new Promise<void>((resolve) => {
+    open(fileSystem, { fsync: 1, snapshotLogBytes: 2000, events: { snapshotTaken: () => resolve() } }).then(
+      ({ engine, disk }) => {
+        for (let key = 0; key < 200; key++) add(engine, `key-${key}`, 1);
+        disk.start();
+        taken.then(() => disk.close());
+      },
+    );
+  });
+  await taken;
+  expect(fileSystem.names).toContain('/data/snapshot-0000000002.qdb');
+});
+
+test('wherever the power fails, what was acknowledged before is there and nothing that was never tried', async () => {
+  // A dry run says how many steps there are; then the power fails after each of them.
+  const steps = await scenario(new FaultyFileSystem(), []);
+  expect(steps).toBeGreaterThan(20);
+  for (let stop = 1; stop <= steps; stop++) {
+    for (const fraction of [0, 0.5, 1]) {
+      const fileSystem = new FaultyFileSystem();
+      fileSystem.stopsAfter = stop;
+      const acknowledged: number[] = [];
+      await scenario(fileSystem, acknowledged).catch(() => {});
+      const left = fileSystem.afterPowerFailure(() => fraction);
+      const { engine } = await open(left);
+      const value = counterOf(engine, 'count');
+      expect(value).toBeGreaterThanOrEqual(acknowledged.at(-1) ?? 0);
+      expect(value).toBeLessThanOrEqual((acknowledged.at(-1) ?? 0) + 10);
+      expect(counterOf(engine, 'removed')).toBeLessThanOrEqual(acknowledged.length === 0 ? 1 : 0);
+    }
+  }
+});
+
+/** Flushes and two snapshots, with increments in between; `acknowledged` gets the value after each flush. */
+async function scenario(fileSystem: FaultyFileSystem, acknowledged: number[]): Promise<number> {
+  const { engine, disk } = await open(fileSystem);
+  let value = 0;
+  const change = async (): Promise<void> => {
+    add(engine, 'count', 5);
+    value += 5;
+    await disk.flush();
+    acknowledged.push(value);
+  };
+  add(engine, 'removed', 1);
+  remove(engine, 'removed');
+  for (let round = 0; round < 2; round++) {
+    await change();
+    await change();
+    const snapshot = disk.snapshot();
+    snapshot.catch(() => {});
+    await change();
+    await snapshot;
+    await change();
+  }
+  await disk.close();
+  return fileSystem.operations;
+}
+
+test('a node that comes back with a clock behind does not undo an expiry', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  engine.advanceTo(START_MS + 60_000);
+  add(engine, 'a', 1);
+  await disk.flush();
+  expect((await open(fileSystem.afterProcessEnd())).engine.nowMs).toBe(START_MS + 60_000);
+});
+
+test('more on disk than fits into memory is said with what to do', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem, { engine: makeEngine(1, 4, 32 * 1024 * 1024) });
+  for (let key = 0; key < 100_000; key++) add(engine, `a-key-that-takes-some-room-${key}`, 1);
+  await disk.flush();
+  const small = makeEngine(1, 4, 4 * 1024 * 1024);
+  const outcome = await open(fileSystem.afterProcessEnd(), { engine: small }).then(
+    () => 'opened',
+    (error: Error) => error.message,
+  );
+  expect(outcome).toContain('--max-memory');
+});

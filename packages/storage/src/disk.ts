@@ -1,0 +1,280 @@
+import type { Engine } from '@quotadb/engine';
+import { findDataFiles, logPath, snapshotPath } from './file-names.js';
+import { type FileSystem, nodeFileSystem } from './file-system.js';
+import { Log } from './log.js';
+import { type Progress, type Recovered, recover } from './recover.js';
+import { writeSnapshot } from './snapshot.js';
+
+/** When a flush is due: after every change somebody waits for, so many milliseconds apart, or never synced at all. */
+export type FsyncMode = 'always' | 'never' | number;
+
+export interface DiskOptions {
+  readonly directory: string;
+  readonly engine: Engine;
+  readonly fsync: FsyncMode;
+  /** A snapshot is taken when the log has grown past this and past the size of the last snapshot. */
+  readonly snapshotLogBytes: number;
+  readonly fileSystem?: FileSystem;
+  readonly now: () => number;
+  readonly events?: Partial<DiskEvents>;
+}
+
+export interface DiskEvents {
+  progress(progress: Progress): void;
+  /** The disk does not take what it is given; said once, until it does again. */
+  failed(error: Error): void;
+  recovered(): void;
+  snapshotTaken(bytes: number, milliseconds: number): void;
+  snapshotFailed(error: Error): void;
+}
+
+/** What INFO tells of it. */
+export interface DiskStatus {
+  readonly isFailed: boolean;
+  readonly lastError: string;
+  readonly logBytes: number;
+  readonly snapshotBytes: number;
+  readonly lastSaveMs: number;
+  readonly lastSnapshotFailed: boolean;
+  readonly lastSnapshotMs: number;
+  readonly isSnapshotting: boolean;
+  readonly writtenBytesTotal: number;
+  readonly syncsTotal: number;
+  readonly flushesTotal: number;
+  readonly lastFlushMs: number;
+  /** Flushes that took longer than the time between two: the disk is the bottleneck. */
+  readonly lateFlushesTotal: number;
+}
+
+/** Where nobody waits, what the node itself changes (expiries) and what `never` leaves to the system is written this often. */
+const BACKGROUND_FLUSH_MS = 100;
+/** After a failure, how long until the disk is tried again. */
+const RETRY_MS = 1000;
+/** A directory of many small segments, from many short runs, is tidied up too. */
+const MAXIMUM_SEGMENTS = 64;
+
+/**
+ * The disk of a running server: one flush at a time for everybody who waits, snapshots beside it, and a way back after
+ * it failed. While it fails the store goes on and is its own log: nothing queues up, and the first segment that can be
+ * written again begins with all that was missed.
+ */
+export class Disk {
+  private readonly options: DiskOptions;
+  private readonly fileSystem: FileSystem;
+  private readonly log: Log;
+  private error: Error | undefined = undefined;
+  private timer: NodeJS.Timeout | undefined = undefined;
+  private retryAtMs = 0;
+  private running: Promise<void> | undefined = undefined;
+  private following: Promise<void> | undefined = undefined;
+  private snapshotting: Promise<void> | undefined = undefined;
+  private segments = 0;
+  private closed = false;
+  private mustSync = false;
+  private snapshotBytes = 0;
+  private lastSaveMs = 0;
+  private lastSnapshotFailed = false;
+  private lastSnapshotMs = 0;
+  private flushesTotal = 0;
+  private lateFlushesTotal = 0;
+  private lastFlushMs = 0;
+
+  private constructor(options: DiskOptions) {
+    this.options = options;
+    this.fileSystem = options.fileSystem ?? nodeFileSystem;
+    this.log = new Log({
+      fileSystem: this.fileSystem,
+      directory: options.directory,
+      engine: options.engine,
+    });
+  }
+
+  /** Brings the store back to what the directory holds and begins a new segment. Nobody may use the store before. */
+  static async open(options: DiskOptions): Promise<{ disk: Disk; recovered: Recovered }> {
+    const disk = new Disk(options);
+    const { fileSystem } = disk;
+    const recovered = await recover({
+      fileSystem,
+      directory: options.directory,
+      engine: options.engine,
+      nowMs: options.now(),
+      ...(options.events?.progress && { progress: options.events.progress }),
+    });
+    disk.log.adopt(recovered.logBytes);
+    disk.snapshotBytes = recovered.snapshotBytes;
+    disk.lastSaveMs = recovered.snapshotAtMs || options.now();
+    await disk.log.open(recovered.nextNumber, recovered.previousEnd);
+    disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
+    return { disk, recovered };
+  }
+
+  /** From now on changes reach the disk by themselves. */
+  start(): void {
+    const { fsync } = this.options;
+    const intervalMs = typeof fsync === 'number' ? fsync : BACKGROUND_FLUSH_MS;
+    this.timer = setInterval(() => this.tick(), intervalMs);
+  }
+
+  /**
+   * Everything changed before this call to disk; all who call while a flush is under way share the next. Rejects where
+   * that cannot be done. `syncs` asks for fsync also where --fsync never would not.
+   */
+  flush({ syncs = false } = {}): Promise<void> {
+    if (syncs) this.mustSync = true;
+    if (this.running === undefined) return this.begin();
+    this.following ??= this.running.then(
+      () => this.begin(),
+      () => this.begin(),
+    );
+    return this.following;
+  }
+
+  /** A snapshot, and then away with the log it covers. One at a time: whoever asks meanwhile gets the one under way. */
+  snapshot(): Promise<void> {
+    this.snapshotting ??= this.takeSnapshot().finally(() => {
+      this.snapshotting = undefined;
+    });
+    return this.snapshotting;
+  }
+
+  /** Everything as of now into another directory, from which a server can start; see DataDirectory. */
+  async copyTo(directory: string): Promise<number> {
+    return writeSnapshot({ fileSystem: this.fileSystem, directory, engine: this.options.engine, number: 1 });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    clearInterval(this.timer);
+    await this.snapshotting?.catch(() => {});
+    await this.flush({ syncs: true }).catch(() => {});
+    await this.log.close();
+  }
+
+  status(): DiskStatus {
+    return {
+      isFailed: this.error !== undefined,
+      lastError: this.error?.message ?? '',
+      logBytes: this.log.bytes,
+      snapshotBytes: this.snapshotBytes,
+      lastSaveMs: this.lastSaveMs,
+      lastSnapshotFailed: this.lastSnapshotFailed,
+      lastSnapshotMs: this.lastSnapshotMs,
+      isSnapshotting: this.snapshotting !== undefined,
+      writtenBytesTotal: this.log.writtenBytesTotal,
+      syncsTotal: this.log.syncsTotal,
+      flushesTotal: this.flushesTotal,
+      lastFlushMs: this.lastFlushMs,
+      lateFlushesTotal: this.lateFlushesTotal,
+    };
+  }
+
+  private tick(): void {
+    if (this.running !== undefined) {
+      this.lateFlushesTotal++;
+      return;
+    }
+    if (this.error !== undefined && this.options.now() < this.retryAtMs) return;
+    this.flush().then(
+      () => this.considerSnapshot(),
+      () => {},
+    );
+  }
+
+  private begin(): Promise<void> {
+    this.following = undefined;
+    this.running = this.flushNow().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async flushNow(): Promise<void> {
+    const startedAtMs = performance.now();
+    // Records carry the time, and so keep the node's clock from running backwards over a restart.
+    this.options.engine.advanceTo(this.options.now());
+    const syncs = this.mustSync || this.options.fsync !== 'never';
+    this.mustSync = false;
+    try {
+      if (this.log.isOpen) {
+        await this.log.flush(syncs);
+      } else {
+        await this.log.reopen(syncs);
+        this.segments++;
+      }
+    } catch (error) {
+      this.fail(error as Error);
+      throw error;
+    }
+    this.flushesTotal++;
+    this.lastFlushMs = performance.now() - startedAtMs;
+    if (this.error === undefined) return;
+    this.error = undefined;
+    this.options.events?.recovered?.();
+  }
+
+  private fail(error: Error): void {
+    this.retryAtMs = this.options.now() + RETRY_MS;
+    const isNews = this.error === undefined;
+    this.error = error;
+    if (isNews) this.options.events?.failed?.(error);
+  }
+
+  private considerSnapshot(): void {
+    const isLong = this.log.bytes > Math.max(this.options.snapshotLogBytes, this.snapshotBytes);
+    const isIncomplete = this.options.engine.dropped.takeLost();
+    if (this.closed || !(isLong || isIncomplete || this.segments > MAXIMUM_SEGMENTS)) return;
+    if (this.snapshotting === undefined) this.snapshot().catch(() => {});
+  }
+
+  private async takeSnapshot(): Promise<void> {
+    const { directory, engine, events } = this.options;
+    const startedAtMs = performance.now();
+    try {
+      const number = await this.rotate();
+      const bytes = await writeSnapshot({ fileSystem: this.fileSystem, directory, engine, number });
+      this.snapshotBytes = bytes;
+      this.lastSaveMs = this.options.now();
+      this.lastSnapshotFailed = false;
+      await this.dropBefore(number);
+      this.lastSnapshotMs = performance.now() - startedAtMs;
+      events?.snapshotTaken?.(bytes, this.lastSnapshotMs);
+    } catch (error) {
+      this.lastSnapshotFailed = true;
+      events?.snapshotFailed?.(error as Error);
+      throw error;
+    }
+  }
+
+  /** Between two flushes. */
+  private async rotate(): Promise<number> {
+    while (this.running !== undefined) await this.running.catch(() => {});
+    let number = 0;
+    const rotating = (async () => {
+      if (!this.log.isOpen) await this.log.reopen(true);
+      number = await this.log.rotate();
+      this.segments++;
+    })();
+    this.running = rotating.finally(() => {
+      this.running = undefined;
+    });
+    try {
+      await this.running;
+    } catch (error) {
+      if (!this.log.isOpen) this.fail(error as Error);
+      throw error;
+    }
+    return number;
+  }
+
+  private async dropBefore(number: number): Promise<void> {
+    const { directory } = this.options;
+    const { logs, snapshots } = await findDataFiles(this.fileSystem, directory);
+    const covered = [
+      ...logs.filter((log) => log < number).map((log) => logPath(directory, log)),
+      ...snapshots.filter((snapshot) => snapshot < number).map((snapshot) => snapshotPath(directory, snapshot)),
+    ];
+    for (const path of covered) await this.fileSystem.remove(path);
+    this.log.forgetBefore();
+    this.segments = logs.filter((log) => log >= number).length;
+  }
+}

@@ -1,0 +1,121 @@
+import { constants, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+
+/**
+ * What storage asks of a disk. Small, so that a test can put a disk behind it that loses what was not synced, writes half
+ * of what it was given, or fails.
+ */
+export interface FileSystem {
+  /** A new, empty file; one that is there already is an error. */
+  create(path: string): Promise<WritableFile>;
+  openForReading(path: string): Promise<ReadableFile>;
+  truncate(path: string, length: number): Promise<void>;
+  list(directory: string): Promise<string[]>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  makeDirectory(path: string): Promise<void>;
+  /** Makes what was created, renamed and removed in it survive a power failure. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+export interface WritableFile {
+  /** All of it, behind what was written before. */
+  append(bytes: Uint8Array): Promise<void>;
+  /** Returns when everything appended is on disk. */
+  sync(): Promise<void>;
+  truncate(length: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReadableFile {
+  readonly size: number;
+  /** Fills the target from this place in the file; returns how much there was. */
+  read(target: Uint8Array, position: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export const nodeFileSystem: FileSystem = {
+  create: async (path) => new NodeFile(await open(path, 'wx', 0o640)),
+  openForReading: async (path) => {
+    const handle = await open(path, 'r');
+    return new NodeReadableFile(handle, (await handle.stat()).size);
+  },
+  truncate: async (path, length) => {
+    const handle = await open(path, 'r+');
+    try {
+      await handle.truncate(length);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+  list: (directory) => readdir(directory),
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  makeDirectory: async (path) => {
+    await mkdir(path, { recursive: true, mode: 0o750 });
+  },
+  syncDirectory: async (path) => {
+    // Elsewhere than on POSIX systems directories cannot be opened, and need no syncing.
+    if (process.platform === 'win32') return;
+    const handle = await open(path, constants.O_RDONLY);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+class NodeFile implements WritableFile {
+  private readonly handle: FileHandle;
+  private position = 0;
+
+  constructor(handle: FileHandle) {
+    this.handle = handle;
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await this.handle.write(bytes, done, bytes.length - done, this.position);
+      done += bytesWritten;
+      this.position += bytesWritten;
+    }
+  }
+
+  sync(): Promise<void> {
+    return this.handle.datasync();
+  }
+
+  async truncate(length: number): Promise<void> {
+    await this.handle.truncate(length);
+    this.position = length;
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}
+
+class NodeReadableFile implements ReadableFile {
+  readonly size: number;
+  private readonly handle: FileHandle;
+
+  constructor(handle: FileHandle, size: number) {
+    this.handle = handle;
+    this.size = size;
+  }
+
+  async read(target: Uint8Array, position: number): Promise<number> {
+    let done = 0;
+    while (done < target.length) {
+      const { bytesRead } = await this.handle.read(target, done, target.length - done, position + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return done;
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}

@@ -1,0 +1,98 @@
+import { closeSync, ftruncateSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { StorageError } from './errors.js';
+
+/** True when the lock was taken; false when another process has it. The system gives it back when a process ends. */
+export type Flock = (fd: number) => boolean;
+
+const LOCK = 'lock';
+
+/**
+ * One process a data directory. Where flock can be had it decides, and nothing is left behind by a process that was
+ * killed. Elsewhere the file names its holder by process id and start time, and a holder that is not running any more
+ * is no holder.
+ */
+export class DirectoryLock {
+  private readonly path: string;
+  private readonly fd: number;
+  private readonly removes: boolean;
+
+  private constructor(path: string, fd: number, removes: boolean) {
+    this.path = path;
+    this.fd = fd;
+    this.removes = removes;
+  }
+
+  static take(directory: string, flock: Flock | undefined): DirectoryLock {
+    const path = join(directory, LOCK);
+    return flock === undefined ? takeByName(path, directory) : takeByFlock(path, directory, flock);
+  }
+
+  static make(path: string, fd: number, removes: boolean): DirectoryLock {
+    ftruncateSync(fd, 0);
+    writeSync(fd, `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`, 0);
+    return new DirectoryLock(path, fd, removes);
+  }
+
+  give(): void {
+    if (this.removes) unlinkSync(this.path);
+    closeSync(this.fd);
+  }
+}
+
+function takeByFlock(path: string, directory: string, flock: Flock): DirectoryLock {
+  const fd = openSync(path, 'a+', 0o640);
+  if (flock(fd)) return DirectoryLock.make(path, fd, false);
+  closeSync(fd);
+  throw inUse(directory, holderOf(path)?.pid);
+}
+
+function takeByName(path: string, directory: string): DirectoryLock {
+  try {
+    return DirectoryLock.make(path, openSync(path, 'wx', 0o640), true);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const holder = holderOf(path);
+  if (holder !== undefined && isRunning(holder)) throw inUse(directory, holder.pid);
+  unlinkSync(path);
+  return DirectoryLock.make(path, openSync(path, 'wx', 0o640), true);
+}
+
+function inUse(directory: string, pid: number | undefined): StorageError {
+  const by = pid === undefined ? 'another process' : `process ${pid}`;
+  return new StorageError(`the data directory ${directory} is in use by ${by}; a directory serves one process`);
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+function holderOf(path: string): Holder | undefined {
+  const match = /^(\d+) (\d*)/.exec(readFileSync(path, 'utf8'));
+  return match === null ? undefined : { pid: Number(match[1]), startTime: match[2] };
+}
+
+function isRunning({ pid, startTime }: Holder): boolean {
+  if (pid === process.pid) return true;
+  const started = startTimeOf(pid);
+  // A process id is used again; the time at which its process started tells the two apart.
+  if (started !== undefined) return startTime === '' || started === startTime;
+  try {
+    process.kill(pid, 0);
+    return process.platform !== 'linux';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Linux: field 22 of /proc/PID/stat, ticks since the machine was started; undefined where there is no such file. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,210 @@
+import { type Engine, Restore } from '@quotadb/engine';
+import { SectionApplier } from './apply-sections.js';
+import { DamagedFile, StorageError } from './errors.js';
+import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
+import type { FileSystem } from './file-system.js';
+import { FILE_HEADER_BYTES, type FileHeader } from './format.js';
+import { RecordScanner, type ScannedRecord } from './record-scanner.js';
+
+export interface Progress {
+  readonly bytes: number;
+  readonly totalBytes: number;
+  readonly components: number;
+}
+
+export interface RecoveryOptions {
+  readonly fileSystem: FileSystem;
+  readonly directory: string;
+  readonly engine: Engine;
+  readonly nowMs: number;
+  /** Called after each record; whoever listens decides how often to say something. */
+  readonly progress?: (progress: Progress) => void;
+}
+
+/** Where the log goes on. */
+export interface Recovered {
+  readonly nextNumber: number;
+  readonly previousEnd: number;
+  readonly components: number;
+  readonly bytes: number;
+  readonly logBytes: number;
+  readonly snapshotBytes: number;
+  readonly snapshotAtMs: number;
+  /** A torn tail that was cut off, and how much of it there was. */
+  readonly cut: { readonly path: string; readonly offset: number; readonly bytes: number } | undefined;
+}
+
+/** The newest snapshot that is whole, then the log behind it. */
+export async function recover(options: RecoveryOptions): Promise<Recovered> {
+  return new Recovery(options).run();
+}
+
+class Recovery {
+  private readonly options: RecoveryOptions;
+  private readonly restore: Restore;
+  private readonly applier: SectionApplier;
+  private newestMs: number;
+  private bytes = 0;
+  private totalBytes = 0;
+  private cut: Recovered['cut'] = undefined;
+
+  constructor(options: RecoveryOptions) {
+    this.options = options;
+    this.restore = new Restore(options.engine);
+    this.applier = new SectionApplier(this.restore);
+    this.newestMs = options.nowMs;
+  }
+
+  async run(): Promise<Recovered> {
+    const { fileSystem, directory } = this.options;
+    const files = await findDataFiles(fileSystem, directory);
+    for (const path of files.unfinished) await fileSystem.remove(path);
+    this.totalBytes = await this.measure(files);
+    const snapshot = await this.loadSnapshots(files);
+    const { logBytes, ...log } = await this.loadLogs(files, snapshot.number);
+    this.restore.finish(this.newestMs);
+    return {
+      ...log,
+      logBytes,
+      components: this.applier.components,
+      bytes: this.bytes,
+      snapshotBytes: snapshot.bytes,
+      snapshotAtMs: snapshot.atMs,
+      cut: this.cut,
+    };
+  }
+
+  private async measure(files: DataFiles): Promise<number> {
+    const { directory, fileSystem } = this.options;
+    let total = 0;
+    const newest = files.snapshots.slice(-1).map((number) => snapshotPath(directory, number));
+    for (const path of [...newest, ...files.logs.map((number) => logPath(directory, number))]) {
+      const file = await fileSystem.openForReading(path);
+      total += file.size;
+      await file.close();
+    }
+    return total;
+  }
+
+  /** A damaged snapshot is passed over only if an older one and every segment behind that are still there. */
+  private async loadSnapshots({
+    snapshots,
+    logs,
+  }: DataFiles): Promise<{ number: number; bytes: number; atMs: number }> {
+    for (let index = snapshots.length - 1; index >= 0; index--) {
+      try {
+        return await this.loadSnapshot(snapshots[index]);
+      } catch (error) {
+        const older = snapshots[index - 1];
+        const isCovered = older !== undefined && hasEvery(logs, older, snapshots[index]);
+        if (!(error instanceof DamagedFile) || !isCovered) throw error;
+      }
+    }
+    return { number: 1, bytes: 0, atMs: 0 };
+  }
+
+  private async loadSnapshot(number: number): Promise<{ number: number; bytes: number; atMs: number }> {
+    const scanner = await RecordScanner.open(this.options.fileSystem, snapshotPath(this.options.directory, number));
+    try {
+      const header = this.checkHeader(scanner);
+      this.applier.ended = false;
+      for (let record = await scanner.next(); record !== undefined; record = await scanner.next()) {
+        this.apply(scanner, record, header);
+      }
+      if (scanner.problem !== undefined) throw new DamagedFile(scanner.path, scanner.offset, scanner.problem);
+      if (!this.applier.ended) throw new DamagedFile(scanner.path, scanner.offset, 'the snapshot has no end');
+      return { number, bytes: scanner.size, atMs: header.begunAtMs };
+    } finally {
+      await scanner.close();
+    }
+  }
+
+  private async loadLogs(
+    { logs }: DataFiles,
+    first: number,
+  ): Promise<{ nextNumber: number; previousEnd: number; logBytes: number }> {
+    const { directory, fileSystem } = this.options;
+    const numbers = logs.filter((number) => number >= first);
+    const scanners: RecordScanner[] = [];
+    try {
+      for (const number of numbers) scanners.push(await RecordScanner.open(fileSystem, logPath(directory, number)));
+      // A segment whose header was never finished holds nothing; the one before it was the last in use.
+      const newest = scanners.at(-1);
+      if (newest !== undefined && newest.size <= FILE_HEADER_BYTES && typeof newest.header === 'string') {
+        scanners.pop();
+        numbers.pop();
+        await newest.close();
+        await fileSystem.remove(newest.path);
+      }
+      const end = numbers.at(-1) ?? first - 1;
+      if (!hasEvery(numbers, first, end + 1)) {
+        const missing = rangeOf(first, end + 1).find((number) => !numbers.includes(number)) ?? first;
+        throw new StorageError(`${logPath(directory, missing)} is missing: what was in it is lost. Restore a backup`);
+      }
+      let logBytes = 0;
+      let previousEnd = 0;
+      for (let index = 0; index < scanners.length; index++) {
+        previousEnd = await this.loadLog(scanners[index], scanners[index + 1]);
+        logBytes += previousEnd;
+      }
+      return { nextNumber: end + 1, previousEnd, logBytes };
+    } finally {
+      for (const scanner of scanners) await scanner.close();
+    }
+  }
+
+  /** Returns where the whole part of the segment ends. */
+  private async loadLog(scanner: RecordScanner, following: RecordScanner | undefined): Promise<number> {
+    const header = this.checkHeader(scanner);
+    const limit = following === undefined ? scanner.size : this.checkHeader(following).previousEnd;
+    if (limit > scanner.size) throw new DamagedFile(scanner.path, scanner.size, `the file had ${limit} bytes`);
+    for (let record = await scanner.next(limit); record !== undefined; record = await scanner.next(limit)) {
+      this.apply(scanner, record, header);
+    }
+    if (scanner.problem === undefined) return limit;
+    const { offset } = scanner;
+    if (following !== undefined) throw new DamagedFile(scanner.path, offset, scanner.problem);
+    for (let at = offset; ; ) {
+      const later = await scanner.findBehind(at);
+      if (later === undefined) break;
+      if (later.syncedTo > offset) throw new DamagedFile(scanner.path, offset, scanner.problem);
+      at = later.offset;
+    }
+    await this.options.fileSystem.truncate(scanner.path, offset);
+    this.cut = { path: scanner.path, offset, bytes: scanner.size - offset };
+    return offset;
+  }
+
+  private apply(scanner: RecordScanner, record: ScannedRecord, header: FileHeader): void {
+    try {
+      this.applier.apply(record.sections, header.origin);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new DamagedFile(scanner.path, record.offset, error.message);
+    }
+    this.newestMs = Math.max(this.newestMs, record.nowMs);
+    this.bytes += record.end - record.offset;
+    this.options.progress?.({
+      bytes: this.bytes,
+      totalBytes: this.totalBytes,
+      components: this.applier.components,
+    });
+  }
+
+  private checkHeader({ header, path }: RecordScanner): FileHeader {
+    if (typeof header === 'string') throw new DamagedFile(path, 0, header);
+    const { shardCount } = this.options.engine;
+    if (header.shardCount !== shardCount) {
+      throw new StorageError(`${path} was written with --shards ${header.shardCount}, not ${shardCount}`);
+    }
+    return header;
+  }
+}
+
+function rangeOf(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(to - from, 0) }, (_, index) => from + index);
+}
+
+function hasEvery(numbers: readonly number[], from: number, to: number): boolean {
+  return rangeOf(from, to).every((number) => numbers.includes(number));
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { Disk } from './disk.js';
+import { logPath, snapshotPath } from './file-names.js';
+import { RecordScanner } from './record-scanner.js';
+import { repair } from './repair.js';
+import { add, contentOf, makeEngine, START_MS } from './testing/counters.js';
+import { FaultyFileSystem } from './testing/faulty-file-system.js';
+
+const DIRECTORY = '/data';
+
+async function open(fileSystem: FaultyFileSystem, engine = makeEngine()): Promise<Disk> {
+  const { disk } = await Disk.open({
+    directory: DIRECTORY,
+    engine,
+    fsync: 100,
+    snapshotLogBytes: Number.POSITIVE_INFINITY,
+    fileSystem,
+    now: () => START_MS,
+  });
+  return disk;
+}
+
+/** A log of four flushes, each with a key of its own and a shared one, and where the records begin. */
+async function fourFlushes(): Promise<{ fileSystem: FaultyFileSystem; offsets: number[] }> {
+  const fileSystem = new FaultyFileSystem();
+  const engine = makeEngine();
+  const disk = await open(fileSystem, engine);
+  for (let flush = 1; flush <= 4; flush++) {
+    add(engine, `only-${flush}`, flush);
+    add(engine, 'shared', 10);
+    await disk.flush();
+  }
+  const scanner = await RecordScanner.open(fileSystem, logPath(DIRECTORY, 1));
+  const offsets: number[] = [];
+  for (let record = await scanner.next(); record !== undefined; record = await scanner.next())
+    offsets.push(record.offset);
+  return { fileSystem, offsets };
+}
+
+function repairIn(fileSystem: FaultyFileSystem) {
+  const engine = makeEngine();
+  return repair({ directory: DIRECTORY, engine, nowMs: START_MS, fileSystem, makeDirectory: () => {} });
+}
+
+test('what is whole is salvaged, what was lost is named, and the old files are kept', async () => {
+  const { fileSystem, offsets } = await fourFlushes();
+  const path = logPath(DIRECTORY, 1);
+  fileSystem.contentOf(path)[offsets[1] + 30] ^= 1;
+  await expect(open(fileSystem.afterProcessEnd())).rejects.toThrow('is damaged at byte');
+  const { losses, movedTo } = await repairIn(fileSystem);
+  expect(losses).toEqual([
+    {
+      path,
+      offset: offsets[1],
+      bytes: offsets[2] - offsets[1],
+      reason: 'the checksum of a record does not match',
+    },
+  ]);
+  expect(fileSystem.names).toEqual([`${movedTo}/log-0000000001.qdb`, snapshotPath(DIRECTORY, 2)]);
+  const engine = makeEngine();
+  await open(fileSystem.afterProcessEnd(), engine);
+  expect(contentOf(engine)).toBe('only-1=1 only-3=3 only-4=4 shared=40');
+});
+
+test('as a new incarnation it claims to have seen nothing, so that peers send everything again', async () => {
+  const { fileSystem, offsets } = await fourFlushes();
+  fileSystem.contentOf(logPath(DIRECTORY, 1))[offsets[2] + 30] ^= 1;
+  await repairIn(fileSystem);
+  const engine = makeEngine(2);
+  await open(fileSystem.afterProcessEnd(), engine);
+  expect(engine.origins.count).toBe(2);
+  for (let shard = 0; shard < engine.shardCount; shard++) expect(engine.seen(shard, 1)).toBe(0);
+  add(engine, 'shared', 1);
+  expect(contentOf(engine)).toContain('shared=41');
+});
+
+test('a segment that is missing is named', async () => {
+  const { fileSystem } = await fourFlushes();
+  await open(fileSystem);
+  await fileSystem.remove(logPath(DIRECTORY, 1));
+  const { losses } = await repairIn(fileSystem);
+  expect(losses).toMatchObject([{ path: logPath(DIRECTORY, 1), reason: 'the file is missing' }]);
+  await open(fileSystem.afterProcessEnd());
+});
+
+test('where nothing is wrong nothing is done', async () => {
+  const { fileSystem } = await fourFlushes();
+  const before = fileSystem.names;
+  expect(await repairIn(fileSystem)).toMatchObject({ losses: [], movedTo: undefined });
+  expect(fileSystem.names).toEqual(before);
+});

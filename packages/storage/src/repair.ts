@@ -1,0 +1,98 @@
+import { mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type Engine, Restore } from '@quotadb/engine';
+import { SectionApplier } from './apply-sections.js';
+import { findDataFiles, logPath, snapshotPath } from './file-names.js';
+import { type FileSystem, nodeFileSystem } from './file-system.js';
+import { RecordScanner } from './record-scanner.js';
+import { writeSnapshot } from './snapshot.js';
+
+/** A piece of a file that could not be read as what was written there. */
+export interface Loss {
+  readonly path: string;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly reason: string;
+}
+
+export interface Repaired {
+  readonly losses: readonly Loss[];
+  readonly components: number;
+  /** Where the old files are now; undefined where nothing was wrong and nothing was done. */
+  readonly movedTo: string | undefined;
+}
+
+export interface RepairOptions {
+  readonly directory: string;
+  /** Empty, with the origin of the directory. */
+  readonly engine: Engine;
+  readonly nowMs: number;
+  readonly fileSystem?: FileSystem;
+  readonly makeDirectory?: (path: string) => void;
+}
+
+/**
+ * Salvages what is whole: every record that has its checksum, in any file, goes into the store, and the store becomes a
+ * new snapshot. The old files are moved aside, not deleted.
+ *
+ * After a loss this node knows less of itself than others may. The snapshot claims no watermark, so that peers send
+ * everything again, and whoever calls this makes the next start a new incarnation, so that what they send is taken.
+ */
+export async function repair(options: RepairOptions): Promise<Repaired> {
+  const { directory, engine, nowMs, fileSystem = nodeFileSystem } = options;
+  const files = await findDataFiles(fileSystem, directory);
+  const restore = new Restore(engine);
+  const applier = new SectionApplier(restore);
+  const losses: Loss[] = [];
+  const paths = [
+    ...files.snapshots.map((number) => snapshotPath(directory, number)),
+    ...files.logs.map((number) => logPath(directory, number)),
+  ];
+  for (const path of paths) losses.push(...(await salvage(fileSystem, path, applier)));
+  losses.push(...missingSegments(directory, files.logs, files.snapshots.at(-1)));
+  if (losses.length === 0) return { losses, components: applier.components, movedTo: undefined };
+  restore.finish(nowMs);
+  restore.forgetWatermarks();
+  const number = Math.max(0, ...files.logs, ...files.snapshots) + 1;
+  const movedTo = join(directory, `damaged-${nowMs}`);
+  (options.makeDirectory ?? mkdirSync)(movedTo);
+  await writeSnapshot({ fileSystem, directory, engine, number });
+  for (const path of paths) await fileSystem.rename(path, join(movedTo, basename(path)));
+  await fileSystem.syncDirectory(directory);
+  return { losses, components: applier.components, movedTo };
+}
+
+async function salvage(fileSystem: FileSystem, path: string, applier: SectionApplier): Promise<Loss[]> {
+  const scanner = await RecordScanner.open(fileSystem, path);
+  const losses: Loss[] = [];
+  try {
+    const { header } = scanner;
+    // Without its header it is not known whose components a file holds.
+    if (typeof header === 'string') return [{ path, offset: 0, bytes: scanner.size, reason: header }];
+    for (;;) {
+      const record = await scanner.next();
+      if (record !== undefined) {
+        applier.apply(record.sections, header.origin);
+        continue;
+      }
+      if (scanner.problem === undefined) return losses;
+      const { offset, problem } = scanner;
+      const later = await scanner.findBehind(offset);
+      const end = later?.offset ?? scanner.size;
+      losses.push({ path, offset, bytes: end - offset, reason: problem });
+      scanner.offset = end;
+      scanner.problem = undefined;
+    }
+  } finally {
+    await scanner.close();
+  }
+}
+
+function missingSegments(directory: string, logs: readonly number[], snapshot: number | undefined): Loss[] {
+  const losses: Loss[] = [];
+  for (let number = snapshot ?? 1; number < (logs.at(-1) ?? 0); number++) {
+    if (logs.includes(number)) continue;
+    losses.push({ path: logPath(directory, number), offset: 0, bytes: 0, reason: 'the file is missing' });
+  }
+  return losses;
+}

@@ -1,0 +1,176 @@
+import { type Batch, type Dropped, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import type { ByteReader, ByteWriter } from './bytes.js';
+
+/**
+ * What a record holds: sections, one after another.
+ *
+ *   section   | bytes
+ *   ----------|---------------------------------------------------------------------------------------------------
+ *   1 own     | kind, shard (2 bytes), `to` of the batch (double, 0 = more of this walk follows), how many components
+ *             | (varint), components. The origin is the one that wrote the file
+ *   2 other   | the same with the origin's 32 bytes behind the kind
+ *   3 dropped | kind, origin, version (double), length of the key (varint), key
+ *   4 end     | kind: the last section of a snapshot. One without it is not whole
+ *
+ *   component | bytes
+ *   ----------|---------------------------------------------------------------------------------------------------
+ *   flags     | 1: present 1, older 2, large 4, negative 8, decided 16, floor 32, cancels 64
+ *   version   | varint: how much more than that of the component before it in the section
+ *   age       | varint, if older: version less born
+ *   P         | varint, or 8 bytes if large
+ *   key       | length (varint), bytes
+ *   N         | 8 bytes, if negative
+ *   expiry    | expires at, ms, and the version of that decision, two doubles, if decided
+ *   floor     | double, if floor
+ *   cancels   | if cancels: how many (varint), then for each origin (32), born (double), P (8), N (8)
+ */
+export const Section = { own: 1, other: 2, dropped: 3, end: 4 } as const;
+
+const Flag = { present: 1, older: 2, large: 4, negative: 8, decided: 16, floor: 32, cancels: 64 } as const;
+
+/** The most that a component takes besides its key and its cancels. */
+const COMPONENT_BYTES = 80;
+const CANCEL_BYTES = ORIGIN_ID_BYTES + 24;
+
+export function writeBatch(writer: ByteWriter, batch: Batch, isOwn: boolean): void {
+  writer.reserve(COMPONENT_BYTES);
+  writer.byte(isOwn ? Section.own : Section.other);
+  if (!isOwn) writer.raw(batch.origin);
+  writer.uint16(batch.shardIndex);
+  writer.double(batch.to);
+  writer.varint(batch.count);
+  let before = 0;
+  for (let index = 0; index < batch.count; index++) {
+    writeComponent(writer, batch, index, before);
+    before = batch.version[index];
+  }
+}
+
+function writeComponent(writer: ByteWriter, batch: Batch, index: number, before: number): void {
+  const keyStart = batch.keyStart(index);
+  const keyLength = batch.keyEnd[index] - keyStart;
+  const cancels = batch.cancelEnd[index] - batch.cancelStart(index);
+  writer.reserve(COMPONENT_BYTES + keyLength + cancels * CANCEL_BYTES);
+  const version = batch.version[index];
+  const born = batch.born[index];
+  const isLarge = batch.positiveHigh[index] !== 0;
+  const isNegative = (batch.negativeLow[index] | batch.negativeHigh[index]) !== 0;
+  writer.byte(
+    (batch.present[index] === 1 ? Flag.present : 0) |
+      (version !== born ? Flag.older : 0) |
+      (isLarge ? Flag.large : 0) |
+      (isNegative ? Flag.negative : 0) |
+      (batch.decided[index] !== 0 ? Flag.decided : 0) |
+      (batch.floorMs[index] !== 0 ? Flag.floor : 0) |
+      (cancels > 0 ? Flag.cancels : 0),
+  );
+  writer.varint(version - before);
+  if (version !== born) writer.varint(version - born);
+  if (isLarge) {
+    writer.uint32(batch.positiveLow[index]);
+    writer.uint32(batch.positiveHigh[index]);
+  } else {
+    writer.varint(batch.positiveLow[index] >>> 0);
+  }
+  writer.varint(keyLength);
+  for (let at = 0; at < keyLength; at++) writer.bytes[writer.length + at] = batch.keyBytes[keyStart + at];
+  writer.length += keyLength;
+  if (isNegative) {
+    writer.uint32(batch.negativeLow[index]);
+    writer.uint32(batch.negativeHigh[index]);
+  }
+  if (batch.decided[index] !== 0) {
+    writer.double(batch.expiresAtMs[index]);
+    writer.double(batch.decided[index]);
+  }
+  if (batch.floorMs[index] !== 0) writer.double(batch.floorMs[index]);
+  if (cancels > 0) writeCancels(writer, batch, index);
+}
+
+function writeCancels(writer: ByteWriter, batch: Batch, index: number): void {
+  writer.varint(batch.cancelEnd[index] - batch.cancelStart(index));
+  for (let at = batch.cancelStart(index); at < batch.cancelEnd[index]; at++) {
+    const { origin, born, positive, negative } = batch.cancels[at];
+    writer.raw(origin);
+    writer.double(born);
+    for (const amount of [positive, negative]) {
+      writer.view.setBigUint64(writer.length, amount, true);
+      writer.length += 8;
+    }
+  }
+}
+
+/** The section's kind was read already. `own` is the origin that wrote the file. */
+export function readBatch(reader: ByteReader, batch: Batch, isOwn: boolean, own: Uint8Array): void {
+  batch.clear();
+  batch.origin = isOwn ? own : Uint8Array.from(reader.raw(ORIGIN_ID_BYTES));
+  batch.shardIndex = reader.uint16();
+  batch.to = reader.double();
+  const count = reader.varint();
+  let version = 0;
+  for (let index = 0; index < count; index++) version = readComponent(reader, batch, version);
+}
+
+function readComponent(reader: ByteReader, batch: Batch, before: number): number {
+  const index = batch.count;
+  const flags = reader.byte();
+  const version = before + reader.varint();
+  const born = (flags & Flag.older) !== 0 ? version - reader.varint() : version;
+  let positiveHigh = 0;
+  let positiveLow = 0;
+  if ((flags & Flag.large) !== 0) {
+    positiveLow = reader.uint32();
+    positiveHigh = reader.uint32();
+  } else {
+    positiveLow = reader.varint();
+  }
+  const keyLength = reader.varint();
+  const key = reader.position;
+  reader.raw(keyLength);
+  batch.reserve(keyLength);
+  const keyStart = batch.keyStart(index);
+  for (let at = 0; at < keyLength; at++) batch.keyBytes[keyStart + at] = reader.bytes[key + at];
+  batch.keyEnd[index] = keyStart + keyLength;
+  batch.version[index] = version;
+  batch.born[index] = born;
+  batch.present[index] = (flags & Flag.present) !== 0 ? 1 : 0;
+  batch.positiveLow[index] = positiveLow;
+  batch.positiveHigh[index] = positiveHigh;
+  const isNegative = (flags & Flag.negative) !== 0;
+  batch.negativeLow[index] = isNegative ? reader.uint32() : 0;
+  batch.negativeHigh[index] = isNegative ? reader.uint32() : 0;
+  const isDecided = (flags & Flag.decided) !== 0;
+  batch.expiresAtMs[index] = isDecided ? reader.double() : 0;
+  batch.decided[index] = isDecided ? reader.double() : 0;
+  batch.floorMs[index] = (flags & Flag.floor) !== 0 ? reader.double() : 0;
+  if ((flags & Flag.cancels) !== 0) readCancels(reader, batch);
+  batch.cancelEnd[index] = batch.cancels.length;
+  batch.count++;
+  return version;
+}
+
+function readCancels(reader: ByteReader, batch: Batch): void {
+  const count = reader.varint();
+  for (let index = 0; index < count; index++) {
+    const origin = Uint8Array.from(reader.raw(ORIGIN_ID_BYTES));
+    const born = reader.double();
+    const amounts = reader.raw(16);
+    const view = new DataView(amounts.buffer, amounts.byteOffset);
+    batch.cancels.push({ origin, born, positive: view.getBigUint64(0, true), negative: view.getBigUint64(8, true) });
+  }
+}
+
+export function writeDropped(writer: ByteWriter, { origin, version, key }: Dropped): void {
+  writer.reserve(COMPONENT_BYTES + key.length);
+  writer.byte(Section.dropped);
+  writer.raw(origin);
+  writer.double(version);
+  writer.varint(key.length);
+  writer.raw(key);
+}
+
+export function readDropped(reader: ByteReader): Dropped {
+  const origin = Uint8Array.from(reader.raw(ORIGIN_ID_BYTES));
+  const version = reader.double();
+  return { origin, version, key: Uint8Array.from(reader.raw(reader.varint())) };
+}

@@ -1,0 +1,79 @@
+import { Batch, batchSince, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { ByteWriter } from './bytes.js';
+import { snapshotPath, unfinished } from './file-names.js';
+import type { FileSystem, WritableFile } from './file-system.js';
+import { encodeFileHeader, FileKind, RECORD_HEADER_BYTES, sealRecord } from './format.js';
+import { Section, writeBatch } from './sections.js';
+
+/** Written at once; between two of these others have their turn on this thread. */
+const WRITE_BYTES = 1024 * 1024;
+
+export interface SnapshotOptions {
+  readonly fileSystem: FileSystem;
+  readonly directory: string;
+  readonly engine: Engine;
+  /** The first segment of the log that is not covered by it. */
+  readonly number: number;
+}
+
+/**
+ * A snapshot is the walk from the beginning, of every origin in every shard, while traffic goes on. A key that changes
+ * behind the walk is in the log that is written meanwhile. It gets its name only when all of it is on disk.
+ * Returns its size in bytes.
+ */
+export async function writeSnapshot(options: SnapshotOptions): Promise<number> {
+  const { fileSystem, directory, number } = options;
+  const path = snapshotPath(directory, number);
+  const part = unfinished(path);
+  await fileSystem.remove(part);
+  const file = await fileSystem.create(part);
+  try {
+    const bytes = await writeAll(options, file);
+    await file.sync();
+    await file.close();
+    await fileSystem.rename(part, path);
+    await fileSystem.syncDirectory(directory);
+    return bytes;
+  } catch (error) {
+    await file.close().catch(() => {});
+    await fileSystem.remove(part).catch(() => {});
+    throw error;
+  }
+}
+
+async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile): Promise<number> {
+  const writer = new ByteWriter(WRITE_BYTES + WRITE_BYTES / 2);
+  const batch = new Batch();
+  let bytes = 0;
+  const hand = async (): Promise<void> => {
+    sealRecord(writer, 0, 0, engine.nowMs);
+    await file.append(writer.bytes.subarray(0, writer.length));
+    bytes += writer.length;
+    writer.length = RECORD_HEADER_BYTES;
+  };
+  const header = encodeFileHeader({
+    kind: FileKind.snapshot,
+    shardCount: engine.shardCount,
+    number,
+    previousEnd: 0,
+    begunAtMs: engine.nowMs,
+    origin: engine.origins.idOf(OWN_ORIGIN),
+  });
+  await file.append(header);
+  writer.length = RECORD_HEADER_BYTES;
+  for (let shard = 0; shard < engine.shardCount; shard++) {
+    // Others first, the own origin last, as in the log.
+    for (let origin = engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
+      for (let from = 0; ; from = batch.reached) {
+        batchSince(engine, shard, origin, from, batch, undefined, 0);
+        writeBatch(writer, batch, origin === OWN_ORIGIN);
+        if (writer.length > WRITE_BYTES) await hand();
+        if (batch.to !== 0 || batch.count === 0) break;
+      }
+    }
+  }
+  writer.reserve(1);
+  writer.byte(Section.end);
+  await hand();
+  return header.length + bytes;
+}

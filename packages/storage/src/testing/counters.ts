@@ -1,0 +1,45 @@
+import { ByteInput, Engine, joinInt64, splitInt64 } from '@quotadb/engine';
+
+export const START_MS = Date.UTC(2026, 0, 1);
+
+/** A small store with a few words to use it by. */
+export function makeEngine(name = 1, shardCount = 4, maxMemoryBytes = 8 * 1024 * 1024): Engine {
+  const origin = new Uint8Array(32);
+  origin[0] = name;
+  return Engine.format({ maxMemoryBytes, shardCount, origin, nowMs: START_MS });
+}
+
+export function add(engine: Engine, key: string, amount: number): void {
+  const bytes = new TextEncoder().encode(key);
+  engine.open(ByteInput.copyOf(bytes), 0, bytes.length);
+  engine.add(...splitInt64(BigInt(amount)));
+  engine.close();
+}
+
+export function remove(engine: Engine, key: string): void {
+  const bytes = new TextEncoder().encode(key);
+  engine.open(ByteInput.copyOf(bytes), 0, bytes.length);
+  engine.remove();
+  engine.close();
+}
+
+export function counterOf(engine: Engine, key: string): number {
+  const bytes = new TextEncoder().encode(key);
+  engine.open(ByteInput.copyOf(bytes), 0, bytes.length);
+  const value = Number(joinInt64(engine.valueHigh, engine.valueLow));
+  engine.close();
+  return value;
+}
+
+/** Every key with its value, as text: two stores hold the same if these are equal. */
+export function contentOf(engine: Engine): string {
+  const keys: string[] = [];
+  let cursor = 0n;
+  do {
+    cursor = engine.scan(cursor, 1000, (key) => keys.push(new TextDecoder().decode(key)));
+  } while (cursor !== 0n);
+  return keys
+    .sort()
+    .map((key) => `${key}=${counterOf(engine, key)}`)
+    .join(' ');
+}
