@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EmbeddedPostgres } from '@quotadb/counts';
 import { afterEach, expect, test } from 'vitest';
 import { type SpawnedServer, spawnServer } from '../testing/index.js';
@@ -37,6 +40,20 @@ test('quotadb serve has the counts API beside its health, with a database of its
   expect((await fetch(`http://127.0.0.1:${http}/api/v1/counts/docs`)).status).toBe(200);
   const { code, signal } = await server.stop();
   expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+test('--data keeps the database of the counts beside the counters: both are there after a restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'quotadb-counts-'));
+  try {
+    const first = await start('--data', join(folder, 'data'));
+    await call(first.http, 'POST', 'internal/counts', { itemId: 'kept', initialValue: 7 });
+    expect((await first.server.stop()).code).toBe(0);
+    const second = await start('--data', join(folder, 'data'));
+    expect((await call(second.http, 'POST', 'counts/kept/increase')).json).toEqual({ itemId: 'kept', value: 8 });
+    expect((await second.server.stop()).code).toBe(0);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('--postgres: two servers on one database count together', async () => {

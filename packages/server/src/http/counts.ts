@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type CountsService, createCountsService, type RoleTokens } from '@quotadb/counts';
 import type { Logger } from 'pino';
 import { isLoopback } from '../config/rules.js';
@@ -12,6 +13,7 @@ export function createCounts(config: Configuration, logger: Logger): CountsServi
     logger.warn('the counts API is closed: other machines can reach it and there is no --counts-token');
   }
   return createCountsService({
+    directory: config.dataDirectory === '' ? undefined : join(config.dataDirectory, 'postgres'),
     postgres: config.postgresUrl === '' ? undefined : { connectionString: config.postgresUrl },
     tokens,
     changeLanes: config.postgresStatements,
