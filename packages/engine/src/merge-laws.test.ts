@@ -1,104 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import type { Batch } from './batch.js';
-import { OWN_ORIGIN } from './layout.js';
-import { Applied } from './merge.js';
-import { checkConsistency } from './testing/check-consistency.js';
-import { HISTORY_KEYS, type History, histories, makeObserver, play } from './testing/history.js';
-import { nameOfOrigin } from './testing/inspect.js';
-import { type TestNode, tell, tellOrigin } from './testing/nodes.js';
-import { Random } from './testing/random.js';
-import { read } from './testing/single-key.js';
-
-const RUNS = { numRuns: 150 };
-
-/**
- * Applies batches in the given order, and again those that came before what they build on, as long as that helps. Then asks
- * for what is missing because the parts of a walk came out of order: now everything has arrived.
- */
-function applyAll(node: TestNode, batches: readonly Batch[], { writers }: History): void {
-  let waiting = batches;
-  for (let before = Number.POSITIVE_INFINITY; waiting.length < before; ) {
-    before = waiting.length;
-    waiting = waiting.filter((batch) => node.merge.apply(batch) === Applied.Gap);
-  }
-  for (const writer of writers) tellOrigin(writer, node, OWN_ORIGIN);
-}
-
-function shuffled<T>(list: readonly T[], seed: number): T[] {
-  const random = new Random(seed);
-  const result = [...list];
-  for (let last = result.length - 1; last > 0; last--) {
-    const other = random.below(last + 1);
-    [result[last], result[other]] = [result[other], result[last]];
-  }
-  return result;
-}
-
-/** Everything that must be the same on two nodes that have seen the same: readings, and the digest of every origin. */
-function stateOf({ engine }: TestNode): unknown {
-  const digests: Record<string, string> = {};
-  for (let origin = 0; origin < engine.origins.count; origin++) {
-    const name = nameOfOrigin(engine.origins.idOf(origin));
-    if (engine.digestOf(0, origin) !== '0'.repeat(16)) digests[name] = engine.digestOf(0, origin);
-  }
-  checkConsistency(engine);
-  return { readings: HISTORY_KEYS.map((key) => read(engine, key)), digests };
-}
+import { describe, test } from 'vitest';
+import { histories, play } from './testing/history.js';
+import { LAWS } from './testing/laws.js';
 
 describe('merging any history of increments, decrements, resets, expiries and lives', () => {
-  test('is commutative: the order in which batches come does not matter', () => {
+  test.each(LAWS)('$name', ({ check }) => {
     fc.assert(
-      fc.property(histories, fc.integer(), (plan, seed) => {
-        const history = play(plan);
-        const [one, other] = [1, 2].map((name) => makeObserver(name, history.nowMs));
-        applyAll(one, history.batches, history);
-        applyAll(other, shuffled(history.batches, seed), history);
-        expect(stateOf(other)).toEqual(stateOf(one));
-      }),
-      RUNS,
-    );
-  });
-
-  test('is idempotent: a batch that comes again changes nothing', () => {
-    fc.assert(
-      fc.property(histories, fc.integer(), (plan, seed) => {
-        const history = play(plan);
-        const observer = makeObserver(1, history.nowMs);
-        applyAll(observer, history.batches, history);
-        const before = stateOf(observer);
-        for (const batch of shuffled(history.batches, seed)) expect(observer.merge.apply(batch)).toBe(Applied.Ok);
-        expect(stateOf(observer)).toEqual(before);
-      }),
-      RUNS,
-    );
-  });
-
-  test('is associative: what came through others, merged there first, is what comes at once', () => {
-    fc.assert(
-      fc.property(histories, fc.integer(), (plan, seed) => {
-        const history = play(plan);
-        const [direct, relay, otherRelay, last] = [1, 2, 3, 4].map((name) => makeObserver(name, history.nowMs));
-        applyAll(direct, history.batches, history);
-        applyAll(relay, shuffled(history.batches, seed), history);
-        applyAll(otherRelay, shuffled(history.batches, seed + 1), history);
-        tell(relay, last);
-        tell(otherRelay, last);
-        expect(stateOf(last)).toEqual(stateOf(direct));
-      }),
-      RUNS,
-    );
-  });
-
-  test('brings observers to what the writers themselves see', () => {
-    fc.assert(
-      fc.property(histories, fc.integer(), (plan, seed) => {
-        const history = play(plan);
-        const observer = makeObserver(1, history.nowMs);
-        applyAll(observer, shuffled(history.batches, seed), history);
-        for (const writer of history.writers) expect(stateOf(writer)).toEqual(stateOf(observer));
-      }),
-      RUNS,
+      fc.property(histories, fc.integer(), (plan, seed) => check(play(plan), seed)),
+      { numRuns: 120 },
     );
   });
 });

@@ -6,7 +6,7 @@ import { simulate } from './testing/simulation.js';
  * The simulated cluster (testing/simulation.ts). A failing seed is looked into with `simulate(seed, options).trace`, and
  * stays here as a test of its own once it is understood.
  */
-const SEEDS = 250;
+const SEEDS = 200;
 /** A mistake has to show in this many schedules. */
 const SEEDS_FOR_MISTAKES = 150;
 
