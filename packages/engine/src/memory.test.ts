@@ -130,6 +130,27 @@ test('what is held of a peer stays when there is no memory for its next state', 
   checkConsistency(to.engine);
 });
 
+test('a key that others gave an expiry keeps it, or the change is refused: no memory is no reason to live for ever', () => {
+  const [from, to] = [makeNode(1), makeNode(2)];
+  const keys = Array.from({ length: 600 }, (_, index) => `shared:${index}`);
+  const expiresAtMs = START_MS + 60_000;
+  for (const key of keys) add(from.engine, key, 5n);
+  for (const key of keys) expireAt(from.engine, key, expiresAtMs);
+  tell(from, to);
+  for (const key of fill(to.engine, keyOf)) expireAt(to.engine, key, START_MS + 1000);
+  const statuses = new Set<Status>();
+  for (const [index, key] of keys.entries()) {
+    const changes = [add, (engine: Engine, name: string) => assign(engine, name, 1n, true), persist] as const;
+    const status = changes[index % 3](to.engine, key, 1n);
+    const expected = status === Status.Ok && index % 3 === 2 ? 0 : expiresAtMs;
+    const value = status !== Status.Ok || index % 3 === 2 ? 5n : index % 3 === 0 ? 6n : 1n;
+    expect(read(to.engine, key)).toEqual({ exists: true, value, expiresAtMs: expected });
+    statuses.add(status);
+  }
+  expect(statuses.has(Status.OutOfMemory)).toBe(true);
+  checkConsistency(to.engine);
+});
+
 describe('freed memory is used again', () => {
   test('by keys of the same size', () => {
     const engine = makeEngine(4, 2);
