@@ -38,10 +38,14 @@ function quotadbs(options: BenchOptions): Contender[] {
   if (program === undefined)
     throw new Error('the quotadb program was not found; build it, or give its place with --quotadb PATH');
   const common = { kind: 'quotadb' as const, program };
-  if (options.lanes.length === 0) return [{ ...common, name: 'quotadb', serveArguments: options.serveArguments }];
+  // Settings that change what is measured are part of the name: the history must not mix them up.
+  const suffix = options.serveArguments.length === 0 ? '' : ` ${options.serveArguments.join(' ')}`;
+  if (options.lanes.length === 0) {
+    return [{ ...common, name: `quotadb${suffix}`, serveArguments: options.serveArguments }];
+  }
   return options.lanes.map((lanes) => ({
     ...common,
-    name: `quotadb ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`,
+    name: `quotadb ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}${suffix}`,
     serveArguments: ['--lanes', String(lanes), ...options.serveArguments],
   }));
 }

@@ -32,8 +32,9 @@ export function latestOfEachScenario(rows: readonly ResultRow[]): ResultRow[] {
   );
 }
 
+/** Who took part is part of it: a run of other lanes or another transport does not replace one of these. */
 function scenarioKey(row: ResultRow): string {
-  return [row.workload, row.pipeline, row.connections, row.keys, row.client].join();
+  return [row.workload, row.pipeline, row.connections, row.keys, row.client, ...Object.keys(row.sides)].join();
 }
 
 export interface Series {
