@@ -476,12 +476,6 @@ export class Engine {
 
   /** Returns true when nothing was left of the key and its record is gone. */
   refreshKey(shard: number, record: number): boolean {
-    this.dropBelowFloor(shard, record);
-    return this.refreshHeld(shard, record);
-  }
-
-  /** The same without letting any component go: for a key of which not everything has been restored yet. */
-  refreshHeld(shard: number, record: number): boolean {
     const { memory, numbers } = this;
     const hasForeign = this.lives.firstForeign(record) !== 0;
     if (!hasForeign) {
@@ -679,19 +673,6 @@ export class Engine {
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
       if (this.lives.isOver(shard, at, horizonMs)) this.forgetForeign(shard, record, at);
-      at = next;
-    }
-  }
-
-  /** A floor on record is past everywhere: a life that ends by it alone is dropped at once, unless it says something else. */
-  private dropBelowFloor(shard: number, record: number): void {
-    const { memory, lives } = this;
-    const first = lives.firstForeign(record);
-    if (first === 0) return;
-    const floor = lives.greatestRecordedFloor(record);
-    for (let at = first; floor !== 0 && at !== 0; ) {
-      const next = memory[at + Component.foreignSibling];
-      if (lives.endsOnlyBy(at, floor) && !lives.saysMore(at)) this.forgetForeign(shard, record, at);
       at = next;
     }
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkConsistency } from './testing/check-consistency.js';
 import { componentsOf } from './testing/inspect.js';
-import { exchange, makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
+import { exchange, makeNode, START_MS, type TestNode, tell, tellOrigin } from './testing/nodes.js';
 import { add, assign, expireAt, persist, read, remove } from './testing/single-key.js';
 
 const GRACE_MS = 60_000;
@@ -90,6 +90,41 @@ describe('expiry between nodes', () => {
     add(there.engine, KEY, 3n);
     exchange(living);
     expect(values(living)).toEqual([3n, 3n]);
+  });
+
+  test('a relay that knows of a floor and then is no more has not made others miss a life that outlives it', () => {
+    const [owner, relay, late] = makeNodes(3);
+    add(owner.engine, KEY, 10n);
+    add(owner.engine, 'other', 1n);
+    tell(owner, relay);
+    add(relay.engine, KEY, 1n);
+    expireAt(relay.engine, KEY, START_MS + 1000);
+    for (const { engine } of [owner, relay, late]) engine.advanceTo(START_MS + 2000);
+    add(relay.engine, KEY, 100n);
+    // The relay tells what it has of the owner, and is gone before it can tell what it decided itself.
+    tellOrigin(relay, late, 1);
+    exchange([owner, late]);
+    expect(values([owner, late])).toEqual([10n, 10n]);
+  });
+
+  test('an increment never makes less of a key, when of several expiries that passed the last one was its own', () => {
+    const [here, there, other] = makeNodes(3);
+    add(other.engine, KEY, 10n);
+    add(there.engine, KEY, 1n);
+    expireAt(there.engine, KEY, START_MS + 2000);
+    add(here.engine, KEY, 1n);
+    here.engine.advanceTo(START_MS + 1);
+    expireAt(here.engine, KEY, START_MS + 1000);
+    other.engine.advanceTo(START_MS + 1500);
+    tell(here, other);
+    for (const { engine } of [here, there, other]) engine.advanceTo(START_MS + 3000);
+    tell(there, here);
+    tell(other, here);
+    const before = read(here.engine, KEY).value;
+    add(here.engine, KEY, 100n);
+    expect(read(here.engine, KEY).value).toBe(before + 100n);
+    exchange([here, there, other]);
+    expect(values([here, there, other])).toEqual([110n, 110n, 110n]);
   });
 
   test('a reset goes on holding when the life it was part of has expired', () => {

@@ -12,7 +12,8 @@ import type { Wheel } from './wheel.js';
  *
  *   decision   the expiry set last on the key: the greatest (decided, expires at) among its components. In force is the
  *              last one that has not passed.
- *   floor      the greatest floor among its components, or the decision's time once that has passed, if later.
+ *   floor      the greatest floor among its components, or the latest time that has passed of those decided after the
+ *              decision in force, if later.
  *   dead       a life whose own expiry has passed, or that was born before the floor and has not outlived it: its owner,
  *              hearing of the floor too late, puts it on record in its own component.
  *   cancelled  a life of which a reset has observed all there is; where it observed a part, that part does not count.
@@ -112,11 +113,16 @@ export class Lives {
     return Math.max(this.passedDecision(record), this.greatestRecordedFloor(record));
   }
 
-  /** When the expiry in force was, once that has passed; else 0. */
+  /** The latest time that has passed of those decided after the expiry in force; 0 where there is none. */
   private passedDecision(record: number): number {
-    const decider = this.decider(record);
-    const decision = decider === 0 ? 0 : this.expiresAt(decider);
-    return decision <= this.clock.nowMs ? decision : 0;
+    const ruler = this.ruler(record);
+    const ruling = ruler === 0 ? 0 : this.decidedAt(ruler);
+    let passed = 0;
+    for (let at = record; at !== 0; at = this.nextHolder(record, at)) {
+      const expiresAt = this.expiresAt(at);
+      if (expiresAt > passed && expiresAt <= this.clock.nowMs && this.decidedAt(at) > ruling) passed = expiresAt;
+    }
+    return passed;
   }
 
   /** The greatest floor that a component of the key has on record. */

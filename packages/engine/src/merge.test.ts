@@ -83,6 +83,19 @@ describe('merging', () => {
     checkConsistency(to.engine);
   });
 
+  test('takes a walk in one part, whatever came before under the same number from another sender', () => {
+    const [origin, relay, to] = [makeNode(1), makeNode(2), makeNode(3)];
+    for (const key of ['a', 'b', 'c']) add(origin.engine, key, 1n);
+    const [, stray] = partsOf(origin.engine, OWN_ORIGIN, 0, { components: 2, keyBytes: 1000 });
+    relay.merge.apply(stray);
+    const [relayed] = partsOf(relay.engine, 1, 0);
+    const [whole] = partsOf(origin.engine, OWN_ORIGIN, 0);
+    whole.walk = relayed.walk;
+    to.merge.apply(relayed);
+    to.merge.apply(whole);
+    expect(to.engine.seen(0, 1)).toBe(origin.engine.seen(0, OWN_ORIGIN));
+  });
+
   test('reports a gap and takes nothing of it', () => {
     const from = makeNode(1);
     const to = makeNode(2);

@@ -66,10 +66,14 @@ export class Merge {
     });
   }
 
-  /** Parts are chained: only a walk of which every part came, in order, ends in a true cut. */
+  /**
+   * Parts are chained: only a walk of which every part came, in order, ends in a true cut. Two senders may number their walks
+   * alike; parts that fit together make a true cut whoever sent them, and a walk in one part needs no other.
+   */
   private moveWatermark(batch: Batch, origin: number, seenAt: number): void {
     const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
-    const cursor = this.walks.get(name) ?? batch.start;
+    const isWhole = batch.from === batch.start && batch.to !== 0;
+    const cursor = isWhole ? batch.start : (this.walks.get(name) ?? batch.start);
     if (batch.from !== cursor) return;
     if (batch.to === 0) {
       this.walks.delete(name);

@@ -106,8 +106,8 @@ export class OwnLife {
   }
 
   /**
-   * Lets go of a floor that everybody has seen: owners have outlived it, and all others dropped what it ended. True when
-   * there was one, and nothing that is held still depends on it.
+   * Lets go of a floor that everybody has seen and owners have outlived. True when there was one, and nothing that is held
+   * still depends on it: the life of an origin that is no more stays under it for ever.
    */
   letGoFloor(shard: number, record: number): boolean {
     const attachment = this.attachments.find(record, Kind.floor);

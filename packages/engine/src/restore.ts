@@ -66,7 +66,7 @@ export class Restore {
       if (held === 0 || versionOf(store.memory, held) === 0 || versionOf(store.memory, held) > version) return;
       if (index === OWN_ORIGIN) this.dropOwn(shard, record);
       else this.engine.dropForeign(shard, record, held);
-      this.engine.refreshHeld(shard, record);
+      this.engine.refreshKey(shard, record);
     });
   }
 
@@ -137,7 +137,7 @@ export class Restore {
     if (isEmptyIn(batch, index)) {
       if (held === 0) return true;
       this.dropOwn(shard, record);
-      engine.refreshHeld(shard, record);
+      engine.refreshKey(shard, record);
       return true;
     }
     if (held !== 0) lists.remove(state, record);
@@ -153,7 +153,7 @@ export class Restore {
     memory[record + Component.positiveHigh] = batch.positiveHigh[index];
     if (!this.merge.attach(shard, record, batch, index)) return false;
     lists.insert(state, record);
-    engine.refreshHeld(shard, record);
+    engine.refreshKey(shard, record);
     return true;
   }
 
@@ -189,7 +189,7 @@ export class Restore {
     const component = merge.makeForeign(shard, record, origin, batch, index);
     if (component === 0) return false;
     lists.insert(state, component);
-    engine.refreshHeld(shard, record);
+    engine.refreshKey(shard, record);
     return true;
   }
 
@@ -203,7 +203,7 @@ export class Restore {
       const isEmpty = !isPresent(memory, at) && !engine.lives.saysMore(at);
       const hasExpiry = attachments.find(at, Kind.expiry) !== 0;
       if (isEmpty) engine.dropForeign(shard, record, at);
-      if (isEmpty || hasExpiry) engine.refreshHeld(shard, record);
+      if (isEmpty || hasExpiry) engine.refreshKey(shard, record);
       at = next;
     }
   }
