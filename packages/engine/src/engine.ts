@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import { Attachments, Kind } from './attachments.js';
-import type { ByteInput } from './byte-input.js';
+import { ByteInput } from './byte-input.js';
 import { Clock } from './clock.js';
 import { Digests } from './digest.js';
 import { type Dropped, DroppedNotes } from './dropped.js';
@@ -765,10 +765,10 @@ export class Engine {
     const shard = this.store.shardAt(shardIndex);
     const state = this.store.originShardAt(origin, shard);
     const acknowledgedAt = (state >>> 1) + OriginShard.acknowledgedNumber;
+    const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
+    const before = this.numbers[acknowledgedAt];
+    if (upTo <= before) return;
     this.withShard(shard, () => {
-      const before = this.numbers[acknowledgedAt];
-      const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
-      if (upTo <= before) return;
       this.numbers[acknowledgedAt] = upTo;
       for (let at = this.lists.firstAfter(state, before); at !== 0 && versionOf(this.memory, at) <= upTo; ) {
         const next = this.memory[at + Component.next];
@@ -780,6 +780,20 @@ export class Engine {
         at = next;
       }
     });
+  }
+
+  /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */
+  restate(key: Uint8Array): boolean {
+    const input = ByteInput.copyOf(key);
+    this.open(input, 0, key.length);
+    const { shard, record } = this;
+    const isHeld = record !== 0 && versionOf(this.memory, record) !== 0;
+    if (isHeld) {
+      this.ownLife.before(shard, record);
+      this.ownLife.stamp(shard, record);
+    }
+    this.close();
+    return isHeld;
   }
 
   private forgetOwn(shard: number, record: number): void {

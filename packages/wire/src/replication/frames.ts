@@ -112,7 +112,7 @@ export interface Ranges {
   readonly shard: number;
   /** The watermark of whoever made them. */
   readonly version: number;
-  /** One for each range, a power of two of them, by the highest bits of the key's shared hash: 32 bits each. */
+  /** One for each range, a power of two of them, by the lowest bits of the key's shared hash: 32 bits each. */
   readonly digests: Int32Array;
 }
 
