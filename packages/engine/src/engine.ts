@@ -143,6 +143,16 @@ export class Engine {
     return new Engine(Store.attach(buffer, options.exclusive ?? false));
   }
 
+  /** Ends exclusive use, between two commands: from now on other threads may use the store too. */
+  share(): void {
+    this.store.share();
+  }
+
+  /** How long what has expired is kept, hidden, from now on; see EngineOptions. */
+  setExpiryGraceMs(graceMs: number): void {
+    this.numbers[Header.graceMsNumber] = graceMs;
+  }
+
   get nowMs(): number {
     return this.clock.nowMs;
   }

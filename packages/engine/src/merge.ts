@@ -2,6 +2,7 @@ import { Kind } from './attachments.js';
 import type { Batch } from './batch.js';
 import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
+import { growInPlace } from './growth.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
 import { bornOf, Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion, versionOf } from './record.js';
@@ -136,6 +137,7 @@ export class Merge {
     let held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return Applied.Ok;
     if (held !== 0 && versionOf(memory, held) >= version) return Applied.Ok;
+    if (held !== 0 && growInPlace(engine, state, record, held, batch, index)) return Applied.Ok;
     const rule = this.ruleBrokenBy(state, held, batch, index);
     if (rule !== '') return this.broken(rule);
     // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
