@@ -16,6 +16,9 @@ export interface FeedsOptions {
   readonly stallMs: number;
 }
 
+/** A new origin, or one that is ahead elsewhere, is noticed within this time. */
+const CHOICE_INTERVAL_MS = 50;
+
 /**
  * From whom this node gets the changes of each origin: from the origin itself where there is a link to it, otherwise
  * from one of those that have more of it and may relay. It tells them where to begin, and after that they send whatever comes.
@@ -24,13 +27,19 @@ export interface FeedsOptions {
 export class Feeds {
   private readonly options: FeedsOptions;
   private readonly assignments = new Map<string, Assignment>();
+  private chosenAtMs = 0;
 
   constructor(options: FeedsOptions) {
     this.options = options;
   }
 
-  /** Looks at all origins that anybody has spoken of. */
+  /** Looks at all origins that anybody has spoken of, as often as it is worth. */
+  consider(nowMs: number): void {
+    if (nowMs - this.chosenAtMs >= CHOICE_INTERVAL_MS) this.choose(nowMs);
+  }
+
   choose(nowMs: number): void {
+    this.chosenAtMs = nowMs;
     const origins = new Set<string>();
     for (const link of this.options.links) {
       if (!link.isEstablished) continue;

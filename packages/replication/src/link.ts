@@ -52,6 +52,8 @@ export class Link {
   private readonly feeds = new Map<string, OutgoingFeed>();
   /** What this side has told of its own watermarks, by origin. */
   private readonly reported = new Map<string, Float64Array>();
+  /** The same as it was when everything was told last. */
+  private readonly toldWhole = new Map<string, Float64Array>();
   private readonly batch = new Batch();
   private heardAtMs: number;
   private pingedAtMs = Number.NEGATIVE_INFINITY;
@@ -276,9 +278,14 @@ export class Link {
     }
     if (this.state !== 'established') return false;
     if (nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
-    if (nowMs - this.toldAtMs >= settings.statusIntervalMs) this.tellAll();
+    if (this.isTellDue(nowMs)) this.tellAll();
     else this.tellMoved();
     return this.pump();
+  }
+
+  /** The disk is about to write: own changes up to now will be told when it has. */
+  prepareOwn(): void {
+    this.feeds.get(this.replica.ownName)?.prepare();
   }
 
   /** Sends what feeds have ready; true when more is left than one tick may send. */
@@ -326,12 +333,27 @@ export class Link {
     this.send({ kind: FrameKind.ping, token: this.lastToken });
   }
 
+  /** Whether it is time to say everything: soon after something moved, and now and then also when nothing does. */
+  private isTellDue(nowMs: number): boolean {
+    const { statusIntervalMs, idleStatusIntervalMs } = this.replica.settings;
+    const sinceMs = nowMs - this.toldAtMs;
+    if (sinceMs < statusIntervalMs) return false;
+    return sinceMs >= idleStatusIntervalMs || this.replica.origins().some((origin) => this.hasMoved(origin));
+  }
+
+  private hasMoved(origin: string): boolean {
+    const told = this.toldWhole.get(origin);
+    const seen = this.replica.seenOf(origin);
+    return told === undefined || seen.some((version, shard) => version !== told[shard]);
+  }
+
   /** Where this node has come to with every origin, its own as well. */
   private tellAll(): void {
     this.toldAtMs = this.replica.clock.monotonicMs();
     for (const origin of this.replica.origins()) {
-      const seen = this.replica.seenOf(origin);
+      const seen = Float64Array.from(this.replica.seenOf(origin));
       this.reported.set(origin, seen);
+      this.toldWhole.set(origin, Float64Array.from(seen));
       this.sendSeen(origin, true, [...seen.keys()], [...seen]);
     }
   }
@@ -341,17 +363,17 @@ export class Link {
     for (const origin of this.replica.origins()) {
       if (origin === this.replica.ownName) continue;
       const seen = this.replica.seenOf(origin);
-      const reported = this.reported.get(origin);
+      let reported = this.reported.get(origin);
+      if (reported === undefined) {
+        reported = new Float64Array(seen.length);
+        this.reported.set(origin, reported);
+      }
       const moved: number[] = [];
-      for (let shard = 0; shard < seen.length; shard++) if (seen[shard] !== (reported?.[shard] ?? 0)) moved.push(shard);
+      for (let shard = 0; shard < seen.length; shard++) if (seen[shard] !== reported[shard]) moved.push(shard);
       if (moved.length === 0) continue;
-      this.reported.set(origin, seen);
-      this.sendSeen(
-        origin,
-        false,
-        moved,
-        moved.map((shard) => seen[shard]),
-      );
+      reported.set(seen);
+      const versions = moved.map((shard) => seen[shard]);
+      this.sendSeen(origin, false, moved, versions);
     }
   }
 

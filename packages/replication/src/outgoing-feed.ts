@@ -71,9 +71,14 @@ export class OutgoingFeed {
     return bytes;
   }
 
+  /** Makes what will be told when the disk, which is about to write, has written. */
+  prepare(): void {
+    for (let shard = 0; shard < this.engine.shardCount; shard++) this.heldBack[shard] ??= this.makePart(shard, true);
+  }
+
   /** The next part of a shard that may be sent now. */
   private nextPart(shard: number): Part | undefined {
-    const part = this.heldBack[shard] ?? this.makePart(shard);
+    const part = this.heldBack[shard] ?? this.makePart(shard, false);
     if (part === undefined) return undefined;
     if (this.durable !== undefined && part.newest > this.durable(shard)) {
       this.heldBack[shard] = part;
@@ -83,11 +88,14 @@ export class OutgoingFeed {
     return part;
   }
 
-  private makePart(shard: number): Part | undefined {
+  private makePart(shard: number, isFlushing: boolean): Part | undefined {
     const walk = this.walks[shard];
     if (walk === undefined) {
       const start = this.sent[shard];
-      if (this.engine.seen(shard, this.origin) <= start) return undefined;
+      const seen = this.engine.seen(shard, this.origin);
+      if (seen <= start) return undefined;
+      // Made now it would only wait for the next flush, and what changes until then for the one after.
+      if (!isFlushing && this.durable !== undefined && seen > this.durable(shard)) return undefined;
       const part = this.parts.begin(shard, this.origin, start);
       this.note(shard, { walk: part.walk, start, from: start }, part);
       return part;

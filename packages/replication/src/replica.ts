@@ -32,6 +32,8 @@ export interface ReplicaEvents {
   seen(link: Link): void;
   /** Two replicas held something else at the same watermark. */
   mismatch(link: Link, origin: string, shard: number): void;
+  /** A mistake in the program, met on the way of one link; that link is over. */
+  fault(link: Link, error: unknown): void;
   /** A member was away for so long that it is not waited for any more. */
   forgotten(member: Member): void;
 }
@@ -43,6 +45,8 @@ export interface ReplicaOptions {
   readonly acknowledgements: Acknowledgements;
   /** Up to which of the own changes the own disk holds everything; undefined where there is no disk. */
   readonly durable?: (shard: number) => number;
+  /** The own sequence as it came from the disk, and when; needed where changes may have been made since. */
+  readonly atStart?: { readonly versions: ArrayLike<number>; readonly nowMs: number };
   readonly settings?: Partial<ReplicationSettings>;
   readonly events?: Partial<ReplicaEvents>;
 }
@@ -74,6 +78,9 @@ export class Replica {
   private readonly parts: PartMaker;
   private readonly feeds: Feeds;
   private readonly names: string[] = [];
+  private readonly indexes = new Map<string, number>();
+  /** By origin: where `seenOf` puts its answer. */
+  private readonly watermarks: Watermarks[] = [];
   /** The own sequence as it was found at the start, and the first version that this run could give. */
   private readonly restored: Float64Array;
   private readonly firstVersion: number;
@@ -99,8 +106,9 @@ export class Replica {
       stallMs: this.settings.stallMs,
     });
     this.antiEntropy = new AntiEntropy(this);
-    this.restored = Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN));
-    this.firstVersion = versionAt(engine.nowMs);
+    const { versions, nowMs } = options.atStart ?? { versions: this.seenOf(this.ownName), nowMs: engine.nowMs };
+    this.restored = Float64Array.from(versions);
+    this.firstVersion = versionAt(nowMs);
     engine.startRelaying();
   }
 
@@ -194,18 +202,24 @@ export class Replica {
 
   /** All origins that this node has heard of, by name; the first is its own. */
   origins(): readonly string[] {
-    const { origins } = this.engine;
-    for (let index = this.names.length; index < origins.count; index++)
-      this.names.push(nameOfOrigin(origins.idOf(index)));
+    const { origins, shardCount } = this.engine;
+    for (let index = this.names.length; index < origins.count; index++) {
+      const name = nameOfOrigin(origins.idOf(index));
+      this.names.push(name);
+      this.indexes.set(name, index);
+      this.watermarks.push(new Float64Array(shardCount));
+    }
     return this.names;
   }
 
-  /** How far this node has come with an origin, as of now. */
+  /** How far this node has come with an origin, as of now. The answer is good until somebody asks again: copy it to keep it. */
   seenOf(origin: string): Watermarks {
     const { engine } = this;
-    const index = this.origins().indexOf(origin);
-    const seen = new Float64Array(engine.shardCount);
-    if (index !== -1) for (let shard = 0; shard < seen.length; shard++) seen[shard] = engine.seen(shard, index);
+    this.origins();
+    const index = this.indexes.get(origin);
+    if (index === undefined) return new Float64Array(engine.shardCount);
+    const seen = this.watermarks[index];
+    for (let shard = 0; shard < seen.length; shard++) seen[shard] = engine.seen(shard, index);
     return seen;
   }
 
@@ -247,12 +261,34 @@ export class Replica {
     let hasMore = false;
     for (const origin of this.origins())
       if (origin !== this.ownName) this.freshness.settle(origin, this.seenOf(origin));
-    for (const link of [...this.links]) if (link.tick(nowMs)) hasMore = true;
-    this.feeds.choose(nowMs);
+    for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
+    this.feeds.consider(nowMs);
     this.antiEntropy.tick(nowMs);
     this.forgetSilent(nowMs);
     this.acknowledge();
     return hasMore;
+  }
+
+  /**
+   * The disk begins to write everything that is in the store now. Own changes are made into parts here, so that they can
+   * leave as soon as it has, and not a flush later.
+   */
+  beforeFlush(): void {
+    this.parts.forget();
+    for (const link of this.links) link.prepareOwn();
+  }
+
+  /** One link's mistake is not the others'. */
+  private tickLink(link: Link, nowMs: number): boolean {
+    try {
+      return link.tick(nowMs);
+    } catch (error) {
+      if (this.events.fault === undefined) throw error;
+      this.engine.releaseLocks();
+      this.events.fault(link, error);
+      link.end();
+      return false;
+    }
   }
 
   private forgetSilent(nowMs: number): void {

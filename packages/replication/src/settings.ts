@@ -8,8 +8,9 @@ export interface ReplicationSettings {
   readonly partKeyBytes: number;
   /** The most that is made for one peer at one tick: everybody else waits for it. */
   readonly tickBytes: number;
-  /** How often each side says how far it has come, also when nothing changed. */
+  /** How often each side says how far it has come with everything while something moves, and when nothing does. */
   readonly statusIntervalMs: number;
+  readonly idleStatusIntervalMs: number;
   readonly pingIntervalMs: number;
   /** A peer that says nothing for so long is taken for gone. */
   readonly silenceMs: number;
@@ -28,7 +29,8 @@ export const DEFAULT_SETTINGS: ReplicationSettings = {
   partComponents: 256,
   partKeyBytes: 32 * 1024,
   tickBytes: 1024 * 1024,
-  statusIntervalMs: 100,
+  statusIntervalMs: 200,
+  idleStatusIntervalMs: 1000,
   pingIntervalMs: 1000,
   silenceMs: 5000,
   digestIntervalMs: 1000,
