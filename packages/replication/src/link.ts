@@ -58,8 +58,8 @@ export class Link {
   private heardAtMs: number;
   private pingedAtMs = Number.NEGATIVE_INFINITY;
   private toldAtMs = Number.NEGATIVE_INFINITY;
-  private lastToken = 0;
-  private readonly pings = new Map<number, number>();
+  /** Of the newest ping that came from the other side. */
+  private heardToken = 0;
 
   constructor(replica: Replica, carrier: Carrier, acquaintance: Acquaintance, nowMs: number) {
     this.replica = replica;
@@ -197,6 +197,7 @@ export class Link {
   }
 
   private pongTo(token: number): Pong {
+    this.heardToken = Math.max(this.heardToken, token);
     return { kind: FrameKind.pong, token, nowMs: this.replica.clock.wallMs() };
   }
 
@@ -232,7 +233,7 @@ export class Link {
     }
   }
 
-  private hearSeen({ origin, versions, shards, isWhole, ageMs }: Seen): void {
+  private hearSeen({ origin, versions, shards, isWhole, ageMs, afterToken }: Seen): void {
     const { replica } = this;
     const name = nameOfOrigin(origin);
     const watermarks = this.member.seen.of(name);
@@ -250,16 +251,17 @@ export class Link {
         this.member.ageToldAtMs = this.heardAtMs;
       }
     } else if (isWhole && ageMs >= 0 && versions.length === watermarks.length) {
-      replica.freshness.hear(name, versions, this.heardAtMs - ageMs - Math.max(0, this.figures.roundTripMs));
+      // It was said after that ping had left here. How long this message was under way nobody can know.
+      const saidAfterMs = timeOfToken(afterToken);
+      if (afterToken !== 0 && saidAfterMs <= this.heardAtMs)
+        replica.freshness.hear(name, versions, saidAfterMs - ageMs);
     }
     replica.events.seen?.(this);
   }
 
   private hearPong({ token, nowMs }: Pong): void {
-    const sentAtMs = this.pings.get(token);
-    if (sentAtMs === undefined) return;
-    this.pings.clear();
-    const roundTripMs = this.heardAtMs - sentAtMs;
+    const roundTripMs = this.heardAtMs - timeOfToken(token);
+    if (roundTripMs < 0) return;
     this.figures.roundTripMs = roundTripMs;
     this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
     if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
@@ -277,8 +279,9 @@ export class Link {
       return false;
     }
     if (this.state !== 'established') return false;
-    if (nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
-    if (this.isTellDue(nowMs)) this.tellAll();
+    const tellsAll = this.isTellDue(nowMs);
+    if (tellsAll || nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
+    if (tellsAll) this.tellAll();
     else this.tellMoved();
     return this.pump();
   }
@@ -328,9 +331,7 @@ export class Link {
 
   private ping(nowMs: number): void {
     this.pingedAtMs = nowMs;
-    this.pings.set(++this.lastToken, nowMs);
-    if (this.pings.size > MAXIMUM_PINGS) this.pings.delete(this.lastToken - MAXIMUM_PINGS);
-    this.send({ kind: FrameKind.ping, token: this.lastToken });
+    this.send({ kind: FrameKind.ping, token: tokenAt(nowMs) });
   }
 
   /** Whether it is time to say everything: soon after something moved, and now and then also when nothing does. */
@@ -380,7 +381,16 @@ export class Link {
   private sendSeen(origin: string, isWhole: boolean, shards: number[], versions: number[]): void {
     const { replica } = this;
     const ageMs = origin === replica.ownName ? 0 : replica.freshness.ageMs(origin, replica.clock.monotonicMs());
-    this.send({ kind: FrameKind.seen, origin: Buffer.from(origin, 'hex'), ageMs, isWhole, shards, versions });
+    const afterToken = this.heardToken;
+    this.send({
+      kind: FrameKind.seen,
+      origin: Buffer.from(origin, 'hex'),
+      ageMs,
+      isWhole,
+      shards,
+      versions,
+      afterToken,
+    });
   }
 
   send(frame: Frame): void {
@@ -394,8 +404,14 @@ export class Link {
   }
 }
 
-/** Pings that may be unanswered at once; older ones are forgotten. */
-const MAXIMUM_PINGS = 16;
+/** A ping says when it was sent, so that nobody has to remember: downwards to a microsecond, so that nothing seems younger. */
+function tokenAt(nowMs: number): number {
+  return Math.floor(nowMs * 1000);
+}
+
+function timeOfToken(token: number): number {
+  return token / 1000;
+}
 
 function refusalWords(refusal: 'removed' | 'duplicate', region: string): string {
   return refusal === 'removed'

@@ -49,7 +49,8 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
   for (const increment of oracle.ledger.of(key)) {
     const fact = oracle.factOf(increment);
     if (counted.includes(increment)) {
-      if (fact.isUndone) faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and told to nobody`);
+      if (fact.isUndone)
+        faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and told to nobody`);
       continue;
     }
     const isKnown = process.seenOf(fact.origin, shard) >= fact.version;
@@ -76,9 +77,13 @@ function findHoldingFaults(process: NodeProcess, key: string, { oracle, nameOf, 
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
       if (fact.origin !== component.origin)
-        faults.push(`${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`);
+        faults.push(
+          `${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`,
+        );
       else if (fact.endedAt <= seen)
-        faults.push(`${process.label} holds ${describe(increment)}, which ${nameOf(fact.origin)} ended at ${fact.endedAt}`);
+        faults.push(
+          `${process.label} holds ${describe(increment)}, which ${nameOf(fact.origin)} ended at ${fact.endedAt}`,
+        );
     }
   }
   return faults;

@@ -104,6 +104,7 @@ function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partia
     partComponents: random.pick([1, 2, 3, 256]),
     tickBytes: random.pick([200, 1024 * 1024]),
     statusIntervalMs: random.pick([100, 300]) * unitMs,
+    idleStatusIntervalMs: random.pick([300, 1000]) * unitMs,
     pingIntervalMs: 500 * unitMs,
     silenceMs: random.pick([1500, 4000]) * unitMs,
     digestIntervalMs: random.pick([200, 800]) * unitMs,

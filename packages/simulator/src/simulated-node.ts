@@ -159,7 +159,10 @@ export class NodeProcess implements Endpoint {
         return;
       }
       // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
-      this.node.guard(this, () => this.tick());
+      this.node.guard(this, () => {
+        this.engine.advanceTo(this.node.wallMs());
+        this.replica.beforeFlush();
+      });
       scheduler.settled();
       this.disk?.flush().then(
         () => {

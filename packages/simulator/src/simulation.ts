@@ -1,6 +1,5 @@
-import { Status, splitInt64 } from '@quotadb/engine';
+import { Batch, Status, splitInt64 } from '@quotadb/engine';
 import { componentsOf, type Increment, Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
-import { Batch } from '@quotadb/engine';
 import { nameOfOrigin } from '@quotadb/replication';
 import { decodeFrame, type Frame, FrameKind } from '@quotadb/wire';
 import { type CheckContext, findFaults, findReadFaults, holdingsOf, noteEnd } from './checks.js';

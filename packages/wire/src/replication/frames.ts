@@ -80,13 +80,15 @@ export interface Seen {
   readonly ageMs: number;
   /** Every shard is in it: who has seen all of this is as far as the sender, `ageMs` ago. */
   readonly isWhole: boolean;
+  /** The newest ping of the other side that had come when this was said; 0 = none. So it was said after that was sent. */
+  readonly afterToken: number;
   readonly shards: readonly number[];
   readonly versions: readonly number[];
 }
 
 export interface Ping {
   readonly kind: typeof FrameKind.ping;
-  /** Comes back with the pong. */
+  /** Comes back with the pong: microseconds of the sender's monotonic clock, which mean nothing to anybody else. */
   readonly token: number;
 }
 

@@ -82,6 +82,7 @@ export const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Fr
       origin,
       ageMs: double,
       isWhole: fc.boolean(),
+      afterToken: version,
       shards: fc.constant(pairs.map(([index]) => index)),
       versions: fc.constant(pairs.map(([, reached]) => reached)),
     }),
