@@ -1,0 +1,9 @@
+export {
+  type CertificateAndKey,
+  clusterOf,
+  type IssueOptions,
+  issueCertificate,
+  makeAuthority,
+  type Validity,
+  validityOf,
+} from './certificates.js';
