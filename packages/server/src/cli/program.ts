@@ -42,8 +42,9 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
     .description('salvage what is whole of a damaged data directory, and say what was lost')
     .requiredOption('--data <directory>', 'the data directory; no server may be using it')
     .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
-    .action(async (options: { data: string; maxMemory: string }) => {
-      onExitCode(await runRepair(options.data, options.maxMemory));
+    .option('--new-incarnation', 'start as another one next time: peers know more of this one than its disk does')
+    .action(async (options: { data: string; maxMemory: string; newIncarnation?: boolean }) => {
+      onExitCode(await runRepair(options.data, options.maxMemory, options.newIncarnation ?? false));
     });
   program
     .command('bench')
