@@ -138,9 +138,18 @@ function stepsOf(random: Random, unitMs: number, hasExpiry: boolean): Step[] {
   const spacingMs = random.pick([10, 40, 100]) * unitMs;
   const kinds = [...weights];
   const total = kinds.reduce((sum, [, weight]) => sum + weight, 0);
-  return Array.from({ length: 20 + random.below(100) }, (_, index) => {
+  const choose = (): StepKind => {
     let dice = random.next() * total;
-    const [kind] = kinds.find(([, weight]) => (dice -= weight) < 0) ?? kinds[0];
-    return { index, afterMs: random.next() * 2 * spacingMs, kind, seed: random.below(2 ** 31) };
-  });
+    for (const [kind, weight] of kinds) {
+      dice -= weight;
+      if (dice < 0) return kind;
+    }
+    return 'add';
+  };
+  return Array.from({ length: 20 + random.below(100) }, (_, index) => ({
+    index,
+    afterMs: random.next() * 2 * spacingMs,
+    kind: choose(),
+    seed: random.below(2 ** 31),
+  }));
 }
