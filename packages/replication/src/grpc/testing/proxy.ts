@@ -5,7 +5,7 @@ export class Direction {
   /** What has come in so far. */
   received = 0;
   delayMs = 0;
-  private isHeld = false;
+  isHeld = false;
   private readonly waiting: Buffer[] = [];
   private to: Socket | undefined = undefined;
 
@@ -51,8 +51,9 @@ export class TcpProxy {
         socket.setNoDelay(true);
         socket.on('error', () => {});
       }
-      incoming.on('close', () => outgoing.destroy());
-      outgoing.on('close', () => incoming.destroy());
+      // What is held does not get to know of the end either.
+      incoming.on('close', () => this.toListener.isHeld || outgoing.destroy());
+      outgoing.on('close', () => this.toDialer.isHeld || incoming.destroy());
       this.toListener.pipe(incoming, outgoing);
       this.toDialer.pipe(outgoing, incoming);
     });
