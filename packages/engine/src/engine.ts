@@ -768,6 +768,10 @@ export class Engine {
     this.memory[Header.relays] = 1;
   }
 
+  get isRelaying(): boolean {
+    return this.memory[Header.relays] !== 0;
+  }
+
   /** Up to which version of another origin everybody has seen what this node has; takes the state of (origin, shard). */
   acknowledgedOther(state: number): number {
     if (this.memory[Header.relays] === 0) return Number.POSITIVE_INFINITY;

@@ -52,6 +52,9 @@ export class Link {
   private readonly feeds = new Map<string, OutgoingFeed>();
   /** What this side has told of its own watermarks, by origin. */
   private readonly reported = new Map<string, Float64Array>();
+  /** Of that, what the own disk holds, where there is one. */
+  private readonly reportedKept = new Map<string, Float64Array>();
+  private readonly kept: Float64Array;
   /** The same as it was when everything was told last. */
   private readonly toldWhole = new Map<string, Float64Array>();
   private readonly batch = new Batch();
@@ -68,6 +71,7 @@ export class Link {
     this.openedAtMs = nowMs;
     this.heardAtMs = nowMs;
     const { identity, engine } = replica;
+    this.kept = new Float64Array(engine.shardCount);
     this.send({
       kind: FrameKind.hello,
       protocol: PROTOCOL_VERSION,
@@ -233,13 +237,12 @@ export class Link {
     }
   }
 
-  private hearSeen({ origin, versions, shards, isWhole, ageMs, afterToken }: Seen): void {
+  private hearSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
     const { replica } = this;
     const name = nameOfOrigin(origin);
     const watermarks = this.member.seen.of(name);
-    for (const [index, shard] of shards.entries()) {
-      if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
-    }
+    raise(watermarks, shards, versions);
+    if (isKept) raise(this.member.kept.of(name), shards, versions);
     if (name === replica.ownName) {
       const lost = replica.findLostState(watermarks);
       if (lost !== undefined) {
@@ -355,8 +358,9 @@ export class Link {
       const seen = Float64Array.from(this.replica.seenOf(origin));
       this.reported.set(origin, seen);
       this.toldWhole.set(origin, Float64Array.from(seen));
-      this.sendSeen(origin, true, [...seen.keys()], [...seen]);
+      this.sendSeen(origin, true, [...seen.keys()], [...seen], this.replica.keepsAll);
     }
+    if (!this.replica.keepsAll) this.tellKept(true);
   }
 
   /** The same for what others wrote and moved since it was told last: this is what acknowledges. */
@@ -374,11 +378,32 @@ export class Link {
       if (moved.length === 0) continue;
       reported.set(seen);
       const versions = moved.map((shard) => seen[shard]);
-      this.sendSeen(origin, false, moved, versions);
+      this.sendSeen(origin, false, moved, versions, this.replica.keepsAll);
+    }
+    if (!this.replica.keepsAll) this.tellKept(false);
+  }
+
+  /** The same for what the own disk holds by now, where that comes later; all of it, or what moved. */
+  private tellKept(isAll: boolean): void {
+    const { replica, kept } = this;
+    for (const origin of replica.origins()) {
+      replica.keptOf(origin, kept);
+      let reported = this.reportedKept.get(origin);
+      if (reported === undefined) {
+        reported = new Float64Array(kept.length);
+        this.reportedKept.set(origin, reported);
+      }
+      const moved: number[] = [];
+      for (let shard = 0; shard < kept.length; shard++)
+        if (kept[shard] !== reported[shard] || (isAll && kept[shard] !== 0)) moved.push(shard);
+      if (moved.length === 0) continue;
+      reported.set(kept);
+      const versions = moved.map((shard) => kept[shard]);
+      this.sendSeen(origin, false, moved, versions, true);
     }
   }
 
-  private sendSeen(origin: string, isWhole: boolean, shards: number[], versions: number[]): void {
+  private sendSeen(origin: string, isWhole: boolean, shards: number[], versions: number[], isKept: boolean): void {
     const { replica } = this;
     const ageMs = origin === replica.ownName ? 0 : replica.freshness.ageMs(origin, replica.clock.monotonicMs());
     const afterToken = this.heardToken;
@@ -390,6 +415,7 @@ export class Link {
       shards,
       versions,
       afterToken,
+      isKept,
     });
   }
 
@@ -402,6 +428,11 @@ export class Link {
     this.figures.bytesOut += bytes.length;
     this.carrier.send(bytes);
   }
+}
+
+function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {
+  for (const [index, shard] of shards.entries())
+    if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
 }
 
 /** A ping says when it was sent, so that nobody has to remember: downwards to a microsecond, so that nothing seems younger. */

@@ -54,10 +54,12 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
       continue;
     }
     const isKnown = process.seenOf(fact.origin, shard) >= fact.version;
-    if (isKnown && !oracle.mayBeMissing(increment, nowMs + plan.skewBoundMs))
+    if (isKnown && !oracle.mayBeHidden(increment, nowMs + plan.skewBoundMs))
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
-  for (const reset of oracle.resets) {
+  // Through a relay, word that a life is over and word that its reset was taken back may come in either order.
+  const resets = plan.topology === 'mesh' ? oracle.resets : [];
+  for (const reset of resets) {
     if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
     const survived = counted.find((increment) => reset.increments.has(increment));
     if (survived !== undefined)

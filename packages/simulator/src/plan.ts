@@ -45,6 +45,8 @@ export interface Plan {
   readonly seed: number;
   readonly regions: readonly RegionPlan[];
   readonly topology: Topology;
+  /** Both ends of every pair have each other among their peers, and so wait for each other from the start. */
+  readonly isMutual: boolean;
   readonly shardCount: number;
   readonly keys: readonly string[];
   /** All times of a schedule are in proportion: clocks minutes apart and slow timers, or seconds and quick ones. */
@@ -82,6 +84,7 @@ export function makePlan(seed: number): Plan {
     seed,
     regions,
     topology: random.pick(['mesh', 'mesh', 'hub', 'chain'] as const),
+    isMutual: random.chance(0.7),
     shardCount: random.pick([1, 1, 2, 4]),
     keys: Array.from({ length: keyCount }, (_, index) => `k${index}`),
     unitMs,

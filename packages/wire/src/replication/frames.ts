@@ -82,6 +82,8 @@ export interface Seen {
   readonly isWhole: boolean;
   /** The newest ping of the other side that had come when this was said; 0 = none. So it was said after that was sent. */
   readonly afterToken: number;
+  /** The sender will still know after a crash: its disk holds it, or it has none and a crash makes it another origin. */
+  readonly isKept: boolean;
   readonly shards: readonly number[];
   readonly versions: readonly number[];
 }
