@@ -20,7 +20,7 @@ import {
 
 /** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
 const AGES_INTERVAL_MS = 20;
-const DESCRIPTION_INTERVAL_MS = 100;
+const DESCRIPTION_INTERVAL_MS = 250;
 /** Certificates are looked at again this often. */
 const CERTIFICATES_INTERVAL_MS = 10_000;
 /** How often a long first copy says how far it is. */
@@ -59,6 +59,7 @@ export class ReplicationService implements ReplicationCarrier {
   private describedAtMs = Number.NEGATIVE_INFINITY;
   private reportedAtMs = Number.NEGATIVE_INFINITY;
   private hasNews = false;
+  private telling: NodeJS.Immediate | undefined = undefined;
   private port = -1;
   private shownRegions: readonly string[] = [];
 
@@ -92,9 +93,7 @@ export class ReplicationService implements ReplicationCarrier {
       events: {
         ...this.journal.events(),
         ticked: () => this.publish(),
-        seen: () => {
-          this.hasNews = true;
-        },
+        seen: () => this.hearAcknowledgement(),
       },
     });
     this.mesh = mesh;
@@ -229,6 +228,16 @@ export class ReplicationService implements ReplicationCarrier {
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
     this.describe();
     this.reportProgress(nowMs);
+  }
+
+  /** Those who wait are told without waiting for the next tick; a burst of words is told once. */
+  private hearAcknowledgement(): void {
+    this.hasNews = true;
+    if (!this.board.isAwaited) return;
+    this.telling ??= setImmediate(() => {
+      this.telling = undefined;
+      this.publishAcknowledged();
+    });
   }
 
   private publishNow(): void {
