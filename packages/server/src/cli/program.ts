@@ -6,6 +6,7 @@ import { certsCommand } from './certs.js';
 import { peersCommand } from './peers.js';
 import { runRepair } from './repair.js';
 import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
+import { simulateCommand } from './simulate.js';
 
 const EXAMPLES = `
 Examples:
@@ -52,6 +53,7 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
     });
   program.addCommand(peersCommand(onExitCode).copyInheritedSettings(program));
   program.addCommand(certsCommand(onExitCode).copyInheritedSettings(program));
+  program.addCommand(simulateCommand(onExitCode).copyInheritedSettings(program));
   program
     .command('bench')
     .description('measure this server side by side with Redis')

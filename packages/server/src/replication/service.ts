@@ -40,6 +40,8 @@ export interface ReplicationOptions {
 export interface ReplicationSurroundings {
   /** Up to where the disk holds this node's own changes; undefined where there is no disk. */
   readonly durable: ((shard: number) => number) | undefined;
+  /** The same for the changes of any origin, by its index. */
+  readonly durableOf: ((shard: number, origin: number) => number) | undefined;
   /** Resolves when every thread knows that it is not alone with the store. */
   readonly share: () => Promise<void>;
 }
@@ -195,7 +197,7 @@ export class ReplicationService implements ReplicationCarrier {
 
   private makeReplica(
     events: Partial<ReplicaEvents>,
-    { durable }: ReplicationSurroundings,
+    { durable, durableOf }: ReplicationSurroundings,
     atStart: { readonly versions: Float64Array; readonly nowMs: number },
   ): Replica {
     const { config, clock, engine, acknowledgements, origin, logger } = this.options;
@@ -212,6 +214,7 @@ export class ReplicationService implements ReplicationCarrier {
       clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
       acknowledgements,
       ...(durable && { durable }),
+      ...(durableOf && { durableOf }),
       atStart,
       settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
