@@ -28,6 +28,8 @@ export class Persistence implements DiskCarrier {
   private readonly logger: Logger;
   private readonly fileSystem: FileSystem | undefined;
   private disk: Disk | undefined = undefined;
+  /** The same, also when it is closed: what it holds it still does then. */
+  private written: Disk | undefined = undefined;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
 
@@ -84,6 +86,7 @@ export class Persistence implements DiskCarrier {
       },
     });
     this.disk = disk;
+    this.written = disk;
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
@@ -100,7 +103,7 @@ export class Persistence implements DiskCarrier {
 
   /** Up to which of this node's own changes in a shard the disk holds everything. */
   durable(shard: number): number {
-    return this.disk?.durable(shard) ?? 0;
+    return this.written?.durable(shard) ?? 0;
   }
 
   /** The same for the changes of any origin, by its index. */

@@ -152,6 +152,7 @@ export class Server {
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
     await this.persistence?.close();
+    await this.replication.drain();
     await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();

@@ -22,9 +22,11 @@ import {
 const AGES_INTERVAL_MS = 20;
 const DESCRIPTION_INTERVAL_MS = 250;
 /** Certificates are looked at again this often. */
-const CERTIFICATES_INTERVAL_MS = 10_000;
+const CERTIFICATES_INTERVAL_MS = 2000;
 /** How often a long first copy says how far it is. */
 const PROGRESS_INTERVAL_MS = 2000;
+/** How long a stop waits for other regions to take what they have not yet. */
+const DRAIN_BOUND_MS = 2000;
 const REPLICA_ID_DIGITS = 32;
 
 export interface ReplicationOptions {
@@ -111,6 +113,11 @@ export class ReplicationService implements ReplicationCarrier {
 
   afterFlush(): void {
     this.mesh?.afterFlush();
+  }
+
+  /** Nobody is served any more: what was changed last is sent before this server goes. */
+  async drain(): Promise<void> {
+    await this.mesh?.drain(DRAIN_BOUND_MS);
   }
 
   async stop(): Promise<void> {
