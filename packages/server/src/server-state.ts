@@ -1,3 +1,5 @@
+import type { Access } from './access/access.js';
+import type { Door } from './access/door.js';
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
 import type { DiskLink } from './durability/disk-link.js';
@@ -14,6 +16,10 @@ export interface ServerState {
   /** CONFIG SET changes it in place. */
   readonly config: Configuration;
   readonly clock: Clock;
+  /** Who may do what. */
+  readonly access: Access;
+  /** The way to where passwords are checked. */
+  readonly door: Door;
   readonly commands: CommandDirectory;
   readonly clients: Clients;
   readonly statistics: Statistics;

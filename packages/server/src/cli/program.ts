@@ -3,6 +3,7 @@ import { environmentVariable, settingNames, settingOf } from '../config/table.js
 import { QUOTADB_VERSION } from '../version.js';
 import { runBackup } from './backup.js';
 import { runRepair } from './repair.js';
+import { runHashPassword, runMakeToken } from './secrets.js';
 import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
 
 const EXAMPLES = `
@@ -45,6 +46,14 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
     .action(async (options: { data: string; maxMemory: string }) => {
       onExitCode(await runRepair(options.data, options.maxMemory));
     });
+  program
+    .command('hash-password')
+    .description('hash a password, read from standard input, for the users of a config file')
+    .action(async () => onExitCode(await runHashPassword()));
+  program
+    .command('make-token')
+    .description('make a bearer token for HTTP, and its hash for the users of a config file')
+    .action(async () => onExitCode(await runMakeToken()));
   program
     .command('bench')
     .description('measure this server side by side with Redis')

@@ -17,9 +17,11 @@ export async function runServe(
   flags: ConfigurationSources['flags'],
   environment: ConfigurationSources['environment'],
 ): Promise<number> {
+  const readConfiguration = async () =>
+    loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
   let config: Configuration;
   try {
-    config = loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
+    config = await readConfiguration();
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     for (const mistake of error.mistakes) process.stderr.write(`quotadb: ${mistake}\n`);
@@ -34,13 +36,16 @@ export async function runServe(
   let server: Server;
   const stop = stopSignal();
   try {
-    server = new Server(config, systemClock, logger);
+    server = new Server(config, systemClock, logger, undefined, readConfiguration);
     await server.start();
   } catch (error) {
     process.stderr.write(`quotadb: ${explainStart(error as NodeJS.ErrnoException, config)}\n`);
     return EXIT_FAILURE;
   }
   process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
+  process.on('SIGHUP', () => {
+    server.reload().catch((error: Error) => logger.error(`nothing was changed: ${error.message}`));
+  });
   await stop;
   await server.stop();
   return EXIT_OK;

@@ -1,3 +1,4 @@
+import { DEFAULT_USER } from '../access/user.js';
 import type { Configuration } from './table.js';
 
 /** What no single setting can know: mistakes that lie between them. */
@@ -9,10 +10,14 @@ export function checkTogether(configuration: Configuration): string[] {
   if (configuration.keepIncarnation && configuration.dataDirectory === '') {
     mistakes.push('--keep-incarnation: it says something about a --data directory, and there is none');
   }
-  if (!isLoopback(configuration.host) && configuration.password === '') {
+  const hasCredentials = configuration.password !== '' || configuration.users.size > 0;
+  if (!isLoopback(configuration.host) && !hasCredentials) {
     mistakes.push(
-      `--host: ${configuration.host} can be reached from other machines: give a --password (or QUOTADB_PASSWORD) too`,
+      `--host: ${configuration.host} can be reached from other machines: give a --password (or QUOTADB_PASSWORD) or users too`,
     );
+  }
+  if (configuration.password !== '' && configuration.users.has(DEFAULT_USER)) {
+    mistakes.push(`--password: it is that of the user "${DEFAULT_USER}", which --users has too: choose one`);
   }
   if (configuration.respPort !== 0 && configuration.respPort === configuration.httpPort) {
     mistakes.push(`--http: port ${configuration.httpPort} is already taken by --resp`);

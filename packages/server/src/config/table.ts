@@ -1,4 +1,6 @@
 import type { FsyncMode } from '@quotadb/storage';
+import type { Users } from '../access/user.js';
+import { users } from '../access/users-kind.js';
 import {
   choice,
   fsyncMode,
@@ -220,6 +222,13 @@ export const settings = {
     help: 'what clients must give to AUTH; QUOTADB_PASSWORD keeps it out of the list of processes',
     parameter: 'requirepass',
     changeable: true,
+    secret: true,
+  }),
+  users: setting({
+    flag: 'users',
+    kind: users(),
+    default: new Map() as Users,
+    help: 'users with roles, key prefixes and hashed secrets, as JSON; in a config file an object. Read again on SIGHUP and ACL LOAD',
     secret: true,
   }),
   slowlogSlowerThanMicroseconds: setting({

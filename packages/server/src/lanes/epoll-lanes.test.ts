@@ -10,6 +10,7 @@ import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
 
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
+  const main = createState(config, systemClock);
   const engine = Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shared: true,
@@ -21,7 +22,8 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     laneCount,
     store: engine.buffer as SharedArrayBuffer,
     config,
-    identity: createState(config, systemClock).identity,
+    main,
+    identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
     reportFault: ({ error }) => {
       throw new Error(error);

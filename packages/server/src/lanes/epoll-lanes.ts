@@ -1,11 +1,14 @@
 import { Worker } from 'node:worker_threads';
+import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
-import type { Identity } from '../server-state.js';
+import type { Identity, ServerState } from '../server-state.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
 import type { Transport } from '../transport/transport.js';
+import { answer } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
+import type { QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
 import { openWakeDescriptor, wakeLane } from './wake.js';
 
@@ -19,6 +22,8 @@ export interface EpollLanesOptions {
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
+  /** What the main thread keeps for itself; told of changes that concern everybody. */
+  readonly main: ServerState;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -31,10 +36,9 @@ interface LaneThread {
   readonly ended: Promise<void>;
 }
 
-/** A question on its way: who asked, and what the lanes have answered so far. */
+/** A question on its way: whom to tell, and what the lanes have answered so far. */
 interface Round {
-  readonly from: number;
-  readonly id: number;
+  readonly answered: (answers: unknown[]) => void;
   readonly answers: unknown[];
 }
 
@@ -82,6 +86,16 @@ export class EpollLanes implements Transport {
     clearTimeout(timer);
     await Promise.all(this.threads.map(({ worker }) => worker.terminate()));
     this.closeDescriptors();
+  }
+
+  ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    if (this.closing) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      this.askAll(name, question, (answers) => resolve(answers as Questions[Name]['answer'][]));
+    });
   }
 
   private startLane(laneIndex: number): Promise<void> {
@@ -138,17 +152,18 @@ export class EpollLanes implements Transport {
 
   private hear(lane: number, message: Exclude<FromLane, { kind: 'ready' }>): void {
     if (message.kind === 'question') {
-      const round = this.nextRound++;
-      this.rounds.set(round, { from: lane, id: message.id, answers: [] });
-      for (let to = 0; to < this.laneCount; to++) {
-        this.send(to, { kind: 'question', id: round, name: message.name, ask: message.ask });
-      }
+      const { id, name, ask } = message;
+      this.askAll(name, ask, (answers) => this.send(lane, { kind: 'answers', id, answers }));
     } else if (message.kind === 'order') {
+      this.tellMain(message.name, message.ask);
       for (let to = 0; to < this.laneCount; to++) if (to !== lane) this.send(to, message);
     } else if (message.kind === 'warning') {
       this.options.warn(message.text);
     } else if (message.kind === 'flush') {
       this.options.persistence?.signal();
+    } else if (message.kind === 'door') {
+      const { id, request } = message;
+      answerAtDoor(this.options.main.door, request, (answer) => this.send(lane, { kind: 'doorAnswer', id, answer }));
     } else if (message.kind === 'disk') {
       const { id, request } = message;
       this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
@@ -159,13 +174,24 @@ export class EpollLanes implements Transport {
     }
   }
 
+  private askAll(name: QuestionName, ask: unknown, answered: (answers: unknown[]) => void): void {
+    this.tellMain(name, ask);
+    const round = this.nextRound++;
+    this.rounds.set(round, { answered, answers: [] });
+    for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'question', id: round, name, ask });
+  }
+
+  private tellMain(name: QuestionName, ask: unknown): void {
+    if (name === 'configure' || name === 'users') answer(this.options.main, name, ask as never);
+  }
+
   private collect(number: number, answer: unknown): void {
     const round = this.rounds.get(number);
     if (round === undefined) return;
     round.answers.push(answer);
     if (round.answers.length < this.laneCount) return;
     this.rounds.delete(number);
-    this.send(round.from, { kind: 'answers', id: round.id, answers: round.answers });
+    round.answered(round.answers);
   }
 
   /** The lanes look at what has happened. */
@@ -174,6 +200,7 @@ export class EpollLanes implements Transport {
   }
 
   private send(lane: number, message: ToLane): void {
+    if (this.listener === -1) return;
     this.threads[lane].worker.postMessage(message);
     wakeLane(this.options.libc, this.control, lane);
   }

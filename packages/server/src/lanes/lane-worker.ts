@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
+import { type DoorAnswer, remoteDoor } from '../access/door.js';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
 import { DiskBoard } from '../durability/disk-board.js';
@@ -34,6 +35,7 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly acceptor: Acceptor;
   private readonly waiting = new Map<number, (answers: never[]) => void>();
   private readonly diskAnswers = new Map<number, DiskAnswer>();
+  private readonly doorAnswers = new Map<number, (answer: DoorAnswer) => void>();
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
@@ -48,7 +50,12 @@ class LaneWorker implements LoopDuties, Lanes {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
     };
-    this.state = createState(start.config, clock, commands, this, ids, this.diskLink(start));
+    const door = remoteDoor((request, answered) => {
+      const id = this.nextQuestion++;
+      this.doorAnswers.set(id, answered);
+      this.post({ kind: 'door', id, request });
+    });
+    this.state = createState(start.config, clock, commands, this, ids, this.diskLink(start), door);
     Object.assign(this.state.identity, start.identity);
     const lane = new Lane({
       engine,
@@ -141,6 +148,10 @@ class LaneWorker implements LoopDuties, Lanes {
       const answered = this.diskAnswers.get(message.id);
       this.diskAnswers.delete(message.id);
       answered?.(message.error);
+    } else if (message.kind === 'doorAnswer') {
+      const answered = this.doorAnswers.get(message.id);
+      this.doorAnswers.delete(message.id);
+      answered?.(message.answer);
     } else {
       this.acceptor.stop();
       this.loop.stop(message.withinMs);

@@ -1,3 +1,4 @@
+import type { DoorAnswer, DoorRequest } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { DiskRequest } from '../durability/disk-link.js';
 import type { Identity } from '../server-state.js';
@@ -28,6 +29,7 @@ export type ToLane =
     }
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
+  | { readonly kind: 'doorAnswer'; readonly id: number; readonly answer: DoorAnswer }
   | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
   | { readonly kind: 'stop'; readonly withinMs: number };
 
@@ -39,5 +41,6 @@ export type FromLane =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'flush' }
+  | { readonly kind: 'door'; readonly id: number; readonly request: DoorRequest }
   | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
   | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

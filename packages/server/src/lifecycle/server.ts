@@ -3,6 +3,8 @@ import type { CountsService } from '@quotadb/counts';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
+import { HttpAccess } from '../access/bearer.js';
+import { LoginDesk } from '../access/login-desk.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
@@ -11,6 +13,7 @@ import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
+import { findChanges, logChanges } from './reload.js';
 import { createState } from './state.js';
 
 /** A running server: the store, its clients, and the clock that drives both. */
@@ -28,12 +31,28 @@ export class Server {
   /** The internal part of the counts API, where it has a port of its own. */
   private readonly internal: HealthServer | undefined;
   private readonly logger: Logger;
+  private readonly desk: LoginDesk;
+  private readonly reread: (() => Promise<Configuration>) | undefined;
+  /** As the sources said when they were last read. */
+  private configured: Configuration;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  /** `fileSystem` is for tests: a disk that fails when they want it to. */
-  constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
+  /**
+   * `fileSystem` is for tests: a disk that fails when they want it to. `reread` reads the configuration anew from where
+   * it came from.
+   */
+  constructor(
+    config: Configuration,
+    clock: Clock,
+    logger: Logger,
+    fileSystem?: FileSystem,
+    reread?: () => Promise<Configuration>,
+  ) {
     this.logger = logger;
+    this.reread = reread;
+    this.configured = { ...config };
+    this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
@@ -45,8 +64,9 @@ export class Server {
       seed: randomBytes(4).readInt32LE(),
       nowMs: clock.now(),
     });
-    this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link());
-    this.counts = createCounts(config, logger);
+    this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link(), this.desk);
+    const access = new HttpAccess(() => config.users, this.state.access, this.desk);
+    this.counts = createCounts(config, logger, access);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
     this.health = new HealthServer(answers, this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']));
@@ -73,6 +93,18 @@ export class Server {
     }
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+  }
+
+  /** Reads the configuration again: all that can change while the server runs does, or nothing and a rejection. */
+  async reload(): Promise<void> {
+    if (this.reread === undefined) throw new Error('there is no configuration to read again');
+    const found = await this.reread();
+    const changes = findChanges(this.configured, found);
+    this.configured = found;
+    await this.transport?.ask('configure', changes.parameters);
+    if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
+    this.desk.forget();
+    logChanges(this.logger, changes);
   }
 
   private async load(): Promise<void> {

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { Access } from '../access/access.js';
+import { closedDoor, type Door } from '../access/door.js';
 import type { Clock } from '../clock.js';
 import type { Command } from '../commands/command.js';
 import { commands as allCommands } from '../commands/table.js';
@@ -21,6 +23,7 @@ export function createState(
   lanes: Lanes = onlyLane,
   ids: Ids = countingIds(),
   disk: DiskLink = DiskLink.none(),
+  door: Door = closedDoor,
 ): ServerState {
   const directory = buildCommandDirectory(commands);
   return {
@@ -37,6 +40,8 @@ export function createState(
     },
     config,
     clock,
+    access: new Access(config),
+    door,
     commands: directory,
     clients: new Clients(ids.nextClientId),
     statistics: new Statistics(directory.entries.length),

@@ -65,6 +65,7 @@ function epollLanes(
     config,
     identity,
     maximumBulkBytes,
+    main: state,
     persistence,
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),

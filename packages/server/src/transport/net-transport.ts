@@ -1,5 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { errors } from '../errors.js';
+import { answer } from '../lanes/lanes.js';
+import type { QuestionName, Questions } from '../lanes/questions.js';
 import { Tick, TickTimer } from '../lifecycle/tick.js';
 import type { Lane } from '../session/lane.js';
 import { NetConnection } from './net-connection.js';
@@ -36,6 +38,13 @@ export class NetTransport implements Transport {
         resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
     });
+  }
+
+  async ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    return [answer(this.lane.server, name, question)];
   }
 
   async close(withinMs: number): Promise<void> {

@@ -1,3 +1,5 @@
+import type { QuestionName, Questions } from '../lanes/questions.js';
+
 /** What carries bytes between clients and sessions. */
 export interface Transport {
   /** As the ready line names it. */
@@ -6,6 +8,11 @@ export interface Transport {
   readonly laneCount: number;
   /** Starts accepting; resolves to the port, which differs from the one asked for only where that was 0. */
   listen(host: string, port: number): Promise<number>;
+  /** The answers of every lane; none while it is closing. */
+  ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]>;
   /** Stops accepting, answers everything that was read, sends the replies and closes; never takes much longer than this. */
   close(withinMs: number): Promise<void>;
 }
