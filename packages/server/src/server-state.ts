@@ -41,6 +41,8 @@ export interface Identity {
   transport: string;
   laneCount: number;
   respPort: number;
+  /** Undefined where no client can use TLS. */
+  respTlsPort: number | undefined;
   httpPort: number;
   /** Undefined where the internal part of the counts API has no port of its own. */
   internalHttpPort: number | undefined;

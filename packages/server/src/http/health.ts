@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
+import type { Certificates } from '../tls/certificates.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -13,12 +15,19 @@ export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint, certificates?: Certificates) {
     this.answers = answers;
-    this.server = createServer((request, response) => {
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (!counts.handle(request, response)) this.answer(request, response);
-    });
-    counts.accelerate(this.server);
+    };
+    if (certificates === undefined) {
+      this.server = createServer(handle);
+      counts.accelerate(this.server);
+    } else {
+      const server = createSecureServer(certificates.options(), handle);
+      certificates.keepCurrent(server);
+      this.server = server;
+    }
   }
 
   listen(host: string, port: number): Promise<number> {

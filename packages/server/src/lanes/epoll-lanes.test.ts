@@ -7,6 +7,7 @@ import { createState } from '../lifecycle/state.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
 import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
+import { SharedControl } from './shared-control.js';
 
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
@@ -20,6 +21,7 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   return {
     libc: await loadLibc(),
     laneCount,
+    control: SharedControl.create(laneCount),
     store: engine.buffer as SharedArrayBuffer,
     config,
     main,

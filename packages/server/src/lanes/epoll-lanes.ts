@@ -3,13 +3,15 @@ import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
 import type { Identity, ServerState } from '../server-state.js';
+import type { Certificates } from '../tls/certificates.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
+import type { NetTransport } from '../transport/net-transport.js';
 import type { Transport } from '../transport/transport.js';
 import { answer } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
-import { SharedControl } from './shared-control.js';
+import type { SharedControl } from './shared-control.js';
 import { openWakeDescriptor, wakeLane } from './wake.js';
 
 /** Workers run what was built, also when this file runs from its source. */
@@ -18,12 +20,15 @@ const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
 export interface EpollLanesOptions {
   readonly libc: Libc;
   readonly laneCount: number;
+  readonly control: SharedControl;
   readonly store: SharedArrayBuffer;
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
   /** What the main thread keeps for itself; told of changes that concern everybody. */
   readonly main: ServerState;
+  /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
+  readonly mainLane?: NetTransport | undefined;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -40,6 +45,7 @@ interface LaneThread {
 interface Round {
   readonly answered: (answers: unknown[]) => void;
   readonly answers: unknown[];
+  readonly expected: number;
 }
 
 /** N threads on one store, each with an epoll loop of its own; the main thread starts, stops and connects them. */
@@ -58,8 +64,13 @@ export class EpollLanes implements Transport {
   constructor(options: EpollLanesOptions) {
     this.options = options;
     this.laneCount = options.laneCount;
-    this.control = SharedControl.create(options.laneCount);
-    if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeAll();
+    this.control = options.control;
+    if (options.persistence !== undefined) {
+      options.persistence.onCompleted = () => {
+        options.main.disk.settle();
+        this.wakeAll();
+      };
+    }
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -72,6 +83,12 @@ export class EpollLanes implements Transport {
     return listener.port;
   }
 
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+    const { mainLane } = this.options;
+    if (mainLane === undefined) throw new Error('there is no lane for TLS');
+    return mainLane.listenSecurely(host, port, certificates);
+  }
+
   async close(withinMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
@@ -82,7 +99,8 @@ export class EpollLanes implements Transport {
     const bound = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, withinMs + STOP_SLACK_MS);
     });
-    await Promise.race([Promise.all(this.threads.map(({ ended }) => ended)), bound]);
+    const secured = this.options.mainLane?.close(withinMs);
+    await Promise.race([Promise.all([secured, ...this.threads.map(({ ended }) => ended)]), bound]);
     clearTimeout(timer);
     await Promise.all(this.threads.map(({ worker }) => worker.terminate()));
     this.closeDescriptors();
@@ -103,6 +121,7 @@ export class EpollLanes implements Transport {
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
+      hasMainLane: this.options.mainLane !== undefined,
       store,
       control: this.control.buffer,
       config: { ...config },
@@ -175,21 +194,30 @@ export class EpollLanes implements Transport {
   }
 
   private askAll(name: QuestionName, ask: unknown, answered: (answers: unknown[]) => void): void {
-    this.tellMain(name, ask);
+    const answers = this.tellMain(name, ask);
     const round = this.nextRound++;
-    this.rounds.set(round, { answered, answers: [] });
+    this.rounds.set(round, { answered, answers, expected: answers.length + this.laneCount });
     for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'question', id: round, name, ask });
   }
 
-  private tellMain(name: QuestionName, ask: unknown): void {
-    if (name === 'configure' || name === 'users') answer(this.options.main, name, ask as never);
+  /** What the main thread answers: nothing, unless it is a lane itself. Some questions change what it keeps anyway. */
+  private tellMain(name: QuestionName, ask: unknown): unknown[] {
+    const { main, mainLane } = this.options;
+    if (mainLane !== undefined) return [answer(main, name, ask as never)];
+    if (name === 'configure' || name === 'users') answer(main, name, ask as never);
+    return [];
+  }
+
+  /** The lanes as the main thread sees them, where it is one itself. */
+  tell(name: QuestionName, ask: unknown): void {
+    for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'order', name, ask });
   }
 
   private collect(number: number, answer: unknown): void {
     const round = this.rounds.get(number);
     if (round === undefined) return;
     round.answers.push(answer);
-    if (round.answers.length < this.laneCount) return;
+    if (round.answers.length < round.expected) return;
     this.rounds.delete(number);
     round.answered(round.answers);
   }

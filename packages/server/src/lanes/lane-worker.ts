@@ -39,12 +39,12 @@ class LaneWorker implements LoopDuties, Lanes {
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
-    this.count = start.laneCount;
+    this.count = start.laneCount + (start.hasMainLane ? 1 : 0);
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
     // With one lane and no disk nobody else is there: the main thread does not touch the store.
-    const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 && start.disk === undefined });
+    const engine = Engine.attach(start.store, { exclusive: this.count === 1 && start.disk === undefined });
     const clock = new RoundClock(systemClock);
     const ids = {
       nextClientId: () => this.control.nextClientId(),

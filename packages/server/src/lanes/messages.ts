@@ -8,6 +8,8 @@ import type { QuestionName } from './questions.js';
 export interface LaneStart {
   readonly laneIndex: number;
   readonly laneCount: number;
+  /** The main thread serves clients too. */
+  readonly hasMainLane: boolean;
   readonly store: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
   readonly config: Configuration;

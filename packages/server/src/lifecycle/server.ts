@@ -11,6 +11,7 @@ import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
+import { Certificates } from '../tls/certificates.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
 import { findChanges, logChanges } from './reload.js';
@@ -32,6 +33,7 @@ export class Server {
   private readonly internal: HealthServer | undefined;
   private readonly logger: Logger;
   private readonly desk: LoginDesk;
+  private readonly certificates: Certificates | undefined;
   private readonly reread: (() => Promise<Configuration>) | undefined;
   /** As the sources said when they were last read. */
   private configured: Configuration;
@@ -52,6 +54,7 @@ export class Server {
     this.logger = logger;
     this.reread = reread;
     this.configured = { ...config };
+    this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
     this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     this.engine = Engine.format({
@@ -69,8 +72,13 @@ export class Server {
     this.counts = createCounts(config, logger, access);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
-    this.health = new HealthServer(answers, this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']));
-    this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
+    const secured = config.httpTls ? this.certificates : undefined;
+    this.health = new HealthServer(
+      answers,
+      this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']),
+      secured,
+    );
+    this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal']), secured) : undefined;
   }
 
   /** Listens on all ports or on none. */
@@ -82,7 +90,10 @@ export class Server {
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
     try {
-      identity.respPort = await transport.listen(config.host, config.respPort);
+      if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
+      if (config.respTlsPort !== -1 && this.certificates !== undefined) {
+        identity.respTlsPort = await transport.listenSecurely(config.host, config.respTlsPort, this.certificates);
+      }
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
       identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
     } catch (error) {
@@ -99,6 +110,7 @@ export class Server {
   async reload(): Promise<void> {
     if (this.reread === undefined) throw new Error('there is no configuration to read again');
     const found = await this.reread();
+    this.certificates?.reload();
     const changes = findChanges(this.configured, found);
     this.configured = found;
     await this.transport?.ask('configure', changes.parameters);
@@ -127,6 +139,7 @@ export class Server {
       ready: true,
       region: config.region,
       resp: identity.respPort,
+      ...(identity.respTlsPort !== undefined && { respTls: identity.respTlsPort }),
       http: identity.httpPort,
       ...(identity.internalHttpPort !== undefined && { internalHttp: identity.internalHttpPort }),
       pid: identity.processId,

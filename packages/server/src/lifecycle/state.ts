@@ -35,6 +35,7 @@ export function createState(
       transport: 'net',
       laneCount: 1,
       respPort: config.respPort,
+      respTlsPort: undefined,
       httpPort: config.httpPort,
       internalHttpPort: undefined,
     },

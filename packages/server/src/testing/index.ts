@@ -4,6 +4,13 @@ export { HeldDisk } from './held-disk.js';
 export { ManualClock } from './manual-clock.js';
 export { clientField, eventually, infoNumber } from './questions.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';
+export {
+  type CertificateFiles,
+  certificateFiles,
+  createAuthority,
+  issueCertificate,
+  type TestIdentity,
+} from './test-certificates.js';
 export { TestClient } from './test-client.js';
 export { encodeCommand, TestLane, type TestSession } from './test-lane.js';
 export { startTestServer, type TestServer, testTransport } from './test-server.js';

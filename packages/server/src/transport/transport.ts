@@ -1,4 +1,5 @@
 import type { QuestionName, Questions } from '../lanes/questions.js';
+import type { Certificates } from '../tls/certificates.js';
 
 /** What carries bytes between clients and sessions. */
 export interface Transport {
@@ -8,6 +9,8 @@ export interface Transport {
   readonly laneCount: number;
   /** Starts accepting; resolves to the port, which differs from the one asked for only where that was 0. */
   listen(host: string, port: number): Promise<number>;
+  /** The same for clients that use TLS, beside the others. */
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number>;
   /** The answers of every lane; none while it is closing. */
   ask<Name extends QuestionName>(
     name: Name,
