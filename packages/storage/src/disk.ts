@@ -24,6 +24,7 @@ export interface DiskEvents {
   /** The disk does not take what it is given; said once, until it does again. */
   failed(error: Error): void;
   recovered(): void;
+  flushed(milliseconds: number): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
 }
@@ -207,6 +208,7 @@ export class Disk {
     }
     this.flushesTotal++;
     this.lastFlushMs = performance.now() - startedAtMs;
+    this.options.events?.flushed?.(this.lastFlushMs);
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();

@@ -8,9 +8,10 @@ export interface HealthAnswers {
   readonly isReady: () => boolean;
   /** What `/` tells about this server. */
   readonly describe: () => object;
+  readonly metrics: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
 
-/** An HTTP port as far as it goes today: the counts API, and is it alive, is it ready, who is it. */
+/** An HTTP port as far as it goes today: the counts API, the metrics, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
@@ -63,6 +64,9 @@ export class HealthServer {
         send(response, ready ? 200 : 503, { ready });
         break;
       }
+      case '/metrics':
+        this.answers.metrics(request, response).catch(() => response.destroy());
+        break;
       default:
         send(response, 404, { error: 'no such path' });
     }

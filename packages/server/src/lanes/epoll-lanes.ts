@@ -110,7 +110,7 @@ export class EpollLanes implements Transport {
     name: Name,
     question: Questions[Name]['ask'],
   ): Promise<readonly Questions[Name]['answer'][]> {
-    if (this.closing) return Promise.resolve([]);
+    if (this.closing || this.threads.length < this.laneCount) return Promise.resolve([]);
     return new Promise((resolve) => {
       this.askAll(name, question, (answers) => resolve(answers as Questions[Name]['answer'][]));
     });

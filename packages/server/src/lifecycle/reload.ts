@@ -6,6 +6,7 @@ export interface ConfigurationChanges {
   /** As CONFIG SET takes them. */
   readonly parameters: readonly [parameter: string, value: string][];
   readonly hasOtherUsers: boolean;
+  readonly logLevel: string;
   /** Settings that only a new start can change. */
   readonly needRestart: readonly string[];
 }
@@ -19,12 +20,20 @@ export function findChanges(before: Configuration, after: Configuration): Config
   const isChangeable = (name: SettingName) => settingOf(name).changeable === true;
   return {
     parameters: changed.filter(isChangeable).map((name) => [settingOf(name).parameter ?? '', text(after, name)]),
+    logLevel: after.logLevel,
     hasOtherUsers: JSON.stringify([...before.users]) !== JSON.stringify([...after.users]),
-    needRestart: changed.filter((name) => !isChangeable(name)).map((name) => `--${settingOf(name).flag}`),
+    needRestart: changed
+      .filter((name) => !isChangeable(name) && name !== 'logLevel')
+      .map((name) => `--${settingOf(name).flag}`),
   };
 }
 
-export function logChanges(logger: Logger, { parameters, hasOtherUsers, needRestart }: ConfigurationChanges): void {
+/** Also the level of the log is one that changes. */
+export function logChanges(
+  logger: Logger,
+  { parameters, hasOtherUsers, needRestart, logLevel }: ConfigurationChanges,
+): void {
+  logger.level = logLevel;
   const names = parameters.map(([name]) => name);
   logger.info({ changed: hasOtherUsers ? [...names, 'users'] : names }, 'the configuration was read again');
   if (needRestart.length > 0) logger.warn({ needRestart }, 'some of what changed takes effect at the next start only');

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CountsService } from '@quotadb/counts';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { FileSystem } from '@quotadb/storage';
@@ -10,6 +11,10 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { answerMetrics } from '../http/metrics.js';
+import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
+import { MetricRegistry } from '../metrics/registry.js';
+import { serverMetrics } from '../metrics/server-metrics.js';
 import type { ServerState } from '../server-state.js';
 import { Certificates } from '../tls/certificates.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -33,6 +38,8 @@ export class Server {
   private readonly internal: HealthServer | undefined;
   private readonly logger: Logger;
   private readonly desk: LoginDesk;
+  readonly metrics = new MetricRegistry();
+  private readonly processMetrics: ProcessMetrics;
   private readonly certificates: Certificates | undefined;
   private readonly reread: (() => Promise<Configuration>) | undefined;
   /** As the sources said when they were last read. */
@@ -70,7 +77,14 @@ export class Server {
     this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link(), this.desk);
     const access = new HttpAccess(() => config.users, this.state.access, this.desk);
     this.counts = createCounts(config, logger, access);
-    const answers = { isReady: () => this.serving, describe: () => this.describe() };
+    this.processMetrics = processMetrics(this.desk.failed);
+    this.registerMetrics();
+    const answers = {
+      isReady: () => this.serving && !this.state.disk.refusesWrites,
+      describe: () => this.describe(),
+      metrics: (request: IncomingMessage, response: ServerResponse) =>
+        answerMetrics(request, response, this.metrics, access),
+    };
     const isSplit = config.internalHttpPort !== -1;
     const secured = config.httpTls ? this.certificates : undefined;
     this.health = new HealthServer(
@@ -81,29 +95,52 @@ export class Server {
     this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal']), secured) : undefined;
   }
 
-  /** Listens on all ports or on none. */
+  private registerMetrics(): void {
+    const { state, engine, persistence } = this;
+    this.metrics.register(
+      serverMetrics({
+        state,
+        engine,
+        figures: async () => (await this.transport?.ask('figures', null)) ?? [],
+        flushes: persistence && {
+          counts: persistence.flushDurations,
+          sumSeconds: () => persistence.flushMsTotal / 1000,
+        },
+      }),
+    );
+    this.metrics.register(this.processMetrics);
+  }
+
+  /** Listens on all ports or on none. HTTP comes first, so that it can be asked whether the data is loaded yet. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
-    await this.load();
-    const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
-    this.transport = transport;
-    identity.transport = transport.name;
-    identity.laneCount = transport.laneCount;
     try {
-      if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
-      if (config.respTlsPort !== -1 && this.certificates !== undefined) {
-        identity.respTlsPort = await transport.listenSecurely(config.host, config.respTlsPort, this.certificates);
-      }
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
       identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
+      await this.load();
+      await this.letClientsIn();
     } catch (error) {
       this.health.close();
-      await transport.close(0);
+      this.internal?.close();
+      this.processMetrics.stop();
+      await this.transport?.close(0);
       await this.persistence?.close();
       throw error;
     }
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+  }
+
+  private async letClientsIn(): Promise<void> {
+    const { config, identity } = this.state;
+    const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
+    this.transport = transport;
+    identity.transport = transport.name;
+    identity.laneCount = transport.laneCount;
+    if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
+    if (config.respTlsPort !== -1 && this.certificates !== undefined) {
+      identity.respTlsPort = await transport.listenSecurely(config.host, config.respTlsPort, this.certificates);
+    }
   }
 
   /** Reads the configuration again: all that can change while the server runs does, or nothing and a rejection. */
@@ -124,12 +161,7 @@ export class Server {
       this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
       return;
     }
-    try {
-      await this.persistence.load(this.engine);
-    } catch (error) {
-      await this.persistence.close();
-      throw error;
-    }
+    await this.persistence.load(this.engine);
   }
 
   /** What standard output says first. */
@@ -162,6 +194,7 @@ export class Server {
     await this.counts.stop();
     this.health.close();
     this.internal?.close();
+    this.processMetrics.stop();
     this.logger.info('stopped');
   }
 

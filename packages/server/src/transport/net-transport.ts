@@ -101,6 +101,8 @@ export class NetTransport implements Transport {
   }
 
   private sweep(nowMs: number): void {
+    // This lane shares its thread, whose load is its own.
+    this.lane.server.statistics.busyMicroseconds = performance.eventLoopUtilization().active * 1000;
     for (const connection of this.connections) connection.sweep(nowMs);
   }
 
