@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { createToken, hashPassword } from '../access/secrets.js';
-import { EXIT_OK, EXIT_USAGE } from './serve.js';
+import { EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 
 /** Prints what the "passwords" of a user take. The password comes from standard input, so that no list of processes has it. */
 export async function runHashPassword(): Promise<number> {

@@ -5,13 +5,8 @@ import { systemClock } from '../clock.js';
 import { ConfigurationError, type ConfigurationSources, loadConfiguration } from '../config/load.js';
 import { type Configuration, environmentVariable } from '../config/table.js';
 import { Server } from '../lifecycle/server.js';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 import { stopSignal } from './stop-signal.js';
-
-/** The mistake is in what was asked for. */
-export const EXIT_USAGE = 2;
-/** It was asked for properly and could not be done. */
-export const EXIT_FAILURE = 1;
-export const EXIT_OK = 0;
 
 export async function runServe(
   flags: ConfigurationSources['flags'],
