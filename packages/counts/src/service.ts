@@ -19,6 +19,8 @@ export interface CountsServiceOptions {
   readonly directory?: string | undefined;
   /** Without any, everybody who reaches the port may call everything; with empty lists, nobody may. */
   readonly tokens?: RoleTokens | undefined;
+  /** Who else may call what, by bearer token; asked only where tokens are needed. */
+  readonly mayCall?: ((token: string, audience: Audience) => boolean) | undefined;
   /** Connections for changes (statements in flight) and for everything else. */
   readonly changeLanes?: number | undefined;
   readonly queryConnections?: number | undefined;
@@ -56,7 +58,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const writer = new ChangeWriter(database, options.onTrouble ?? (() => undefined), options.changeLanes);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
-  const gatekeeper = new Gatekeeper(options.tokens);
+  const gatekeeper = new Gatekeeper(options.tokens, options.mayCall);
   const onError = options.onError ?? (() => undefined);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
   const fastLane = new FastLane({ api, gatekeeper, onError });

@@ -63,6 +63,15 @@ export const errors = {
   wrongPassword: 'WRONGPASS invalid username-password pair or user is disabled.',
   noPasswordSet:
     'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',
+  loginUndecided: 'ERR the password could not be checked in time; inside MULTI it never can be',
+  commandNotPermitted: (command: string) => `NOPERM this user has no permissions to run the '${command}' command`,
+  keyNotPermitted: 'NOPERM this user has no permissions to access one of the keys used as arguments',
+  noLongerPermitted: (reason: string) =>
+    `NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is no longer allowed for the following reason: ${reason}`,
+  unknownCategory: (category: string) => `ERR Unknown category '${category}'`,
+  passwordBits:
+    'ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096',
+  reloadFailed: (reason: string) => `ERR nothing was changed: ${reason}`,
   helloUnauthenticated:
     'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time',
   unsupportedProtocol: 'NOPROTO unsupported protocol version',

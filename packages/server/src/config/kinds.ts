@@ -12,6 +12,8 @@ export interface Kind<Value> {
   readonly range: string;
   /** Throws a Mistake. */
   parse(text: string): Value;
+  /** For what a config file says in JSON of its own instead of text; throws a Mistake. */
+  read?(value: unknown): Value;
   /** As CONFIG GET shows it. */
   print(value: Value): string;
   /** As help and the reference show it. */

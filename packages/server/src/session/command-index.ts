@@ -1,3 +1,4 @@
+import { needsOf } from '../access/roles.js';
 import { lowerCase } from '../commands/arguments.js';
 import type { Call, Command } from '../commands/command.js';
 
@@ -78,8 +79,8 @@ export interface CommandEntry {
   /** Words, the name among them. */
   readonly minimumArguments: number;
   readonly maximumArguments: number;
-  /** May be sent before AUTH. */
-  readonly withoutAuthentication: boolean;
+  /** What a client must not lack; see Need. */
+  readonly needs: number;
   readonly allowedInTransaction: boolean;
   readonly isWrite: boolean;
   /** Runs at once even between MULTI and EXEC. */
@@ -110,7 +111,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       nameBytes: encoder.encode(command.name),
       minimumArguments: Math.abs(command.arity),
       maximumArguments: command.arity < 0 ? Number.MAX_SAFE_INTEGER : command.arity,
-      withoutAuthentication: command.flags.includes('no_auth'),
+      needs: needsOf(command),
       allowedInTransaction: !command.flags.includes('no_multi'),
       isWrite: command.flags.includes('write'),
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),

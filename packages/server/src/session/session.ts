@@ -1,5 +1,6 @@
 import type { ByteInput, Engine } from '@quotadb/engine';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
+import { refusal, refusalInTransaction } from '../access/permission.js';
 import type { Call } from '../commands/command.js';
 import { errors } from '../errors.js';
 import type { ServerState } from '../server-state.js';
@@ -29,6 +30,8 @@ export class Session implements Call {
   static readonly TURN_MICROSECONDS = 5000;
   /** Turns with more input than this are always timed. */
   static readonly LONG_TURN_BYTES = 4096;
+  /** What may wait behind the login of a client that is nobody yet: as much as the smallest limit for others. */
+  static readonly UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
   /** With a slow log this eager every command is timed by itself. */
   static readonly PRECISE_SLOWLOG_MICROSECONDS = 1000;
 
@@ -121,7 +124,8 @@ export class Session implements Call {
     try {
       for (const { entry, request } of commands) {
         this.request = request;
-        this.run(entry);
+        if ((entry.needs & this.client.lacks) === 0) this.run(entry);
+        else this.runIfStillPermitted(entry);
       }
     } finally {
       this.executing = false;
@@ -160,12 +164,20 @@ export class Session implements Call {
     if (client.closing) {
       backlog.clear();
       this.partial = undefined;
-    } else if (backlog.length > this.server.config.queryBufferLimitBytes) {
+    } else if (backlog.length > 0 && backlog.length > this.inputLimitBytes()) {
       this.server.statistics.queryLimitDisconnections++;
       client.closing = true;
       backlog.clear();
       this.partial = undefined;
     }
+  }
+
+  private inputLimitBytes(): number {
+    const { client, server } = this;
+    const { queryBufferLimitBytes } = server.config;
+    return client.authenticated
+      ? queryBufferLimitBytes
+      : Math.min(queryBufferLimitBytes, Session.UNAUTHENTICATED_INPUT_BYTES);
   }
 
   /** Runs what it can of bytes[from..end) and returns how far it came. */
@@ -256,8 +268,8 @@ export class Session implements Call {
     client.lastCommand = entry.fullName;
     if (request.argumentCount < entry.minimumArguments || request.argumentCount > entry.maximumArguments) {
       this.reject(entry, errors.wrongArity(entry.fullName));
-    } else if (!client.authenticated && !entry.withoutAuthentication) {
-      this.reject(entry, errors.authenticationRequired);
+    } else if ((entry.needs & client.lacks) !== 0 && this.isRefused(entry)) {
+      return;
     } else if (entry.isWrite && this.server.disk.refusesWrites) {
       this.reject(entry, errors.diskFailed);
     } else if (client.transaction !== undefined && !entry.neverQueued) {
@@ -310,6 +322,23 @@ export class Session implements Call {
       },
       config.slowlogMaximumLength,
     );
+  }
+
+  /** True having replied with the reason. */
+  private isRefused(entry: CommandEntry): boolean {
+    const reason = refusal(this.client, entry, this.request);
+    if (reason !== undefined) this.reject(entry, reason);
+    return reason !== undefined;
+  }
+
+  private runIfStillPermitted(entry: CommandEntry): void {
+    const reason = refusalInTransaction(this.client, entry, this.request);
+    if (reason === undefined) {
+      this.run(entry);
+      return;
+    }
+    this.server.statistics.commands.rejected[entry.id]++;
+    this.replyError(reason);
   }
 
   private queue(entry: CommandEntry): void {
