@@ -4,10 +4,12 @@ import { connectionCommands } from './connection/index.js';
 import { counterCommands } from './counters/index.js';
 import { keyCommands } from './keys/index.js';
 import { transactionCommands } from './transactions/index.js';
+import { windowCommands } from './windows/index.js';
 
 /** Every command there is. */
 export const commands: readonly Command[] = [
   ...counterCommands,
+  ...windowCommands,
   ...keyCommands,
   ...connectionCommands,
   ...transactionCommands,

@@ -82,6 +82,10 @@ export interface CommandEntry {
   readonly withoutAuthentication: boolean;
   readonly allowedInTransaction: boolean;
   readonly isWrite: boolean;
+  /** Where its keys are, as in the declaration; all 0 where it has none. */
+  readonly firstKey: number;
+  readonly lastKey: number;
+  readonly keyStep: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
   /** Worth two readings of the clock; all others share the time of their batch. */
@@ -103,6 +107,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
   const entries: CommandEntry[] = [];
   const build = (command: Command, parent: string | undefined): CommandEntry => {
     const fullName = parent === undefined ? command.name : `${parent}|${command.name}`;
+    const [firstKey, lastKey, keyStep] = command.keys ?? [0, 0, 0];
     const entry: CommandEntry = {
       command,
       id: entries.length,
@@ -113,6 +118,9 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       withoutAuthentication: command.flags.includes('no_auth'),
       allowedInTransaction: !command.flags.includes('no_multi'),
       isWrite: command.flags.includes('write'),
+      firstKey,
+      lastKey,
+      keyStep,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
       timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
       run: command.run,

@@ -1,3 +1,4 @@
+import { isReservedName } from '../../cells/cell-key.js';
 import { bytesArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { withAllKeysLocked } from './locked.js';
@@ -19,7 +20,7 @@ export const keys: Command = {
     const matches = keyFilter(bytesArgument(request, 1));
     const found: Uint8Array[] = [];
     const visit = (key: Uint8Array) => {
-      if (matches === undefined || matches(key)) found.push(key);
+      if (!isReservedName(key, 0, key.length) && (matches === undefined || matches(key))) found.push(key);
     };
     withAllKeysLocked(engine, () => {
       let cursor = 0n;

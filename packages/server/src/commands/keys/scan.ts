@@ -1,3 +1,4 @@
+import { isReservedName } from '../../cells/cell-key.js';
 import { errors } from '../../errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
@@ -67,7 +68,7 @@ export const scan: Command = {
     const { count, matches, typeFits } = options;
     const found: Uint8Array[] = [];
     const next = engine.scan(cursor, count, (key) => {
-      if (typeFits && (matches === undefined || matches(key))) found.push(key);
+      if (typeFits && !isReservedName(key, 0, key.length) && (matches === undefined || matches(key))) found.push(key);
     });
     reply.array(2);
     reply.bulkText(next.toString());
