@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { CountsEndpoint } from '@quotadb/counts';
+import type { WindowsEndpoint } from './windows/endpoint.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -8,15 +9,16 @@ export interface HealthAnswers {
   readonly describe: () => object;
 }
 
-/** An HTTP port as far as it goes today: the counts API, and is it alive, is it ready, who is it. */
+/** An HTTP port as far as it goes today: the counts and the windows API, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint, windows?: WindowsEndpoint) {
     this.answers = answers;
     this.server = createServer((request, response) => {
-      if (!counts.handle(request, response)) this.answer(request, response);
+      if (counts.handle(request, response) || windows?.handle(request, response)) return;
+      this.answer(request, response);
     });
     counts.accelerate(this.server);
   }

@@ -8,6 +8,8 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { WindowsEndpoint } from '../http/windows/endpoint.js';
+import { WindowCounts } from '../http/windows/window-counts.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
@@ -49,7 +51,13 @@ export class Server {
     this.counts = createCounts(config, logger);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
-    this.health = new HealthServer(answers, this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']));
+    const windows = new WindowsEndpoint({
+      windows: new WindowCounts(this.engine, this.state),
+      admit: (authorization) => this.counts.admit(authorization, 'external'),
+      onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
+    });
+    const parts = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
+    this.health = new HealthServer(answers, this.counts.endpoint(parts), windows);
     this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
   }
 
@@ -59,6 +67,7 @@ export class Server {
     await this.load();
     const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
     this.transport = transport;
+    this.settleOwnWaits();
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
     try {
@@ -73,6 +82,17 @@ export class Server {
     }
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+  }
+
+  /** The main thread waits for the disk too, with requests over HTTP, whoever serves the other clients. */
+  private settleOwnWaits(): void {
+    const { persistence, state } = this;
+    if (persistence === undefined) return;
+    const wakeTransport = persistence.onCompleted;
+    persistence.onCompleted = () => {
+      wakeTransport();
+      state.disk.settle();
+    };
   }
 
   private async load(): Promise<void> {
