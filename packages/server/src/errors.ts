@@ -34,6 +34,10 @@ export const errors = {
   windowStart: `ERR window start is out of range, must be from 0 to ${MAX_START_MS} milliseconds`,
   windowOver: 'ERR the window is over',
   amountNegative: 'ERR amount must not be negative',
+  limitOutOfRange: `ERR limit is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  costOutOfRange: `ERR cost is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  tooManyLimits: (maximum: number) => `ERR too many limits, at most ${maximum} at once`,
+  rateTooFine: 'ERR burst, count and period are too large to be worked with exactly',
 
   // Dispatch.
   internal: 'ERR internal error',

@@ -3,6 +3,7 @@ import type { Command } from './command.js';
 import { connectionCommands } from './connection/index.js';
 import { counterCommands } from './counters/index.js';
 import { keyCommands } from './keys/index.js';
+import { rateCommands } from './rate/index.js';
 import { transactionCommands } from './transactions/index.js';
 import { windowCommands } from './windows/index.js';
 
@@ -10,6 +11,7 @@ import { windowCommands } from './windows/index.js';
 export const commands: readonly Command[] = [
   ...counterCommands,
   ...windowCommands,
+  ...rateCommands,
   ...keyCommands,
   ...connectionCommands,
   ...transactionCommands,
