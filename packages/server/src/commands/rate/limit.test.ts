@@ -222,6 +222,13 @@ test('RATE.PEEK says what RATE.LIMIT would, and counts nothing', () => {
   expect(node.peek(3)).toEqual({ ...node.limit(3), allowed: false });
 });
 
+test('RATE.ADD counts what was admitted elsewhere, past the limit too', () => {
+  expect(node.call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toBe('*5\r\n:1\r\n:10\r\n:3\r\n:10000\r\n:0\r\n');
+  expect(node.call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toMatch(/^\*5\r\n:0\r\n:10\r\n:0\r\n/);
+  expect(node.cells().currentOwn).toBe(14);
+  expect(node.limit(10).allowed).toBe(false);
+});
+
 describe('RATE.LIMITALL', () => {
   test('counts against all limits', () => {
     expect(node.call('RATE.LIMITALL', 2, 'a', 10, WINDOW_MS, 'b', 20, 1000)).toBe(

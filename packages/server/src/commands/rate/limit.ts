@@ -14,10 +14,13 @@ const MAXIMUM_ARGUMENTS = 5;
 /** One for the thread: a command has done with it before the next begins. */
 const cells = new SlidingCells();
 
+const Charging = { Never: 0, IfWithin: 1, Always: 2 } as const;
+type Charging = (typeof Charging)[keyof typeof Charging];
+
 /**
- * RATE.LIMIT and RATE.PEEK: a sliding window, decided here and now from what this node knows. A request that is denied burns nothing.
+ * RATE.LIMIT, RATE.PEEK and RATE.ADD: a sliding window, decided here and now from what this node knows. A request that is denied burns nothing.
  */
-function decide(call: Call, charges: boolean): void {
+function decide(call: Call, charging: Charging): void {
   const { request, reply, engine } = call;
   if (request.argumentCount > MAXIMUM_ARGUMENTS) {
     reply.error(errors.syntax);
@@ -34,7 +37,8 @@ function decide(call: Call, charges: boolean): void {
   cells.locate(engine, request, KEY, windowMs);
   cells.openCurrent(engine);
   const isWithin = cells.counted + cost <= limit;
-  const status = isWithin && charges && cost > 0 ? cells.charge(engine, cost) : Status.Ok;
+  const charges = charging === Charging.Always || (isWithin && charging === Charging.IfWithin);
+  const status = charges && cost > 0 ? cells.charge(engine, cost) : Status.Ok;
   engine.close();
   if (status === Status.Ok) replyDecision(call, cells, isWithin, limit, cost);
   else reply.error(statusError(status));
@@ -72,7 +76,7 @@ export const rateLimit: Command = {
   flags: ['write', 'denyoom', 'fast'],
   summary:
     'Counts a request against the limit of a sliding window if it is within it. Returns whether it is, the limit, what remains, milliseconds to the end of the current window, and after how many to try again (-1: never).',
-  run: (call) => decide(call, true),
+  run: (call) => decide(call, Charging.IfWithin),
 };
 
 export const ratePeek: Command = {
@@ -80,5 +84,14 @@ export const ratePeek: Command = {
   name: 'rate.peek',
   flags: ['readonly', 'fast'],
   summary: 'Returns what RATE.LIMIT would, and counts nothing.',
-  run: (call) => decide(call, false),
+  run: (call) => decide(call, Charging.Never),
+};
+
+/** For clients that decide in their own process, and tell what they admitted. */
+export const rateAdd: Command = {
+  ...shared,
+  name: 'rate.add',
+  flags: ['write', 'denyoom', 'fast'],
+  summary: 'Counts what was admitted elsewhere, within the limit or not. Returns what RATE.LIMIT does.',
+  run: (call) => decide(call, Charging.Always),
 };
