@@ -20,8 +20,8 @@ export interface RateLimiterOptions {
   /** Put in front of every key, so that several limiters can share a server. */
   readonly prefix?: string;
   /**
-   * Which part of what remains this process may admit by itself between two words with the server; 0.1 if left out, so that ten
-   * processes cannot pass the limit together. 0 asks the server every time.
+   * Which part of what remains this process may admit by itself between two words with the server; 0.1 if left out. 0 asks
+   * the server every time, which is exact.
    */
   readonly processShare?: number;
   /** How old what this process knows may be, and how soon it tells what it admitted; 100 ms if left out. */
@@ -54,8 +54,9 @@ const DEFAULT_MAX_KEYS = 10_000;
  * fresh, and the limit is not near, it answers by itself and tells the server a moment later; otherwise it asks. It only ever
  * tells what it admitted itself, never what it was told.
  *
- * Over-admission is bounded: a process admits at most its share of what remained when it last heard from the server, and never
- * goes on from what is older than `stalenessMs`. A key that is denied stays denied here, without a word to the server, until the
+ * What processes have admitted and not told yet is what can be admitted too much: of each at most its share of what remained
+ * when it last heard from the server, and at most what comes in during `stalenessMs`. The nearer the limit, the less that is; where a
+ * share comes to less than one request, every request is asked for. A key that is denied stays denied here, without a word to the server, until the
  * time the server said.
  */
 export class RateLimiter {
@@ -125,10 +126,10 @@ export class RateLimiter {
   async #ask(key: string, cost: number): Promise<LimitResult> {
     if (!this.#client.isReady) return this.#awayResult(key, cost);
     const cell = this.#cellOf(key);
-    const askedAtMs = performance.now();
     try {
       // In this order on one connection: the server knows of all that was admitted here when it decides.
       const told = cell.pending > 0 ? this.#tell(cell) : undefined;
+      const askedAtMs = performance.now();
       const decided = this.#client.rateLimit(this.#prefix + key, this.limit, this.windowMs, cost, this.#call);
       await told;
       const decision = await decided;

@@ -1,7 +1,8 @@
 import { tooManyRequests } from './headers.js';
 import { judge, type MiddlewareOptions, PROBLEM_MEDIA_TYPE } from './middleware-options.js';
 
-interface HonoContext {
+export interface HonoContext {
+  readonly req: { header(name: string): string | undefined };
   header(name: string, value: string): void;
   body(content: string, status: 429, headers: Record<string, string>): Response;
 }
