@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
 import type { Certificates } from '../tls/certificates.js';
 import type { KeysEndpoint } from './keys.js';
+import type { WindowsEndpoint } from './windows/endpoint.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -12,16 +13,23 @@ export interface HealthAnswers {
   readonly metrics: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
 
-/** An HTTP port: the counts API, reading counters, the metrics, and is it alive, is it ready, who is it. */
+/** What answers beside health and metrics; each says whether an address is its own. */
+export interface Endpoints {
+  readonly counts: CountsEndpoint;
+  readonly keys?: KeysEndpoint;
+  readonly windows?: WindowsEndpoint;
+}
+
+/** An HTTP port: the APIs, the metrics, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint, keys?: KeysEndpoint, certificates?: Certificates) {
+  constructor(answers: HealthAnswers, { counts, keys, windows }: Endpoints, certificates?: Certificates) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
-      this.answer(request, response);
+      if (!windows?.handle(request, response)) this.answer(request, response);
     };
     if (certificates === undefined) {
       this.server = createServer(handle);

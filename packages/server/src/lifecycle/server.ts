@@ -14,6 +14,8 @@ import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
 import { answerMetrics } from '../http/metrics.js';
+import { WindowsEndpoint } from '../http/windows/endpoint.js';
+import { WindowCounts } from '../http/windows/window-counts.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
@@ -99,18 +101,18 @@ export class Server {
     };
     const isSplit = config.internalHttpPort !== -1;
     const secured = config.httpTls ? this.certificates : undefined;
-    const keys = new KeysEndpoint({
-      engine,
-      clock,
-      access,
-      replication: this.state.replication,
-      share: () => (this.transport as Transport).share(),
+    const share = () => (this.transport as Transport).share();
+    const keys = new KeysEndpoint({ engine, clock, access, replication: this.state.replication, share });
+    const windows = new WindowsEndpoint({
+      windows: new WindowCounts(this.engine, this.state),
+      share,
+      admit: (authorization) => this.counts.admit(authorization, 'external'),
+      onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
-    this.health = new HealthServer(answers, this.counts.endpoint(audiences), keys, secured);
-    this.internal = isSplit
-      ? new HealthServer(answers, this.counts.endpoint(['internal']), undefined, secured)
-      : undefined;
+    this.health = new HealthServer(answers, { counts: this.counts.endpoint(audiences), keys, windows }, secured);
+    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, secured);
+    this.internal = isSplit ? internal() : undefined;
   }
 
   private registerMetrics(): void {
@@ -170,6 +172,7 @@ export class Server {
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
+    this.settleOwnWaits();
     await this.replicate(transport);
     if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
     if (config.respTlsPort !== -1 && this.certificates !== undefined) {
@@ -188,6 +191,17 @@ export class Server {
     if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
     this.desk.forget();
     logChanges(this.logger, changes);
+  }
+
+  /** The main thread waits for the disk too, with requests over HTTP, whoever serves the other clients. */
+  private settleOwnWaits(): void {
+    const { persistence, state } = this;
+    if (persistence === undefined) return;
+    const wakeTransport = persistence.onCompleted;
+    persistence.onCompleted = () => {
+      wakeTransport();
+      state.disk.settle();
+    };
   }
 
   private async load(): Promise<void> {
