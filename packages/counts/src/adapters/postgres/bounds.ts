@@ -35,6 +35,13 @@ export const MAX_RUN_CHANGES = 1_024;
 /** Statements in flight. One waits for its commit to reach the disk while the next is being gathered. */
 export const CHANGE_LANES = 2;
 
+/**
+ * Beside a statement in flight, how many items must wait before another is sent, and how long they wait for more at most.
+ * A statement costs the database about as much as twenty rows; ours take 1 to 3 ms, so one that takes longer is stuck.
+ */
+export const MIN_PARALLEL_ITEMS = 32;
+export const MAX_GATHER_MS = 5;
+
 /** How often waiting changes are checked against their deadlines. */
 export const EXPIRY_INTERVAL_MS = 100;
 

@@ -42,8 +42,9 @@ export class ChangeQueue {
     return this.#size >= MAX_QUEUED_CHANGES;
   }
 
-  get hasReady(): boolean {
-    return this.#ready.plain.size > 0 || this.#ready.keyed.size > 0;
+  /** Items that could be sent now. */
+  get readyItems(): number {
+    return this.#ready.plain.size + this.#ready.keyed.size;
   }
 
   push(pending: PendingChange): void {
