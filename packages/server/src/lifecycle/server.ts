@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CountsService } from '@quotadb/counts';
+import type { CountsService, Feeder } from '@quotadb/counts';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
@@ -7,6 +7,7 @@ import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
+import { createFeeder } from '../http/counts-feeder.js';
 import { HealthServer } from '../http/health.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -24,6 +25,7 @@ export class Server {
   private readonly persistence: Persistence | undefined;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
+  private readonly feeder: Feeder;
   private readonly health: HealthServer;
   /** The internal part of the counts API, where it has a port of its own. */
   private readonly internal: HealthServer | undefined;
@@ -47,6 +49,13 @@ export class Server {
     });
     this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link());
     this.counts = createCounts(config, logger);
+    this.feeder = createFeeder({
+      config,
+      engine: this.engine,
+      persistence: this.persistence,
+      record: this.counts.feed,
+      logger,
+    });
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
     this.health = new HealthServer(answers, this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']));
@@ -71,6 +80,7 @@ export class Server {
       await this.persistence?.close();
       throw error;
     }
+    this.feeder.start();
     this.serving = true;
     this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
   }
@@ -112,6 +122,7 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    await this.feeder.stop();
     await this.persistence?.close();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
