@@ -26,6 +26,9 @@ export const MIGRATION_TIMEOUT_MS = 60_000;
 /** Changes waiting in this process. At 20,000 a second this is one second's worth: more could not be served in time. */
 export const MAX_QUEUED_CHANGES = 20_000;
 
+/** Items remembered though nothing of them waits, about 200 bytes each. More than can wait, so that some are always idle. */
+export const MAX_KNOWN_ITEMS = 2 * MAX_QUEUED_CHANGES;
+
 /** Items in one statement. Larger batches save round trips but hold their row locks longer against other instances. */
 export const MAX_BATCH_ITEMS = 256;
 
