@@ -15,4 +15,6 @@ export { integer, problemDetails } from './adapters/http/schemas.js';
 export type { RoleTokens } from './adapters/http/tokens.js';
 export type { ConnectionOptions } from './adapters/postgres/connection.js';
 export type { ComponentFeed, FedComponent, FoldOutcome } from './domain/ports/component-feed.js';
+export type { ComponentSource, CountedLife } from './feeder/component-source.js';
+export { type Feed, Feeder, type FeederOptions } from './feeder/feeder.js';
 export { type CountsService, type CountsServiceOptions, createCountsService } from './service.js';

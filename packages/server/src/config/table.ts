@@ -3,6 +3,8 @@ import type { Users } from '../access/user.js';
 import { users } from '../access/users-kind.js';
 import {
   choice,
+  type Feed,
+  feeds,
   fsyncMode,
   integer,
   type Kind,
@@ -113,6 +115,18 @@ export const settings = {
     kind: integer('hours', 1, 720),
     default: 24,
     help: 'how long an Idempotency-Key of the counts API is remembered',
+  }),
+  feeds: setting({
+    flag: 'feed',
+    kind: feeds(),
+    default: [] as readonly Feed[],
+    help: 'counts that are fed by counters of this server: what regions add to the key goes to the count, exactly once',
+  }),
+  feedIntervalMs: setting({
+    flag: 'feed-interval',
+    kind: integer('milliseconds', 10, 3_600_000),
+    default: 1_000,
+    help: 'how often counters that feed a count are looked at',
   }),
   dataDirectory: setting({
     flag: 'data',

@@ -131,6 +131,11 @@ export class Persistence implements DiskCarrier {
     );
   }
 
+  /** Resolves once everything changed so far is on disk, whatever --fsync says. */
+  async sync(): Promise<void> {
+    await this.disk?.flush({ syncs: true });
+  }
+
   async close(): Promise<void> {
     clearInterval(this.publishing);
     await this.serving;

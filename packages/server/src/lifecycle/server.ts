@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CountsService } from '@quotadb/counts';
+import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { FileSystem } from '@quotadb/storage';
@@ -11,6 +11,7 @@ import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
+import { createFeeder } from '../http/counts-feeder.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
 import { answerMetrics } from '../http/metrics.js';
@@ -40,6 +41,7 @@ export class Server {
   private readonly replication: ReplicationService;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
+  private readonly feeder: Feeder;
   private readonly health: HealthServer;
   /** The internal part of the counts API, where it has a port of its own. */
   private readonly internal: HealthServer | undefined;
@@ -82,7 +84,7 @@ export class Server {
       nowMs: clock.now(),
     });
     this.acknowledgements = new Acknowledgements(this.engine);
-    const { engine, acknowledgements } = this;
+    const { engine, acknowledgements, persistence } = this;
     this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin });
     this.state = createState(config, clock, {
       disk: this.persistence?.link(),
@@ -91,6 +93,7 @@ export class Server {
     });
     const access = new HttpAccess(() => config.users, this.state.access, this.desk);
     this.counts = createCounts(config, logger, access);
+    this.feeder = createFeeder({ config, engine, persistence, record: this.counts.feed, logger });
     this.processMetrics = processMetrics(this.desk.failed);
     this.registerMetrics();
     const answers = {
@@ -149,6 +152,8 @@ export class Server {
       await this.persistence?.close();
       throw error;
     }
+    if (config.feeds.length > 0) await this.transport?.share();
+    this.feeder.start();
     this.serving = true;
     const { respPort: resp, httpPort: http, replicationPort: repl } = identity;
     this.logger.info({ resp, http, repl, transport: identity.transport }, 'ready');
@@ -238,6 +243,7 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    await this.feeder.stop();
     await this.persistence?.close();
     await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
