@@ -1,5 +1,5 @@
 export { Acknowledgements, type Holder } from './acknowledgements.js';
-export { Batch, type Cancel } from './batch.js';
+export { Batch, type Cancel, NOT_PASSED } from './batch.js';
 export { ByteInput } from './byte-input.js';
 export { type CountedLife, countedLives } from './components.js';
 export type { Dropped } from './dropped.js';

@@ -183,8 +183,7 @@ export class Mesh {
     };
     stream.onFrame = (frame) => {
       try {
-        link.receive(frame);
-        this.pacemaker?.stir();
+        if (link.receive(frame)) this.pacemaker?.stir();
       } catch (error) {
         replica.engine.releaseLocks();
         this.events.fault?.(link, error);

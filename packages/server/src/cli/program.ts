@@ -5,6 +5,7 @@ import { certsCommand } from './certs.js';
 import { completionScript, type Shell, shells } from './completion.js';
 import { EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 import { peersCommand } from './peers.js';
+import { simulateCommand } from './simulate.js';
 import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from './targets.js';
 
 const EXAMPLES = `
@@ -46,6 +47,7 @@ export function buildProgram(onExitCode: Report): Command {
   add(hashPasswordCommand(onExitCode));
   add(makeTokenCommand(onExitCode));
   add(benchCommand(onExitCode));
+  add(simulateCommand(onExitCode));
   add(completionCommand(program, onExitCode));
   return program;
 }

@@ -111,6 +111,11 @@ export class Persistence implements DiskCarrier {
     return this.disk?.durable(shard) ?? 0;
   }
 
+  /** The same for the changes of any origin, by its index. */
+  durableOf(shard: number, origin: number): number {
+    return this.disk?.durableOf(shard, origin) ?? 0;
+  }
+
   signal(): void {
     this.serving ??= this.serve().finally(() => {
       this.serving = undefined;

@@ -167,6 +167,7 @@ export class Server {
     }
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
+      durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
       share: () => transport.share(),
     });
   }
@@ -214,6 +215,8 @@ export class Server {
       this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
       return;
     }
+    // What the disk says of keys that are gone is kept for peers that may not have heard of it.
+    if (this.state.config.peers.length > 0) this.acknowledgements.joinPeers();
     await this.persistence.load(this.engine, this.acknowledgements);
   }
 

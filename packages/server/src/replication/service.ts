@@ -20,7 +20,7 @@ import {
 
 /** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
 const AGES_INTERVAL_MS = 20;
-const DESCRIPTION_INTERVAL_MS = 100;
+const DESCRIPTION_INTERVAL_MS = 250;
 /** Certificates are looked at again this often. */
 const CERTIFICATES_INTERVAL_MS = 10_000;
 /** How often a long first copy says how far it is. */
@@ -40,6 +40,8 @@ export interface ReplicationOptions {
 export interface ReplicationSurroundings {
   /** Up to where the disk holds this node's own changes; undefined where there is no disk. */
   readonly durable: ((shard: number) => number) | undefined;
+  /** The same for the changes of any origin, by its index. */
+  readonly durableOf: ((shard: number, origin: number) => number) | undefined;
   /** Resolves when every thread knows that it is not alone with the store. */
   readonly share: () => Promise<void>;
 }
@@ -59,6 +61,7 @@ export class ReplicationService implements ReplicationCarrier {
   private describedAtMs = Number.NEGATIVE_INFINITY;
   private reportedAtMs = Number.NEGATIVE_INFINITY;
   private hasNews = false;
+  private telling: NodeJS.Immediate | undefined = undefined;
   private port = -1;
   private shownRegions: readonly string[] = [];
 
@@ -92,9 +95,7 @@ export class ReplicationService implements ReplicationCarrier {
       events: {
         ...this.journal.events(),
         ticked: () => this.publish(),
-        seen: () => {
-          this.hasNews = true;
-        },
+        seen: () => this.hearAcknowledgement(),
       },
     });
     this.mesh = mesh;
@@ -196,7 +197,7 @@ export class ReplicationService implements ReplicationCarrier {
 
   private makeReplica(
     events: Partial<ReplicaEvents>,
-    { durable }: ReplicationSurroundings,
+    { durable, durableOf }: ReplicationSurroundings,
     atStart: { readonly versions: Float64Array; readonly nowMs: number },
   ): Replica {
     const { config, clock, engine, acknowledgements, origin, logger } = this.options;
@@ -213,6 +214,7 @@ export class ReplicationService implements ReplicationCarrier {
       clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
       acknowledgements,
       ...(durable && { durable }),
+      ...(durableOf && { durableOf }),
       atStart,
       settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
@@ -229,6 +231,16 @@ export class ReplicationService implements ReplicationCarrier {
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
     this.describe();
     this.reportProgress(nowMs);
+  }
+
+  /** Those who wait are told without waiting for the next tick; a burst of words is told once. */
+  private hearAcknowledgement(): void {
+    this.hasNews = true;
+    if (!this.board.isAwaited) return;
+    this.telling ??= setImmediate(() => {
+      this.telling = undefined;
+      this.publishAcknowledged();
+    });
   }
 
   private publishNow(): void {
