@@ -48,7 +48,7 @@ export class NetConnection implements Connection, DiskWaiter {
       localAddress: address(socket.localAddress, socket.localPort),
       nowMs: server.clock.now(),
       connection: this,
-      authenticated: server.config.password === '',
+      user: server.access.newcomer(),
     });
     this.session = new Session(lane, this.client);
     this.output = new OutputWatch(server.config);

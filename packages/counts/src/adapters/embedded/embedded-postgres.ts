@@ -19,6 +19,8 @@ const SERVER_SETTINGS = ['listen_addresses=', 'jit=off', 'max_connections=150'];
 export interface EmbeddedPostgresOptions {
   /** Where the database lives. Without one it lives in a temporary folder and goes with this process. */
   readonly directory?: string | undefined;
+  /** Further settings of the server, `name=value`; they win over ours. */
+  readonly settings?: readonly string[] | undefined;
   readonly onLog?: ((text: string) => void) | undefined;
 }
 
@@ -79,7 +81,8 @@ export class EmbeddedPostgres {
 
   async #launch(native: string, directory: string, account: Account | undefined, scratch: string): Promise<void> {
     const place = await placeOf(directory, account);
-    const settings = [...SERVER_SETTINGS, `unix_socket_directories=${scratch}`].flatMap((setting) => ['-c', setting]);
+    const own = [...SERVER_SETTINGS, `unix_socket_directories=${scratch}`];
+    const settings = [...own, ...(this.#options.settings ?? [])].flatMap((setting) => ['-c', setting]);
     const server = spawn(join(native, 'bin', 'postgres'), ['-D', place.name, ...settings], {
       ...account,
       cwd: place.cwd,

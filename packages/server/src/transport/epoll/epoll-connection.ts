@@ -81,7 +81,7 @@ export class EpollConnection implements Connection, DiskWaiter, Sleeper {
       localAddress: describeEnd(libc, fd, 'local'),
       nowMs: server.clock.now(),
       connection: this,
-      authenticated: server.config.password === '',
+      user: server.access.newcomer(),
     });
     this.session = new Session(lane, this.client);
     this.output = new OutputWatch(server.config);
