@@ -11,7 +11,6 @@ export interface DemoRegion {
   readonly requestsPerSecond: number;
   /** Of all requests of all regions, as this region knows it. */
   readonly total: string;
-  readonly quota: string;
 }
 
 export interface DemoLink {

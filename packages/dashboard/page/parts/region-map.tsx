@@ -12,7 +12,8 @@ interface Link {
 /** A lag beyond this is worth a look. */
 const NOTABLE_LAG_MS = 2000;
 const WIDTH = 720;
-const HEIGHT = 340;
+const TWO_HEIGHT = 130;
+const ROUND_HEIGHT = 340;
 
 /** Regions in a circle, with the links between them; below it the same as a table. */
 export function RegionMap() {
@@ -27,7 +28,7 @@ export function RegionMap() {
   }
   return (
     <Panel title="Regions">
-      <svg class="map" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+      <svg class="map" viewBox={`0 0 ${WIDTH} ${heightFor(names.length)}`} aria-hidden="true">
         {[...pairs.entries()].map(([name, pair]) => (
           <Edge key={name} pair={pair} place={place} />
         ))}
@@ -143,9 +144,13 @@ function stateOfRegion(name: string): string {
   return links.some((link) => stateOf(link.peer) !== 'bad') ? 'good' : 'bad';
 }
 
+function heightFor(total: number): number {
+  return total <= 2 ? TWO_HEIGHT : ROUND_HEIGHT;
+}
+
 function placeOf(index: number, total: number): [number, number] {
-  if (total === 1) return [WIDTH / 2, HEIGHT / 2];
+  const middle = heightFor(total) / 2;
+  if (total <= 2) return [WIDTH / 2 + (index - (total - 1) / 2) * 500, middle];
   const angle = (index / total) * 2 * Math.PI - Math.PI / 2;
-  const spread = total === 2 ? Math.PI / 2 : 0;
-  return [WIDTH / 2 + Math.cos(angle + spread) * 250, HEIGHT / 2 + Math.sin(angle + spread) * 120];
+  return [WIDTH / 2 + Math.cos(angle) * 250, middle + Math.sin(angle) * 120];
 }

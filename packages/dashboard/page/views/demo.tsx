@@ -24,7 +24,6 @@ export function Demo() {
               <th>Region</th>
               <th class="number">Requests a second</th>
               <th class="number">Total here</th>
-              <th>Quota “calls”</th>
               <th>Do</th>
             </tr>
           </thead>
@@ -39,7 +38,6 @@ export function Demo() {
                 </th>
                 <td class="number">{count(region.requestsPerSecond)}</td>
                 <td class="number">{region.total}</td>
-                <td>{region.quota}</td>
                 <td>
                   <button
                     type="button"
