@@ -1,15 +1,18 @@
-/** Reading from the server: plain requests, and the stream of snapshots. The token goes into a header, never into an address. */
-const TOKEN_NAME = 'quotadb-token';
+/** Reading from the server: plain requests, and the stream of snapshots. Credentials go into a header, never into an address. */
+const CREDENTIALS_NAME = 'quotadb-credentials';
 
 export class NotAllowed extends Error {}
 
-export function rememberToken(token: string): void {
-  sessionStorage.setItem(TOKEN_NAME, token);
+/** A user with a password, or a token, which needs no name. Kept until the tab is closed. */
+export function rememberCredentials(user: string, secret: string): void {
+  const bytes = new TextEncoder().encode(`${user}:${secret}`);
+  const basic = btoa(String.fromCharCode(...bytes));
+  sessionStorage.setItem(CREDENTIALS_NAME, user === '' ? `Bearer ${secret}` : `Basic ${basic}`);
 }
 
 function headers(): HeadersInit {
-  const token = sessionStorage.getItem(TOKEN_NAME);
-  return token === null ? {} : { authorization: `Bearer ${token}` };
+  const authorization = sessionStorage.getItem(CREDENTIALS_NAME);
+  return authorization === null ? {} : { authorization };
 }
 
 export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { rememberToken } from './connection.js';
+import { rememberCredentials } from './connection.js';
 import { failure, needsToken, regions, sources, start } from './regions.js';
 import { Demo, followDemo } from './views/demo.js';
 import { firstSearch, Keys } from './views/keys.js';
@@ -74,20 +74,24 @@ function Login() {
     <main>
       <section class="panel" style="max-width:420px">
         <h2>Log in</h2>
-        <p class="note">This server has credentials. Enter a token with the right to read.</p>
+        <p class="note">This server has credentials. A user with the right to read, or a token without a name.</p>
         <form
           class="search"
           onSubmit={(event) => {
             event.preventDefault();
-            const field = event.currentTarget.elements.namedItem('token') as HTMLInputElement;
-            rememberToken(field.value);
+            const field = (name: string) => event.currentTarget.elements.namedItem(name) as HTMLInputElement;
+            rememberCredentials(field('user').value, field('secret').value);
             needsToken.value = false;
             void begin();
           }}
         >
           <label>
-            Token
-            <input name="token" type="password" autocomplete="current-password" required />
+            User (empty for a token)
+            <input name="user" autocomplete="username" defaultValue="default" />
+          </label>
+          <label>
+            Password or token
+            <input name="secret" type="password" autocomplete="current-password" required />
           </label>
           <button type="submit">Log in</button>
         </form>
