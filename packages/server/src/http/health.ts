@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
+import type { DashboardEndpoint } from '../dashboard/endpoint.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { KeysEndpoint } from './keys.js';
 import type { WindowsEndpoint } from './windows/endpoint.js';
@@ -18,6 +19,7 @@ export interface Endpoints {
   readonly counts: CountsEndpoint;
   readonly keys?: KeysEndpoint;
   readonly windows?: WindowsEndpoint;
+  readonly dashboard?: DashboardEndpoint;
 }
 
 /** An HTTP port: the APIs, the metrics, and is it alive, is it ready, who is it. */
@@ -25,11 +27,12 @@ export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, { counts, keys, windows }: Endpoints, certificates?: Certificates) {
+  constructor(answers: HealthAnswers, { counts, keys, windows, dashboard }: Endpoints, certificates?: Certificates) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
-      if (!windows?.handle(request, response)) this.answer(request, response);
+      if (windows?.handle(request, response) || dashboard?.handle(request, response)) return;
+      this.answer(request, response);
     };
     if (certificates === undefined) {
       this.server = createServer(handle);

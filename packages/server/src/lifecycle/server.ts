@@ -9,6 +9,8 @@ import { HttpAccess } from '../access/bearer.js';
 import { LoginDesk } from '../access/login-desk.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { DashboardEndpoint } from '../dashboard/endpoint.js';
+import { SnapshotTaker } from '../dashboard/take-snapshot.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
@@ -17,6 +19,7 @@ import { KeysEndpoint } from '../http/keys.js';
 import { answerMetrics } from '../http/metrics.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
+import type { QuestionName, Questions } from '../lanes/questions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
@@ -42,6 +45,7 @@ export class Server {
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
   private readonly feeder: Feeder;
+  private readonly dashboard: DashboardEndpoint;
   private readonly health: HealthServer;
   /** The internal part of the counts API, where it has a port of its own. */
   private readonly internal: HealthServer | undefined;
@@ -113,9 +117,36 @@ export class Server {
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
-    this.health = new HealthServer(answers, { counts: this.counts.endpoint(audiences), keys, windows }, secured);
+    this.dashboard = this.makeDashboard(access, share);
+    const { dashboard } = this;
+    const endpoints = { counts: this.counts.endpoint(audiences), keys, windows, dashboard };
+    this.health = new HealthServer(answers, endpoints, secured);
     const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, secured);
     this.internal = isSplit ? internal() : undefined;
+  }
+
+  private makeDashboard(access: HttpAccess, share: () => Promise<void>): DashboardEndpoint {
+    const { state, engine, logger } = this;
+    const { config, clock } = state;
+    const ask = async <Name extends QuestionName>(name: Name, question: Questions[Name]['ask']) =>
+      (await this.transport?.ask(name, question)) ?? [];
+    const regionOf = (replicaId: string) =>
+      state.replication
+        .describe()
+        ?.regions.find((region) => Buffer.from(replicaIdOf(config.cluster, region)).toString('hex') === replicaId);
+    return new DashboardEndpoint({
+      config,
+      access,
+      share,
+      logger,
+      snapshots: new SnapshotTaker({
+        state,
+        engine,
+        figures: () => ask('figures', null),
+        slowCommands: () => ask('slowCommands', null),
+      }),
+      keys: { engine, clock, region: config.region, regionOf },
+    });
   }
 
   private registerMetrics(): void {
@@ -251,6 +282,7 @@ export class Server {
     await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
+    this.dashboard.close();
     this.health.close();
     this.internal?.close();
     this.processMetrics.stop();

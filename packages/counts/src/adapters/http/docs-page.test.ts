@@ -1,6 +1,6 @@
+import { describeWithChromium, launchChromium } from '@quotadb/wire/testing';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { describeWithChromium, launchChromium } from '../../testing/chromium.js';
 import { startMemoryServer } from '../../testing/memory-server.js';
 import type { TestServer } from '../../testing/test-server.js';
 import { operationsFor } from './operations.js';
