@@ -8,6 +8,7 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
 import type { ServerState } from '../server-state.js';
@@ -53,6 +54,7 @@ export class Server {
     const isSplit = config.internalHttpPort !== -1;
     const windows = new WindowsEndpoint({
       windows: new WindowCounts(this.engine, this.state),
+      rates: new RateDecisions(this.engine, this.state),
       admit: (authorization) => this.counts.admit(authorization, 'external'),
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });
