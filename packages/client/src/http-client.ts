@@ -35,7 +35,7 @@ export class QuotadbHttpClient {
   readonly #timeoutMs: number;
   readonly #fetch: typeof fetch;
   /** A server over HTTP is only known to be away when it was asked. */
-  readonly isReady = true;
+  readonly isAway = false;
 
   constructor(options: HttpClientOptions) {
     this.#url = options.url.replace(/\/$/, '');
