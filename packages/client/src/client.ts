@@ -47,6 +47,11 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     return this.#connection.isReady;
   }
 
+  /** A connection was tried, or was there, and there is none now. */
+  get isAway(): boolean {
+    return this.#connection.isAway;
+  }
+
   /** Any command. Rejects with a ReplyError where the server refuses it. */
   send(words: readonly Word[], options: CallOptions = {}): Promise<Reply> {
     return this.#connection.send(words, options.signal, options.timeoutMs);

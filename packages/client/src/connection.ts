@@ -45,6 +45,11 @@ export class Connection {
     return this.#state === 'ready';
   }
 
+  /** It was tried, or was there, and there is none now. */
+  get isAway(): boolean {
+    return this.#state !== 'ready' && this.#attempt > 0;
+  }
+
   send(words: readonly Word[], signal?: AbortSignal, timeoutMs: number = this.#options.timeoutMs): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -9,6 +9,7 @@ export type {
   WindowCount,
 } from './commands.js';
 export { ConnectionError, QuotadbError, ReplyError, TimeoutError } from './errors.js';
+export { type HttpClientOptions, HttpProblem, QuotadbHttpClient } from './http-client.js';
 export type { WhenAway } from './limiter/away-policy.js';
 export { type LimitResult, type RateBackend, RateLimiter, type RateLimiterOptions } from './limiter/rate-limiter.js';
 export { expressRateLimit } from './middleware/express.js';

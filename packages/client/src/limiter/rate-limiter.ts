@@ -5,7 +5,8 @@ import { LimiterCell } from './limiter-cell.js';
 
 /** Who counts for everybody: QuotadbClient, over RESP, or QuotadbHttpClient. */
 export interface RateBackend {
-  readonly isReady: boolean;
+  /** Known to be out of reach: there is no use in asking. */
+  readonly isAway: boolean;
   rateLimit(key: string, limit: number, windowMs: number, cost: number, options?: CallOptions): Promise<RateDecision>;
   rateAdd(key: string, limit: number, windowMs: number, amount: number, options?: CallOptions): Promise<RateDecision>;
 }
@@ -124,7 +125,7 @@ export class RateLimiter {
   }
 
   async #ask(key: string, cost: number): Promise<LimitResult> {
-    if (!this.#client.isReady) return this.#awayResult(key, cost);
+    if (this.#client.isAway) return this.#awayResult(key, cost);
     const cell = this.#cellOf(key);
     try {
       // In this order on one connection: the server knows of all that was admitted here when it decides.

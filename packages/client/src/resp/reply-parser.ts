@@ -9,7 +9,7 @@ import { ReplyError } from '../errors.js';
  *   $n bytes  =n …   string                    ,number            number
  *   $-1  *-1  _      null
  *
- * Every byte is looked at once: what is complete of an array is kept while the rest of it is under way.
+ * What is complete of an array is kept while the rest of it is under way, and not read again.
  */
 export type Reply = string | number | bigint | boolean | null | ReplyError | Reply[] | Map<Reply, Reply>;
 

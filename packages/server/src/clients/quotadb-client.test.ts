@@ -1,5 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createSecureServer } from 'node:tls';
 import { ConnectionError, QuotadbClient, ReplyError, TimeoutError } from '@quotadb/client';
 import { QuotadbWindowStore } from '@quotadb/windows';
 import { describeWindowCounterStore } from '@quotadb/windows/conformance';
@@ -299,6 +304,46 @@ test('AUTH goes first, on every connection; without it, or with a wrong one, not
   } finally {
     await Promise.all(clients.splice(0).map((client) => client.close()));
     await guarded.stop();
+  }
+});
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+const testWithOpenssl = hasOpenssl || process.env.CI === 'true' ? test : test.skip;
+
+testWithOpenssl('TLS: a certificate that is trusted is taken, one that is not is refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'quotadb-client-tls-'));
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+  spawnSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate],
+  ]);
+  const material = { key: await readFile(key), cert: await readFile(certificate) };
+  const secure = createSecureServer(material, (socket) => {
+    const upstream = connect(server.port, '127.0.0.1');
+    for (const each of [socket, upstream]) each.on('error', () => undefined);
+    socket.pipe(upstream).pipe(socket);
+  });
+  secure.listen(0, '127.0.0.1');
+  await once(secure, 'listening');
+  try {
+    const { port } = secure.address() as { port: number };
+    const trusting = QuotadbClient.open({ host: 'localhost', port, tls: { ca: material.cert } });
+    expect(await trusting.increment(freshKey())).toBe(1);
+    await trusting.close();
+    const failures: Error[] = [];
+    const wary = QuotadbClient.open({
+      host: 'localhost',
+      port,
+      tls: true,
+      timeoutMs: 200,
+      onConnectionError: (error) => failures.push(error),
+    });
+    await expect(wary.ping()).rejects.toBeInstanceOf(TimeoutError);
+    expect(failures[0]?.message).toContain('self-signed certificate');
+    await wary.close();
+  } finally {
+    secure.close();
+    await rm(folder, { recursive: true });
   }
 });
 

@@ -69,7 +69,7 @@ export const settings = {
     flag: 'http',
     kind: port(),
     default: 8380,
-    help: 'the port for HTTP: the counts API, /healthz and /readyz',
+    help: 'the port for HTTP: counts, windows and rate limits, /healthz and /readyz',
   }),
   internalHttpPort: setting({
     flag: 'internal-http',
@@ -100,7 +100,7 @@ export const settings = {
     flag: 'counts-token',
     kind: list('token', 'any text without commas; may be given several times'),
     default: [] as readonly string[],
-    help: 'who may change counts: "Authorization: Bearer …"; needed where other machines can reach the port',
+    help: 'who may change counts, and count in windows and against limits: "Authorization: Bearer …"; needed where other machines can reach the port',
     secret: true,
   }),
   countsInternalTokens: setting({

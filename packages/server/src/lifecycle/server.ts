@@ -16,6 +16,7 @@ import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
+import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { answerMetrics } from '../http/metrics.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
@@ -113,6 +114,7 @@ export class Server {
     const windows = new WindowsEndpoint({
       windows: new WindowCounts(this.engine, this.state),
       share,
+      rates: new RateDecisions(this.engine, this.state),
       admit: (authorization) => this.counts.admit(authorization, 'external'),
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });

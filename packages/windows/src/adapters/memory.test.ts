@@ -5,11 +5,12 @@ import { MemoryWindowStore } from './memory.js';
 
 describeWindowCounterStore('MemoryWindowStore', () => {
   const store = new MemoryWindowStore();
+  const later = fixedWindowAt(Date.now() + 3_600_000, 60_000);
   return {
     store,
     held: async () => {
       // It forgets when it counts.
-      await store.increment('sweep', fixedWindowAt(Date.now() + 3_600_000, 60_000));
+      await store.increment('sweep', later);
       return store.size;
     },
   };

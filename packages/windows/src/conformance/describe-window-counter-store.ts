@@ -18,7 +18,8 @@ export interface WindowCounterStoreHarness {
   readonly close?: () => Promise<void>;
 }
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const CONCURRENT_INCREMENTS = 3_000;
 const SHORT_WINDOW_MS = 40;
 /** Past what a store promises, for machines that are busy with other things. */
@@ -43,8 +44,8 @@ export function describeWindowCounterStore(
     });
     afterAll(() => harness?.close?.());
 
-    /** The hour that it is, or will be in a moment. */
-    const hour: Window = fixedWindowAt(Date.now() + PATIENCE_MS, HOUR_MS);
+    /** An hour that is not over while the tests run, whenever they do. */
+    const hour: Window = windowFrom(Date.now() - MINUTE_MS, HOUR_MS);
     const freshKey = () => `key ${process.pid}:${Date.now()}:${++keys}`;
     const several = async () => [store, (await harness.another?.()) ?? store] as const;
 
@@ -125,7 +126,7 @@ export function describeWindowCounterStore(
         const key = freshKey();
         const boundaryMs = windowEndMs(hour);
         for (const offsetMs of [-1, 0, 1]) {
-          await store.increment(key, fixedWindowAt(boundaryMs + offsetMs, HOUR_MS));
+          await store.increment(key, fixedWindowAt(boundaryMs + offsetMs, HOUR_MS, hour.startMs));
         }
         expect(await store.read(key, hour)).toBe(1n);
         expect(await store.read(key, nextWindow(hour))).toBe(2n);

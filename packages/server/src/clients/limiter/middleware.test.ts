@@ -39,7 +39,7 @@ afterEach(async () => {
 
 let tests = 0;
 function makeLimiter(limit: number, away = false): RateLimiter {
-  const backend = away ? ({ isReady: false } as never) : client;
+  const backend = away ? ({ isAway: true } as never) : client;
   return new RateLimiter({ client: backend, limit, windowMs: HOUR_MS, whenAway: 'closed', prefix: `m${++tests}:` });
 }
 

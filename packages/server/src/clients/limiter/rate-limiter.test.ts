@@ -30,10 +30,10 @@ class WatchedBackend implements RateBackend {
   prefix = '';
   asked = 0;
   told: number[] = [];
-  away: 'no' | 'not sent' | 'sent' | 'not ready' = 'no';
+  away: 'no' | 'not sent' | 'sent' | 'known' = 'no';
 
-  get isReady(): boolean {
-    return this.away !== 'not ready';
+  get isAway(): boolean {
+    return this.away === 'known';
   }
 
   async rateLimit(key: string, limit: number, windowMs: number, cost: number, options?: CallOptions) {
@@ -216,7 +216,7 @@ describe('the tier in the process', () => {
 });
 
 describe('while the server is away', () => {
-  test.each(['not sent', 'sent', 'not ready'] as const)('%s: "open" lets everything pass', async (away) => {
+  test.each(['not sent', 'sent', 'known'] as const)('%s: "open" lets everything pass', async (away) => {
     const { limiter, backend } = make({ limit: 1, whenAway: 'open' });
     backend.away = away;
     for (let attempt = 0; attempt < 5; attempt++) {
@@ -226,7 +226,7 @@ describe('while the server is away', () => {
 
   test('"closed" lets nothing pass', async () => {
     const { limiter, backend } = make({ limit: 100, whenAway: 'closed' });
-    backend.away = 'not ready';
+    backend.away = 'known';
     const denied = await limiter.limitFor('k');
     expect(denied).toMatchObject({ success: false, remaining: 0, reason: 'away' });
     expect(denied.retryAfterMs).toBeGreaterThan(0);
@@ -234,7 +234,7 @@ describe('while the server is away', () => {
 
   test('a share admits that part of the limit, for each key', async () => {
     const { limiter, backend } = make({ limit: 100, whenAway: { share: 0.25 } });
-    backend.away = 'not ready';
+    backend.away = 'known';
     for (const key of ['a', 'b']) {
       let admitted = 0;
       for (let attempt = 0; attempt < 60; attempt++) if ((await limiter.limitFor(key)).success) admitted++;
@@ -266,7 +266,7 @@ describe('while the server is away', () => {
 
   test('what was admitted in a window that is over is not charged to the current one', async () => {
     const { limiter, backend, counted } = make({ limit: 100, windowMs: 30, whenAway: 'open' });
-    backend.away = 'not ready';
+    backend.away = 'known';
     await limiter.limitFor('k', 50);
     await new Promise((resolve) => setTimeout(resolve, 35));
     backend.away = 'no';
@@ -279,6 +279,25 @@ describe('while the server is away', () => {
     const { limiter } = make({ limit: 100, whenAway: 'open' });
     await expect(limiter.limitFor('k'.repeat(70_000))).rejects.toThrow('key is too long');
   });
+});
+
+test('a client that is still connecting for the first time is waited for', async () => {
+  const fresh = QuotadbClient.open({ port: server.port });
+  const limiter = new RateLimiter({ client: fresh, limit: 5, windowMs: LONG_MS, whenAway: 'closed', prefix: 'fresh:' });
+  expect(fresh.isReady).toBe(false);
+  expect(await limiter.limitFor('k')).toMatchObject({ success: true, reason: 'within' });
+  await limiter.close();
+  await fresh.close();
+});
+
+test('a client that has no server is away at once, after the first attempt', async () => {
+  const gone = await startTestServer();
+  await gone.stop();
+  const lost = QuotadbClient.open({ port: gone.port });
+  const limiter = new RateLimiter({ client: lost, limit: 5, windowMs: LONG_MS, whenAway: 'open' });
+  expect(await limiter.limitFor('k')).toMatchObject({ success: true, reason: 'away' });
+  expect(lost.isAway).toBe(true);
+  await lost.close();
 });
 
 test.each([{ limit: -1 }, { limit: 1.5 }, { limit: 1, windowMs: 0 }, { limit: 1, whenAway: { share: 2 } }])(

@@ -1,30 +1,71 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonInteger, ProblemError, problemCodeOf, readJsonBody } from '@quotadb/counts';
+import type { RateDecision, RateDecisions } from '../limits/rate-decisions.js';
 import { windowsOpenApi } from './openapi.js';
 import { WindowProblem, windowProblemAnswer } from './problems.js';
-import { checkBody, checkKey, checkQuery } from './schemas.js';
+import { check, checkKey, checkQuery, incrementBody, rateRequest, windowQuery } from './schemas.js';
 import type { WindowCount, WindowCounts } from './window-counts.js';
 
 /**
- * The windows API on the HTTP port:
+ * Windows and rate limits on the HTTP port, beside the commands that do the same:
  *
- *   POST /api/v1/windows/{key}/increment   {"windowMs": 60000, "amount": 1}
- *   GET  /api/v1/windows/{key}?windowMs=60000
+ *   POST /api/v1/windows/{key}/increment     {"windowMs": 60000, "amount": 1}               WINDOW.INCRBY
+ *   GET  /api/v1/windows/{key}?windowMs=60000                                               WINDOW.GET
+ *   POST /api/v1/limits/{key}/take           {"limit": 100, "windowMs": 60000, "cost": 1}   RATE.LIMIT
+ *   POST /api/v1/limits/{key}/add            the same                                       RATE.ADD
+ *   GET  /api/v1/limits/{key}?limit=100&windowMs=60000                                      RATE.PEEK
  *   GET  /api/v1/openapi/windows.json
  */
 export interface WindowsEndpointOptions {
   readonly windows: WindowCounts;
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
+  readonly rates: RateDecisions;
   /** Throws where the caller may not; given the Authorization header. */
   readonly admit: (authorization: string | undefined) => void;
   readonly onError: (error: unknown) => void;
 }
 
-const OWN_PATH = /^\/api\/v1\/(?:windows(?:[/?]|$)|openapi\/windows\.json$)/;
-const KEY_PATH = /^\/api\/v1\/windows\/([^/]+)$/;
-const INCREMENT_PATH = /^\/api\/v1\/windows\/([^/]+)\/increment$/;
+const OWN_PATH = /^\/api\/v1\/(?:(?:windows|limits)(?:[/?]|$)|openapi\/windows\.json$)/;
+const RESOURCE_PATH = /^\/api\/v1\/(windows|limits)\/([^/]+)(?:\/([a-z]+))?$/;
 const OPENAPI_PATH = '/api/v1/openapi/windows.json';
+
+/** What a route does with its key and what else it was given, checked already or to be checked. */
+interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly run: (options: WindowsEndpointOptions, key: Uint8Array, given: Given) => Promise<string> | string;
+}
+
+interface Given {
+  readonly query: string;
+  readonly body: unknown;
+}
+
+const routes: Readonly<Record<string, Route>> = {
+  windows: {
+    method: 'GET',
+    run: ({ windows }, key, { query }) => countJson(key, windows.read(key, checkQuery(windowQuery, query))),
+  },
+  'windows/increment': {
+    method: 'POST',
+    run: async ({ windows }, key, { body }) => {
+      const { amount, ...window } = check(incrementBody, body);
+      return countJson(key, await windows.increment(key, window, BigInt(amount)));
+    },
+  },
+  limits: {
+    method: 'GET',
+    run: ({ rates }, key, { query }) => decisionJson(key, rates.peek(key, checkQuery(rateRequest, query))),
+  },
+  'limits/take': {
+    method: 'POST',
+    run: async ({ rates }, key, { body }) => decisionJson(key, await rates.count(key, check(rateRequest, body), false)),
+  },
+  'limits/add': {
+    method: 'POST',
+    run: async ({ rates }, key, { body }) => decisionJson(key, await rates.count(key, check(rateRequest, body), true)),
+  },
+};
 
 export class WindowsEndpoint {
   private readonly options: WindowsEndpointOptions;
@@ -56,19 +97,17 @@ export class WindowsEndpoint {
       requireMethod(request, 'GET');
       return JSON.stringify(windowsOpenApi());
     }
-    const { windows, admit, share } = this.options;
-    const increment = INCREMENT_PATH.exec(path);
-    const read = KEY_PATH.exec(path);
-    if (increment === null && read === null) throw new ProblemError('route_not_found');
-    requireMethod(request, increment === null ? 'GET' : 'POST');
-    admit(request.headers.authorization);
-    const segment = (increment ?? read)![1];
-    const key = checkKey(segment);
-    await share();
-    if (increment === null) return countJson(key, windows.read(key, checkQuery(query)));
-    if (query !== '') throw new ProblemError('unknown_parameter');
-    const { amount, ...window } = checkBody((await readJsonBody(request)) ?? {});
-    return countJson(key, await windows.increment(key, window, BigInt(amount)));
+    const match = RESOURCE_PATH.exec(path);
+    const name = match?.[3] === undefined ? match?.[1] : `${match[1]}/${match[3]}`;
+    const route = name !== undefined && Object.hasOwn(routes, name) ? routes[name] : undefined;
+    if (match === null || route === undefined) throw new ProblemError('route_not_found');
+    requireMethod(request, route.method);
+    this.options.admit(request.headers.authorization);
+    const key = checkKey(match[2]!);
+    if (route.method === 'POST' && query !== '') throw new ProblemError('unknown_parameter');
+    const body = route.method === 'POST' ? ((await readJsonBody(request)) ?? {}) : undefined;
+    await this.options.share();
+    return route.run(this.options, key, { query, body });
   }
 }
 
@@ -85,6 +124,10 @@ function requireMethod(request: IncomingMessage, method: string): void {
 function countJson(key: Uint8Array, { count, startMs, endMs }: WindowCount): string {
   const name = JSON.stringify(Buffer.from(key).toString());
   return `{"key":${name},"count":${jsonInteger(count)},"startMs":${startMs},"endMs":${endMs}}`;
+}
+
+function decisionJson(key: Uint8Array, decision: RateDecision): string {
+  return JSON.stringify({ key: Buffer.from(key).toString(), ...decision });
 }
 
 function send(

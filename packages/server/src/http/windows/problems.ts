@@ -10,7 +10,7 @@ import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '../../cells/cel
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** What can be wrong with a request to count in a window, beyond what any request can have (see @quotadb/counts). */
+/** What can be wrong with a request to count in a window or against a limit, beyond what any request can have (see @quotadb/counts). */
 export const windowProblems = {
   invalid_key: {
     status: 400,
@@ -26,6 +26,16 @@ export const windowProblems = {
     status: 400,
     title: 'Invalid start',
     detail: `startMs must be an integer from 0 to ${MAX_START_MS}.`,
+  },
+  invalid_limit: {
+    status: 400,
+    title: 'Invalid limit',
+    detail: `limit must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`,
+  },
+  invalid_cost: {
+    status: 400,
+    title: 'Invalid cost',
+    detail: `cost must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`,
   },
   window_over: {
     status: 409,

@@ -28,18 +28,32 @@ export const windowCount = z.object({
   endMs: z.int().min(1),
 });
 
-export function checkBody(body: unknown): z.output<typeof incrementBody> {
-  return check(incrementBody, body);
-}
+const limit = z.int().min(0).describe('The most that may be counted in any window of this length.');
+const cost = z.int().min(0).default(1).describe('What the request counts for.');
 
-/** The window that a query names. */
-export function checkQuery(query: string): z.output<typeof windowQuery> {
+/** What a request is counted against, in a body or in a query. */
+export const rateRequest = z.strictObject({ limit, windowMs, cost });
+
+export const rateDecision = z.object({
+  key: z.string(),
+  allowed: z.boolean(),
+  limit,
+  remaining: z.int().min(0),
+  resetAfterMs: z.int().min(0).describe('Until the current window ends.'),
+  retryAfterMs: z.int().min(-1).describe('After how long to try again; -1 where it is no use.'),
+});
+
+/** A query of integers, by the schema that names them. */
+export function checkQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape, z.core.$strict>,
+  query: string,
+): z.output<z.ZodObject<Shape, z.core.$strict>> {
   const values: Record<string, number> = {};
   for (const [name, value] of new URLSearchParams(query)) {
-    if (name !== 'windowMs' && name !== 'startMs') throw new ProblemError('unknown_parameter');
+    if (!Object.hasOwn(schema.shape, name)) throw new ProblemError('unknown_parameter');
     values[name] = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
   }
-  return check(windowQuery, values);
+  return check(schema, values);
 }
 
 /** The key in its path segment, as the bytes it is kept by. */
@@ -55,7 +69,7 @@ export function checkKey(segment: string): Uint8Array {
   return bytes;
 }
 
-function check<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+export function check<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { issues } = result.error;
@@ -70,6 +84,10 @@ function problemOf(issue: z.core.$ZodIssue, errors: readonly ProblemPart[]): Err
       return new WindowProblem('invalid_window', errors);
     case 'startMs':
       return new WindowProblem('invalid_start', errors);
+    case 'limit':
+      return new WindowProblem('invalid_limit', errors);
+    case 'cost':
+      return new WindowProblem('invalid_cost', errors);
     case 'amount':
       return new ProblemError('invalid_amount', { errors });
     default:

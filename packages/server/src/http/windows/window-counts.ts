@@ -3,6 +3,7 @@ import { CELL_HEADER_BYTES } from '../../cells/cell-key.js';
 import { WindowCell } from '../../cells/window-cell.js';
 import { addExpiring } from '../../commands/counters/expiring-change.js';
 import type { ServerState } from '../../server-state.js';
+import { waitForDisk } from '../wait-for-disk.js';
 import { refusalOf, WindowProblem } from './problems.js';
 
 export interface WindowCount {
@@ -50,7 +51,7 @@ export class WindowCounts {
     engine.close();
     if (status !== Status.Ok) throw refusalOf(status);
     const facts = this.facts(count);
-    await this.durable();
+    await waitForDisk(server);
     return facts;
   }
 
@@ -68,13 +69,5 @@ export class WindowCounts {
 
   private facts(count: bigint): WindowCount {
     return { count, startMs: this.cell.startMs, endMs: this.cell.endMs };
-  }
-
-  private durable(): Promise<void> {
-    const { disk } = this.server;
-    if (!disk.holdsReplies) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      disk.wait({ durable: (isDurable) => (isDurable ? resolve() : reject(new WindowProblem('disk_failed'))) });
-    });
   }
 }

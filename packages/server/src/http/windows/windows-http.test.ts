@@ -83,6 +83,30 @@ describe('the windows API', () => {
     expect((await call('GET', 'windows/named?windowMs=1000000')).json.count).toBe(0);
   });
 
+  test('limits where RATE.LIMIT limits; who is denied burns nothing', async () => {
+    const rate = { limit: 10, windowMs: MINUTE_MS };
+    const decision = { key: 'rate', limit: 10, resetAfterMs: currentStart() + MINUTE_MS - clock.now() };
+    expect((await call('POST', 'limits/rate/take', { ...rate, cost: 7 })).json).toEqual({
+      ...decision,
+      allowed: true,
+      remaining: 3,
+      retryAfterMs: 0,
+    });
+    const denied = await call('POST', 'limits/rate/take', { ...rate, cost: 4 });
+    expect(denied.status).toBe(200);
+    expect(denied.json).toMatchObject({ allowed: false, remaining: 3 });
+    expect(denied.json.retryAfterMs).toBeGreaterThan(0);
+    expect((await call('GET', `limits/rate?limit=10&windowMs=${MINUTE_MS}&cost=3`)).json.allowed).toBe(true);
+    const client = await TestClient.open(server.port);
+    expect(await client.call('RATE.LIMIT', 'rate', 10, MINUTE_MS, 3)).toMatch(/^\*5\r\n:1\r\n:10\r\n:0\r\n/);
+    client.close();
+    expect((await call('POST', 'limits/rate/add', { ...rate, cost: 5 })).json).toMatchObject({
+      allowed: false,
+      remaining: 0,
+    });
+    expect((await call('GET', `limits/rate?limit=20&windowMs=${MINUTE_MS}`)).json.remaining).toBe(5);
+  });
+
   test('loses no digit', async () => {
     const body = `{"windowMs":${MINUTE_MS},"amount":9223372036854775807}`;
     expect((await call('POST', 'windows/big/increment', body)).json.count).toBe('9223372036854775807');
@@ -108,6 +132,15 @@ describe('the windows API', () => {
     ['unknown_parameter', 400, 'POST', 'windows/k/increment?windowMs=1', { windowMs: 1 }],
     ['invalid_key', 400, 'GET', 'windows/%E0%A4%A?windowMs=1', undefined],
     ['window_over', 409, 'POST', 'windows/k/increment', { windowMs: 1, startMs: 0 }],
+    ['invalid_limit', 400, 'POST', 'limits/k/take', { windowMs: 1000 }],
+    ['invalid_limit', 400, 'POST', 'limits/k/take', { limit: -1, windowMs: 1000 }],
+    ['invalid_limit', 400, 'GET', 'limits/k?windowMs=1000', undefined],
+    ['invalid_window', 400, 'POST', 'limits/k/take', { limit: 1 }],
+    ['invalid_cost', 400, 'POST', 'limits/k/add', { limit: 1, windowMs: 1, cost: 1.5 }],
+    ['unknown_parameter', 400, 'GET', 'limits/k?limit=1&windowMs=1&startMs=1', undefined],
+    ['method_not_allowed', 405, 'GET', 'limits/k/take', undefined],
+    ['route_not_found', 404, 'POST', 'windows/k/take', { limit: 1, windowMs: 1 }],
+    ['route_not_found', 404, 'POST', 'limits/k/constructor', undefined],
     ['route_not_found', 404, 'GET', 'windows', undefined],
     ['route_not_found', 404, 'POST', 'windows/k/reset', undefined],
     ['method_not_allowed', 405, 'GET', 'windows/k/increment', undefined],
@@ -122,7 +155,13 @@ describe('the windows API', () => {
   test('is described by a valid OpenAPI document', async () => {
     const { json } = await call('GET', 'openapi/windows.json');
     expect(await new Validator().validate(json)).toEqual({ valid: true });
-    expect(Object.keys(json.paths)).toEqual(['/api/v1/windows/{key}/increment', '/api/v1/windows/{key}']);
+    expect(Object.keys(json.paths)).toEqual([
+      '/api/v1/windows/{key}/increment',
+      '/api/v1/windows/{key}',
+      '/api/v1/limits/{key}/take',
+      '/api/v1/limits/{key}/add',
+      '/api/v1/limits/{key}',
+    ]);
   });
 
   test('wants the token that counting wants', async () => {
@@ -139,8 +178,10 @@ describe('the windows API', () => {
     const client = await TestClient.open(small.port);
     for (let key = 0; (await client.call('INCR', `${'k'.repeat(60_000)}${key}`)) === ':1\r\n'; key++);
     client.close();
-    const key = 'k'.repeat(10_000);
-    const refused = await call('POST', `windows/${key}/increment`, { windowMs: MINUTE_MS }, small.httpPort);
+    const increment = (key: number) =>
+      call('POST', `windows/${'k'.repeat(10_000)}${key}/increment`, { windowMs: MINUTE_MS }, small.httpPort);
+    let refused = await increment(0);
+    for (let key = 1; refused.status === 200; key++) refused = await increment(key);
     expect(refused.json).toMatchObject({ code: 'out_of_memory', status: 507 });
     await small.stop();
   });
