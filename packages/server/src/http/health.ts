@@ -4,6 +4,7 @@ import type { CountsEndpoint } from '@quotadb/counts';
 import type { DashboardEndpoint } from '../dashboard/endpoint.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { KeysEndpoint } from './keys.js';
+import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
 import type { WindowsEndpoint } from './windows/endpoint.js';
 
 export interface HealthAnswers {
@@ -27,7 +28,12 @@ export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, { counts, keys, windows, dashboard }: Endpoints, certificates?: Certificates) {
+  constructor(
+    answers: HealthAnswers,
+    { counts, keys, windows, dashboard }: Endpoints,
+    limits: HttpLimits,
+    certificates?: Certificates,
+  ) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
@@ -35,13 +41,14 @@ export class HealthServer {
       this.answer(request, response);
     };
     if (certificates === undefined) {
-      this.server = createServer(handle);
+      this.server = createServer(serverOptions(limits), handle);
       counts.accelerate(this.server);
     } else {
-      const server = createSecureServer(certificates.options(), handle);
+      const server = createSecureServer({ ...certificates.options(), ...serverOptions(limits) }, handle);
       certificates.keepCurrent(server);
       this.server = server;
     }
+    boundConnections(this.server, limits);
   }
 
   listen(host: string, port: number): Promise<number> {

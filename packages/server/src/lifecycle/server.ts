@@ -17,6 +17,7 @@ import { createFeeder } from '../http/counts-feeder.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
+import { usualHttpLimits } from '../http/limits.js';
 import { answerMetrics } from '../http/metrics.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
@@ -108,6 +109,7 @@ export class Server {
         answerMetrics(request, response, this.metrics, access),
     };
     const isSplit = config.internalHttpPort !== -1;
+    const limits = { ...usualHttpLimits, maximumConnections: config.maxClients };
     const secured = config.httpTls ? this.certificates : undefined;
     const share = () => (this.transport as Transport).share();
     const keys = new KeysEndpoint({ engine, clock, access, replication: this.state.replication, share });
@@ -122,8 +124,8 @@ export class Server {
     this.dashboard = this.makeDashboard(access, share);
     const { dashboard } = this;
     const endpoints = { counts: this.counts.endpoint(audiences), keys, windows, dashboard };
-    this.health = new HealthServer(answers, endpoints, secured);
-    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, secured);
+    this.health = new HealthServer(answers, endpoints, limits, secured);
+    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, secured);
     this.internal = isSplit ? internal() : undefined;
   }
 
