@@ -255,6 +255,12 @@ export const settings = {
     parameter: 'latency-monitor-threshold',
     changeable: true,
   }),
+  loginTimeoutSeconds: setting({
+    flag: 'login-timeout',
+    kind: integer('seconds', 0, MAXIMUM_INT32),
+    default: 30,
+    help: 'close a connection that has to log in and has not after this long; 0 never does',
+  }),
   respTlsPort: setting({
     flag: 'resp-tls',
     kind: integer('port', -1, 65_535),

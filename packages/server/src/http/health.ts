@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
 import type { Certificates } from '../tls/certificates.js';
+import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -16,19 +17,20 @@ export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint, certificates?: Certificates) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint, limits: HttpLimits, certificates?: Certificates) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (!counts.handle(request, response)) this.answer(request, response);
     };
     if (certificates === undefined) {
-      this.server = createServer(handle);
+      this.server = createServer(serverOptions(limits), handle);
       counts.accelerate(this.server);
     } else {
-      const server = createSecureServer(certificates.options(), handle);
+      const server = createSecureServer({ ...certificates.options(), ...serverOptions(limits) }, handle);
       certificates.keepCurrent(server);
       this.server = server;
     }
+    boundConnections(this.server, limits);
   }
 
   listen(host: string, port: number): Promise<number> {

@@ -11,6 +11,7 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { usualHttpLimits } from '../http/limits.js';
 import { answerMetrics } from '../http/metrics.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
@@ -86,13 +87,17 @@ export class Server {
         answerMetrics(request, response, this.metrics, access),
     };
     const isSplit = config.internalHttpPort !== -1;
+    const limits = { ...usualHttpLimits, maximumConnections: config.maxClients };
     const secured = config.httpTls ? this.certificates : undefined;
     this.health = new HealthServer(
       answers,
       this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']),
+      limits,
       secured,
     );
-    this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal']), secured) : undefined;
+    this.internal = isSplit
+      ? new HealthServer(answers, this.counts.endpoint(['internal']), limits, secured)
+      : undefined;
   }
 
   private registerMetrics(): void {
