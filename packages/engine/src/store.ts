@@ -3,6 +3,7 @@ import { Attachments } from './attachments.js';
 import { KeyHash } from './hash.js';
 import {
   BASE_BYTES,
+  CURSORS,
   Header,
   LAYOUT_VERSION,
   MAGIC,
@@ -32,7 +33,7 @@ export class Store {
   readonly bytes: Uint8Array;
   readonly numbers: Float64Array;
   /** Locks are taken only where another thread can be there too. */
-  readonly locking: boolean;
+  locking: boolean;
   readonly shardCount: number;
   private readonly shardShift: number;
   readonly regions: Regions;
@@ -94,6 +95,12 @@ export class Store {
     return new Store(buffer, memory[Header.shardCount], memory[Header.tableSeed], exclusive);
   }
 
+  /** Another thread may use the store from now on. */
+  share(): void {
+    this.locking = this.buffer instanceof SharedArrayBuffer;
+    this.pages.share(this.locking);
+  }
+
   /** Gives every page back at once and leaves each shard without a key. Sequences go on from where they are. */
   forgetRecords(): void {
     const { memory, regions, shardCount } = this;
@@ -103,7 +110,7 @@ export class Store {
       memory.fill(0, shard + Shard.slabHeads, shard + SHARD_WORDS);
       const own = this.originShardAt(OWN_ORIGIN, shard);
       memory.fill(0, own + OriginShard.head, own + OriginShard.tail + 1);
-      memory[own + OriginShard.cursor] = 0;
+      memory.fill(0, own + OriginShard.cursors, own + OriginShard.cursors + CURSORS);
       memory.fill(0, own + OriginShard.digestLow, own + OriginShard.digestHigh + 1);
     }
     memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));

@@ -1,4 +1,4 @@
-import type { Engine } from '@quotadb/engine';
+import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { Log } from './log.js';
@@ -16,6 +16,7 @@ export interface DiskOptions {
   readonly snapshotLogBytes: number;
   readonly fileSystem?: FileSystem;
   readonly now: () => number;
+  readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
 }
 
@@ -24,6 +25,8 @@ export interface DiskEvents {
   /** The disk does not take what it is given; said once, until it does again. */
   failed(error: Error): void;
   recovered(): void;
+  /** Everything in the store now will be on disk when this flush is over. */
+  flushing(): void;
   flushed(milliseconds: number): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
@@ -87,6 +90,7 @@ export class Disk {
       fileSystem: this.fileSystem,
       directory: options.directory,
       engine: options.engine,
+      ...(options.acknowledge && { acknowledge: options.acknowledge }),
     });
   }
 
@@ -107,6 +111,16 @@ export class Disk {
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
     disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
     return { disk, recovered };
+  }
+
+  /** Up to which of this node's own changes in a shard the disk holds everything: peers may be told so much. */
+  durable(shard: number): number {
+    return this.log.durable(shard, OWN_ORIGIN);
+  }
+
+  /** The same for any origin, by its index: so much can be acknowledged for good. */
+  durableOf(shard: number, origin: number): number {
+    return this.log.durable(shard, origin);
   }
 
   /** From now on changes reach the disk by themselves. */
@@ -195,6 +209,7 @@ export class Disk {
     this.options.engine.advanceTo(this.options.now());
     const syncs = this.mustSync || this.options.fsync !== 'never';
     this.mustSync = false;
+    this.options.events?.flushing?.();
     try {
       if (this.log.isOpen) {
         await this.log.flush(syncs);

@@ -1,8 +1,10 @@
 import { Argument, Command, Option } from 'commander';
 import { environmentVariable, settingNames, settingOf } from '../config/table.js';
 import { QUOTADB_VERSION } from '../version.js';
+import { certsCommand } from './certs.js';
 import { completionScript, type Shell, shells } from './completion.js';
 import { EXIT_OK, EXIT_USAGE } from './exit-codes.js';
+import { peersCommand } from './peers.js';
 import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from './targets.js';
 
 const EXAMPLES = `
@@ -10,6 +12,8 @@ Examples:
   $ quotadb serve                                  on 127.0.0.1:6380, everything in memory
   $ quotadb serve --data ./data                    kept on disk, at most 100 ms behind
   $ quotadb serve --config quotadb.json            settings and users from a file; flags and QUOTADB_… win over it
+  $ quotadb serve --region us --peer eu=HOST:PORT  replicated with another region
+  $ quotadb certs init --cluster c --out certs     certificates with which regions know each other
   $ quotadb cli                                    a prompt; any Redis client will do too
   $ quotadb cli INCR visits                        one command
   $ quotadb status                                 is it up, how busy, how full
@@ -37,6 +41,8 @@ export function buildProgram(onExitCode: Report): Command {
   add(watchCommand(onExitCode));
   add(backupCommand(onExitCode));
   add(repairCommand(onExitCode));
+  add(peersCommand(onExitCode));
+  add(certsCommand(onExitCode));
   add(hashPasswordCommand(onExitCode));
   add(makeTokenCommand(onExitCode));
   add(benchCommand(onExitCode));
@@ -173,9 +179,10 @@ function repairCommand(onExitCode: Report): Command {
     .description('salvage what is whole of a damaged data directory, and say what was lost')
     .requiredOption('--data <directory>', 'the data directory; no server may be using it')
     .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
-    .action(async (options: { data: string; maxMemory: string }) => {
+    .option('--new-incarnation', 'start as another one next time: peers know more of this one than its disk does')
+    .action(async (options: { data: string; maxMemory: string; newIncarnation?: boolean }) => {
       const { runRepair } = await import('./repair.js');
-      onExitCode(await runRepair(options.data, options.maxMemory));
+      onExitCode(await runRepair(options.data, options.maxMemory, options.newIncarnation ?? false));
     });
 }
 

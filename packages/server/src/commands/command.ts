@@ -21,7 +21,7 @@ export interface Command {
   readonly role?: Role;
   /** It works on keys it does not name, and leaves out those that its client may not see. */
   readonly leavesOutKeys?: boolean;
-  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions';
+  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions' | 'replication';
   readonly summary: string;
   /** The Redis version that has it, or ours where Redis has not. */
   readonly since: string;

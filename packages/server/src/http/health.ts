@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
 import type { Certificates } from '../tls/certificates.js';
+import type { KeysEndpoint } from './keys.js';
 import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
 
 export interface HealthAnswers {
@@ -12,15 +13,23 @@ export interface HealthAnswers {
   readonly metrics: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
 
-/** An HTTP port as far as it goes today: the counts API, the metrics, and is it alive, is it ready, who is it. */
+export interface HttpOptions {
+  readonly limits: HttpLimits;
+  /** With them it speaks TLS. */
+  readonly certificates?: Certificates | undefined;
+  readonly keys?: KeysEndpoint | undefined;
+}
+
+/** An HTTP port as far as it goes today: the counts API, reading counters, the metrics, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint, limits: HttpLimits, certificates?: Certificates) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint, { limits, certificates, keys }: HttpOptions) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
-      if (!counts.handle(request, response)) this.answer(request, response);
+      if (counts.handle(request, response) || keys?.handle(request, response)) return;
+      this.answer(request, response);
     };
     if (certificates === undefined) {
       this.server = createServer(serverOptions(limits), handle);
@@ -75,7 +84,7 @@ export class HealthServer {
   }
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
+export function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(`${JSON.stringify(body)}\n`);
 }

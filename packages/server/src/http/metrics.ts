@@ -10,8 +10,7 @@ export async function answerMetrics(
   registry: MetricRegistry,
   access: HttpAccess,
 ): Promise<void> {
-  const { remoteAddress, remotePort } = request.socket;
-  const user = await access.identify(request.headers.authorization, `${remoteAddress}:${remotePort}`);
+  const user = await access.identifyRequest(request);
   if (user === undefined) {
     response.writeHead(401, { 'www-authenticate': 'Bearer realm="quotadb"', 'content-type': 'application/json' });
     response.end('{"error":"who are you? send Authorization: Bearer <token> or Basic <name:password>"}\n');

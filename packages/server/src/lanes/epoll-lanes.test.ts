@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import { Acknowledgements, Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import pino from 'pino';
 import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
 import { defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
+import { ReplicationService } from '../replication/service.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
 import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
@@ -12,10 +14,11 @@ import { SharedControl } from './shared-control.js';
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
   const main = createState(config, systemClock);
+  const origin = new Uint8Array(ORIGIN_ID_BYTES).fill(1);
   const engine = Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shared: true,
-    origin: new Uint8Array(ORIGIN_ID_BYTES).fill(1),
+    origin,
     nowMs: Date.now(),
   });
   return {
@@ -27,6 +30,14 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     main,
     identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
+    replication: new ReplicationService({
+      config,
+      clock: systemClock,
+      logger: pino({ level: 'silent' }),
+      engine,
+      acknowledgements: new Acknowledgements(engine),
+      origin,
+    }),
     reportFault: ({ error }) => {
       throw new Error(error);
     },

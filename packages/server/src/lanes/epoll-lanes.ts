@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { ReplicationService } from '../replication/service.js';
 import type { Identity, ServerState } from '../server-state.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { Libc } from '../transport/epoll/libc.js';
@@ -29,6 +30,7 @@ export interface EpollLanesOptions {
   readonly main: ServerState;
   /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
   readonly mainLane?: NetTransport | undefined;
+  readonly replication: ReplicationService;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -60,6 +62,10 @@ export class EpollLanes implements Transport {
   private nextRound = 1;
   private listener = -1;
   private closing = false;
+  /** Whether somebody beside the lanes uses the store. */
+  private isShared: boolean;
+  private sharing: Promise<void> | undefined = undefined;
+  private readonly unshared = new Map<number, () => void>();
 
   constructor(options: EpollLanesOptions) {
     this.options = options;
@@ -71,6 +77,11 @@ export class EpollLanes implements Transport {
         this.wakeAll();
       };
     }
+    this.isShared = options.persistence !== undefined || options.mainLane !== undefined;
+    options.replication.onAcknowledged = () => {
+      options.main.replication.settle();
+      this.wakeAll();
+    };
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -87,6 +98,20 @@ export class EpollLanes implements Transport {
     const { mainLane } = this.options;
     if (mainLane === undefined) throw new Error('there is no lane for TLS');
     return mainLane.listenSecurely(host, port, certificates);
+  }
+
+  share(): Promise<void> {
+    this.sharing ??= this.shareNow();
+    return this.sharing;
+  }
+
+  private async shareNow(): Promise<void> {
+    const isNews = !this.isShared && this.laneCount === 1;
+    this.isShared = true;
+    if (!isNews) return;
+    const shared = this.threads.map((_, lane) => new Promise<void>((resolve) => this.unshared.set(lane, resolve)));
+    for (const lane of this.threads.keys()) this.send(lane, { kind: 'share' });
+    await Promise.all(shared);
   }
 
   async close(withinMs: number): Promise<void> {
@@ -117,7 +142,7 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { store, config, identity, maximumBulkBytes, persistence } = this.options;
+    const { store, config, identity, maximumBulkBytes, persistence, replication } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
@@ -129,6 +154,8 @@ export class EpollLanes implements Transport {
       listener: this.listener,
       maximumBulkBytes,
       disk: persistence?.board.buffer,
+      replication: replication.board.buffer,
+      isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
@@ -186,6 +213,11 @@ export class EpollLanes implements Transport {
     } else if (message.kind === 'disk') {
       const { id, request } = message;
       this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
+    } else if (message.kind === 'replication') {
+      const { id, request } = message;
+      this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'shared') {
+      this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {
       this.collect(message.id, message.answer);
     } else {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CountsService } from '@quotadb/counts';
-import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import { Acknowledgements, Engine } from '@quotadb/engine';
+import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import { HttpAccess } from '../access/bearer.js';
@@ -11,11 +12,13 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { KeysEndpoint } from '../http/keys.js';
 import { usualHttpLimits } from '../http/limits.js';
 import { answerMetrics } from '../http/metrics.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
+import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { Certificates } from '../tls/certificates.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -32,6 +35,8 @@ export class Server {
   readonly engine: Engine;
 
   private readonly persistence: Persistence | undefined;
+  private readonly acknowledgements: Acknowledgements;
+  private readonly replication: ReplicationService;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
   private readonly health: HealthServer;
@@ -65,17 +70,24 @@ export class Server {
     this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
     this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
+    const origin = this.persistence?.directory.origin ?? newIncarnation(config);
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
-      // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
-      origin: this.persistence?.directory.origin ?? randomBytes(ORIGIN_ID_BYTES),
+      origin,
       seed: randomBytes(4).readInt32LE(),
       nowMs: clock.now(),
     });
-    this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link(), this.desk);
+    this.acknowledgements = new Acknowledgements(this.engine);
+    const { engine, acknowledgements } = this;
+    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin });
+    this.state = createState(config, clock, {
+      disk: this.persistence?.link(),
+      replication: this.replication.link(),
+      door: this.desk,
+    });
     const access = new HttpAccess(() => config.users, this.state.access, this.desk);
     this.counts = createCounts(config, logger, access);
     this.processMetrics = processMetrics(this.desk.failed);
@@ -87,17 +99,20 @@ export class Server {
         answerMetrics(request, response, this.metrics, access),
     };
     const isSplit = config.internalHttpPort !== -1;
-    const limits = { ...usualHttpLimits, maximumConnections: config.maxClients };
-    const secured = config.httpTls ? this.certificates : undefined;
-    this.health = new HealthServer(
-      answers,
-      this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']),
-      limits,
-      secured,
-    );
-    this.internal = isSplit
-      ? new HealthServer(answers, this.counts.endpoint(['internal']), limits, secured)
-      : undefined;
+    const keys = new KeysEndpoint({
+      engine,
+      clock,
+      access,
+      replication: this.state.replication,
+      share: () => (this.transport as Transport).share(),
+    });
+    const options = {
+      limits: { ...usualHttpLimits, maximumConnections: config.maxClients },
+      certificates: config.httpTls ? this.certificates : undefined,
+    };
+    const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
+    this.health = new HealthServer(answers, this.counts.endpoint(audiences), { ...options, keys });
+    this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal']), options) : undefined;
   }
 
   private registerMetrics(): void {
@@ -124,24 +139,40 @@ export class Server {
       identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
       await this.load();
       await this.letClientsIn();
+      identity.replicationPort = await this.replication.listen();
     } catch (error) {
       this.health.close();
       this.internal?.close();
       this.processMetrics.stop();
+      await this.replication.stop();
       await this.transport?.close(0);
       await this.persistence?.close();
       throw error;
     }
     this.serving = true;
-    this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+    const { respPort: resp, httpPort: http, replicationPort: repl } = identity;
+    this.logger.info({ resp, http, repl, transport: identity.transport }, 'ready');
+  }
+
+  private async replicate(transport: Transport): Promise<void> {
+    const { persistence, replication } = this;
+    if (persistence !== undefined) {
+      persistence.onFlushing = () => replication.beforeFlush();
+      persistence.onFlushed = () => replication.afterFlush();
+    }
+    await replication.start({
+      durable: persistence && ((shard) => persistence.durable(shard)),
+      share: () => transport.share(),
+    });
   }
 
   private async letClientsIn(): Promise<void> {
     const { config, identity } = this.state;
-    const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
+    const transport = await chooseTransport(this.state, this.engine, this.logger, this.replication, this.persistence);
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
+    await this.replicate(transport);
     if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
     if (config.respTlsPort !== -1 && this.certificates !== undefined) {
       identity.respTlsPort = await transport.listenSecurely(config.host, config.respTlsPort, this.certificates);
@@ -166,7 +197,7 @@ export class Server {
       this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
       return;
     }
-    await this.persistence.load(this.engine);
+    await this.persistence.load(this.engine, this.acknowledgements);
   }
 
   /** What standard output says first. */
@@ -179,6 +210,7 @@ export class Server {
       ...(identity.respTlsPort !== undefined && { respTls: identity.respTlsPort }),
       http: identity.httpPort,
       ...(identity.internalHttpPort !== undefined && { internalHttp: identity.internalHttpPort }),
+      ...(identity.replicationPort !== undefined && { repl: identity.replicationPort }),
       pid: identity.processId,
       transport: identity.transport,
       lanes: identity.laneCount,
@@ -195,6 +227,7 @@ export class Server {
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
     await this.persistence?.close();
+    await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
     this.health.close();
@@ -207,4 +240,9 @@ export class Server {
     const { config, identity } = this.state;
     return { name: 'quotadb', version: identity.version, region: config.region, resp: identity.respPort };
   }
+}
+
+/** Without a disk every start is a new incarnation of the replica; see the invariants in ARCHITECTURE.md. */
+function newIncarnation({ cluster, region }: Configuration): Uint8Array {
+  return Buffer.concat([replicaIdOf(cluster, region), randomBytes(REPLICA_ID_BYTES)]);
 }

@@ -5,6 +5,7 @@ import { fixedParameters } from '../config/parameters.js';
 import type { Persistence } from '../durability/persistence.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
 import { SharedControl } from '../lanes/shared-control.js';
+import type { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import type { Client } from '../session/client.js';
 import { Lane } from '../session/lane.js';
@@ -24,14 +25,16 @@ export async function chooseTransport(
   state: ServerState,
   engine: Engine,
   logger: Logger,
+  replication: ReplicationService,
   persistence?: Persistence,
 ): Promise<Transport> {
   const { config } = state;
   const isNet = config.transport === 'net' || config.respPort === -1;
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
-  if (libc !== undefined) return epollLanes(libc, state, engine, logger, persistence);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, replication, persistence);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
   if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
+  replication.onAcknowledged = () => state.replication.settle();
   return new NetTransport(
     new Lane({
       engine,
@@ -57,6 +60,7 @@ function epollLanes(
   state: ServerState,
   engine: Engine,
   logger: Logger,
+  replication: ReplicationService,
   persistence: Persistence | undefined,
 ): Transport {
   const { config, identity } = state;
@@ -72,6 +76,7 @@ function epollLanes(
     config,
     identity,
     maximumBulkBytes,
+    replication,
     persistence,
     main: main ?? state,
     mainLane: main && mainLane(main, engine, control, maximumBulkBytes, faultReporter(logger)),

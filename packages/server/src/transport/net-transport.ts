@@ -86,6 +86,9 @@ export class NetTransport implements Transport {
     return [answer(this.lane.server, name, question)];
   }
 
+  /** There is one thread, and it is this one. */
+  async share(): Promise<void> {}
+
   async close(withinMs: number): Promise<void> {
     for (const server of this.servers) server.close();
     const closed = [...this.connections].map((connection) => connection.finish());

@@ -16,6 +16,8 @@ export interface Transport {
     name: Name,
     question: Questions[Name]['ask'],
   ): Promise<readonly Questions[Name]['answer'][]>;
+  /** Another thread is about to use the store; resolves when every lane takes locks. */
+  share(): Promise<void>;
   /** Stops accepting, answers everything that was read, sends the replies and closes; never takes much longer than this. */
   close(withinMs: number): Promise<void>;
 }
