@@ -73,9 +73,9 @@ export class Log {
     engine.dropped.start();
   }
 
-  /** Up to which of this node's own changes in a shard the disk holds everything. */
-  durable(shard: number): number {
-    return this.watermarks(OWN_ORIGIN)[shard];
+  /** Up to which of an origin's changes in a shard the disk holds everything. */
+  durable(shard: number, origin: number): number {
+    return this.watermarks(origin)[shard];
   }
 
   private acknowledge(shard: number, version: number): void {
@@ -88,6 +88,8 @@ export class Log {
   async open(number: number, previousEnd: number): Promise<void> {
     const { fileSystem, directory, engine } = this.options;
     const path = logPath(directory, number);
+    // What an attempt that failed could not even remove: there is nothing in it, and it must not stand in the way for ever.
+    await fileSystem.remove(path);
     const file = await fileSystem.create(path);
     try {
       await file.append(

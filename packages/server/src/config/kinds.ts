@@ -1,6 +1,7 @@
 import type { FsyncMode } from '@quotadb/storage';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
+import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
 import { formatSize, parseSizeBytes } from './size.js';
 
 /** What a setting's value may be. The words of the mistakes are those of Redis's CONFIG SET. */
@@ -160,6 +161,18 @@ function parseFeed(text: string): Feed {
   const [, itemId, key = itemId] = FEED.exec(text) ?? [];
   if (itemId === undefined || key === undefined) throw new Mistake('argument must be an item id, or item=key');
   return { itemId, key };
+}
+
+/** `eu=HOST:PORT`, several times or separated by commas. */
+export function peerAddresses(): Kind<readonly PeerAddress[]> {
+  const printAll = (peers: readonly PeerAddress[]) => peers.map(printPeerAddress).join(',');
+  return {
+    placeholder: 'region=host:port',
+    range: 'a region and its address, such as eu=10.0.0.2:7380',
+    parse: (value) => list('', '').parse(value).map(parsePeerAddress),
+    print: printAll,
+    show: printAll,
+  };
 }
 
 export function outputLimit(): Kind<OutputLimit> {
