@@ -9,7 +9,8 @@ import { copyNativeFiles, ensureLibraryLinks, findNativeFiles } from './native-f
 import { watchOver } from './watchdog.js';
 
 const START_TIMEOUT_MS = 30_000;
-const READY_MESSAGE = 'database system is ready to accept connections';
+/** A standby is ready too, to be read. */
+const READY_MESSAGE = /database system is ready to accept (?:read-only )?connections/;
 /** Enough of PostgreSQL's own words to explain a start that failed. */
 const KEPT_LOG_CHARACTERS = 4_000;
 
@@ -119,7 +120,7 @@ export class EmbeddedPostgres {
       server.stderr!.setEncoding('utf8').on('data', (text: string) => {
         this.#options.onLog?.(text.trimEnd());
         log = (log + text).slice(-KEPT_LOG_CHARACTERS);
-        if (!log.includes(READY_MESSAGE)) return;
+        if (!READY_MESSAGE.test(log)) return;
         clearTimeout(timer);
         resolve();
       });
