@@ -6,6 +6,7 @@ import { Cleanup } from './cleanup.js';
 import { NoRedisError } from './contenders.js';
 import { runCountsBench } from './counts/run-counts-bench.js';
 import { runDurabilityBench } from './durability/run-durability-bench.js';
+import { runLimitsBench } from './limits/run-limits-bench.js';
 import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
@@ -71,6 +72,14 @@ async function benchAndClean(
   if (argv[0] === 'counts') {
     try {
       await runCountsBench(argv.slice(1), cleanup, signal, output);
+    } finally {
+      await cleanup.gently();
+    }
+    return ExitCode.Ok;
+  }
+  if (argv[0] === 'limits') {
+    try {
+      await runLimitsBench(argv.slice(1), cleanup, signal, output);
     } finally {
       await cleanup.gently();
     }

@@ -1,5 +1,6 @@
+import { SLIDING_WINDOW_DIGEST, SLIDING_WINDOW_SCRIPT } from './limits/sliding-window-script.js';
 import type { KeyDistribution } from './load/key-sequence.js';
-import { KEY, type Request, SAME_KEY } from './load/request.js';
+import { type Command, KEY, type Request, SAME_KEY } from './load/request.js';
 
 /**
  * What is sent, as one table. Both sides get the very same bytes wherever both know the command; where Redis has no such
@@ -17,10 +18,16 @@ export interface Workload {
   readonly dataset: Dataset;
   /** The requests that are sent over and over, in this order. */
   readonly pattern: (kind: ServerKind) => readonly Request[];
+  /** What a server must be told once before that. */
+  readonly preparation?: (kind: ServerKind) => readonly Command[];
 }
 
 /** Long enough that no key expires during a run: this measures keeping TTLs, not dropping keys. */
 const TTL_SECONDS = '86400';
+
+const HOUR_MS = '3600000';
+/** The year 2096. */
+const FAR_TIME_MS = '4000000000000';
 
 const INCREMENT: Request = [['INCR', KEY]];
 const READ: Request = [['GET', KEY]];
@@ -88,6 +95,29 @@ export const workloads: readonly Workload[] = [
     keys: 'uniform',
     dataset: 'plain',
     pattern: () => [INCREMENT, INCREMENT, READ, INCREMENT, INCREMENT],
+  },
+  {
+    name: 'window-incrby',
+    description:
+      'count in the fixed window of an hour; QuotaDB: WINDOW.INCRBY, Redis: MULTI, INCR, PEXPIREAT, EXEC in one write, the time left out of the key',
+    keys: 'uniform',
+    dataset: 'plain',
+    pattern: (kind) =>
+      kind === 'quotadb'
+        ? [[['WINDOW.INCRBY', KEY, HOUR_MS, '1']]]
+        : [[['MULTI'], ['INCR', KEY], ['PEXPIREAT', SAME_KEY, FAR_TIME_MS], ['EXEC']]],
+  },
+  {
+    name: 'rate-limit',
+    description:
+      'a sliding window of an hour from two counters; QuotaDB: RATE.LIMIT, Redis: the same algorithm as a Lua script by EVALSHA',
+    keys: 'uniform',
+    dataset: 'plain',
+    pattern: (kind) =>
+      kind === 'quotadb'
+        ? [[['RATE.LIMIT', KEY, '1000000000', HOUR_MS, '1']]]
+        : [[['EVALSHA', SLIDING_WINDOW_DIGEST, '1', KEY, '1000000000', HOUR_MS, '1']]],
+    preparation: (kind) => (kind === 'quotadb' ? [] : [['SCRIPT', 'LOAD', SLIDING_WINDOW_SCRIPT]]),
   },
 ];
 

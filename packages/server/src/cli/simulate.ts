@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { EXIT_FAILURE, EXIT_OK } from './serve.js';
+import { EXIT_FAILURE, EXIT_OK } from './exit-codes.js';
 
 const EXAMPLES = `
 Examples:

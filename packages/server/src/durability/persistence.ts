@@ -5,6 +5,7 @@ import { DataDirectory, Disk, type FileSystem, type Progress, writeIdentity } fr
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { DURATION_BUCKETS, durationBucket } from '../statistics/duration-buckets.js';
 import { DiskBoard } from './disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink, type DiskRequest } from './disk-link.js';
 import { loadFlock } from './flock.js';
@@ -30,6 +31,9 @@ export class Persistence implements DiskCarrier {
   private disk: Disk | undefined = undefined;
   /** The same, also when it is closed: what it holds it still does then. */
   private written: Disk | undefined = undefined;
+  /** How long flushes took, by duration bucket. */
+  readonly flushDurations = new Float64Array(DURATION_BUCKETS);
+  flushMsTotal = 0;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
 
@@ -74,10 +78,14 @@ export class Persistence implements DiskCarrier {
       },
       events: {
         flushing: () => this.onFlushing(),
-        flushed: () => this.onFlushed(),
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
+        },
+        flushed: (milliseconds) => {
+          this.flushDurations[durationBucket(milliseconds * 1000)]++;
+          this.flushMsTotal += milliseconds;
+          this.onFlushed();
         },
         recovered: () => logger.warn('the disk is back, and holds everything again'),
         snapshotTaken: (bytes, milliseconds) =>
@@ -129,6 +137,11 @@ export class Persistence implements DiskCarrier {
       () => answered(undefined),
       (error: Error) => answered(error.message),
     );
+  }
+
+  /** Resolves once everything changed so far is on disk, whatever --fsync says. */
+  async sync(): Promise<void> {
+    await this.disk?.flush({ syncs: true });
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { DoorAnswer, DoorRequest } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { DiskRequest } from '../durability/disk-link.js';
 import type { ReplicationAnswer, ReplicationRequest } from '../replication/replication-link.js';
@@ -8,6 +9,8 @@ import type { QuestionName } from './questions.js';
 export interface LaneStart {
   readonly laneIndex: number;
   readonly laneCount: number;
+  /** The main thread serves clients too. */
+  readonly hasMainLane: boolean;
   readonly store: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
   readonly config: Configuration;
@@ -32,6 +35,7 @@ export type ToLane =
     }
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
+  | { readonly kind: 'doorAnswer'; readonly id: number; readonly answer: DoorAnswer }
   | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
   | { readonly kind: 'replicationAnswer'; readonly id: number; readonly answer: ReplicationAnswer }
   /** From now on the main thread uses the store too. */
@@ -46,6 +50,7 @@ export type FromLane =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'flush' }
+  | { readonly kind: 'door'; readonly id: number; readonly request: DoorRequest }
   | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
   | { readonly kind: 'replication'; readonly id: number; readonly request: ReplicationRequest }
   | { readonly kind: 'shared' }

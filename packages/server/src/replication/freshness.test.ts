@@ -59,7 +59,7 @@ test('alone there is nobody to be behind of', async () => {
   expect(await regions.call('us', 'FRESH.GET', 'a b', -1)).toBe(
     '-ERR max-age-ms is not an integer or out of range\r\n',
   );
-  const headers = { authorization: 'Bearer secret' };
+  const headers = { authorization: `Basic ${btoa('default:secret')}` };
   expect(await readOverHttp('us', 'a%20b?maxAgeMs=0', headers)).toEqual({
     status: 200,
     json: { key: 'a b', value: '9223372036854775807', regions: {} },
