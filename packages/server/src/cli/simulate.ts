@@ -50,6 +50,8 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
         },
         (line) => process.stdout.write(`${line}\n`),
       );
+      // A long trace may still be on its way through a pipe.
+      await new Promise((resolve) => process.stdout.write('', resolve));
       onExitCode(holds ? EXIT_OK : EXIT_FAILURE);
     });
 }
