@@ -81,6 +81,11 @@ function findHoldingFaults(
   for (const component of componentsOf(process.engine, key)) {
     noteEnd(process, key, component, oracle);
     const seen = process.seenOf(component.origin, shardOf(key));
+    const last = oracle.lastChange(component.origin, key, seen);
+    if (isOrderly && component.version < last)
+      faults.push(
+        `${process.label} has seen ${key} of ${nameOf(component.origin)} change at ${last}, and holds ${component.version}`,
+      );
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
       if (fact.origin !== component.origin)
