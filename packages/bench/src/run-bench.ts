@@ -10,6 +10,7 @@ import { runLimitsBench } from './limits/run-limits-bench.js';
 import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
+import { runReplicationBench } from './replication/run-replication-bench.js';
 import { runReport } from './report/run-report.js';
 import { findRepository } from './results/environment.js';
 import { readHistory, writeHistory } from './results/history.js';
@@ -88,6 +89,14 @@ async function benchAndClean(
   if (argv[0] === 'durability') {
     try {
       await runDurabilityBench(argv.slice(1), cleanup, signal, output);
+    } finally {
+      await cleanup.gently();
+    }
+    return ExitCode.Ok;
+  }
+  if (argv[0] === 'replication') {
+    try {
+      await runReplicationBench(argv.slice(1), cleanup, signal, output);
     } finally {
       await cleanup.gently();
     }
