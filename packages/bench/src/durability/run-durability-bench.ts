@@ -74,7 +74,8 @@ class DurabilityBench {
     this.cleanup = cleanup;
     this.signal = signal;
     this.output = output;
-    const programs = parseOptions(['--redis', options.redis, '--quotadb', options.quotadb]);
+    const lanes = options.lanes.length === 0 ? [] : ['--lanes', options.lanes.join(',')];
+    const programs = parseOptions(['--redis', options.redis, '--quotadb', options.quotadb, ...lanes]);
     this.contenders = chooseContenders(programs).filter(({ kind }) => kind !== 'valkey');
     this.common = {
       format: 1,
@@ -94,10 +95,10 @@ class DurabilityBench {
   }
 
   async run(): Promise<void> {
-    for (const mode of modes) {
+    for (const mode of modes.filter(({ name }) => this.options.modes.includes(name))) {
       for (const pipeline of this.options.pipelines) await this.measureLoad(mode, pipeline);
     }
-    await this.measureLog();
+    if (this.options.log) await this.measureLog();
     if (this.options.recoveryKeys > 0) await this.measureRecovery();
   }
 

@@ -32,19 +32,21 @@ export class DiskLink {
   private readonly carrier: DiskCarrier;
   /** On Node's event loop there is no end of a round to be told of. */
   private readonly submitsItself: boolean;
+  private readonly lane: number;
   private gathered: DiskWaiter[] = [];
   private readonly groups: WaitingGroup[] = [];
 
   constructor(
     board: DiskBoard,
     carrier: DiskCarrier,
-    options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean },
+    options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean; lane?: number },
   ) {
     this.board = board;
     this.carrier = carrier;
     this.isOn = options.isOn;
     this.holdsReplies = options.holdsReplies;
     this.submitsItself = options.submitsItself ?? false;
+    this.lane = options.lane ?? 0;
   }
 
   /** Everything is in memory and stays there. */
@@ -75,6 +77,7 @@ export class DiskLink {
     const { board } = this;
     // Read before the ticket is drawn: a failure after that concerns this ticket.
     const { failures } = board;
+    board.setWaiting(this.lane, true);
     this.groups.push({ ticket: board.draw(), failures, waiters: this.gathered });
     this.gathered = [];
     if (board.raiseSignal()) this.carrier.signal();
@@ -82,11 +85,13 @@ export class DiskLink {
 
   /** Tells those whose ticket is complete. */
   settle(): void {
+    if (this.groups.length === 0) return;
     while (this.groups.length > 0 && this.board.isComplete(this.groups[0].ticket)) {
       const group = this.groups.shift() as WaitingGroup;
       const isDurable = this.board.failures === group.failures;
       for (const waiter of group.waiters) waiter.durable(isDurable);
     }
+    if (this.groups.length === 0) this.board.setWaiting(this.lane, false);
   }
 
   ask(request: DiskRequest, answered: DiskAnswer): void {

@@ -113,12 +113,11 @@ export class Persistence implements DiskCarrier {
     this.directory.close();
   }
 
-  /** Flushes until every ticket drawn is complete. */
+  /** Flushes until every ticket drawn is complete. Meanwhile the signal stays up, and nobody sends another. */
   private async serve(): Promise<void> {
     const { board } = this;
-    for (let ticket = 0; ; ) {
-      board.lowerSignal();
-      ticket = board.lastDrawn();
+    for (;;) {
+      const ticket = board.lastDrawn();
       let isDurable = this.disk !== undefined;
       try {
         await this.disk?.flush({ syncs: true });
@@ -128,7 +127,10 @@ export class Persistence implements DiskCarrier {
       this.publish();
       board.complete(ticket, isDurable);
       this.onCompleted();
-      if (board.lastDrawn() === ticket) return;
+      if (board.lastDrawn() !== ticket) continue;
+      board.lowerSignal();
+      // A ticket drawn before the signal was lowered came without one; one drawn after it comes with its own.
+      if (board.lastDrawn() === ticket || !board.raiseSignal()) return;
     }
   }
 

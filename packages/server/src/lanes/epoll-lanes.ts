@@ -55,7 +55,7 @@ export class EpollLanes implements Transport {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = SharedControl.create(options.laneCount);
-    if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeAll();
+    if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeWaiting();
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -168,9 +168,12 @@ export class EpollLanes implements Transport {
     this.send(round.from, { kind: 'answers', id: round.id, answers: round.answers });
   }
 
-  /** The lanes look at what has happened. */
-  private wakeAll(): void {
-    for (let lane = 0; lane < this.threads.length; lane++) wakeLane(this.options.libc, this.control, lane);
+  /** Tickets are complete: those who wait for one look. */
+  private wakeWaiting(): void {
+    const { libc, persistence } = this.options;
+    for (let lane = 0; lane < this.threads.length; lane++) {
+      if (persistence?.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
+    }
   }
 
   private send(lane: number, message: ToLane): void {

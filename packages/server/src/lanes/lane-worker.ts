@@ -124,7 +124,8 @@ class LaneWorker implements LoopDuties, Lanes {
         this.post({ kind: 'disk', id, request });
       },
     };
-    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies: config.fsync === 'always' });
+    const holdsReplies = config.fsync === 'always';
+    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies, lane: this.index });
   }
 
   private hear(message: ToLane): void {
