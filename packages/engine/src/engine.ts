@@ -749,6 +749,39 @@ export class Engine {
     });
   }
 
+  /** From now on this node passes on what others changed: what they ended is kept until every peer knows. */
+  startRelaying(): void {
+    this.memory[Header.relays] = 1;
+  }
+
+  /** Up to which version of another origin everybody has seen what this node has; takes the state of (origin, shard). */
+  acknowledgedOther(state: number): number {
+    if (this.memory[Header.relays] === 0) return Number.POSITIVE_INFINITY;
+    return this.numbers[(state >>> 1) + OriginShard.acknowledgedNumber];
+  }
+
+  /** Every peer has seen another origin's changes of a shard up to this version: what it ended can be forgotten. */
+  acknowledgeOther(shardIndex: number, origin: number, version: number): void {
+    const shard = this.store.shardAt(shardIndex);
+    const state = this.store.originShardAt(origin, shard);
+    const acknowledgedAt = (state >>> 1) + OriginShard.acknowledgedNumber;
+    this.withShard(shard, () => {
+      const before = this.numbers[acknowledgedAt];
+      const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
+      if (upTo <= before) return;
+      this.numbers[acknowledgedAt] = upTo;
+      for (let at = this.lists.firstAfter(state, before); at !== 0 && versionOf(this.memory, at) <= upTo; ) {
+        const next = this.memory[at + Component.next];
+        const record = this.memory[at + Component.foreignKey];
+        if (this.lives.isSilent(at)) {
+          this.forgetForeign(shard, record, at);
+          this.refreshKey(shard, record);
+        }
+        at = next;
+      }
+    });
+  }
+
   private forgetOwn(shard: number, record: number): void {
     this.dropOwn(shard, record);
     this.refreshKey(shard, record);
@@ -768,14 +801,26 @@ export class Engine {
 
   /** A 64-bit digest of all that this node holds of an origin in a shard, as two halves in hexadecimal. */
   digestOf(shardIndex: number, origin: number): string {
+    return this.digestAt(shardIndex, origin).digest;
+  }
+
+  /** The same with the watermark that it belongs to. */
+  digestAt(shardIndex: number, origin: number): { readonly version: number; readonly digest: string } {
     const shard = this.store.shardAt(shardIndex);
     const state = this.store.originShardAt(origin, shard);
     return this.withShard(shard, () => {
       if (origin === OWN_ORIGIN) this.lists.order(state);
       this.digests.catchUp(state);
       const halves = [this.memory[state + OriginShard.digestHigh], this.memory[state + OriginShard.digestLow]];
-      return halves.map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+      const digest = halves.map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+      return { version: this.numbers[(state >>> 1) + OriginShard.seenNumber], digest };
     });
+  }
+
+  /** Puts what changed since somebody looked last in order, so that a later walk finds little to do. */
+  tidy(shardIndex: number): void {
+    const shard = this.store.shardAt(shardIndex);
+    this.withShard(shard, () => this.lists.order(this.store.originShardAt(OWN_ORIGIN, shard)));
   }
 
   /** Up to which version of an origin this node holds everything: its own sequence, or a watermark. */

@@ -1,3 +1,4 @@
+export { Acknowledgements, type Holder } from './acknowledgements.js';
 export { Batch, type Cancel } from './batch.js';
 export { ByteInput } from './byte-input.js';
 export type { Dropped } from './dropped.js';
@@ -8,4 +9,4 @@ export { Applied, Merge } from './merge.js';
 export { EPOCH_MS, timeOfVersion, versionAt } from './record.js';
 export { Restore } from './restore.js';
 export { Status } from './status.js';
-export { batchSince, DEFAULT_WALK_LIMITS, type WalkLimits } from './walk.js';
+export { batchOfKeys, batchSince, DEFAULT_WALK_LIMITS, type WalkLimits } from './walk.js';

@@ -7,7 +7,7 @@
  *   | header            | 1 page                                | sizes, clock, page allocator, grow-only prefixes   |
  *   | shards            | shardCount × SHARD_WORDS              | lock, counts, table, slab heads, timing wheel      |
  *   | origin ids        | MAX_ORIGINS × ORIGIN_ID_WORDS         | replica id and incarnation; index 0 is this node   |
- *   | origin states     | MAX_ORIGINS × shardCount × 12 words   | list ends, watermark, digest of (origin, shard)    |
+ *   | origin states     | MAX_ORIGINS × shardCount × 16 words   | list ends, watermark, digest of (origin, shard)    |
  *   | page bitmap       | one bit a page                        | which pages are taken                              |
  *   | pages             | the rest, PAGE_WORDS each             | records, hash buckets, directories                 |
  *
@@ -26,7 +26,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 2;
+export const LAYOUT_VERSION = 3;
 
 /** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
 export const MAX_ORIGINS = 512;
@@ -55,6 +55,8 @@ export const Header = {
   keepsDropped: 12,
   /** 1 once there was no memory to note one of them: the disk then needs everything anew. */
   droppedLost: 13,
+  /** 1 where what other origins ended is kept until every peer knows; see Engine.acknowledgeOther. */
+  relays: 14,
   clockNumber: 8,
   graceMsNumber: 9,
   growOnlyCount: 20,
@@ -100,10 +102,14 @@ export const OriginShard = {
   digestHigh: 7,
   /** Own origin: the list is in version order up to here, see version-list.ts. */
   orderedNumber: 4,
-  /** A component of the list near which the walk from its beginning goes on, or 0. */
-  cursor: 10,
+  /** Components of the list near which walks that come in parts go on, CURSORS of them, or 0. */
+  cursors: 10,
+  /** Other origins, where this node relays: every peer has seen that origin up to here. */
+  acknowledgedNumber: 7,
 } as const;
-export const ORIGIN_SHARD_WORDS = 12;
+export const ORIGIN_SHARD_WORDS = 16;
+/** As many walks can come in parts at once without looking for their place from the end of the list. */
+export const CURSORS = 4;
 
 export interface Regions {
   readonly shards: number;

@@ -172,6 +172,11 @@ export class Lives {
     return this.attachments.find(component, Kind.floor) !== 0 || this.attachments.find(component, Kind.cancel) !== 0;
   }
 
+  /** Whether a component says nothing at all any more: its life is over, and everything said about others was taken back. */
+  isSilent(component: number): boolean {
+    return !isPresent(this.store.memory, component) && !this.saysMore(component);
+  }
+
   recordedFloor(component: number): number {
     const attachment = this.attachments.find(component, Kind.floor);
     return attachment === 0 ? 0 : this.attachments.numberAt(attachment, 2);

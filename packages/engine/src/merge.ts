@@ -1,21 +1,10 @@
-import { assert } from './assert.js';
 import { Kind } from './attachments.js';
 import type { Batch } from './batch.js';
 import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
-import {
-  bornOf,
-  Component,
-  clearComponent,
-  Flag,
-  FOREIGN_WORDS,
-  isPresent,
-  setBorn,
-  setVersion,
-  versionOf,
-} from './record.js';
+import { bornOf, Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion, versionOf } from './record.js';
 
 /** What became of a batch. */
 export const Applied = {
@@ -27,6 +16,8 @@ export const Applied = {
   OutOfMemory: 2,
   /** It claims to speak for this node's own components. The own store knows better. */
   Own: 3,
+  /** No honest origin says this: see `brokenRule`. The components before the one that says it are merged. */
+  Broken: 4,
 } as const;
 export type Applied = (typeof Applied)[keyof typeof Applied];
 
@@ -40,6 +31,8 @@ const MAX_OPEN_WALKS = 4096;
 export class Merge {
   private readonly engine: Engine;
   private readonly walks = new Map<string, number>();
+  /** In words, what was wrong with the batch that was Broken last. */
+  brokenRule = '';
 
   constructor(engine: Engine) {
     this.engine = engine;
@@ -50,6 +43,7 @@ export class Merge {
     const origin = origins.intern(batch.origin);
     if (origin === OWN_ORIGIN) return Applied.Own;
     if (origin === -1) return Applied.OutOfMemory;
+    if (batch.shardIndex >= this.engine.shardCount) return this.broken('there is no such shard');
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShard.seenNumber;
@@ -57,13 +51,30 @@ export class Merge {
     const input = ByteInput.copyOf(batch.keyBytes.subarray(0, batch.bytes));
     return this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
-        if (!this.mergeComponent(shard, state, origin, batch, index, input)) return Applied.OutOfMemory;
+        const applied = this.mergeComponent(shard, state, origin, batch, index, input);
+        if (applied !== Applied.Ok) return applied;
       }
       const before = store.numbers[seenAt];
       this.moveWatermark(batch, origin, seenAt);
       if (store.numbers[seenAt] > before) this.passWatermark(shard, state, before, store.numbers[seenAt]);
       return Applied.Ok;
     });
+  }
+
+  private broken(rule: string): Applied {
+    this.brokenRule = rule;
+    return Applied.Broken;
+  }
+
+  /**
+   * What an origin can never say about its own, whatever was lost on the way. A peer that does is mistaken, or an identity
+   * was used twice: the store must not take it in, and must not fall over it either.
+   */
+  private ruleBrokenBy(state: number, held: number, batch: Batch, index: number): string {
+    const version = batch.version[index];
+    if (batch.born[index] > version) return 'a life is born at one of its versions';
+    if (this.engine.lists.withVersion(state, version) !== 0) return 'a version belongs to one component';
+    return held === 0 || grows(this.engine, held, batch, index) ? '' : 'P and N only grow inside one life';
   }
 
   /**
@@ -94,10 +105,11 @@ export class Merge {
     const { engine } = this;
     const { store } = engine;
     const { memory, attachments } = store;
+    const acknowledged = engine.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];
-      const isEmpty = !isPresent(memory, at) && !engine.lives.saysMore(at);
+      const isEmpty = engine.lives.isSilent(at) && versionOf(memory, at) <= acknowledged;
       if (isEmpty) engine.forgetForeign(shard, record, at);
       if (isEmpty || attachments.find(at, Kind.expiry) !== 0) engine.refreshKey(shard, record);
       at = next;
@@ -111,7 +123,7 @@ export class Merge {
     batch: Batch,
     index: number,
     input: ByteInput,
-  ): boolean {
+  ): Applied {
     const { engine } = this;
     const { store, lives } = engine;
     const { memory } = store;
@@ -119,17 +131,18 @@ export class Merge {
     const start = batch.keyStart(index);
     const length = batch.keyEnd[index] - start;
     store.hash.ofInput(input, start, length);
-    assert(store.shardOfHash() === shard, 'a key arrives in its own shard');
+    if (store.shardOfHash() !== shard) return this.broken('a key belongs to one shard');
     let record = store.table.find(shard, input, start, length);
     let held = record === 0 ? 0 : lives.findForeign(record, origin);
-    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
-    if (held !== 0 && versionOf(memory, held) >= version) return true;
-    if (held !== 0) assertGrows(engine, held, batch, index);
+    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return Applied.Ok;
+    if (held !== 0 && versionOf(memory, held) >= version) return Applied.Ok;
+    const rule = this.ruleBrokenBy(state, held, batch, index);
+    if (rule !== '') return this.broken(rule);
     // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
     // not worth stopping for.
     const isOver = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
     if (record === 0) record = engine.makeRecord(shard, input, start, length);
-    if (record === 0) return isOver;
+    if (record === 0) return isOver ? Applied.Ok : Applied.OutOfMemory;
     let component = this.makeForeign(shard, record, origin, batch, index);
     if (component === 0 && held !== 0 && this.fitsInPlaceOf(held, batch, index)) {
       engine.dropForeign(shard, record, held);
@@ -142,7 +155,28 @@ export class Merge {
     if (component !== 0) engine.lists.insert(state, component);
     if (isTaken) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     this.settleKey(shard, record);
-    return isTaken;
+    return isTaken ? Applied.Ok : Applied.OutOfMemory;
+  }
+
+  /**
+   * Somebody has seen past this version of another origin's component and does not hold it: it is over, and this node
+   * had not heard. Returns whether it was still here.
+   */
+  dropGone(origin: number, key: Uint8Array, version: number): boolean {
+    const { engine } = this;
+    const { store, lives } = engine;
+    const input = ByteInput.copyOf(key);
+    store.hash.ofInput(input, 0, key.length);
+    const shard = store.shardOfHash();
+    return engine.withShard(shard, () => {
+      const record = store.table.find(shard, input, 0, key.length);
+      const held = record === 0 || origin === OWN_ORIGIN ? 0 : lives.findForeign(record, origin);
+      if (held === 0 || versionOf(store.memory, held) > version) return false;
+      engine.forgetForeign(shard, record, held);
+      engine.ownLife.letGoCancel(shard, record, origin, 0);
+      this.settleKey(shard, record);
+      return true;
+    });
   }
 
   /** Whether the next state of a component needs no more memory than the one that is held gives back. */
@@ -275,11 +309,10 @@ function isOverIn(batch: Batch, index: number, horizonMs: number): boolean {
 }
 
 /** Inside one life P and N only grow; anything else means that an origin's identity was used twice. */
-function assertGrows(engine: Engine, held: number, batch: Batch, index: number): void {
+function grows(engine: Engine, held: number, batch: Batch, index: number): boolean {
   const { memory } = engine.store;
-  if (bornOf(memory, held) !== batch.born[index]) return;
+  if (bornOf(memory, held) !== batch.born[index]) return true;
   const positive = joinUint64(batch.positiveHigh[index], batch.positiveLow[index]);
   const negative = joinUint64(batch.negativeHigh[index], batch.negativeLow[index]);
-  assert(positive >= engine.lives.positiveOf(held), 'P only grows inside one life');
-  assert(negative >= engine.lives.negativeOf(held), 'N only grows inside one life');
+  return positive >= engine.lives.positiveOf(held) && negative >= engine.lives.negativeOf(held);
 }

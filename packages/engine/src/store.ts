@@ -3,6 +3,7 @@ import { Attachments } from './attachments.js';
 import { KeyHash } from './hash.js';
 import {
   BASE_BYTES,
+  CURSORS,
   Header,
   LAYOUT_VERSION,
   MAGIC,
@@ -103,7 +104,7 @@ export class Store {
       memory.fill(0, shard + Shard.slabHeads, shard + SHARD_WORDS);
       const own = this.originShardAt(OWN_ORIGIN, shard);
       memory.fill(0, own + OriginShard.head, own + OriginShard.tail + 1);
-      memory[own + OriginShard.cursor] = 0;
+      memory.fill(0, own + OriginShard.cursors, own + OriginShard.cursors + CURSORS);
       memory.fill(0, own + OriginShard.digestLow, own + OriginShard.digestHigh + 1);
     }
     memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));

@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import type { Digests } from './digest.js';
-import { OriginShard, OWN_ORIGIN } from './layout.js';
+import { CURSORS, OriginShard, OWN_ORIGIN } from './layout.js';
 import { Component, setVersion, versionOf } from './record.js';
 import type { Store } from './store.js';
 
@@ -63,6 +63,14 @@ export class VersionLists {
     if (this.store.numbers[seen] < version - 1) this.store.numbers[seen] = version - 1;
   }
 
+  /** The component of a list that has this version, or 0. Almost always a look at the tail. */
+  withVersion(state: number, version: number): number {
+    const memory = this.store.memory;
+    let at = memory[state + OriginShard.tail];
+    while (at !== 0 && versionOf(memory, at) > version) at = memory[at + Component.previous];
+    return at !== 0 && versionOf(memory, at) === version ? at : 0;
+  }
+
   /** Puts a foreign component where its version belongs, almost always the tail. */
   insert(state: number, component: number): void {
     const memory = this.store.memory;
@@ -123,21 +131,50 @@ export class VersionLists {
   }
 
   /**
-   * The same for a walk that began at the beginning and comes in parts: searched from where its last part ended. Searching
-   * from the end each time would cost the square of the list's length.
+   * The same for a walk that comes in parts: searched from where one of the last parts ended. Searching from the end each
+   * time would cost the square of the list's length.
    */
   firstAfterCursor(state: number, watermark: number): number {
     const memory = this.store.memory;
-    let before = memory[state + OriginShard.cursor];
-    while (before !== 0 && versionOf(memory, before) > watermark) before = memory[before + Component.previous];
-    let after = before === 0 ? memory[state + OriginShard.head] : memory[before + Component.next];
+    const cursor = this.nearestCursor(state, watermark);
+    if (cursor === 0) return this.firstAfter(state, watermark);
+    let after = memory[memory[cursor] + Component.next];
     while (after !== 0 && versionOf(memory, after) <= watermark) after = memory[after + Component.next];
     return after;
   }
 
-  /** Any component of the list will do; a close one makes the next search short. */
-  setCursor(state: number, component: number): void {
-    this.store.memory[state + OriginShard.cursor] = component;
+  /** A part ended with this component (0: the walk is over). It takes the place of the part before it, which ended at `from`. */
+  moveCursor(state: number, from: number, component: number): void {
+    const memory = this.store.memory;
+    const cursor = this.nearestCursor(state, from);
+    const isContinued = cursor !== 0 && versionOf(memory, memory[cursor]) === from;
+    if (isContinued) memory[cursor] = component;
+    else if (component !== 0) memory[this.oldestCursor(state)] = component;
+  }
+
+  /** The address of the cursor that lies closest behind a watermark, or 0. */
+  private nearestCursor(state: number, watermark: number): number {
+    const memory = this.store.memory;
+    let nearest = 0;
+    let nearestVersion = 0;
+    for (let at = state + OriginShard.cursors; at < state + OriginShard.cursors + CURSORS; at++) {
+      const version = memory[at] === 0 ? 0 : versionOf(memory, memory[at]);
+      if (version > watermark || version <= nearestVersion) continue;
+      nearest = at;
+      nearestVersion = version;
+    }
+    return nearest;
+  }
+
+  /** An unused cursor, or the one that is furthest behind: its walk has most likely been given up. */
+  private oldestCursor(state: number): number {
+    const memory = this.store.memory;
+    let oldest = state + OriginShard.cursors;
+    for (let at = oldest; at < state + OriginShard.cursors + CURSORS; at++) {
+      if (memory[at] === 0) return at;
+      if (versionOf(memory, memory[at]) < versionOf(memory, memory[oldest])) oldest = at;
+    }
+    return oldest;
   }
 
   private append(state: number, component: number, before: number): void {
@@ -159,6 +196,8 @@ export class VersionLists {
     else memory[before + Component.next] = after;
     if (after === 0) memory[state + OriginShard.tail] = before;
     else memory[after + Component.previous] = before;
-    if (memory[state + OriginShard.cursor] === component) memory[state + OriginShard.cursor] = before;
+    for (let at = state + OriginShard.cursors; at < state + OriginShard.cursors + CURSORS; at++) {
+      if (memory[at] === component) memory[at] = before;
+    }
   }
 }

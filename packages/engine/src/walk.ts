@@ -1,5 +1,6 @@
 import { Kind } from './attachments.js';
 import type { Batch } from './batch.js';
+import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { joinUint64 } from './int64.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
@@ -10,6 +11,9 @@ export interface WalkLimits {
   readonly components: number;
   readonly keyBytes: number;
 }
+
+/** Where no part of a walk ends: parts are chained by `from`, and nothing is chained to this. */
+const STRAY = 1;
 
 export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256 * 1024 };
 
@@ -43,8 +47,8 @@ export function batchSince(
     if (origin === OWN_ORIGIN) lists.order(state);
     const cut = store.numbers[(state >>> 1) + OriginShard.seenNumber];
     let last = 0;
-    const fromBeginning = start === 0;
-    let at = fromBeginning ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
+    const isContinued = from !== start;
+    let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
     while (at !== 0 && batch.count < limits.components && batch.bytes < limits.keyBytes) {
       writeComponent(engine, batch, at);
       batch.reached = versionOf(store.memory, at);
@@ -52,7 +56,41 @@ export function batchSince(
       at = store.memory[at + Component.next];
     }
     if (at === 0 || versionOf(store.memory, at) > cut) batch.to = cut;
-    if (fromBeginning) lists.setCursor(state, batch.to === 0 ? last : 0);
+    if (isContinued || batch.to === 0) lists.moveCursor(state, from, batch.to === 0 ? last : 0);
+    return batch;
+  });
+}
+
+/**
+ * What is held of one origin for these keys of a shard, as a part that belongs to no walk: it can be merged, but moves no
+ * watermark. Keys of which nothing is held, or nothing up to version `upTo`, are left out.
+ */
+export function batchOfKeys(
+  engine: Engine,
+  shardIndex: number,
+  origin: number,
+  keys: readonly Uint8Array[],
+  upTo: number,
+  batch: Batch,
+): Batch {
+  const { store, lives } = engine;
+  const shard = store.shardAt(shardIndex);
+  batch.clear();
+  batch.shardIndex = shardIndex;
+  batch.origin = engine.origins.idOf(origin);
+  batch.walk = 0;
+  batch.start = 0;
+  batch.from = STRAY;
+  batch.reached = 0;
+  return engine.withShard(shard, () => {
+    for (const key of keys) {
+      store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
+      if (store.shardOfHash() !== shard) continue;
+      const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
+      const held = record === 0 ? 0 : origin === OWN_ORIGIN ? record : lives.findForeign(record, origin);
+      const version = held === 0 ? 0 : versionOf(store.memory, held);
+      if (version !== 0 && version <= upTo) writeComponent(engine, batch, held);
+    }
     return batch;
   });
 }

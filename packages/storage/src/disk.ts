@@ -16,6 +16,7 @@ export interface DiskOptions {
   readonly snapshotLogBytes: number;
   readonly fileSystem?: FileSystem;
   readonly now: () => number;
+  readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
 }
 
@@ -24,6 +25,9 @@ export interface DiskEvents {
   /** The disk does not take what it is given; said once, until it does again. */
   failed(error: Error): void;
   recovered(): void;
+  /** Everything in the store now will be on disk when this flush is over. */
+  flushing(): void;
+  flushed(): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
 }
@@ -86,6 +90,7 @@ export class Disk {
       fileSystem: this.fileSystem,
       directory: options.directory,
       engine: options.engine,
+      ...(options.acknowledge && { acknowledge: options.acknowledge }),
     });
   }
 
@@ -106,6 +111,11 @@ export class Disk {
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
     disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
     return { disk, recovered };
+  }
+
+  /** Up to which of this node's own changes in a shard the disk holds everything: peers may be told so much. */
+  durable(shard: number): number {
+    return this.log.durable(shard);
   }
 
   /** From now on changes reach the disk by themselves. */
@@ -194,6 +204,7 @@ export class Disk {
     this.options.engine.advanceTo(this.options.now());
     const syncs = this.mustSync || this.options.fsync !== 'never';
     this.mustSync = false;
+    this.options.events?.flushing?.();
     try {
       if (this.log.isOpen) {
         await this.log.flush(syncs);
@@ -207,6 +218,7 @@ export class Disk {
     }
     this.flushesTotal++;
     this.lastFlushMs = performance.now() - startedAtMs;
+    this.options.events?.flushed?.();
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();

@@ -17,6 +17,8 @@ export interface LogOptions {
   readonly fileSystem: FileSystem;
   readonly directory: string;
   readonly engine: Engine;
+  /** Told what the disk holds of this node's own changes; by default the store itself, where nobody else has to know. */
+  readonly acknowledge?: (shard: number, version: number) => void;
 }
 
 /**
@@ -39,7 +41,7 @@ export class Log {
   private readonly writer = new ByteWriter(INITIAL_BYTES);
   private readonly batch = new Batch();
   /** By origin, then shard: up to which version the disk holds everything. */
-  private readonly durable: Float64Array[] = [];
+  private readonly durableUpTo: Float64Array[] = [];
   private moved: { origin: number; shard: number; version: number }[] = [];
   /** Taken out of the store and not yet on disk. */
   private dropped: Dropped[] = [];
@@ -65,10 +67,21 @@ export class Log {
     for (let origin = 0; origin < engine.origins.count; origin++) {
       for (let shard = 0; shard < engine.shardCount; shard++) {
         this.watermarks(origin)[shard] = engine.seen(shard, origin);
-        if (origin === OWN_ORIGIN) engine.acknowledge(shard, engine.seen(shard, origin));
+        if (origin === OWN_ORIGIN) this.acknowledge(shard, engine.seen(shard, origin));
       }
     }
     engine.dropped.start();
+  }
+
+  /** Up to which of this node's own changes in a shard the disk holds everything. */
+  durable(shard: number): number {
+    return this.watermarks(OWN_ORIGIN)[shard];
+  }
+
+  private acknowledge(shard: number, version: number): void {
+    const { engine, acknowledge } = this.options;
+    if (acknowledge === undefined) engine.acknowledge(shard, version);
+    else acknowledge(shard, version);
   }
 
   /** Begins a segment. `previousEnd` says how much of the one before is whole. */
@@ -123,7 +136,7 @@ export class Log {
     for (const { origin, shard, version } of this.moved) {
       this.watermarks(origin)[shard] = version;
       // The store can let go of what was removed.
-      if (origin === OWN_ORIGIN) this.options.engine.acknowledge(shard, version);
+      if (origin === OWN_ORIGIN) this.acknowledge(shard, version);
     }
     this.moved = [];
   }
@@ -216,8 +229,8 @@ export class Log {
   }
 
   private watermarks(origin: number): Float64Array {
-    this.durable[origin] ??= new Float64Array(this.options.engine.shardCount);
-    return this.durable[origin];
+    this.durableUpTo[origin] ??= new Float64Array(this.options.engine.shardCount);
+    return this.durableUpTo[origin];
   }
 
   private async abandon(file: WritableFile): Promise<void> {

@@ -1,3 +1,4 @@
+export * from './replication/frames.js';
 export { parseInteger64 } from './resp/integer.js';
 export { ReplyWriter } from './resp/reply-writer.js';
 export type { Request } from './resp/request.js';

@@ -2,6 +2,7 @@ import { Kind } from '../attachments.js';
 import type { Batch } from '../batch.js';
 import type { ByteInput } from '../byte-input.js';
 import { OriginShard, Shard } from '../layout.js';
+import type { Applied } from '../merge.js';
 import { versionOf } from '../record.js';
 import type { SimulatedNode } from './simulated-node.js';
 
@@ -24,7 +25,7 @@ type MergeComponent = (
   batch: Batch,
   index: number,
   input: ByteInput,
-) => boolean;
+) => Applied;
 
 function originalOf<T>(owner: object, method: string): T {
   return Reflect.get(owner, method).bind(owner);
