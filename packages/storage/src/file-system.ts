@@ -19,6 +19,10 @@ export interface FileSystem {
 }
 
 export interface WritableFile {
+  /** By which other threads can write to it too; undefined where only this object can. */
+  readonly descriptor?: number;
+  /** Where the next append goes: behind the last one, unless others have written meanwhile. */
+  position?: number;
   /** All of it, behind what was written before. */
   append(bytes: Uint8Array): Promise<void>;
   /** Returns when everything appended is on disk. */
@@ -74,11 +78,13 @@ export const nodeFileSystem: FileSystem = {
 const SMALL_WRITE_BYTES = 256 * 1024;
 
 class NodeFile implements WritableFile {
+  position = 0;
+  readonly descriptor: number;
   private readonly handle: FileHandle;
-  private position = 0;
 
   constructor(handle: FileHandle) {
     this.handle = handle;
+    this.descriptor = handle.fd;
   }
 
   async append(bytes: Uint8Array): Promise<void> {

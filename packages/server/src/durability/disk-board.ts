@@ -68,7 +68,12 @@ export class DiskBoard {
 
   complete(ticket: number, isDurable: boolean): void {
     if (!isDurable) Atomics.add(this.words, Word.failures, 1);
-    Atomics.store(this.words, Word.completed, ticket);
+    // Of two who finish at once the one with the later ticket counts.
+    for (let before = Atomics.load(this.words, Word.completed); ((ticket - before) | 0) > 0; ) {
+      const found = Atomics.compareExchange(this.words, Word.completed, before, ticket);
+      if (found === before) return;
+      before = found;
+    }
   }
 
   get failures(): number {

@@ -63,6 +63,7 @@ export class Persistence implements DiskCarrier {
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
         },
+        released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
         snapshotTaken: (bytes, milliseconds) =>
           logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken'),
@@ -82,6 +83,11 @@ export class Persistence implements DiskCarrier {
     disk.start();
     this.publish();
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
+  }
+
+  /** What lanes need to write to the log by themselves; undefined where they need not. */
+  get sharedLog(): SharedArrayBuffer | undefined {
+    return this.config.fsync === 'always' ? this.disk?.shared : undefined;
   }
 
   signal(): void {

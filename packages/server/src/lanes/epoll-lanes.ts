@@ -96,6 +96,7 @@ export class EpollLanes implements Transport {
       listener: this.listener,
       maximumBulkBytes,
       disk: persistence?.board.buffer,
+      log: persistence?.sharedLog,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });

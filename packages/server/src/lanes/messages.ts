@@ -16,6 +16,8 @@ export interface LaneStart {
   readonly maximumBulkBytes: number;
   /** What lanes and the disk share; undefined where everything is in memory. */
   readonly disk: SharedArrayBuffer | undefined;
+  /** The log, where lanes write to it by themselves. */
+  readonly log: SharedArrayBuffer | undefined;
 }
 
 /** From the main thread to a lane. The lane is woken after each. */
