@@ -234,7 +234,7 @@ test('a snapshot takes the place of the log before it', async () => {
 test('the log is folded into a snapshot when it has grown past its bound', async () => {
   const fileSystem = new FaultyFileSystem();
   const taken = new Promise<void>((resolve) => {
-    open(fileSystem, { fsync: 1, snapshotLogBytes: 2000, events: { snapshotTaken: () => resolve() } }).then(
+    open(fileSystem, { fsync: 1, snapshotLogBytes: 1000, events: { snapshotTaken: () => resolve() } }).then(
       ({ engine, disk }) => {
         for (let key = 0; key < 200; key++) add(engine, `key-${key}`, 1);
         disk.start();

@@ -1,10 +1,11 @@
-import { Batch, batchSince, type Dropped, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import type { Dropped, Engine } from '@quotadb/engine';
 import { ByteWriter } from './bytes.js';
 import { RECORD_HEADER_BYTES, sealRecord } from './format.js';
 import type { LogState } from './log-state.js';
-import { writeBatch, writeDropped } from './sections.js';
+import { writeDropped } from './sections.js';
+import { DONE, SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
 
-/** A record is ended at the first shard past this, so that a checksum covers a bounded piece. */
+/** A record is ended once it is longer than this and a walk is not under way, so that a checksum covers a bounded piece. */
 const RECORD_BYTES = 1024 * 1024;
 /** Handed to the disk at once; a flush that comes to more is written in pieces, and synced once. */
 const WRITE_BYTES = 8 * 1024 * 1024;
@@ -28,11 +29,20 @@ export class LogPieces {
   private readonly engine: Engine;
   private readonly state: LogState;
   private readonly writer = new ByteWriter(INITIAL_BYTES);
-  private readonly batch = new Batch();
+  private readonly walks: WalkWriter;
+  private readonly goal: WalkGoal;
 
   constructor(engine: Engine, state: LogState) {
     this.engine = engine;
     this.state = state;
+    this.walks = new WalkWriter(engine, this.writer);
+    this.goal = {
+      from: (origin, shard) => {
+        const watermark = state.watermark(origin, shard);
+        return engine.seen(shard, origin) > watermark ? watermark : DONE;
+      },
+      reached: (origin, shard, version) => this.moved.push({ origin, shard, version }),
+    };
   }
 
   /** Each piece is valid until the next is asked for. */
@@ -43,8 +53,8 @@ export class LogPieces {
     let start = this.beginRecord(0);
     // What a flush that failed had already taken out of the store.
     for (const dropped of this.dropped) writeDropped(writer, dropped);
-    for (let shard = 0; shard < engine.shardCount; shard++) {
-      this.writeShard(shard);
+    for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
+      this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
       if (writer.length - start <= RECORD_BYTES) continue;
       this.endRecord(start);
       if (writer.length > WRITE_BYTES) {
@@ -74,27 +84,14 @@ export class LogPieces {
     sealRecord(this.writer, start, this.state.synced, this.engine.nowMs);
   }
 
-  /** Other origins first and the own one last, in one record: so own lives are in line with what is on disk of others. */
-  private writeShard(shard: number): void {
-    const { engine, state } = this;
-    for (let origin = engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
-      const start = state.watermark(origin, shard);
-      if (engine.seen(shard, origin) > start) this.writeWalk(shard, origin, start);
+  private writeShards(first: number, end: number): void {
+    const parts = this.walks.write(first, end, this.goal);
+    while (!parts.next().done);
+    for (let shard = first; shard < end; shard++) {
+      for (const dropped of this.engine.takeDropped(shard, DROPPED_LIMIT)) {
+        this.dropped.push(dropped);
+        writeDropped(this.writer, dropped);
+      }
     }
-    const fresh = engine.takeDropped(shard, DROPPED_LIMIT);
-    for (const dropped of fresh) {
-      this.dropped.push(dropped);
-      writeDropped(this.writer, dropped);
-    }
-  }
-
-  private writeWalk(shard: number, origin: number, start: number): void {
-    const { batch, writer } = this;
-    for (let from = start; ; from = batch.reached) {
-      batchSince(this.engine, shard, origin, from, batch, undefined, start);
-      writeBatch(writer, batch, origin === OWN_ORIGIN);
-      if (batch.to !== 0 || batch.count === 0) break;
-    }
-    if (batch.to !== 0) this.moved.push({ origin, shard, version: batch.to });
   }
 }
