@@ -147,6 +147,11 @@ export class Engine {
     return this.clock.nowMs;
   }
 
+  /** How much of the buffer is in use, counted from its beginning: pages are taken from the front. */
+  get committedBytes(): number {
+    return BASE_BYTES + this.memory[Header.pagesUsed] * PAGE_BYTES;
+  }
+
   get shardCount(): number {
     return this.store.shardCount;
   }

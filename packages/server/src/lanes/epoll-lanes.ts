@@ -1,9 +1,11 @@
 import { Worker } from 'node:worker_threads';
+import type { Engine } from '@quotadb/engine';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
 import type { Identity } from '../server-state.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
+import { MemoryAhead } from '../transport/epoll/memory-ahead.js';
 import type { Transport } from '../transport/transport.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
 import { SharedControl } from './shared-control.js';
@@ -15,7 +17,7 @@ const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
 export interface EpollLanesOptions {
   readonly libc: Libc;
   readonly laneCount: number;
-  readonly store: SharedArrayBuffer;
+  readonly engine: Engine;
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
@@ -49,6 +51,7 @@ export class EpollLanes implements Transport {
   private readonly rounds = new Map<number, Round>();
   private nextRound = 1;
   private listener = -1;
+  private memoryAhead: MemoryAhead | undefined = undefined;
   private closing = false;
 
   constructor(options: EpollLanesOptions) {
@@ -65,12 +68,14 @@ export class EpollLanes implements Transport {
     this.options.identity.respPort = listener.port;
     for (let lane = 0; lane < this.laneCount; lane++) this.control.setWakeDescriptor(lane, openWakeDescriptor(libc));
     await Promise.all(Array.from({ length: this.laneCount }, (_, lane) => this.startLane(lane)));
+    this.memoryAhead = new MemoryAhead(libc, this.options.engine);
     return listener.port;
   }
 
   async close(withinMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
+    this.memoryAhead?.stop();
     // From here on clients that connect are refused, however busy the lane that accepts.
     if (this.listener !== -1) this.options.libc.shutdown(this.listener, SHUTDOWN_BOTH);
     for (let lane = 0; lane < this.threads.length; lane++) this.send(lane, { kind: 'stop', withinMs });
@@ -85,11 +90,11 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { store, config, identity, maximumBulkBytes, persistence } = this.options;
+    const { engine, config, identity, maximumBulkBytes, persistence } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
-      store,
+      store: engine.buffer as SharedArrayBuffer,
       control: this.control.buffer,
       config: { ...config },
       identity: { ...identity },

@@ -25,6 +25,8 @@ export class Statistics {
   queryLimitDisconnections = 0;
   /** The longest that one turn of the loop kept everything else waiting. */
   longestTurnMicroseconds = 0;
+  /** The same in time of the processor: without what other threads took from this one meanwhile. */
+  longestTurnProcessorMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;
 
@@ -34,6 +36,10 @@ export class Statistics {
 
   recordTurn(microseconds: number): void {
     if (microseconds > this.longestTurnMicroseconds) this.longestTurnMicroseconds = microseconds;
+  }
+
+  recordTurnProcessor(microseconds: number): void {
+    if (microseconds > this.longestTurnProcessorMicroseconds) this.longestTurnProcessorMicroseconds = microseconds;
   }
 
   sampleRates(nowMs: number): void {
@@ -57,6 +63,7 @@ export class Statistics {
     this.outputLimitDisconnections = 0;
     this.queryLimitDisconnections = 0;
     this.longestTurnMicroseconds = 0;
+    this.longestTurnProcessorMicroseconds = 0;
     this.expiryMicroseconds = 0;
     this.peakUsedBytes = 0;
     this.operationRate.reset();

@@ -61,7 +61,7 @@ function epollLanes(
   return new EpollLanes({
     libc,
     laneCount: config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES),
-    store: engine.buffer as SharedArrayBuffer,
+    engine,
     config,
     identity,
     maximumBulkBytes,
