@@ -72,6 +72,12 @@ export class Batch {
     }
   }
 
+  /** Room for so many components with keys of so many bytes altogether. What is in it already stays. */
+  reserveAll(components: number, keyBytes: number): void {
+    while (this.keyEnd.length < components) this.growColumns();
+    if (keyBytes > this.keyBytes.length) this.keyBytes = grown(this.keyBytes, new Uint8Array(keyBytes));
+  }
+
   private growColumns(): void {
     const size = this.keyEnd.length * 2;
     this.keyEnd = grown(this.keyEnd, new Uint32Array(size));

@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import { Attachments, Kind } from './attachments.js';
-import type { ByteInput } from './byte-input.js';
+import { ByteInput } from './byte-input.js';
 import { Clock } from './clock.js';
 import { Digests } from './digest.js';
 import { type Dropped, DroppedNotes } from './dropped.js';
@@ -22,6 +22,7 @@ import { giveLock, takeLock } from './lock.js';
 import { Origins } from './origins.js';
 import { OwnLife } from './own-life.js';
 import {
+  bornOf,
   Component,
   clearComponent,
   Flag,
@@ -141,6 +142,16 @@ export class Engine {
   /** Another thread's view of the same store. One that is the only user of the store can do without locks. */
   static attach(buffer: StoreBuffer, options: { readonly exclusive?: boolean } = {}): Engine {
     return new Engine(Store.attach(buffer, options.exclusive ?? false));
+  }
+
+  /** Ends exclusive use, between two commands: from now on other threads may use the store too. */
+  share(): void {
+    this.store.share();
+  }
+
+  /** How long what has expired is kept, hidden, from now on; see EngineOptions. */
+  setExpiryGraceMs(graceMs: number): void {
+    this.numbers[Header.graceMsNumber] = graceMs;
   }
 
   get nowMs(): number {
@@ -677,7 +688,10 @@ export class Engine {
     }
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      if (this.lives.isOver(shard, at, horizonMs)) this.forgetForeign(shard, record, at);
+      if (this.lives.isOver(shard, at, horizonMs)) {
+        this.ownLife.letGoCancel(shard, record, originIndexOf(memory, at), bornOf(memory, at));
+        this.forgetForeign(shard, record, at);
+      }
       at = next;
     }
   }
@@ -759,6 +773,10 @@ export class Engine {
     this.memory[Header.relays] = 1;
   }
 
+  get isRelaying(): boolean {
+    return this.memory[Header.relays] !== 0;
+  }
+
   /** Up to which version of another origin everybody has seen what this node has; takes the state of (origin, shard). */
   acknowledgedOther(state: number): number {
     if (this.memory[Header.relays] === 0) return Number.POSITIVE_INFINITY;
@@ -770,14 +788,15 @@ export class Engine {
     const shard = this.store.shardAt(shardIndex);
     const state = this.store.originShardAt(origin, shard);
     const acknowledgedAt = (state >>> 1) + OriginShard.acknowledgedNumber;
+    const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
+    const before = this.numbers[acknowledgedAt];
+    if (upTo <= before) return;
     this.withShard(shard, () => {
-      const before = this.numbers[acknowledgedAt];
-      const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
-      if (upTo <= before) return;
       this.numbers[acknowledgedAt] = upTo;
       for (let at = this.lists.firstAfter(state, before); at !== 0 && versionOf(this.memory, at) <= upTo; ) {
         const next = this.memory[at + Component.next];
         const record = this.memory[at + Component.foreignKey];
+        this.ownLife.letGoCancel(shard, record, origin, bornOf(this.memory, at));
         if (this.lives.isSilent(at)) {
           this.forgetForeign(shard, record, at);
           this.refreshKey(shard, record);
@@ -785,6 +804,20 @@ export class Engine {
         at = next;
       }
     });
+  }
+
+  /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */
+  restate(key: Uint8Array): boolean {
+    const input = ByteInput.copyOf(key);
+    this.open(input, 0, key.length);
+    const { shard, record } = this;
+    const isHeld = record !== 0 && versionOf(this.memory, record) !== 0;
+    if (isHeld) {
+      this.ownLife.before(shard, record);
+      this.ownLife.stamp(shard, record);
+    }
+    this.close();
+    return isHeld;
   }
 
   private forgetOwn(shard: number, record: number): void {

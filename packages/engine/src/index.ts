@@ -3,6 +3,7 @@ export { Batch, type Cancel } from './batch.js';
 export { ByteInput } from './byte-input.js';
 export type { Dropped } from './dropped.js';
 export { Engine, type EngineOptions, type EngineStats } from './engine.js';
+export { KeyHash } from './hash.js';
 export { joinInt64, splitInt64 } from './int64.js';
 export { MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './layout.js';
 export { Applied, Merge } from './merge.js';

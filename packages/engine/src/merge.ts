@@ -2,6 +2,7 @@ import { Kind } from './attachments.js';
 import type { Batch } from './batch.js';
 import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
+import { growInPlace } from './growth.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
 import { bornOf, Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion, versionOf } from './record.js';
@@ -136,6 +137,7 @@ export class Merge {
     let held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return Applied.Ok;
     if (held !== 0 && versionOf(memory, held) >= version) return Applied.Ok;
+    if (held !== 0 && growInPlace(engine, state, record, held, batch, index)) return Applied.Ok;
     const rule = this.ruleBrokenBy(state, held, batch, index);
     if (rule !== '') return this.broken(rule);
     // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
@@ -153,16 +155,18 @@ export class Merge {
     if (isTaken && held !== 0 && isOver) engine.forgetForeign(shard, record, held);
     else if (isTaken && held !== 0) engine.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
-    if (isTaken) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+    if (isTaken && batch.born[index] <= engine.acknowledgedOther(state))
+      engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     this.settleKey(shard, record);
     return isTaken ? Applied.Ok : Applied.OutOfMemory;
   }
 
   /**
    * Somebody has seen past this version of another origin's component and does not hold it: it is over, and this node
-   * had not heard. Returns whether it was still here.
+   * had not heard. Returns whether it was still here. A reset of it is taken back only where its owner has said so: to
+   * others it may have expired while its owner, out of reach, has decided otherwise.
    */
-  dropGone(origin: number, key: Uint8Array, version: number): boolean {
+  dropGone(origin: number, key: Uint8Array, version: number, isSaidByOwner: boolean): boolean {
     const { engine } = this;
     const { store, lives } = engine;
     const input = ByteInput.copyOf(key);
@@ -173,7 +177,7 @@ export class Merge {
       const held = record === 0 || origin === OWN_ORIGIN ? 0 : lives.findForeign(record, origin);
       if (held === 0 || versionOf(store.memory, held) > version) return false;
       engine.forgetForeign(shard, record, held);
-      engine.ownLife.letGoCancel(shard, record, origin, 0);
+      if (isSaidByOwner) engine.ownLife.letGoCancel(shard, record, origin, 0);
       this.settleKey(shard, record);
       return true;
     });

@@ -16,11 +16,15 @@ const RESERVED_MINIMUM_PAGES = 8;
 export class Pages {
   readonly #memory: Int32Array;
   readonly #bitmap: number;
-  readonly #locking: boolean;
+  #locking: boolean;
 
   constructor(memory: Int32Array, bitmap: number, locking: boolean) {
     this.#memory = memory;
     this.#bitmap = bitmap;
+    this.#locking = locking;
+  }
+
+  share(locking: boolean): void {
     this.#locking = locking;
   }
 

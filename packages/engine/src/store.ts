@@ -33,7 +33,7 @@ export class Store {
   readonly bytes: Uint8Array;
   readonly numbers: Float64Array;
   /** Locks are taken only where another thread can be there too. */
-  readonly locking: boolean;
+  locking: boolean;
   readonly shardCount: number;
   private readonly shardShift: number;
   readonly regions: Regions;
@@ -93,6 +93,12 @@ export class Store {
       'the buffer holds a store',
     );
     return new Store(buffer, memory[Header.shardCount], memory[Header.tableSeed], exclusive);
+  }
+
+  /** Another thread may use the store from now on. */
+  share(): void {
+    this.locking = this.buffer instanceof SharedArrayBuffer;
+    this.pages.share(this.locking);
   }
 
   /** Gives every page back at once and leaves each shard without a key. Sequences go on from where they are. */

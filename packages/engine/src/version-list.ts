@@ -88,6 +88,17 @@ export class VersionLists {
     this.digests.includeIfCovered(state, component);
   }
 
+  /** Gives a foreign component that is in its list a version above all others there. */
+  toTail(state: number, component: number, version: number): void {
+    const memory = this.store.memory;
+    this.digests.exclude(state, component);
+    if (memory[state + OriginShard.tail] !== component) {
+      this.unlink(state, component);
+      this.append(state, component, memory[state + OriginShard.tail]);
+    }
+    setVersion(memory, component, version);
+  }
+
   /** Takes a component out of its list and its digest, because it goes or because a newer one takes its place. */
   remove(state: number, component: number): void {
     this.digests.exclude(state, component);

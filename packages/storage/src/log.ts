@@ -79,16 +79,16 @@ export class Log {
     engine.dropped.start();
   }
 
-  /** Up to which of this node's own changes in a shard the disk holds everything. */
-  durable(shard: number): number {
-    return this.state.watermark(OWN_ORIGIN, shard);
+  /** Up to which of an origin's changes in a shard the disk holds everything. */
+  durable(shard: number, origin: number): number {
+    return this.state.watermark(origin, shard);
   }
 
   /** The store can let go of what was removed; also of what lanes have written since this was called last. */
   private acknowledgeMoved(): void {
     const { engine, acknowledge } = this.options;
     for (let shard = 0; shard < engine.shardCount; shard++) {
-      const version = this.durable(shard);
+      const version = this.durable(shard, OWN_ORIGIN);
       if (version === this.acknowledged[shard]) continue;
       this.acknowledged[shard] = version;
       if (acknowledge === undefined) engine.acknowledge(shard, version);
@@ -100,6 +100,8 @@ export class Log {
   async open(number: number, previousEnd: number): Promise<void> {
     const { fileSystem, directory, engine } = this.options;
     const path = logPath(directory, number);
+    // What an attempt that failed could not even remove: there is nothing in it, and it must not stand in the way for ever.
+    await fileSystem.remove(path);
     const file = await fileSystem.create(path);
     try {
       await file.append(

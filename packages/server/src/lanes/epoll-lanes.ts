@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Engine } from '@quotadb/engine';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { ReplicationService } from '../replication/service.js';
 import type { Identity } from '../server-state.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
@@ -21,6 +22,7 @@ export interface EpollLanesOptions {
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
+  readonly replication: ReplicationService;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -53,12 +55,18 @@ export class EpollLanes implements Transport {
   private listener = -1;
   private memoryAhead: MemoryAhead | undefined = undefined;
   private closing = false;
+  /** Whether somebody beside the lanes uses the store. */
+  private isShared: boolean;
+  private sharing: Promise<void> | undefined = undefined;
+  private readonly unshared = new Map<number, () => void>();
 
   constructor(options: EpollLanesOptions) {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = SharedControl.create(options.laneCount);
+    this.isShared = options.persistence !== undefined;
     if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeWaiting();
+    options.replication.onAcknowledged = () => this.wakeAll();
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -70,6 +78,20 @@ export class EpollLanes implements Transport {
     await Promise.all(Array.from({ length: this.laneCount }, (_, lane) => this.startLane(lane)));
     this.memoryAhead = new MemoryAhead(libc, this.options.engine);
     return listener.port;
+  }
+
+  share(): Promise<void> {
+    this.sharing ??= this.shareNow();
+    return this.sharing;
+  }
+
+  private async shareNow(): Promise<void> {
+    const isNews = !this.isShared && this.laneCount === 1;
+    this.isShared = true;
+    if (!isNews) return;
+    const shared = this.threads.map((_, lane) => new Promise<void>((resolve) => this.unshared.set(lane, resolve)));
+    for (const lane of this.threads.keys()) this.send(lane, { kind: 'share' });
+    await Promise.all(shared);
   }
 
   async close(withinMs: number): Promise<void> {
@@ -90,7 +112,7 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { engine, config, identity, maximumBulkBytes, persistence } = this.options;
+    const { engine, config, identity, maximumBulkBytes, persistence, replication } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
@@ -102,6 +124,8 @@ export class EpollLanes implements Transport {
       maximumBulkBytes,
       disk: persistence?.board.buffer,
       log: persistence?.sharedLog,
+      replication: replication.board.buffer,
+      isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
@@ -158,6 +182,11 @@ export class EpollLanes implements Transport {
     } else if (message.kind === 'disk') {
       const { id, request } = message;
       this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
+    } else if (message.kind === 'replication') {
+      const { id, request } = message;
+      this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'shared') {
+      this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {
       this.collect(message.id, message.answer);
     } else {
@@ -180,6 +209,11 @@ export class EpollLanes implements Transport {
     for (let lane = 0; lane < this.threads.length; lane++) {
       if (persistence?.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
     }
+  }
+
+  /** The lanes look at what has happened. */
+  private wakeAll(): void {
+    for (let lane = 0; lane < this.threads.length; lane++) wakeLane(this.options.libc, this.control, lane);
   }
 
   private send(lane: number, message: ToLane): void {

@@ -1,0 +1,270 @@
+import { Batch, batchOfKeys, OWN_ORIGIN } from '@quotadb/engine';
+import { type Digests, FrameKind, type Inventory, type Ranges } from '@quotadb/wire';
+import { nameOfOrigin } from './identity.js';
+import type { Link } from './link.js';
+import { type Holding, RangeDigests, RangeInventory, type RangeScan } from './range-scan.js';
+import type { Replica } from './replica.js';
+
+/** Scans that may wait; more differences than that are found again at the next comparison. */
+const MAXIMUM_JOBS = 64;
+/** Pieces of a scan done at one tick: everybody else waits for them. */
+const STEPS_PER_TICK = 4;
+/** Ranges whose inventories go out in answer to one comparison. */
+const MAXIMUM_RANGES_COMPARED = 64;
+/** Keys in one batch of what is sent again. */
+const KEYS_PER_BATCH = 256;
+/** A shard that was just compared is left alone for so long, and twice as long each time when nothing was found. */
+const FIRST_PAUSE_MS = 2000;
+const LONGEST_PAUSE_MS = 600_000;
+
+interface Job {
+  readonly link: Link;
+  readonly scan: RangeScan;
+  finish(): void;
+}
+
+interface Suspicion {
+  /** When the two differed first; they must still do so later. */
+  readonly sinceMs: number;
+  readonly pauseMs: number;
+  readonly notBeforeMs: number;
+}
+
+/**
+ * Proof that replicas hold the same, and repair where they do not. Normally there is nothing to find: watermarks are
+ * true cuts. It is for what nobody could tell any more: an origin that died before everybody had heard of it, a member that was
+ * away for so long that it was not waited for, a component that came out of turn, a bug.
+ *
+ *   1  each side sends digests of an origin's shards now and then, with the watermark they belong to
+ *   2  who holds another digest at the same watermark, and still does at the next comparison, sends digests by range
+ *   3  the other answers with an inventory (keys and versions) of each range that differs, and gets one back
+ *   4  each side, looking at the other's inventory: sends again what it has newer; drops what the other has seen past and
+ *      does not hold. An origin that finds something of its own missing elsewhere states it anew: it knows best
+ */
+export class AntiEntropy {
+  private readonly replica: Replica;
+  private readonly jobs: Job[] = [];
+  private readonly suspicions = new Map<string, Suspicion>();
+  private comparedAtMs = 0;
+  private nextShard = 0;
+  private readonly batch = new Batch();
+
+  constructor(replica: Replica) {
+    this.replica = replica;
+  }
+
+  hear(link: Link, frame: Digests | Ranges | Inventory): void {
+    const { engine } = this.replica;
+    const origin = engine.origins.find(frame.origin);
+    if (origin === -1) return;
+    if (frame.kind === FrameKind.digests) this.hearDigests(link, origin, frame);
+    else if (frame.shard >= engine.shardCount || this.jobs.length >= MAXIMUM_JOBS) return;
+    else if (frame.kind === FrameKind.ranges) this.hearRanges(link, origin, frame);
+    else this.hearInventory(link, origin, frame);
+  }
+
+  forget(link: Link): void {
+    for (let index = this.jobs.length - 1; index >= 0; index--)
+      if (this.jobs[index].link === link) this.jobs.splice(index, 1);
+  }
+
+  tick(nowMs: number): void {
+    this.work();
+    if (nowMs - this.comparedAtMs < this.replica.settings.digestIntervalMs) return;
+    this.comparedAtMs = nowMs;
+    const { shardCount } = this.replica.engine;
+    const count = Math.min(this.replica.settings.digestShards, shardCount);
+    const shards = Array.from({ length: count }, (_, index) => (this.nextShard + index) % shardCount);
+    this.nextShard = (this.nextShard + count) % shardCount;
+    for (const link of this.replica.links) if (link.isEstablished) this.sendDigests(link, shards);
+  }
+
+  private work(): void {
+    for (let step = 0; step < STEPS_PER_TICK && this.jobs.length > 0; step++) {
+      const [job] = this.jobs;
+      if (!job.scan.isDone) job.scan.step();
+      if (!job.scan.isDone) continue;
+      this.jobs.shift();
+      if (!job.link.isEstablished) continue;
+      // What is held, and what is not, is told like any change: when the disk holds it.
+      const { origin, shard, newest } = job.scan;
+      if (origin === OWN_ORIGIN && newest > this.replica.tellable(shard)) this.jobs.push(job);
+      else job.finish();
+    }
+  }
+
+  /** Of each origin, for the shards of which the other has seen as much as this node. */
+  private sendDigests(link: Link, candidates: readonly number[]): void {
+    const { engine } = this.replica;
+    for (const [index, origin] of this.replica.origins().entries()) {
+      const theirs = link.member.seen.find(origin);
+      const shards: number[] = [];
+      const versions: number[] = [];
+      const digests: string[] = [];
+      for (const shard of candidates) {
+        const seen = engine.seen(shard, index);
+        const isAligned = theirs?.[shard] === seen || link.sentTo(origin, shard) === seen;
+        if (seen === 0 || !isAligned) continue;
+        const { version, digest } = engine.digestAt(shard, index);
+        shards.push(shard);
+        versions.push(version);
+        digests.push(digest);
+      }
+      if (shards.length === 0) continue;
+      link.send({ kind: FrameKind.digests, origin: engine.origins.idOf(index), shards, versions, digests });
+    }
+  }
+
+  private hearDigests(link: Link, origin: number, { shards, versions, digests }: Digests): void {
+    const { engine } = this.replica;
+    for (const [index, shard] of shards.entries()) {
+      if (shard >= engine.shardCount || engine.seen(shard, origin) !== versions[index]) continue;
+      const own = engine.digestAt(shard, origin);
+      if (own.version !== versions[index]) continue;
+      link.figures.digestsCompared++;
+      const name = `${link.region}:${origin}:${shard}`;
+      if (own.digest === digests[index]) this.suspicions.delete(name);
+      else this.suspect(link, origin, shard, name);
+    }
+  }
+
+  private suspect(link: Link, origin: number, shard: number, name: string): void {
+    const nowMs = this.replica.clock.monotonicMs();
+    const suspicion = this.suspicions.get(name);
+    if (suspicion === undefined) {
+      // It may be a matter of moments: one has dropped what has expired, the other has not yet.
+      this.suspicions.set(name, { sinceMs: nowMs, pauseMs: FIRST_PAUSE_MS, notBeforeMs: nowMs });
+      return;
+    }
+    if (nowMs < suspicion.notBeforeMs || this.jobs.length >= MAXIMUM_JOBS) return;
+    const pauseMs = Math.min(suspicion.pauseMs * 2, LONGEST_PAUSE_MS);
+    this.suspicions.set(name, { ...suspicion, pauseMs, notBeforeMs: nowMs + suspicion.pauseMs });
+    link.figures.digestMismatches++;
+    this.replica.events.mismatch?.(link, this.replica.origins()[origin], shard);
+    this.sendRanges(link, origin, shard);
+  }
+
+  private sendRanges(link: Link, origin: number, shard: number): void {
+    const { engine } = this.replica;
+    const { scan, digests } = new RangeDigests(engine, shard, origin, RangeDigests.rangeCount(engine));
+    this.jobs.push({
+      link,
+      scan,
+      finish: () =>
+        link.send({
+          kind: FrameKind.ranges,
+          origin: engine.origins.idOf(origin),
+          shard,
+          version: scan.version,
+          digests,
+        }),
+    });
+  }
+
+  private hearRanges(link: Link, origin: number, { shard, digests: theirs }: Ranges): void {
+    const { engine } = this.replica;
+    if (theirs.length === 0 || (theirs.length & (theirs.length - 1)) !== 0) return;
+    const { scan, digests } = new RangeDigests(engine, shard, origin, theirs.length);
+    this.jobs.push({
+      link,
+      scan,
+      finish: () => {
+        const differing = [...digests.keys()].filter((range) => digests[range] !== theirs[range]);
+        this.sendInventories(link, origin, shard, theirs.length, differing.slice(0, MAXIMUM_RANGES_COMPARED), true);
+      },
+    });
+  }
+
+  private sendInventories(
+    link: Link,
+    origin: number,
+    shard: number,
+    rangeCount: number,
+    ranges: readonly number[],
+    wantsAnswer: boolean,
+  ): void {
+    if (ranges.length === 0 || this.jobs.length >= MAXIMUM_JOBS) return;
+    const { engine } = this.replica;
+    const { scan, holdings } = new RangeInventory(engine, shard, origin, rangeCount, ranges);
+    this.jobs.push({
+      link,
+      scan,
+      finish: () => {
+        for (const [range, held] of holdings)
+          this.sendInventory(link, origin, scan, rangeCount, range, [...held.values()], wantsAnswer);
+      },
+    });
+  }
+
+  private sendInventory(
+    link: Link,
+    origin: number,
+    scan: RangeScan,
+    rangeCount: number,
+    range: number,
+    held: readonly Holding[],
+    wantsAnswer: boolean,
+  ): void {
+    link.send({
+      kind: FrameKind.inventory,
+      origin: this.replica.engine.origins.idOf(origin),
+      shard: scan.shard,
+      version: scan.version,
+      rangeCount,
+      range,
+      wantsAnswer,
+      keys: held.map(({ key }) => key),
+      versions: held.map(({ version }) => version),
+    });
+  }
+
+  private hearInventory(link: Link, origin: number, theirs: Inventory): void {
+    const { engine } = this.replica;
+    const { shard, rangeCount, range } = theirs;
+    if (rangeCount < 1 || (rangeCount & (rangeCount - 1)) !== 0 || range >= rangeCount) return;
+    const { scan, holdings } = new RangeInventory(engine, shard, origin, rangeCount, [range]);
+    this.jobs.push({
+      link,
+      scan,
+      finish: () => {
+        const held = holdings.get(range) as Map<string, Holding>;
+        if (theirs.wantsAnswer) this.sendInventory(link, origin, scan, rangeCount, range, [...held.values()], false);
+        this.repair(link, origin, theirs, held);
+      },
+    });
+  }
+
+  private repair(link: Link, origin: number, theirs: Inventory, held: ReadonlyMap<string, Holding>): void {
+    link.figures.rangesCompared++;
+    const listed = new Map(
+      theirs.keys.map((key, index) => [Buffer.from(key).toString('latin1'), theirs.versions[index]]),
+    );
+    const newer: Uint8Array[] = [];
+    for (const [name, { key, version }] of held) {
+      const other = listed.get(name);
+      if (other !== undefined ? version > other : version > theirs.version) newer.push(key);
+      else if (other === undefined) this.settleMissing(link, origin, key, version);
+    }
+    this.sendAgain(link, origin, theirs.shard, newer);
+  }
+
+  /** The other has seen past this version and does not hold it. */
+  private settleMissing(link: Link, origin: number, key: Uint8Array, version: number): void {
+    const { engine, merge } = this.replica;
+    if (origin !== OWN_ORIGIN) {
+      const isSaidByOwner = nameOfOrigin(link.origin) === this.replica.origins()[origin];
+      if (merge.dropGone(origin, key, version, isSaidByOwner)) link.figures.componentsDropped++;
+    } else if (engine.restate(key)) {
+      link.figures.componentsResent++;
+    }
+  }
+
+  private sendAgain(link: Link, origin: number, shard: number, keys: readonly Uint8Array[]): void {
+    const { engine } = this.replica;
+    const upTo = origin === OWN_ORIGIN ? this.replica.tellable(shard) : Number.POSITIVE_INFINITY;
+    for (let from = 0; from < keys.length; from += KEYS_PER_BATCH) {
+      const batch = batchOfKeys(engine, shard, origin, keys.slice(from, from + KEYS_PER_BATCH), upTo, this.batch);
+      if (batch.count > 0) link.sendStray(batch);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { nameOfOrigin } from './identity.js';
+import type { Link } from './link.js';
+import type { Watermarks } from './vectors.js';
+
+interface Assignment {
+  link: Link;
+  /** When this node's view of the origin moved last, or it was asked for. */
+  movedAtMs: number;
+  progress: number;
+}
+
+export interface FeedsOptions {
+  readonly links: Iterable<Link>;
+  readonly ownOrigin: string;
+  readonly seenOf: (origin: string) => Watermarks;
+  readonly stallMs: number;
+}
+
+/** A new origin, or one that is ahead elsewhere, is noticed within this time. */
+const CHOICE_INTERVAL_MS = 50;
+
+/**
+ * From whom this node gets the changes of each origin: from the origin itself where there is a link to it, otherwise
+ * from one of those that have more of it and may relay. It tells them where to begin, and after that they send whatever comes.
+ * Where something should have come and did not, it asks again, and then asks somebody else.
+ */
+export class Feeds {
+  private readonly options: FeedsOptions;
+  private readonly assignments = new Map<string, Assignment>();
+  private chosenAtMs = 0;
+
+  constructor(options: FeedsOptions) {
+    this.options = options;
+  }
+
+  /** Looks at all origins that anybody has spoken of, as often as it is worth. */
+  consider(nowMs: number): void {
+    if (nowMs - this.chosenAtMs >= CHOICE_INTERVAL_MS) this.choose(nowMs);
+  }
+
+  choose(nowMs: number): void {
+    this.chosenAtMs = nowMs;
+    const origins = new Set<string>();
+    for (const link of this.options.links) {
+      if (!link.isEstablished) continue;
+      origins.add(nameOfOrigin(link.origin));
+      for (const origin of link.member.seen.origins) origins.add(origin);
+    }
+    origins.delete(this.options.ownOrigin);
+    for (const origin of origins) this.chooseFor(origin, nowMs);
+  }
+
+  /** Something came: a walk that takes long is no reason to begin it again. */
+  heard(origin: string, link: Link, nowMs: number): void {
+    const assignment = this.assignments.get(origin);
+    if (assignment?.link === link) assignment.movedAtMs = nowMs;
+  }
+
+  /** A part was missing on the way from this link. */
+  askAgain(origin: string, link: Link, nowMs: number): void {
+    const assignment = this.assignments.get(origin);
+    if (assignment?.link === link) this.assign(origin, link, nowMs);
+  }
+
+  forget(link: Link): void {
+    for (const [origin, assignment] of this.assignments) if (assignment.link === link) this.assignments.delete(origin);
+  }
+
+  private chooseFor(origin: string, nowMs: number): void {
+    const links = [...this.options.links].filter((link) => link.isEstablished);
+    const direct = links.find((link) => nameOfOrigin(link.origin) === origin);
+    const assignment = this.assignments.get(origin);
+    const seen = this.options.seenOf(origin);
+    if (direct !== undefined && assignment?.link !== direct) {
+      assignment?.link.stopFeed(origin);
+      this.assign(origin, direct, nowMs);
+      return;
+    }
+    const ahead = links.filter((link) => (link === direct || link.mayRelay) && isAhead(link, origin, seen));
+    if (assignment === undefined) {
+      if (ahead.length > 0) this.assign(origin, ahead[0], nowMs);
+      return;
+    }
+    const progress = total(seen);
+    if (progress !== assignment.progress || ahead.length === 0) {
+      assignment.progress = progress;
+      assignment.movedAtMs = nowMs;
+    } else if (nowMs - assignment.movedAtMs >= this.options.stallMs) {
+      const others = ahead.filter((link) => link !== assignment.link);
+      const next = direct ?? others[0] ?? assignment.link;
+      if (next !== assignment.link) assignment.link.stopFeed(origin);
+      this.assign(origin, next, nowMs);
+    }
+  }
+
+  private assign(origin: string, link: Link, nowMs: number): void {
+    const seen = this.options.seenOf(origin);
+    this.assignments.set(origin, { link, movedAtMs: nowMs, progress: total(seen) });
+    link.startFeed(origin, seen);
+  }
+}
+
+function isAhead(link: Link, origin: string, seen: Watermarks): boolean {
+  const theirs = link.member.seen.find(origin);
+  return theirs?.some((version, shard) => version > seen[shard]) ?? false;
+}
+
+/** Whole versions of many shards would add up to more than a double holds exactly. */
+const MOVEMENT_MODULUS = 2 ** 40;
+
+/** Only compared with itself: any movement changes it. */
+function total(seen: Watermarks): number {
+  let sum = 0;
+  for (const version of seen) sum += version % MOVEMENT_MODULUS;
+  return sum;
+}

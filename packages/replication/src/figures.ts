@@ -1,0 +1,23 @@
+/** What a link counts; INFO and metrics show it. */
+export class LinkFigures {
+  framesIn = 0;
+  framesOut = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  batchesIn = 0;
+  batchesOut = 0;
+  componentsIn = 0;
+  componentsOut = 0;
+  gaps = 0;
+  outOfMemory = 0;
+  /** Ranges that were compared key by key, and what had to be done there. */
+  rangesCompared = 0;
+  componentsDropped = 0;
+  componentsResent = 0;
+  digestsCompared = 0;
+  digestMismatches = 0;
+  /** Half the time from a ping to its pong is the way of one message; -1 = not measured yet. */
+  roundTripMs = -1;
+  /** How far the other's wall clock is ahead. */
+  skewMs = 0;
+}

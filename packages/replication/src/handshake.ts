@@ -1,0 +1,100 @@
+import type { Hello } from '@quotadb/wire';
+import { isSameReplica, type ReplicaIdentity, replicaIdOf } from './identity.js';
+import { PROTOCOL_VERSION } from './settings.js';
+
+/** Why one replica does not talk to another: a word to count by, and a sentence for the operator of either. */
+export interface RefusalReason {
+  readonly code: RefusalCode;
+  readonly message: string;
+}
+
+export const REFUSAL_CODES = [
+  'protocol',
+  'cluster',
+  'shards',
+  'agreement',
+  'self',
+  'region',
+  'identity',
+  'certificate',
+  'duplicate',
+  'relay',
+  'broken',
+  'amnesia',
+  'removed',
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** What is known of whoever is at the other end before it has said anything. */
+export interface Acquaintance {
+  readonly isDialed: boolean;
+  readonly address: string;
+  /** The region that this replica meant to dial. */
+  readonly expectedRegion?: string;
+  /** Whom the other's certificate says it is. Undefined where there is no TLS. */
+  readonly certified?: { readonly cluster: string; readonly region: string; readonly mayRelay: boolean };
+}
+
+/** Undefined where the two can work together. */
+export function findRefusal(
+  own: ReplicaIdentity,
+  shardCount: number,
+  hello: Hello,
+  acquaintance: Acquaintance,
+): RefusalReason | undefined {
+  const { certified, expectedRegion } = acquaintance;
+  const here = `region ${own.region}`;
+  if (hello.protocol !== PROTOCOL_VERSION)
+    return refuse(
+      'protocol',
+      `${here} speaks version ${PROTOCOL_VERSION} of the protocol, ${hello.region} ${hello.protocol}`,
+    );
+  if (hello.cluster !== own.cluster)
+    return refuse(
+      'cluster',
+      `${here} is in cluster "${own.cluster}", ${hello.region} in "${hello.cluster}" (--cluster)`,
+    );
+  if (hello.region === own.region || isSameReplica(hello.origin, own.origin))
+    return refuse(
+      'self',
+      `two replicas call themselves region ${own.region}, or one has dialed itself (--region, --peer)`,
+    );
+  if (expectedRegion !== undefined && expectedRegion !== hello.region)
+    return refuse(
+      'region',
+      `${here} has dialed ${expectedRegion} and found ${hello.region} at ${acquaintance.address} (--peer)`,
+    );
+  if (certified !== undefined && (certified.region !== hello.region || certified.cluster !== hello.cluster))
+    return refuse(
+      'certificate',
+      `the certificate of ${certified.cluster}/${certified.region} does not speak for ${hello.cluster}/${hello.region}`,
+    );
+  if (!isSameReplica(hello.origin, replicaIdOf(hello.cluster, hello.region)))
+    return refuse('identity', `the replica id of ${hello.region} is not that of this region in this cluster`);
+  if (hello.shardCount !== shardCount)
+    return refuse(
+      'shards',
+      `${here} has ${shardCount} shards, ${hello.region} ${hello.shardCount} (--shards); they must be equal`,
+    );
+  return findDisagreement(own, hello);
+}
+
+function findDisagreement(own: ReplicaIdentity, hello: Hello): RefusalReason | undefined {
+  const theirs = new Map(hello.agreements.map(({ name, value }) => [name, value]));
+  const names = new Set([...own.agreements.map(({ name }) => name), ...theirs.keys()]);
+  for (const name of names) {
+    const mine = own.agreements.find((agreement) => agreement.name === name)?.value;
+    const other = theirs.get(name);
+    if (mine === other) continue;
+    const say = (value: string | undefined) => (value === undefined ? 'not set' : `"${value}"`);
+    return refuse(
+      'agreement',
+      `${name} is ${say(mine)} in ${own.region} and ${say(other)} in ${hello.region}; it must be the same`,
+    );
+  }
+  return undefined;
+}
+
+function refuse(code: RefusalCode, message: string): RefusalReason {
+  return { code, message };
+}

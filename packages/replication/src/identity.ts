@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Agreement } from '@quotadb/wire';
+
+/** Bytes of an origin that name the replica; the rest is its incarnation. */
+export const REPLICA_ID_BYTES = 16;
+
+export interface ReplicaIdentity {
+  readonly cluster: string;
+  readonly region: string;
+  readonly origin: Uint8Array;
+  /** What has to be the same on every replica, beside the number of shards. */
+  readonly agreements: readonly Agreement[];
+}
+
+/**
+ * A replica is known by its region: the same after every restart, with or without its disk, and nothing that a
+ * certificate for another region could claim. Incarnations tell its lives apart.
+ */
+export function replicaIdOf(cluster: string, region: string): Uint8Array {
+  const digest = createHash('sha256').update(`quotadb replica\0${cluster}\0${region}`).digest();
+  return Uint8Array.from(digest.subarray(0, REPLICA_ID_BYTES));
+}
+
+export function isSameReplica(one: Uint8Array, other: Uint8Array): boolean {
+  for (let at = 0; at < REPLICA_ID_BYTES; at++) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+export function isSameOrigin(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
+
+/** Below 0 where the replica of the first comes before that of the second. */
+export function compareReplicas(one: Uint8Array, other: Uint8Array): number {
+  for (let at = 0; at < REPLICA_ID_BYTES; at++) if (one[at] !== other[at]) return one[at] - other[at];
+  return 0;
+}
+
+export function nameOfOrigin(origin: Uint8Array): string {
+  return Buffer.from(origin.buffer, origin.byteOffset, origin.byteLength).toString('hex');
+}

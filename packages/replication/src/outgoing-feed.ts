@@ -1,0 +1,117 @@
+import type { Engine } from '@quotadb/engine';
+import type { Part, PartMaker } from './parts.js';
+
+/** What a feed hands its parts to. */
+export interface FeedSink {
+  readonly isWritable: boolean;
+  sendPart(part: Part): void;
+}
+
+interface OpenWalk {
+  readonly walk: number;
+  readonly start: number;
+  from: number;
+}
+
+/**
+ * One origin's changes on their way to one peer that asked for them. For each shard it knows up to where they were sent,
+ * and nothing else: what is behind that is in the store, so a peer that is away costs no memory, however long.
+ *
+ *   a shard is …  | then
+ *   --------------|----------------------------------------------------------------------------------------
+ *   up to date    | nothing, until the store has come further than `sent`
+ *   walking       | the next part begins where the last one ended; at the end `sent` moves to the cut
+ *   held back     | its next part is made, and waits until the disk holds what it tells (own changes only)
+ */
+export class OutgoingFeed {
+  readonly origin: number;
+  private readonly engine: Engine;
+  private readonly parts: PartMaker;
+  /** Undefined where everything may be told at once. */
+  private readonly durable: ((shard: number) => number) | undefined;
+  private readonly sent: Float64Array;
+  private readonly walks: (OpenWalk | undefined)[] = [];
+  private readonly heldBack: (Part | undefined)[] = [];
+  private nextShard = 0;
+
+  constructor(options: {
+    engine: Engine;
+    parts: PartMaker;
+    origin: number;
+    watermarks: readonly number[];
+    durable: ((shard: number) => number) | undefined;
+  }) {
+    this.engine = options.engine;
+    this.parts = options.parts;
+    this.origin = options.origin;
+    this.durable = options.durable;
+    this.sent = Float64Array.from(options.watermarks);
+  }
+
+  /** The watermark up to which everything was sent. */
+  sentTo(shard: number): number {
+    return this.sent[shard];
+  }
+
+  /** Sends what there is to send, at most about `budgetBytes`; returns how much it was. */
+  pump(sink: FeedSink, budgetBytes: number): number {
+    const { shardCount } = this.engine;
+    let bytes = 0;
+    for (let idle = 0; idle < shardCount && bytes < budgetBytes && sink.isWritable; ) {
+      const part = this.nextPart(this.nextShard);
+      if (part === undefined) {
+        this.nextShard = (this.nextShard + 1) % shardCount;
+        idle++;
+        continue;
+      }
+      idle = 0;
+      bytes += part.bytes.length;
+      sink.sendPart(part);
+    }
+    return bytes;
+  }
+
+  /** Makes what will be told when the disk, which is about to write, has written. */
+  prepare(): void {
+    for (let shard = 0; shard < this.engine.shardCount; shard++) this.heldBack[shard] ??= this.makePart(shard, true);
+  }
+
+  /** The next part of a shard that may be sent now. */
+  private nextPart(shard: number): Part | undefined {
+    const part = this.heldBack[shard] ?? this.makePart(shard, false);
+    if (part === undefined) return undefined;
+    if (this.durable !== undefined && part.newest > this.durable(shard)) {
+      this.heldBack[shard] = part;
+      return undefined;
+    }
+    this.heldBack[shard] = undefined;
+    return part;
+  }
+
+  private makePart(shard: number, isFlushing: boolean): Part | undefined {
+    const walk = this.walks[shard];
+    if (walk === undefined) {
+      const start = this.sent[shard];
+      const seen = this.engine.seen(shard, this.origin);
+      if (seen <= start) return undefined;
+      // Made now it would only wait for the next flush, and what changes until then for the one after.
+      if (!isFlushing && this.durable !== undefined && seen > this.durable(shard)) return undefined;
+      const part = this.parts.begin(shard, this.origin, start);
+      this.note(shard, { walk: part.walk, start, from: start }, part);
+      return part;
+    }
+    const part = this.parts.make(shard, this.origin, walk.start, walk.from, walk.walk);
+    this.note(shard, walk, part);
+    return part;
+  }
+
+  private note(shard: number, walk: OpenWalk, part: Part): void {
+    if (part.to !== 0) {
+      this.sent[shard] = part.to;
+      this.walks[shard] = undefined;
+    } else {
+      walk.from = part.reached;
+      this.walks[shard] = walk;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { Batch, batchSince, type Engine, type WalkLimits } from '@quotadb/engine';
+import { encodeBatch } from '@quotadb/wire';
+
+/** A part of a walk, ready to be sent. */
+export interface Part {
+  readonly bytes: Uint8Array;
+  readonly walk: number;
+  readonly reached: number;
+  /** Where the walk ended, 0 where more follows. */
+  readonly to: number;
+  readonly components: number;
+  /** Sent only when this node's disk holds its own changes up to here. */
+  readonly newest: number;
+}
+
+/**
+ * Makes parts of walks. Peers that keep up are all at the same watermark, so what one of them is sent at a tick is kept for
+ * the others until the next.
+ */
+export class PartMaker {
+  private readonly engine: Engine;
+  private readonly limits: WalkLimits;
+  private readonly batch = new Batch();
+  private readonly kept = new Map<string, Part>();
+  private lastWalk = 0;
+
+  constructor(engine: Engine, limits: WalkLimits) {
+    this.engine = engine;
+    this.limits = limits;
+  }
+
+  forget(): void {
+    this.kept.clear();
+  }
+
+  /** The first part of a walk from this watermark. */
+  begin(shard: number, origin: number, start: number): Part {
+    const name = `${origin}:${shard}:${start}`;
+    let part = this.kept.get(name);
+    if (part === undefined) {
+      part = this.make(shard, origin, start, start, ++this.lastWalk);
+      this.kept.set(name, part);
+    }
+    return part;
+  }
+
+  make(shard: number, origin: number, start: number, from: number, walk: number): Part {
+    const { batch } = this;
+    batchSince(this.engine, shard, origin, from, batch, this.limits, start);
+    batch.walk = walk;
+    return {
+      bytes: encodeBatch(batch),
+      walk,
+      reached: batch.reached,
+      to: batch.to,
+      components: batch.count,
+      newest: Math.max(batch.reached, batch.to),
+    };
+  }
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { TestCluster } from './testing/test-cluster.js';
+
+test('what is counted anywhere is counted everywhere, once', () => {
+  const cluster = new TestCluster(['us', 'eu', 'ap']);
+  cluster.connectAll();
+  cluster.add('us', 'k', 3n);
+  cluster.add('eu', 'k', 4n);
+  cluster.add('ap', 'other', 1n);
+  cluster.settle();
+  for (const region of ['us', 'eu', 'ap']) {
+    expect(cluster.value(region, 'k')).toBe(7n);
+    expect(cluster.value(region, 'other')).toBe(1n);
+  }
+});
+
+test('a hub passes on what its spokes count, and that something is gone', () => {
+  const cluster = new TestCluster(['hub', 'a', 'b']);
+  cluster.connect('a', 'hub');
+  cluster.connect('b', 'hub');
+  cluster.add('a', 'k', 3n);
+  cluster.settle();
+  expect(cluster.value('b', 'k')).toBe(3n);
+  cluster.remove('a', 'k');
+  cluster.settle();
+  expect(cluster.value('b', 'k')).toBe(0n);
+  for (const region of ['hub', 'a', 'b']) expect(cluster.node(region).engine.stats().removedKeysRetained).toBe(0);
+});
+
+test('a chain of four passes changes along in both directions', () => {
+  const cluster = new TestCluster(['a', 'b', 'c', 'd']);
+  cluster.connect('a', 'b');
+  cluster.connect('b', 'c');
+  cluster.connect('c', 'd');
+  cluster.add('a', 'k', 1n);
+  cluster.add('d', 'k', 2n);
+  cluster.settle();
+  for (const region of ['a', 'b', 'c', 'd']) expect(cluster.value(region, 'k')).toBe(3n);
+});
+
+test('what only one of the survivors had received of a dead origin reaches the others', () => {
+  const cluster = new TestCluster(['us', 'eu', 'ap']);
+  cluster.connectAll();
+  cluster.settle();
+  cluster.disconnect('us', 'ap');
+  cluster.add('us', 'k', 5n);
+  cluster.pass('us', 'eu');
+  cluster.kill('us');
+  cluster.settle();
+  expect(cluster.value('ap', 'k')).toBe(5n);
+});
+
+test('nothing is told before the own disk holds it', () => {
+  const durable = new Float64Array(64);
+  const cluster = new TestCluster(['us', 'eu'], { durable: { us: (shard) => durable[shard] } });
+  cluster.connectAll();
+  cluster.add('us', 'k', 5n);
+  cluster.settle();
+  expect(cluster.value('eu', 'k')).toBe(0n);
+  for (let shard = 0; shard < 64; shard++) durable[shard] = cluster.node('us').engine.seen(shard, 0);
+  cluster.settle();
+  expect(cluster.value('eu', 'k')).toBe(5n);
+});

@@ -1,0 +1,35 @@
+/** Watermarks of one origin, one for each shard. */
+export type Watermarks = Float64Array;
+
+/** Watermarks by origin, for origins that come as they are heard of. */
+export class WatermarkTable {
+  private readonly shardCount: number;
+  private readonly byOrigin = new Map<string, Watermarks>();
+
+  constructor(shardCount: number) {
+    this.shardCount = shardCount;
+  }
+
+  get origins(): IterableIterator<string> {
+    return this.byOrigin.keys();
+  }
+
+  find(origin: string): Watermarks | undefined {
+    return this.byOrigin.get(origin);
+  }
+
+  of(origin: string): Watermarks {
+    let watermarks = this.byOrigin.get(origin);
+    if (watermarks === undefined) {
+      watermarks = new Float64Array(this.shardCount);
+      this.byOrigin.set(origin, watermarks);
+    }
+    return watermarks;
+  }
+}
+
+/** Whether the first has come at least as far as the second in every shard. */
+export function covers(one: Watermarks, other: ArrayLike<number>): boolean {
+  for (let shard = 0; shard < other.length; shard++) if (one[shard] < other[shard]) return false;
+  return true;
+}

@@ -1,0 +1,187 @@
+import { type Batch, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import { BatchField } from './batch-fields.js';
+import {
+  MAXIMUM_CANCELLED_ORIGINS,
+  MAXIMUM_CANCELS,
+  MAXIMUM_COMPONENTS,
+  MAXIMUM_KEY_BYTES,
+  MAXIMUM_SHARD,
+} from './bounds.js';
+import { AmountColumn, NumberColumn } from './columns.js';
+import { FrameError } from './frame-error.js';
+import type { ProtoReader } from './proto-reader.js';
+import { WireType } from './proto-writer.js';
+
+/**
+ * Columns may come in any order and in pieces, so each is read to its end first, into arrays that are used again for the
+ * next batch; once all are there, they have to be of one length, and become the batch. Decoding is never interrupted, so
+ * one set of them is enough.
+ */
+const keyLengths = new NumberColumn('key lengths', MAXIMUM_COMPONENTS);
+const versionDeltas = new NumberColumn('versions', MAXIMUM_COMPONENTS);
+const ages = new NumberColumn('ages', MAXIMUM_COMPONENTS);
+const positives = new AmountColumn('P', MAXIMUM_COMPONENTS);
+const absentAt = new NumberColumn('absent components', MAXIMUM_COMPONENTS);
+const negativeAt = new NumberColumn('places of N', MAXIMUM_COMPONENTS);
+const negatives = new AmountColumn('N', MAXIMUM_COMPONENTS);
+const expiryAt = new NumberColumn('places of expiries', MAXIMUM_COMPONENTS);
+const expiresAtMs = new NumberColumn('expiries', MAXIMUM_COMPONENTS);
+const decided = new NumberColumn('decisions', MAXIMUM_COMPONENTS);
+const floorAt = new NumberColumn('places of floors', MAXIMUM_COMPONENTS);
+const floorsMs = new NumberColumn('floors', MAXIMUM_COMPONENTS);
+const cancelAt = new NumberColumn('places of cancels', MAXIMUM_CANCELS);
+const cancelOrigin = new NumberColumn('cancelled origins', MAXIMUM_CANCELS);
+const cancelBorn = new NumberColumn('cancelled lives', MAXIMUM_CANCELS);
+const cancelPositives = new AmountColumn('cancelled P', MAXIMUM_CANCELS);
+const cancelNegatives = new AmountColumn('cancelled N', MAXIMUM_CANCELS);
+
+const columnOf: (NumberColumn | AmountColumn | undefined)[] = [];
+columnOf[BatchField.keyLengths] = keyLengths;
+columnOf[BatchField.versionDeltas] = versionDeltas;
+columnOf[BatchField.ages] = ages;
+columnOf[BatchField.positives] = positives;
+columnOf[BatchField.absentAt] = absentAt;
+columnOf[BatchField.negativeAt] = negativeAt;
+columnOf[BatchField.negatives] = negatives;
+columnOf[BatchField.expiryAt] = expiryAt;
+columnOf[BatchField.expiresAtMs] = expiresAtMs;
+columnOf[BatchField.decided] = decided;
+columnOf[BatchField.floorAt] = floorAt;
+columnOf[BatchField.floorsMs] = floorsMs;
+columnOf[BatchField.cancelAt] = cancelAt;
+columnOf[BatchField.cancelOrigin] = cancelOrigin;
+columnOf[BatchField.cancelBorn] = cancelBorn;
+columnOf[BatchField.cancelPositives] = cancelPositives;
+columnOf[BatchField.cancelNegatives] = cancelNegatives;
+
+/** Fills the batch from the fields between the reader's position and its limit. */
+export function readBatch(reader: ProtoReader, batch: Batch): void {
+  for (const column of columnOf) if (column !== undefined) column.count = 0;
+  const cancelledOrigins: Uint8Array[] = [];
+  let origin: Uint8Array = EMPTY;
+  let keys: Uint8Array = EMPTY;
+  batch.clear();
+  batch.shardIndex = 0;
+  batch.walk = 0;
+  batch.start = 0;
+  batch.from = 0;
+  batch.reached = 0;
+  while (reader.next()) {
+    const column = columnOf[reader.field];
+    if (column !== undefined) column.read(reader);
+    else if (reader.field === BatchField.shard) batch.shardIndex = number(reader, MAXIMUM_SHARD, 'the shard');
+    else if (reader.field === BatchField.origin) origin = reader.bytesValue();
+    else if (reader.field === BatchField.walk) batch.walk = number(reader);
+    else if (reader.field === BatchField.start) batch.start = number(reader);
+    else if (reader.field === BatchField.from) batch.from = number(reader);
+    else if (reader.field === BatchField.reached) batch.reached = number(reader);
+    else if (reader.field === BatchField.to) batch.to = number(reader);
+    else if (reader.field === BatchField.keys) keys = reader.bytesValue();
+    else if (reader.field === BatchField.cancelledOrigins) {
+      if (cancelledOrigins.length === MAXIMUM_CANCELLED_ORIGINS) throw new FrameError('too many cancelled origins');
+      cancelledOrigins.push(originOf(reader.bytesValue()));
+    } else reader.skip();
+  }
+  if (!isSame(batch.origin, origin)) batch.origin = originOf(origin);
+  fillDense(batch, keys);
+  fillSparse(batch);
+  fillCancels(batch, cancelledOrigins);
+  batch.count = keyLengths.count;
+}
+
+const EMPTY: Uint8Array = new Uint8Array(0);
+
+function number(reader: ProtoReader, maximum = Number.MAX_SAFE_INTEGER, what = 'a number'): number {
+  reader.expect(WireType.varint);
+  return reader.uint32(maximum, what);
+}
+
+/** A copy: the bytes of the frame are not ours to keep, and those in a batch may belong to whoever filled it before. */
+function originOf(bytes: Uint8Array): Uint8Array {
+  if (bytes.length !== ORIGIN_ID_BYTES)
+    throw new FrameError(`an origin has ${ORIGIN_ID_BYTES} bytes, not ${bytes.length}`);
+  return Uint8Array.from(bytes);
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  if (left.length !== right.length) return false;
+  for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false;
+  return left.length === ORIGIN_ID_BYTES;
+}
+
+function fillDense(batch: Batch, keys: Uint8Array): void {
+  const { count } = keyLengths;
+  versionDeltas.expectCount(count);
+  ages.expectCount(count);
+  positives.expectCount(count);
+  batch.reserveAll(count, keys.length);
+  let keyEnd = 0;
+  let version = 0;
+  for (let index = 0; index < count; index++) {
+    const length = keyLengths.values[index];
+    if (length > MAXIMUM_KEY_BYTES)
+      throw new FrameError(`a key has ${length} bytes: at most ${MAXIMUM_KEY_BYTES} are possible`);
+    keyEnd += length;
+    version += versionDeltas.values[index];
+    if (version > Number.MAX_SAFE_INTEGER) throw new FrameError('a version is past 2^53 - 1');
+    if (ages.values[index] > version) throw new FrameError('a life is older than time');
+    batch.keyEnd[index] = keyEnd;
+    batch.version[index] = version;
+    batch.born[index] = version - ages.values[index];
+    batch.positiveHigh[index] = positives.high[index];
+    batch.positiveLow[index] = positives.low[index];
+  }
+  if (keyEnd !== keys.length) throw new FrameError(`the keys have ${keys.length} bytes, and lengths for ${keyEnd}`);
+  batch.keyBytes.set(keys);
+}
+
+function fillSparse(batch: Batch): void {
+  const { count } = keyLengths;
+  batch.present.fill(1, 0, count);
+  batch.negativeHigh.fill(0, 0, count);
+  batch.negativeLow.fill(0, 0, count);
+  batch.expiresAtMs.fill(0, 0, count);
+  batch.decided.fill(0, 0, count);
+  batch.floorMs.fill(0, 0, count);
+  absentAt.toPlaces(count);
+  for (let entry = 0; entry < absentAt.count; entry++) batch.present[absentAt.values[entry]] = 0;
+  negativeAt.toPlaces(count);
+  negatives.expectCount(negativeAt.count);
+  for (let entry = 0; entry < negativeAt.count; entry++) {
+    batch.negativeHigh[negativeAt.values[entry]] = negatives.high[entry];
+    batch.negativeLow[negativeAt.values[entry]] = negatives.low[entry];
+  }
+  expiryAt.toPlaces(count);
+  expiresAtMs.expectCount(expiryAt.count);
+  decided.expectCount(expiryAt.count);
+  for (let entry = 0; entry < expiryAt.count; entry++) {
+    batch.expiresAtMs[expiryAt.values[entry]] = expiresAtMs.values[entry];
+    batch.decided[expiryAt.values[entry]] = decided.values[entry];
+  }
+  floorAt.toPlaces(count);
+  floorsMs.expectCount(floorAt.count);
+  for (let entry = 0; entry < floorAt.count; entry++) batch.floorMs[floorAt.values[entry]] = floorsMs.values[entry];
+}
+
+function fillCancels(batch: Batch, origins: readonly Uint8Array[]): void {
+  const { count } = keyLengths;
+  cancelAt.toPlaces(count);
+  cancelOrigin.expectCount(cancelAt.count);
+  cancelBorn.expectCount(cancelAt.count);
+  cancelPositives.expectCount(cancelAt.count);
+  cancelNegatives.expectCount(cancelAt.count);
+  let entry = 0;
+  for (let index = 0; index < count; index++) {
+    for (; entry < cancelAt.count && cancelAt.values[entry] === index; entry++) {
+      const origin = origins[cancelOrigin.values[entry]];
+      if (origin === undefined) throw new FrameError('a cancel names an origin that is not listed');
+      batch.cancels.push({
+        origin,
+        born: cancelBorn.values[entry],
+        positive: cancelPositives.bigintAt(entry),
+        negative: cancelNegatives.bigintAt(entry),
+      });
+    }
+    batch.cancelEnd[index] = entry;
+  }
+}

@@ -1,0 +1,67 @@
+import { Batch } from '@quotadb/engine';
+import { readBatch } from './batch-decoder.js';
+import { writeBatch } from './batch-encoder.js';
+import { FrameError } from './frame-error.js';
+import { type Frame, FrameKind, MAXIMUM_FRAME_BYTES } from './frames.js';
+import { isSmallKind, readMessage, writeMessage } from './messages.js';
+import { ProtoReader } from './proto-reader.js';
+import { ProtoWriter } from './proto-writer.js';
+
+/** Encoding is never interrupted, so one writer serves all; what it gives away is a copy. */
+const writer = new ProtoWriter();
+
+/** The bytes of a frame, to keep. Throws FrameError for what no frame can hold. */
+export function encodeFrame(frame: Frame): Uint8Array {
+  if (frame.kind === FrameKind.batch) return encodeBatch(frame.batch);
+  writer.length = 0;
+  const message = writer.begin(frame.kind);
+  writeMessage(writer, frame);
+  writer.end(message);
+  return written();
+}
+
+export function encodeBatch(batch: Batch): Uint8Array {
+  writer.length = 0;
+  const message = writer.begin(FrameKind.batch);
+  writeBatch(writer, batch);
+  writer.end(message);
+  return written();
+}
+
+function written(): Uint8Array {
+  if (writer.length > MAXIMUM_FRAME_BYTES) throw new FrameError(`a frame of ${writer.length} bytes is too long`);
+  return writer.bytes.slice(0, writer.length);
+}
+
+/**
+ * The frame that these bytes are; a batch is put into `into`, if given, which is empty after an error. Nothing in the frame
+ * refers to the bytes. Throws FrameError for everything that is no frame.
+ */
+export function decodeFrame(bytes: Uint8Array, into?: Batch): Frame {
+  if (bytes.length > MAXIMUM_FRAME_BYTES) throw new FrameError(`a frame of ${bytes.length} bytes is too long`);
+  const reader = new ProtoReader(bytes);
+  let frame: Frame | undefined;
+  while (reader.next()) {
+    const kind = reader.field;
+    if (kind !== FrameKind.batch && !isSmallKind(kind)) {
+      reader.skip();
+      continue;
+    }
+    if (frame !== undefined) throw new FrameError('a frame says one thing, not two');
+    reader.limit = reader.lengthDelimited();
+    frame = kind === FrameKind.batch ? batchFrame(reader, into ?? new Batch()) : readMessage(reader, kind);
+    reader.limit = bytes.length;
+  }
+  if (frame === undefined) throw new FrameError('a frame of an unknown kind');
+  return frame;
+}
+
+function batchFrame(reader: ProtoReader, batch: Batch): Frame {
+  try {
+    readBatch(reader, batch);
+  } catch (error) {
+    batch.clear();
+    throw error;
+  }
+  return { kind: FrameKind.batch, batch };
+}
