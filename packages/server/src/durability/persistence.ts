@@ -123,9 +123,14 @@ export class Persistence implements DiskCarrier {
     }
     const done = request.kind === 'snapshot' ? disk.snapshot() : this.backUp(disk, request.directory);
     this.publish();
+    const finish = (error: string | undefined): void => {
+      // Whoever asks next must not be told that it is still under way.
+      this.publish();
+      answered(error);
+    };
     done.then(
-      () => answered(undefined),
-      (error: Error) => answered(error.message),
+      () => finish(undefined),
+      (error: Error) => finish(error.message),
     );
   }
 
