@@ -6,7 +6,7 @@ import { Digests } from './digest.js';
 import { type Dropped, DroppedNotes } from './dropped.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
-import { randomKey, removeEvery, scanKeys } from './keyspace.js';
+import { randomKey, removeEvery, removeEveryRecord, scanKeys } from './keyspace.js';
 import {
   BASE_BYTES,
   DEFAULT_SHARDS,
@@ -156,6 +156,11 @@ export class Engine {
 
   get nowMs(): number {
     return this.clock.nowMs;
+  }
+
+  /** How much of the buffer is in use, counted from its beginning: pages are taken from the front. */
+  get committedBytes(): number {
+    return BASE_BYTES + this.memory[Header.pagesUsed] * PAGE_BYTES;
   }
 
   get shardCount(): number {
@@ -382,19 +387,33 @@ export class Engine {
   remove(): Status {
     if (!this.exists) return Status.Ok;
     if (this.isGrowOnly()) return Status.GrowOnly;
+    const status = this.removeLoaded();
+    if (status === Status.Ok) this.load();
+    return status;
+  }
+
+  private removeLoaded(): Status {
     const { shard, record } = this;
     if (this.lives.firstForeign(record) === 0 && this.isAlone(shard)) {
       this.dropOwn(shard, record);
-      this.settle();
     } else {
       this.ownLife.before(shard, record);
       if (!this.ownLife.cancelForeign(shard, record)) return this.giveUp();
       this.ownLife.end(shard, record);
       this.ownLife.stamp(shard, record);
-      this.settle();
     }
-    this.load();
+    this.settle();
     return Status.Ok;
+  }
+
+  /** The same for a record's key, of a namespace that is not grow-only. Its lock is held, and no key is open. */
+  removeRecord(shard: number, record: number): void {
+    if (!this.isVisible(shard, record)) return;
+    this.shard = shard;
+    this.record = record;
+    this.removeLoaded();
+    this.shard = 0;
+    this.record = 0;
   }
 
   expireAt(atMs: number): Status {
@@ -623,6 +642,8 @@ export class Engine {
     if (this.isAloneEverywhere() && this.origins.count === 1 && this.growOnly.isEmpty) {
       this.store.forgetRecords();
       for (let index = 0; index < this.shardCount; index++) this.wheel.format(this.store.shardAt(index), this.nowMs);
+    } else if (this.growOnly.isEmpty) {
+      removeEveryRecord(this);
     } else {
       removeEvery(this);
     }

@@ -6,7 +6,7 @@ export type { Dropped } from './dropped.js';
 export { Engine, type EngineOptions, type EngineStats } from './engine.js';
 export { KeyHash } from './hash.js';
 export { joinInt64, splitInt64 } from './int64.js';
-export { ORIGIN_ID_BYTES, OWN_ORIGIN } from './layout.js';
+export { MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './layout.js';
 export { Applied, Merge } from './merge.js';
 export { EPOCH_MS, timeOfVersion, versionAt } from './record.js';
 export { Restore } from './restore.js';

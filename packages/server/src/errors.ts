@@ -53,6 +53,8 @@ export const errors = {
     'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See INFO persistence and the log.',
   noDataDirectory: 'ERR there is no data directory: everything is in memory. Start with --data',
   saveInProgress: 'ERR Background save already in progress',
+  rewriteInProgress: 'ERR Background append only file rewriting already in progress',
+  saveFailed: (reason: string) => `ERR the snapshot failed: ${reason}`,
   backupFailed: (reason: string) => `ERR the backup failed: ${reason}`,
 
   // Replication.

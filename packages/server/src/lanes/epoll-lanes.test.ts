@@ -25,7 +25,7 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     libc: await loadLibc(),
     laneCount,
     control: SharedControl.create(laneCount),
-    store: engine.buffer as SharedArrayBuffer,
+    engine,
     config,
     main,
     identity: main.identity,
@@ -75,7 +75,8 @@ describeWithEpoll('threads that fail', () => {
   test('a lane that cannot start makes the start fail, with the reason', async () => {
     const options = await optionsFor(3);
     // Not a store: no lane can use it.
-    const lanes = new EpollLanes({ ...options, store: new SharedArrayBuffer(4096) });
+    const unusable = Object.create(options.engine, { buffer: { value: new SharedArrayBuffer(4096) } }) as Engine;
+    const lanes = new EpollLanes({ ...options, engine: unusable });
     await expect(lanes.listen('127.0.0.1', 0)).rejects.toThrow(/^lane \d did not start: ./);
     await lanes.close(0);
   });

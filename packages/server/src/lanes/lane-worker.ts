@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
+import { LaneLog } from '@quotadb/storage';
 import { type DoorAnswer, remoteDoor } from '../access/door.js';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
@@ -12,12 +13,13 @@ import { type ReplicationAnswer, ReplicationLink } from '../replication/replicat
 import type { ServerState } from '../server-state.js';
 import { Lane } from '../session/lane.js';
 import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
-import { loadLibc } from '../transport/epoll/libc.js';
+import { type Libc, loadLibc } from '../transport/epoll/libc.js';
 import { Acceptor } from './acceptor.js';
 import { answer, type Lanes } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
+import { wakeLane } from './wake.js';
 
 /** A turn of one short command takes about as long as two readings of the clock. */
 const TURNS_PER_TIMING = 16;
@@ -68,6 +70,9 @@ class LaneWorker implements LoopDuties, Lanes {
       door,
     });
     Object.assign(this.state.identity, start.identity);
+    if (start.log !== undefined) {
+      this.state.disk.lead({ log: new LaneLog(engine, start.log), wakeOthers: () => this.wakeOthers(libc) });
+    }
     const lane = new Lane({
       engine,
       server: this.state,
@@ -144,7 +149,15 @@ class LaneWorker implements LoopDuties, Lanes {
         this.post({ kind: 'disk', id, request });
       },
     };
-    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies: config.fsync === 'always' });
+    const holdsReplies = config.fsync === 'always';
+    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies, lane: this.index });
+  }
+
+  /** Those who wait for the disk; so that they see that it is done, or flush in their turn. */
+  private wakeOthers(libc: Libc): void {
+    for (let lane = 0; lane < this.count; lane++) {
+      if (lane !== this.index && this.state.disk.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
+    }
   }
 
   private replicationLink({ replication, config }: LaneStart): ReplicationLink {

@@ -20,6 +20,8 @@ export interface LaneStart {
   readonly maximumBulkBytes: number;
   /** What lanes and the disk share; undefined where everything is in memory. */
   readonly disk: SharedArrayBuffer | undefined;
+  /** The log, where lanes write to it by themselves. */
+  readonly log: SharedArrayBuffer | undefined;
   readonly replication: SharedArrayBuffer;
   /** Nobody else uses the store: it can do without locks, until it is told otherwise. */
   readonly isExclusive: boolean;

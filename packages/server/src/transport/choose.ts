@@ -72,7 +72,7 @@ function epollLanes(
     libc,
     laneCount,
     control,
-    store: engine.buffer as SharedArrayBuffer,
+    engine,
     config,
     identity,
     maximumBulkBytes,
