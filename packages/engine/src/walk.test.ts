@@ -3,7 +3,7 @@ import { Batch } from './batch.js';
 import { OWN_ORIGIN } from './layout.js';
 import { makeNode, partsOf, tell } from './testing/nodes.js';
 import { add, read } from './testing/single-key.js';
-import { batchSince } from './walk.js';
+import { batchOfKeys, batchSince } from './walk.js';
 
 const ONE_EACH = { components: 1, keyBytes: 1000 };
 
@@ -60,4 +60,17 @@ describe('a walk', () => {
     tell(origin, receiver);
     expect(['a', 'b', 'c', 'd', 'e'].map((key) => read(receiver.engine, key).value)).toEqual([1n, 1n, 1n, 1n, 1n]);
   });
+});
+
+test('what is held for some keys comes oldest first, without those that nothing is held of', () => {
+  const { engine } = makeNode(1);
+  const bytes = (key: string) => Uint8Array.from(Buffer.from(key));
+  for (const key of ['late', 'early', 'later']) add(engine, key, 1n);
+  add(engine, 'late', 1n);
+  const keys = ['later', 'late', 'never', 'early'].map(bytes);
+  const batch = batchOfKeys(engine, 0, 0, keys, Number.POSITIVE_INFINITY, new Batch());
+  const found = Array.from({ length: batch.count }, (_, index) =>
+    Buffer.from(batch.keyBytes.slice(batch.keyStart(index), batch.keyEnd[index])).toString(),
+  );
+  expect(found).toEqual(['early', 'later', 'late']);
 });

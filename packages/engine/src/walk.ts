@@ -83,14 +83,18 @@ export function batchOfKeys(
   batch.from = STRAY;
   batch.reached = 0;
   return engine.withShard(shard, () => {
+    const found: number[] = [];
     for (const key of keys) {
       store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
       if (store.shardOfHash() !== shard) continue;
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
       const held = record === 0 ? 0 : origin === OWN_ORIGIN ? record : lives.findForeign(record, origin);
       const version = held === 0 ? 0 : versionOf(store.memory, held);
-      if (version !== 0 && version <= upTo) writeComponent(engine, batch, held);
+      if (version !== 0 && version <= upTo) found.push(held);
     }
+    // Oldest first, as everything in a batch is.
+    found.sort((one, other) => versionOf(store.memory, one) - versionOf(store.memory, other));
+    for (const component of found) writeComponent(engine, batch, component);
     return batch;
   });
 }

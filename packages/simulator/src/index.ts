@@ -1,1 +1,2 @@
-export {};
+export { makePlan, type Plan } from './plan.js';
+export { type Outcome, type SimulationOptions, simulate } from './simulation.js';

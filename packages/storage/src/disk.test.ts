@@ -201,6 +201,21 @@ test('a disk that is full is tried again, and takes everything once there is roo
   expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=5');
 });
 
+test('a disk that takes no file and gives none back either is written to again once it can be', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'a', 1);
+  // The next segment is begun, its header is not written, and it cannot be removed: its name stays taken.
+  fileSystem.fault = (operation) => (operation === 'create' ? undefined : errorOf('EIO'));
+  await expect(disk.flush()).rejects.toThrow('EIO');
+  fileSystem.fault = (operation, path) =>
+    operation === 'append' || (operation === 'remove' && fileSystem.names.includes(path)) ? errorOf('EIO') : undefined;
+  await expect(disk.flush()).rejects.toThrow('EIO');
+  fileSystem.fault = () => undefined;
+  await disk.flush();
+  expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=1');
+});
+
 test('a snapshot that cannot be written changes nothing', async () => {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);

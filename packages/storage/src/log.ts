@@ -88,6 +88,8 @@ export class Log {
   async open(number: number, previousEnd: number): Promise<void> {
     const { fileSystem, directory, engine } = this.options;
     const path = logPath(directory, number);
+    // What an attempt that failed could not even remove: there is nothing in it, and it must not stand in the way for ever.
+    await fileSystem.remove(path);
     const file = await fileSystem.create(path);
     try {
       await file.append(

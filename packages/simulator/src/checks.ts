@@ -1,0 +1,125 @@
+import { componentsOf, type HeldComponent, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import type { Oracle } from './oracle.js';
+import type { Plan } from './plan.js';
+import type { NodeProcess } from './simulated-node.js';
+
+export interface CheckContext {
+  readonly plan: Plan;
+  readonly oracle: Oracle;
+  readonly nowMs: number;
+  readonly shardOf: (key: string) => number;
+  readonly nameOf: (origin: string) => string;
+}
+
+/** Everything that must hold on one replica at any moment. Returns what does not. */
+export function findFaults(process: NodeProcess, context: CheckContext): string[] {
+  return [
+    ...context.plan.keys.flatMap((key) => [
+      ...findReadFaults(process, key, context),
+      ...findHoldingFaults(process, key, context),
+    ]),
+    ...findFreshnessFaults(process, context),
+  ];
+}
+
+/** The increments that a reader sees of a key, or what is wrong with the value. */
+export function readKey(process: NodeProcess, key: string, oracle: Oracle): readonly Increment[] | string {
+  const { engine } = process;
+  return oracle.ledger.read(
+    key,
+    withKey(engine, key, () => valueOfOpen(engine)),
+  );
+}
+
+function describe({ key, index }: Increment): string {
+  return `${key}/${index}`;
+}
+
+/**
+ * A read lies between what was acknowledged and what was attempted. What is certainly known here: everything of an origin
+ * that lies under this replica's watermark. What certainly does not count: what a reset under the watermark had in sight, and
+ * what never happened.
+ */
+export function findReadFaults(process: NodeProcess, key: string, context: CheckContext): string[] {
+  const { oracle, plan, nowMs } = context;
+  const counted = readKey(process, key, oracle);
+  if (typeof counted === 'string') return [`${process.label}: ${counted}`];
+  const faults: string[] = [];
+  const shard = context.shardOf(key);
+  for (const increment of oracle.ledger.of(key)) {
+    const fact = oracle.factOf(increment);
+    if (counted.includes(increment)) {
+      if (fact.isUndone) faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and told to nobody`);
+      continue;
+    }
+    const isKnown = process.seenOf(fact.origin, shard) >= fact.version;
+    if (isKnown && !oracle.mayBeMissing(increment, nowMs + plan.skewBoundMs))
+      faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
+  }
+  for (const reset of oracle.resets) {
+    if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
+    const survived = counted.find((increment) => reset.increments.has(increment));
+    if (survived !== undefined)
+      faults.push(
+        `${process.label} counts ${describe(survived)}, and has seen the reset of ${context.nameOf(reset.origin)} that had it in sight`,
+      );
+  }
+  return faults;
+}
+
+/** What an origin has ended, and this replica has seen past, is not held here any more. */
+function findHoldingFaults(process: NodeProcess, key: string, { oracle, nameOf, shardOf }: CheckContext): string[] {
+  const faults: string[] = [];
+  for (const component of componentsOf(process.engine, key)) {
+    noteEnd(process, key, component, oracle);
+    const seen = process.seenOf(component.origin, shardOf(key));
+    for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
+      const fact = oracle.factOf(increment);
+      if (fact.origin !== component.origin)
+        faults.push(`${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`);
+      else if (fact.endedAt <= seen)
+        faults.push(`${process.label} holds ${describe(increment)}, which ${nameOf(fact.origin)} ended at ${fact.endedAt}`);
+    }
+  }
+  return faults;
+}
+
+/** An origin's own component is in a later life: what was in an earlier one is over. */
+export function noteEnd(process: NodeProcess, key: string, component: HeldComponent, oracle: Oracle): void {
+  if (component.origin !== process.origin) return;
+  for (const increment of oracle.ledger.of(key)) {
+    const fact = oracle.factOf(increment);
+    if (fact.origin === component.origin && fact.version < component.born && component.version < fact.endedAt)
+      fact.endedAt = component.version;
+  }
+}
+
+/** A view that says it is as of some moment has everything that was made before. */
+function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf }: CheckContext): string[] {
+  const { replica } = process;
+  const faults: string[] = [];
+  for (const origin of replica.origins()) {
+    if (origin === process.origin) continue;
+    const ageMs = replica.freshness.ageMs(origin, process.monotonicMs());
+    if (ageMs < 0) continue;
+    for (const { madeAtMs, version, shard, isUndone, increment } of oracle.factsOf(origin)) {
+      if (!isUndone && madeAtMs < nowMs - ageMs - CLOCK_ERROR_MS && process.seenOf(origin, shard) < version)
+        faults.push(
+          `${process.label} says its view of ${nameOf(origin)} is ${ageMs} ms old and has not seen ${describe(increment)}, made ${nowMs - madeAtMs} ms ago`,
+        );
+    }
+  }
+  return faults;
+}
+
+/** Sums of fractions of milliseconds. */
+const CLOCK_ERROR_MS = 0.001;
+
+/** Every increment that a replica holds in some component, whether it counts or not. */
+export function holdingsOf(process: NodeProcess, keys: readonly string[], oracle: Oracle): Set<Increment> {
+  const held = new Set<Increment>();
+  for (const key of keys)
+    for (const { positive, negative } of componentsOf(process.engine, key))
+      for (const increment of oracle.ledger.inComponent(key, positive, negative)) held.add(increment);
+  return held;
+}

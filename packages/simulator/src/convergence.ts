@@ -1,0 +1,68 @@
+import { checkConsistency, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { type CheckContext, readKey } from './checks.js';
+import type { NodeProcess } from './simulated-node.js';
+
+/** What still differs between replicas, or is still kept though it is over: nothing, once all has healed. */
+export function findDifferences(processes: readonly NodeProcess[], context: CheckContext, mayRetain: boolean): string[] {
+  const { plan, nameOf } = context;
+  const differences: string[] = [];
+  const origins = new Set(processes.flatMap(({ replica }) => replica.origins()));
+  for (const origin of origins) {
+    for (let shard = 0; shard < plan.shardCount; shard++) {
+      const seen = processes.map((process) => process.seenOf(origin, shard));
+      if (new Set(seen).size > 1) differences.push(`watermarks of ${nameOf(origin)}/${shard}: ${seen.join(' | ')}`);
+      const digests = processes.map((process) => digestOf(process, origin, shard));
+      if (new Set(digests).size > 1) differences.push(`digests of ${nameOf(origin)}/${shard}: ${digests.join(' | ')}`);
+    }
+  }
+  for (const key of plan.keys) {
+    const readings = processes.map((process) => readingOf(process, key));
+    if (new Set(readings).size > 1) differences.push(`${key}: ${readings.join(' | ')}`);
+  }
+  for (const { label, engine } of processes) {
+    const { removedKeysRetained } = engine.stats();
+    if (!mayRetain && removedKeysRetained > 0)
+      differences.push(`${label} keeps ${removedKeysRetained} records of keys that are gone`);
+  }
+  return differences;
+}
+
+function digestOf(process: NodeProcess, origin: string, shard: number): string {
+  const index = process.engine.origins.find(process.node.idOf(origin));
+  return index === -1 ? '0'.repeat(16) : process.engine.digestOf(shard, index);
+}
+
+function readingOf({ engine }: NodeProcess, key: string): string {
+  return withKey(engine, key, () => `${engine.exists} ${valueOfOpen(engine)} ${engine.expiresAtMs}`);
+}
+
+/** What must hold at the end, when all replicas agree. Returns what does not. */
+export function judge(processes: readonly NodeProcess[], context: CheckContext): string[] {
+  const faults: string[] = [];
+  for (const { label, engine } of processes) {
+    try {
+      checkConsistency(engine);
+    } catch (error) {
+      faults.push(`${label}: ${(error as Error).message}`);
+    }
+  }
+  for (const key of context.plan.keys) faults.push(...judgeKey(processes[0], key, context));
+  return faults;
+}
+
+function judgeKey(process: NodeProcess, key: string, { oracle, plan, nowMs }: CheckContext): string[] {
+  const counted = readKey(process, key, oracle);
+  if (typeof counted === 'string') return [counted];
+  const faults: string[] = [];
+  const say = (increment: Increment, what: string) => faults.push(`increment ${key}/${increment.index} ${what}`);
+  for (const increment of oracle.ledger.of(key)) {
+    if (!counted.includes(increment)) {
+      if (!oracle.mayBeMissing(increment, nowMs + plan.skewBoundMs)) say(increment, 'is lost');
+    } else {
+      if (oracle.resets.some(({ state, increments }) => state === 'holds' && increments.has(increment)))
+        say(increment, 'survived a reset that had seen it');
+      if (oracle.factOf(increment).isUndone) say(increment, 'counts, though it was on no disk and told to nobody');
+    }
+  }
+  return faults;
+}

@@ -1,0 +1,145 @@
+import { Random } from '@quotadb/engine/testing';
+import type { ReplicationSettings } from '@quotadb/replication';
+import type { NetworkTraits } from './network.js';
+import type { DiskTraits } from './simulated-disk.js';
+
+export type Topology = 'mesh' | 'hub' | 'chain';
+
+export interface RegionPlan {
+  readonly region: string;
+  readonly hasDisk: boolean;
+  readonly skewMs: number;
+}
+
+/** One thing that happens: what kind, how long after the one before, and the dice for everything it has to choose. */
+export interface Step {
+  readonly index: number;
+  readonly afterMs: number;
+  readonly kind: StepKind;
+  readonly seed: number;
+}
+
+/** Weights: how often each kind of step is taken where the schedule has it at all. */
+const OPERATIONS = { add: 30, remove: 6, assign: 4, read: 8 } as const;
+const EXPIRIES = { expire: 5, persist: 2, addWithExpiry: 6 } as const;
+const FAULTS = {
+  cut: 4,
+  isolate: 3,
+  breakStream: 3,
+  halfOpen: 2,
+  killProcess: 3,
+  failPower: 3,
+  loseDisk: 1,
+  join: 1,
+  leave: 1,
+  jumpClock: 3,
+  failDisk: 2,
+  snapshot: 2,
+  pause: 2,
+  wait: 2,
+} as const;
+export type StepKind = keyof typeof OPERATIONS | keyof typeof EXPIRIES | keyof typeof FAULTS;
+
+/** Everything about a schedule that its seed decides before it begins. */
+export interface Plan {
+  readonly seed: number;
+  readonly regions: readonly RegionPlan[];
+  readonly topology: Topology;
+  readonly shardCount: number;
+  readonly keys: readonly string[];
+  /** All times of a schedule are in proportion: clocks minutes apart and slow timers, or seconds and quick ones. */
+  readonly unitMs: number;
+  readonly tickMs: number;
+  readonly redialMs: number;
+  readonly flushMs: number;
+  readonly settings: Partial<ReplicationSettings>;
+  readonly network: NetworkTraits;
+  readonly disk: DiskTraits;
+  readonly hasExpiry: boolean;
+  readonly skewBoundMs: number;
+  readonly graceMs: number;
+  readonly longestExpiryMs: number;
+  readonly steps: readonly Step[];
+}
+
+const REGION_NAMES = ['ap', 'br', 'ca', 'de', 'eu'];
+
+/** A plan is made of chances: most schedules have only some kinds of trouble, so that each kind is also seen alone. */
+export function makePlan(seed: number): Plan {
+  const random = new Random(seed);
+  const unitMs = random.pick([1, 1, 100]);
+  const hasExpiry = random.chance(0.5);
+  const skewBoundMs = (random.chance(0.7) ? 2000 : 100) * unitMs;
+  const diskShare = random.pick([0, 0.5, 1, 1]);
+  const count = 2 + random.below(random.pick([2, 4]));
+  const regions = REGION_NAMES.slice(0, count).map((region) => ({
+    region,
+    hasDisk: random.chance(diskShare),
+    skewMs: Math.floor((random.next() * 2 - 1) * skewBoundMs),
+  }));
+  const keyCount = 1 + random.below(random.pick([2, 6, 16]));
+  return {
+    seed,
+    regions,
+    topology: random.pick(['mesh', 'mesh', 'hub', 'chain'] as const),
+    shardCount: random.pick([1, 1, 2, 4]),
+    keys: Array.from({ length: keyCount }, (_, index) => `k${index}`),
+    unitMs,
+    tickMs: random.pick([20, 50, 100]) * unitMs,
+    redialMs: random.pick([50, 200, 500]) * unitMs,
+    flushMs: random.pick([20, 100, 400]) * unitMs,
+    settings: settingsOf(random, unitMs, skewBoundMs),
+    network: networkOf(random, unitMs),
+    disk: { writeMs: random.pick([0.1, 2, 20]) * unitMs, syncMs: random.pick([1, 10, 50]) * unitMs },
+    hasExpiry,
+    skewBoundMs,
+    graceMs: 2 * skewBoundMs + 1000 * unitMs,
+    longestExpiryMs: 10_000 * unitMs,
+    steps: stepsOf(random, unitMs, hasExpiry),
+  };
+}
+
+function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partial<ReplicationSettings> {
+  return {
+    partComponents: random.pick([1, 2, 3, 256]),
+    tickBytes: random.pick([200, 1024 * 1024]),
+    statusIntervalMs: random.pick([100, 300]) * unitMs,
+    pingIntervalMs: 500 * unitMs,
+    silenceMs: random.pick([1500, 4000]) * unitMs,
+    digestIntervalMs: random.pick([200, 800]) * unitMs,
+    digestShards: random.pick([1, 8]),
+    stallMs: random.pick([400, 1500]) * unitMs,
+    forgetAfterMs: random.pick([3000, 3_600_000, 3_600_000]) * unitMs,
+    skewBoundMs: 3 * skewBoundMs,
+  };
+}
+
+function networkOf(random: Random, unitMs: number): NetworkTraits {
+  const isLossy = random.chance(0.5);
+  const rates = [0.02, 0.15];
+  const delayMs = random.pick([0.2, 5, 50]) * unitMs;
+  return {
+    delayMs,
+    jitterMs: delayMs * random.pick([0.1, 2]),
+    loss: isLossy ? random.pick(rates) : 0,
+    duplication: isLossy ? random.pick([0, ...rates]) : 0,
+    reordering: isLossy ? random.pick([0, ...rates]) : 0,
+    windowBytes: random.pick([100, 1000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]),
+  };
+}
+
+function stepsOf(random: Random, unitMs: number, hasExpiry: boolean): Step[] {
+  const weights = new Map<StepKind, number>(Object.entries(OPERATIONS) as [StepKind, number][]);
+  if (hasExpiry) for (const [kind, weight] of Object.entries(EXPIRIES)) weights.set(kind as StepKind, weight);
+  const share = random.pick([0.2, 0.5, 1]);
+  for (const [kind, weight] of Object.entries(FAULTS))
+    if (random.chance(share)) weights.set(kind as StepKind, weight * random.pick([0.5, 1, 2]));
+  const spacingMs = random.pick([10, 40, 100]) * unitMs;
+  const kinds = [...weights];
+  const total = kinds.reduce((sum, [, weight]) => sum + weight, 0);
+  return Array.from({ length: 20 + random.below(100) }, (_, index) => {
+    let dice = random.next() * total;
+    const [kind] = kinds.find(([, weight]) => (dice -= weight) < 0) ?? kinds[0];
+    return { index, afterMs: random.next() * 2 * spacingMs, kind, seed: random.below(2 ** 31) };
+  });
+}
