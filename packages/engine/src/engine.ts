@@ -443,6 +443,31 @@ export class Engine {
     return Status.Ok;
   }
 
+  /** What this node itself has added to the open key in its present life, and what it has taken away. */
+  get ownAdded(): number {
+    if (this.record === 0 || !this.lives.isOwnAlive(this.record)) return 0;
+    const { memory, record } = this;
+    return (
+      (memory[record + Component.positiveHigh] >>> 0) * TWO_POW_32 + (memory[record + Component.positiveLow] >>> 0)
+    );
+  }
+
+  get ownTaken(): number {
+    if (this.record === 0 || !this.lives.isOwnAlive(this.record)) return 0;
+    const negative = this.attachments.find(this.record, Kind.negative);
+    if (negative === 0) return 0;
+    return (this.memory[negative + 3] >>> 0) * TWO_POW_32 + (this.memory[negative + 2] >>> 0);
+  }
+
+  /** The version of this node's own component of the open key, and the shard it is in: when it is on disk, it can be told. */
+  get ownVersion(): number {
+    return this.record === 0 ? 0 : versionOf(this.memory, this.record);
+  }
+
+  get openShardIndex(): number {
+    return this.store.shardIndexOf(this.shard);
+  }
+
   /** The open key's pocket, or 0; made if there is none, unless memory is full. The key exists. */
   pocket(isMade: boolean): number {
     if (this.record === 0) return 0;
@@ -827,7 +852,7 @@ export class Engine {
   /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */
   restate(key: Uint8Array): boolean {
     const input = ByteInput.copyOf(key);
-    this.open(input, 0, key.length);
+    this.openAny(input, 0, key.length);
     const { shard, record } = this;
     const isHeld = record !== 0 && versionOf(this.memory, record) !== 0;
     if (isHeld) {

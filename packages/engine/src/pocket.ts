@@ -43,6 +43,11 @@ export class Pockets {
     return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 6) >>> 1];
   }
 
+  /** Until then nobody has anything to give: whoever asks is told so without asking around. */
+  get deniedUntilMs(): number {
+    return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 8) >>> 1];
+  }
+
   /** Spends, if there is enough. */
   take(cost: number): boolean {
     const { numbers } = this.engine.store;
@@ -58,6 +63,12 @@ export class Pockets {
     if (this.at === 0) return false;
     this.engine.store.numbers[(this.at + 2) >>> 1] += amount;
     return true;
+  }
+
+  /** Makes the pocket, if need be and there is memory. */
+  denyUntil(atMs: number): void {
+    if (this.at === 0) this.at = this.engine.pocket(true);
+    if (this.at !== 0) this.engine.store.numbers[(this.at + 8) >>> 1] = atMs;
   }
 
   note(reserve: number, leftEverywhere: number): void {

@@ -7,8 +7,11 @@ import {
   FrameError,
   FrameKind,
   type Hello,
+  type Policies,
   type Pong,
   type Seen,
+  type TokensAnswer,
+  type TokensWanted,
 } from '@quotadb/wire';
 import { LinkFigures } from './figures.js';
 import { type Acquaintance, findRefusal, type RefusalCode, type RefusalReason } from './handshake.js';
@@ -193,6 +196,7 @@ export class Link {
     else if (frame.kind === FrameKind.seen) this.hearSeen(frame);
     else if (frame.kind === FrameKind.ping) this.send(this.pongTo(frame.token));
     else if (frame.kind === FrameKind.pong) this.hearPong(frame);
+    else if (isQuotaFrame(frame)) this.replica.events.quota?.(this, frame);
     else this.replica.antiEntropy.hear(this, frame);
   }
 
@@ -392,6 +396,10 @@ export class Link {
     this.figures.bytesOut += bytes.length;
     this.carrier.send(bytes);
   }
+}
+
+function isQuotaFrame(frame: Frame): frame is Policies | TokensWanted | TokensAnswer {
+  return frame.kind >= FrameKind.policies;
 }
 
 /** Pings that may be unanswered at once; older ones are forgotten. */

@@ -15,6 +15,8 @@ import type { Batch } from '@quotadb/engine';
  *   digests   | both, now and then: my digests of an origin at these watermarks
  *   ranges    | whoever found another digest at the same watermark: my digests by ranges of key hashes
  *   inventory | the answer, and the answer to it: what I hold in a range that differs, by key and version
+ *   policies  | both, after the hello and when they change: the quota policies as the home has them
+ *   tokens…   | a region in need of a quota's tokens asks another; the answer. The grant itself is a counter in a batch
  */
 export const FrameKind = {
   hello: 1,
@@ -27,10 +29,26 @@ export const FrameKind = {
   digests: 8,
   ranges: 9,
   inventory: 10,
+  policies: 11,
+  tokensWanted: 12,
+  tokensAnswer: 13,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
-export type Frame = Hello | Refusal | Feed | BatchFrame | Seen | Ping | Pong | Digests | Ranges | Inventory;
+export type Frame =
+  | Hello
+  | Refusal
+  | Feed
+  | BatchFrame
+  | Seen
+  | Ping
+  | Pong
+  | Digests
+  | Ranges
+  | Inventory
+  | Policies
+  | TokensWanted
+  | TokensAnswer;
 
 export interface Hello {
   readonly kind: typeof FrameKind.hello;
@@ -128,6 +146,43 @@ export interface Inventory {
   readonly wantsAnswer: boolean;
   readonly keys: readonly Uint8Array[];
   readonly versions: readonly number[];
+}
+
+export interface Policies {
+  readonly kind: typeof FrameKind.policies;
+  readonly version: number;
+  /** The set as JSON, see quota/policy-book.ts. */
+  readonly body: Uint8Array;
+}
+
+export interface TokensWanted {
+  readonly kind: typeof FrameKind.tokensWanted;
+  /** The incarnation that asks: what is granted is granted to it and to no other. */
+  readonly origin: Uint8Array;
+  readonly fromRegion: string;
+  readonly toRegion: string;
+  readonly request: number;
+  readonly policy: number;
+  readonly policiesVersion: number;
+  readonly window: number;
+  readonly subject: Uint8Array;
+  readonly need: number;
+  /** Through how many others it came. */
+  readonly hops: number;
+}
+
+export interface TokensAnswer {
+  readonly kind: typeof FrameKind.tokensAnswer;
+  readonly origin: Uint8Array;
+  readonly fromRegion: string;
+  readonly toRegion: string;
+  readonly request: number;
+  readonly policy: number;
+  readonly window: number;
+  readonly subject: Uint8Array;
+  /** 0 = there is nothing to give. */
+  readonly granted: number;
+  readonly hops: number;
 }
 
 /** A frame that is longer is refused before it is read: the longest batch is far below. */
