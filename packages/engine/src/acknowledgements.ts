@@ -7,9 +7,21 @@ import type { Engine } from './engine.js';
 export class Acknowledgements {
   private readonly engine: Engine;
   private readonly holders: Holder[] = [];
+  /** Undefined as long as there are none. */
+  peers: Holder | undefined = undefined;
 
   constructor(engine: Engine) {
     this.engine = engine;
+  }
+
+  /**
+   * All peers, as one. From now on what others ended is kept for them too. Where there will be peers, this comes before the
+   * disk is read: what it says of keys that are gone is theirs to hear.
+   */
+  joinPeers(): Holder {
+    this.engine.startRelaying();
+    this.peers ??= this.join();
+    return this.peers;
   }
 
   /** From now on nothing is forgotten that this one has not acknowledged. */

@@ -22,6 +22,7 @@ import { giveLock, takeLock } from './lock.js';
 import { Origins } from './origins.js';
 import { OwnLife } from './own-life.js';
 import {
+  bornOf,
   Component,
   clearComponent,
   Flag,
@@ -739,7 +740,10 @@ export class Engine {
     }
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
-      if (this.lives.isOver(shard, at, horizonMs)) this.forgetForeign(shard, record, at);
+      if (this.lives.isOver(shard, at, horizonMs)) {
+        this.ownLife.letGoCancel(shard, record, originIndexOf(memory, at), bornOf(memory, at));
+        this.forgetForeign(shard, record, at);
+      }
       at = next;
     }
   }
@@ -821,6 +825,10 @@ export class Engine {
     this.memory[Header.relays] = 1;
   }
 
+  get isRelaying(): boolean {
+    return this.memory[Header.relays] !== 0;
+  }
+
   /** Up to which version of another origin everybody has seen what this node has; takes the state of (origin, shard). */
   acknowledgedOther(state: number): number {
     if (this.memory[Header.relays] === 0) return Number.POSITIVE_INFINITY;
@@ -840,6 +848,7 @@ export class Engine {
       for (let at = this.lists.firstAfter(state, before); at !== 0 && versionOf(this.memory, at) <= upTo; ) {
         const next = this.memory[at + Component.next];
         const record = this.memory[at + Component.foreignKey];
+        this.ownLife.letGoCancel(shard, record, origin, bornOf(this.memory, at));
         if (this.lives.isSilent(at)) {
           this.forgetForeign(shard, record, at);
           this.refreshKey(shard, record);

@@ -155,7 +155,8 @@ export class Merge {
     if (isTaken && held !== 0 && isOver) engine.forgetForeign(shard, record, held);
     else if (isTaken && held !== 0) engine.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
-    if (isTaken) engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+    if (isTaken && batch.born[index] <= engine.acknowledgedOther(state))
+      engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     this.settleKey(shard, record);
     return isTaken ? Applied.Ok : Applied.OutOfMemory;
   }

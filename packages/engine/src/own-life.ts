@@ -121,13 +121,20 @@ export class OwnLife {
     return true;
   }
 
-  /** An origin has said which life it is in, or was last: what this node had cancelled of an earlier one is void. */
+  /**
+   * An origin has said which life it is in, or was last, and everybody has seen that: what this node had cancelled of
+   * earlier ones is void. Not before: to whoever still holds such a life, it would come back with the cancel gone.
+   */
   letGoCancel(shard: number, record: number, origin: number, born: number): void {
-    const attachment = this.findCancel(record, origin);
-    if (attachment === 0 || this.attachments.numberAt(attachment, 2) === born) return;
-    this.before(shard, record);
-    this.attachments.drop(shard, record, attachment);
-    this.stamp(shard, record);
+    for (let at = this.attachments.find(record, Kind.cancel); at !== 0; ) {
+      const next = this.attachments.nextOfKind(at);
+      if (this.attachments.extraOf(at) === origin && this.attachments.numberAt(at, 2) !== born) {
+        this.before(shard, record);
+        this.attachments.drop(shard, record, at);
+        this.stamp(shard, record);
+      }
+      at = next;
+    }
   }
 
   /**
@@ -165,9 +172,8 @@ export class OwnLife {
     const floor = this.lives.floorMs(record);
     for (let at = this.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
       if (!isPresent(memory, at) || this.lives.isForeignDead(at, floor)) continue;
-      const attachment = this.cancelOf(shard, record, originIndexOf(memory, at));
+      const attachment = this.cancelOf(shard, record, originIndexOf(memory, at), bornOf(memory, at));
       if (attachment === 0) return false;
-      this.attachments.setNumberAt(attachment, 2, bornOf(memory, at));
       memory[attachment + 4] = memory[at + Component.positiveLow];
       memory[attachment + 5] = memory[at + Component.positiveHigh];
       const negative = this.attachments.find(at, Kind.negative);
@@ -195,17 +201,15 @@ export class OwnLife {
     );
   }
 
-  private findCancel(record: number, origin: number): number {
+  private cancelOf(shard: number, record: number, origin: number, born: number): number {
     let at = this.attachments.find(record, Kind.cancel);
-    while (at !== 0 && this.attachments.extraOf(at) !== origin) at = this.attachments.nextOfKind(at);
-    return at;
-  }
-
-  private cancelOf(shard: number, record: number, origin: number): number {
-    const found = this.findCancel(record, origin);
-    if (found !== 0) return found;
+    while (at !== 0 && (this.attachments.extraOf(at) !== origin || this.attachments.numberAt(at, 2) !== born))
+      at = this.attachments.nextOfKind(at);
+    if (at !== 0) return at;
     const attachment = this.attachments.add(shard, record, Kind.cancel);
-    if (attachment !== 0) this.attachments.setExtra(attachment, origin);
+    if (attachment === 0) return 0;
+    this.attachments.setExtra(attachment, origin);
+    this.attachments.setNumberAt(attachment, 2, born);
     return attachment;
   }
 

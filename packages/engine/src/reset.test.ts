@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Engine } from './engine.js';
 import { Merge } from './merge.js';
 import { recordOf } from './testing/inspect.js';
-import { exchange, makeNode, START_MS, type TestNode, tell } from './testing/nodes.js';
+import { exchange, makeNode, START_MS, type TestNode, tell, tellOrigin } from './testing/nodes.js';
 import { add, assign, read, remove } from './testing/single-key.js';
 
 const KEY = 'visits';
@@ -61,6 +61,36 @@ describe('a reset', () => {
     const inSecondShard = keys.filter((key) => recordOf(there.engine, key).shard === there.engine.store.shardAt(1));
     expect(inSecondShard.length).toBeGreaterThan(0);
     for (const key of inSecondShard) expect(read(there.engine, key).exists).toBe(false);
+  });
+
+  test('is not taken back before everybody has heard that what it cancelled is over', () => {
+    const [resetting, owner, late] = [makeNode(1), makeNode(2), makeNode(3)];
+    for (const { engine } of [resetting, owner, late]) engine.startRelaying();
+    add(owner.engine, KEY, 10n);
+    for (const node of [resetting, late]) tell(owner, node);
+    remove(resetting.engine, KEY);
+    for (const node of [owner, late]) tell(resetting, node);
+    // The owner has ended that life and begun another. The one that is late hears of the resetting one's next change first.
+    add(owner.engine, KEY, 100n);
+    tell(owner, resetting);
+    add(resetting.engine, KEY, 1000n);
+    tellOrigin(resetting, late, 0);
+    expect(values(late)).toEqual([1000n]);
+    remove(resetting.engine, KEY);
+    tellOrigin(resetting, late, 0);
+    expect(values(late)).toEqual([0n]);
+    tell(owner, late);
+    for (const { engine } of [resetting, late]) {
+      const index = engine.origins.find(owner.engine.origins.idOf(0));
+      engine.acknowledgeOther(0, index, owner.engine.seen(0, 0));
+    }
+    exchange([resetting, owner, late]);
+    for (const { engine } of [resetting, owner, late]) {
+      for (let origin = 1; origin < engine.origins.count; origin++)
+        engine.acknowledgeOther(0, origin, Number.POSITIVE_INFINITY);
+    }
+    exchange([resetting, owner, late]);
+    expect(values(resetting, owner, late)).toEqual([0n, 0n, 0n]);
   });
 
   test('of a value that others hold at zero removes the key everywhere', () => {

@@ -6,7 +6,7 @@ import type { Dropped } from './dropped.js';
 import type { Engine } from './engine.js';
 import { OriginShard, OWN_ORIGIN } from './layout.js';
 import { isEmptyIn, Merge } from './merge.js';
-import { Component, Flag, isPresent, setBorn, setVersion, timeOfVersion, versionOf } from './record.js';
+import { Component, Flag, setBorn, setVersion, timeOfVersion, versionOf } from './record.js';
 
 /**
  * What a node's own disk holds, put back into an empty store before anybody is served. Unlike a peer, the disk may speak
@@ -134,7 +134,8 @@ export class Restore {
     const version = batch.version[index];
     if (held >= version) return true;
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
-    if (isEmptyIn(batch, index)) {
+    // Peers may not have heard of it yet.
+    if (isEmptyIn(batch, index) && !engine.isRelaying) {
       if (held === 0) return true;
       this.dropOwn(shard, record);
       engine.refreshKey(shard, record);
@@ -193,14 +194,15 @@ export class Restore {
     return true;
   }
 
-  /** As in merging: once the watermark has passed it, an empty component has done its work, and an expired one may go. */
+  /** As in merging: once everybody knows of it, an empty component has done its work, and an expired one may go. */
   private passWatermark(shard: number, state: number, before: number, seen: number): void {
     const { engine } = this;
     const { memory, attachments } = engine.store;
+    const acknowledged = engine.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];
-      const isEmpty = !isPresent(memory, at) && !engine.lives.saysMore(at);
+      const isEmpty = engine.lives.isSilent(at) && versionOf(memory, at) <= acknowledged;
       const hasExpiry = attachments.find(at, Kind.expiry) !== 0;
       if (isEmpty) engine.dropForeign(shard, record, at);
       if (isEmpty || hasExpiry) engine.refreshKey(shard, record);

@@ -11,7 +11,8 @@ const MAXIMUM_WAITING = 16;
 /**
  * How old this node's view of each origin is. An origin says now and then how far it has come; once this node has seen
  * all of that, its view is as of the moment when that was said. Others pass it on with its age. Only this node's own clock
- * is read, and the way of a message counts as age, so the answer is never too young.
+ * is read: what is said names the last ping that had come, so it was said after that was sent, however long it took. So the
+ * answer is never too young.
  */
 export class Freshness {
   private readonly asOfMs = new Map<string, number>();

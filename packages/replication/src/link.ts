@@ -55,14 +55,17 @@ export class Link {
   private readonly feeds = new Map<string, OutgoingFeed>();
   /** What this side has told of its own watermarks, by origin. */
   private readonly reported = new Map<string, Float64Array>();
+  /** Of that, what the own disk holds, where there is one. */
+  private readonly reportedKept = new Map<string, Float64Array>();
+  private readonly kept: Float64Array;
   /** The same as it was when everything was told last. */
   private readonly toldWhole = new Map<string, Float64Array>();
   private readonly batch = new Batch();
   private heardAtMs: number;
   private pingedAtMs = Number.NEGATIVE_INFINITY;
   private toldAtMs = Number.NEGATIVE_INFINITY;
-  private lastToken = 0;
-  private readonly pings = new Map<number, number>();
+  /** Of the newest ping that came from the other side. */
+  private heardToken = 0;
 
   constructor(replica: Replica, carrier: Carrier, acquaintance: Acquaintance, nowMs: number) {
     this.replica = replica;
@@ -71,6 +74,7 @@ export class Link {
     this.openedAtMs = nowMs;
     this.heardAtMs = nowMs;
     const { identity, engine } = replica;
+    this.kept = new Float64Array(engine.shardCount);
     this.send({
       kind: FrameKind.hello,
       protocol: PROTOCOL_VERSION,
@@ -201,6 +205,7 @@ export class Link {
   }
 
   private pongTo(token: number): Pong {
+    this.heardToken = Math.max(this.heardToken, token);
     return { kind: FrameKind.pong, token, nowMs: this.replica.clock.wallMs() };
   }
 
@@ -236,13 +241,12 @@ export class Link {
     }
   }
 
-  private hearSeen({ origin, versions, shards, isWhole, ageMs }: Seen): void {
+  private hearSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
     const { replica } = this;
     const name = nameOfOrigin(origin);
     const watermarks = this.member.seen.of(name);
-    for (const [index, shard] of shards.entries()) {
-      if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
-    }
+    raise(watermarks, shards, versions);
+    if (isKept) raise(this.member.kept.of(name), shards, versions);
     if (name === replica.ownName) {
       const lost = replica.findLostState(watermarks);
       if (lost !== undefined) {
@@ -254,16 +258,17 @@ export class Link {
         this.member.ageToldAtMs = this.heardAtMs;
       }
     } else if (isWhole && ageMs >= 0 && versions.length === watermarks.length) {
-      replica.freshness.hear(name, versions, this.heardAtMs - ageMs - Math.max(0, this.figures.roundTripMs));
+      // It was said after that ping had left here. How long this message was under way nobody can know.
+      const saidAfterMs = timeOfToken(afterToken);
+      if (afterToken !== 0 && saidAfterMs <= this.heardAtMs)
+        replica.freshness.hear(name, versions, saidAfterMs - ageMs);
     }
     replica.events.seen?.(this);
   }
 
   private hearPong({ token, nowMs }: Pong): void {
-    const sentAtMs = this.pings.get(token);
-    if (sentAtMs === undefined) return;
-    this.pings.clear();
-    const roundTripMs = this.heardAtMs - sentAtMs;
+    const roundTripMs = this.heardAtMs - timeOfToken(token);
+    if (roundTripMs < 0) return;
     this.figures.roundTripMs = roundTripMs;
     this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
     if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
@@ -281,8 +286,9 @@ export class Link {
       return false;
     }
     if (this.state !== 'established') return false;
-    if (nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
-    if (this.isTellDue(nowMs)) this.tellAll();
+    const tellsAll = this.isTellDue(nowMs);
+    if (tellsAll || nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
+    if (tellsAll) this.tellAll();
     else this.tellMoved();
     return this.pump();
   }
@@ -332,9 +338,7 @@ export class Link {
 
   private ping(nowMs: number): void {
     this.pingedAtMs = nowMs;
-    this.pings.set(++this.lastToken, nowMs);
-    if (this.pings.size > MAXIMUM_PINGS) this.pings.delete(this.lastToken - MAXIMUM_PINGS);
-    this.send({ kind: FrameKind.ping, token: this.lastToken });
+    this.send({ kind: FrameKind.ping, token: tokenAt(nowMs) });
   }
 
   /** Whether it is time to say everything: soon after something moved, and now and then also when nothing does. */
@@ -358,8 +362,9 @@ export class Link {
       const seen = Float64Array.from(this.replica.seenOf(origin));
       this.reported.set(origin, seen);
       this.toldWhole.set(origin, Float64Array.from(seen));
-      this.sendSeen(origin, true, [...seen.keys()], [...seen]);
+      this.sendSeen(origin, true, [...seen.keys()], [...seen], this.replica.keepsAll);
     }
+    if (!this.replica.keepsAll) this.tellKept(true);
   }
 
   /** The same for what others wrote and moved since it was told last: this is what acknowledges. */
@@ -377,14 +382,45 @@ export class Link {
       if (moved.length === 0) continue;
       reported.set(seen);
       const versions = moved.map((shard) => seen[shard]);
-      this.sendSeen(origin, false, moved, versions);
+      this.sendSeen(origin, false, moved, versions, this.replica.keepsAll);
+    }
+    if (!this.replica.keepsAll) this.tellKept(false);
+  }
+
+  /** The same for what the own disk holds by now, where that comes later; all of it, or what moved. */
+  private tellKept(isAll: boolean): void {
+    const { replica, kept } = this;
+    for (const origin of replica.origins()) {
+      replica.keptOf(origin, kept);
+      let reported = this.reportedKept.get(origin);
+      if (reported === undefined) {
+        reported = new Float64Array(kept.length);
+        this.reportedKept.set(origin, reported);
+      }
+      const moved: number[] = [];
+      for (let shard = 0; shard < kept.length; shard++)
+        if (kept[shard] !== reported[shard] || (isAll && kept[shard] !== 0)) moved.push(shard);
+      if (moved.length === 0) continue;
+      reported.set(kept);
+      const versions = moved.map((shard) => kept[shard]);
+      this.sendSeen(origin, false, moved, versions, true);
     }
   }
 
-  private sendSeen(origin: string, isWhole: boolean, shards: number[], versions: number[]): void {
+  private sendSeen(origin: string, isWhole: boolean, shards: number[], versions: number[], isKept: boolean): void {
     const { replica } = this;
     const ageMs = origin === replica.ownName ? 0 : replica.freshness.ageMs(origin, replica.clock.monotonicMs());
-    this.send({ kind: FrameKind.seen, origin: Buffer.from(origin, 'hex'), ageMs, isWhole, shards, versions });
+    const afterToken = this.heardToken;
+    this.send({
+      kind: FrameKind.seen,
+      origin: Buffer.from(origin, 'hex'),
+      ageMs,
+      isWhole,
+      shards,
+      versions,
+      afterToken,
+      isKept,
+    });
   }
 
   send(frame: Frame): void {
@@ -402,8 +438,19 @@ function isQuotaFrame(frame: Frame): frame is Policies | TokensWanted | TokensAn
   return frame.kind >= FrameKind.policies;
 }
 
-/** Pings that may be unanswered at once; older ones are forgotten. */
-const MAXIMUM_PINGS = 16;
+function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {
+  for (const [index, shard] of shards.entries())
+    if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
+}
+
+/** A ping says when it was sent, so that nobody has to remember: downwards to a microsecond, so that nothing seems younger. */
+function tokenAt(nowMs: number): number {
+  return Math.floor(nowMs * 1000);
+}
+
+function timeOfToken(token: number): number {
+  return token / 1000;
+}
 
 function refusalWords(refusal: 'removed' | 'duplicate', region: string): string {
   return refusal === 'removed'

@@ -12,6 +12,8 @@ export class Member {
   /** Of the incarnation that spoke last. Undefined before the first word. */
   origin: Uint8Array | undefined = undefined;
   seen: WatermarkTable;
+  /** The same as far as it will still know after a crash: only this counts where something is forgotten. */
+  kept: WatermarkTable;
   link: Link | undefined = undefined;
   heardAtMs: number;
   /** Away for too long to be waited for; see ReplicationSettings.forgetAfterMs. */
@@ -23,14 +25,16 @@ export class Member {
   constructor(region: string, shardCount: number, isConfigured: boolean, nowMs: number) {
     this.region = region;
     this.seen = new WatermarkTable(shardCount);
+    this.kept = new WatermarkTable(shardCount);
     this.isConfigured = isConfigured;
     this.heardAtMs = nowMs;
   }
 
-  /** A new incarnation knows nothing of what an earlier one had seen. */
+  /** Whoever is back, as a new incarnation or from its disk, may know less than before: it will say how much. */
   begin(origin: Uint8Array, shardCount: number): void {
     this.origin = origin;
     this.seen = new WatermarkTable(shardCount);
+    this.kept = new WatermarkTable(shardCount);
     this.ageMs = -1;
   }
 }

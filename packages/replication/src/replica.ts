@@ -4,7 +4,7 @@ import { AntiEntropy } from './anti-entropy.js';
 import { Feeds } from './feeds.js';
 import { Freshness } from './freshness.js';
 import type { Acquaintance, RefusalReason } from './handshake.js';
-import { isSameOrigin, nameOfOrigin, type ReplicaIdentity } from './identity.js';
+import { nameOfOrigin, type ReplicaIdentity } from './identity.js';
 import { type Carrier, Link } from './link.js';
 import { Member } from './member.js';
 import { OutgoingFeed } from './outgoing-feed.js';
@@ -47,6 +47,8 @@ export interface ReplicaOptions {
   readonly acknowledgements: Acknowledgements;
   /** Up to which of the own changes the own disk holds everything; undefined where there is no disk. */
   readonly durable?: (shard: number) => number;
+  /** The same for another origin's changes, by its index: what the own disk does not hold, a crash may take back. */
+  readonly durableOf?: (shard: number, origin: number) => number;
   /** The own sequence as it came from the disk, and when; needed where changes may have been made since. */
   readonly atStart?: { readonly versions: ArrayLike<number>; readonly nowMs: number };
   readonly settings?: Partial<ReplicationSettings>;
@@ -75,6 +77,7 @@ export class Replica {
   readonly links = new Set<Link>();
   readonly ownName: string;
   private readonly durable: ((shard: number) => number) | undefined;
+  private readonly durableOf: ((shard: number, origin: number) => number) | undefined;
   private readonly acknowledgements: Acknowledgements;
   private readonly removed = new Set<string>();
   private readonly parts: PartMaker;
@@ -97,6 +100,8 @@ export class Replica {
     this.events = options.events ?? {};
     this.acknowledgements = options.acknowledgements;
     this.durable = options.durable;
+    this.durableOf = options.durableOf;
+    this.holder = options.acknowledgements.peers;
     this.ownName = nameOfOrigin(identity.origin);
     this.merge = new Merge(engine);
     const { partComponents, partKeyBytes } = this.settings;
@@ -111,7 +116,6 @@ export class Replica {
     const { versions, nowMs } = options.atStart ?? { versions: this.seenOf(this.ownName), nowMs: engine.nowMs };
     this.restored = Float64Array.from(versions);
     this.firstVersion = versionAt(nowMs);
-    engine.startRelaying();
   }
 
   // ---- members and links ------------------------------------------------------------------------------------------------
@@ -151,9 +155,7 @@ export class Replica {
       if (other.isPreferred && !link.isPreferred) return 'duplicate';
       other.end();
     }
-    if (member.origin === undefined || !isSameOrigin(member.origin, hello.origin)) {
-      member.begin(hello.origin, this.engine.shardCount);
-    }
+    member.begin(hello.origin, this.engine.shardCount);
     // Known from here on, so that its peers can be told how far this node has come with it.
     this.engine.origins.intern(hello.origin);
     member.link = link;
@@ -196,7 +198,7 @@ export class Replica {
   private join(region: string, isConfigured: boolean): Member {
     const member = new Member(region, this.engine.shardCount, isConfigured, this.clock.monotonicMs());
     this.members.set(region, member);
-    this.holder ??= this.acknowledgements.join();
+    this.holder ??= this.acknowledgements.joinPeers();
     return member;
   }
 
@@ -223,6 +225,22 @@ export class Replica {
     const seen = this.watermarks[index];
     for (let shard = 0; shard < seen.length; shard++) seen[shard] = engine.seen(shard, index);
     return seen;
+  }
+
+  /** Whether everything that this node has seen of others would still be there after a crash. */
+  get keepsAll(): boolean {
+    return this.durableOf === undefined;
+  }
+
+  /** How far this node has come with another origin as far as its disk holds it, into `kept`. */
+  keptOf(origin: string, kept: Watermarks): Watermarks {
+    this.origins();
+    const index = this.indexes.get(origin);
+    const { durableOf, engine } = this;
+    if (index !== undefined)
+      for (let shard = 0; shard < kept.length; shard++)
+        kept[shard] = durableOf === undefined ? engine.seen(shard, index) : durableOf(shard, index);
+    return kept;
   }
 
   /**
@@ -311,7 +329,7 @@ export class Replica {
       for (let shard = 0; shard < engine.shardCount; shard++) {
         let lowest = Number.POSITIVE_INFINITY;
         for (const member of this.members.values())
-          if (!member.isForgotten) lowest = Math.min(lowest, member.seen.find(origin)?.[shard] ?? 0);
+          if (!member.isForgotten) lowest = Math.min(lowest, member.kept.find(origin)?.[shard] ?? 0);
         if (index !== OWN_ORIGIN) engine.acknowledgeOther(shard, index, lowest);
         else if (holder.acknowledged(shard) !== lowest) holder.acknowledge(shard, lowest);
       }

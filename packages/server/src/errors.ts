@@ -42,6 +42,14 @@ export const errors = {
   saveInProgress: 'ERR Background save already in progress',
   backupFailed: (reason: string) => `ERR the backup failed: ${reason}`,
 
+  // Replication.
+  stale: (region: string, ageMs: number | undefined, maximumAgeMs: number) =>
+    ageMs === undefined
+      ? `STALE region ${region} was never wholly known here; the read asks for at most ${maximumAgeMs} ms`
+      : `STALE region ${region} was last wholly known ${Math.round(ageMs)} ms ago; the read asks for at most ${maximumAgeMs} ms`,
+  maximumAge: 'ERR max-age-ms is not an integer or out of range',
+  replication: (reason: string) => `ERR ${reason}`,
+
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',
   nestedTransaction: 'ERR MULTI calls can not be nested',

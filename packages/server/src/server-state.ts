@@ -2,6 +2,7 @@ import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
 import type { DiskLink } from './durability/disk-link.js';
 import type { Lanes } from './lanes/lanes.js';
+import type { ReplicationLink } from './replication/replication-link.js';
 import type { Clients } from './session/clients.js';
 import type { CommandDirectory } from './session/command-index.js';
 import type { LatencyMonitor } from './statistics/latency-monitor.js';
@@ -23,6 +24,8 @@ export interface ServerState {
   readonly lanes: Lanes;
   /** The way to the disk, if there is one. */
   readonly disk: DiskLink;
+  /** The way to the thread that replicates. */
+  readonly replication: ReplicationLink;
 }
 
 /** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */
@@ -38,4 +41,6 @@ export interface Identity {
   httpPort: number;
   /** Undefined where the internal part of the counts API has no port of its own. */
   internalHttpPort: number | undefined;
+  /** Undefined where other regions are not listened to. */
+  replicationPort: number | undefined;
 }

@@ -49,14 +49,17 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
   for (const increment of oracle.ledger.of(key)) {
     const fact = oracle.factOf(increment);
     if (counted.includes(increment)) {
-      if (fact.isUndone) faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and told to nobody`);
+      if (fact.isUndone)
+        faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and told to nobody`);
       continue;
     }
     const isKnown = process.seenOf(fact.origin, shard) >= fact.version;
-    if (isKnown && !oracle.mayBeMissing(increment, nowMs + plan.skewBoundMs))
+    if (isKnown && !oracle.mayBeHidden(increment, nowMs + plan.skewBoundMs))
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
-  for (const reset of oracle.resets) {
+  // Through a relay, word that a life is over and word that its reset was taken back may come in either order.
+  const resets = plan.topology === 'mesh' ? oracle.resets : [];
+  for (const reset of resets) {
     if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
     const survived = counted.find((increment) => reset.increments.has(increment));
     if (survived !== undefined)
@@ -76,9 +79,13 @@ function findHoldingFaults(process: NodeProcess, key: string, { oracle, nameOf, 
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
       if (fact.origin !== component.origin)
-        faults.push(`${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`);
+        faults.push(
+          `${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`,
+        );
       else if (fact.endedAt <= seen)
-        faults.push(`${process.label} holds ${describe(increment)}, which ${nameOf(fact.origin)} ended at ${fact.endedAt}`);
+        faults.push(
+          `${process.label} holds ${describe(increment)}, which ${nameOf(fact.origin)} ended at ${fact.endedAt}`,
+        );
     }
   }
   return faults;

@@ -3,7 +3,11 @@ import { type CheckContext, readKey } from './checks.js';
 import type { NodeProcess } from './simulated-node.js';
 
 /** What still differs between replicas, or is still kept though it is over: nothing, once all has healed. */
-export function findDifferences(processes: readonly NodeProcess[], context: CheckContext, mayRetain: boolean): string[] {
+export function findDifferences(
+  processes: readonly NodeProcess[],
+  context: CheckContext,
+  mayRetain: boolean,
+): string[] {
   const { plan, nameOf } = context;
   const differences: string[] = [];
   const origins = new Set(processes.flatMap(({ replica }) => replica.origins()));

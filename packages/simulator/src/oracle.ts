@@ -6,6 +6,8 @@ export interface Fact {
   readonly origin: string;
   readonly shard: number;
   readonly version: number;
+  /** When the life that it belongs to began, by its origin's clock. */
+  readonly bornAtMs: number;
   /** Of the true clock. */
   readonly madeAtMs: number;
   /** From this version of its origin on it is not in the origin's component any more. */
@@ -75,6 +77,15 @@ export class Oracle {
       this.mayBeReset(increment) ||
       this.ledger.mayHaveExpired(increment, latestMs, !this.deadOrigins.has(increment.madeBy))
     );
+  }
+
+  /**
+   * The same at a moment when not everybody has heard of everything. An expiry hides every life that began before it, until
+   * the owner, who may have counted on in ignorance, says that its life goes on (docs/decisions/0004-expiry-of-a-replicated-life.md).
+   */
+  mayBeHidden(increment: Increment, latestMs: number): boolean {
+    if (this.mayBeMissing(increment, latestMs)) return true;
+    return this.ledger.hasExpiredSince(increment.key, this.factOf(increment).bornAtMs, latestMs);
   }
 
   /** A process came back from its disk, which holds its own changes up to these versions. */

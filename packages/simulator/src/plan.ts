@@ -45,6 +45,8 @@ export interface Plan {
   readonly seed: number;
   readonly regions: readonly RegionPlan[];
   readonly topology: Topology;
+  /** Both ends of every pair have each other among their peers, and so wait for each other from the start. */
+  readonly isMutual: boolean;
   readonly shardCount: number;
   readonly keys: readonly string[];
   /** All times of a schedule are in proportion: clocks minutes apart and slow timers, or seconds and quick ones. */
@@ -82,6 +84,7 @@ export function makePlan(seed: number): Plan {
     seed,
     regions,
     topology: random.pick(['mesh', 'mesh', 'hub', 'chain'] as const),
+    isMutual: random.chance(0.7),
     shardCount: random.pick([1, 1, 2, 4]),
     keys: Array.from({ length: keyCount }, (_, index) => `k${index}`),
     unitMs,
@@ -104,6 +107,7 @@ function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partia
     partComponents: random.pick([1, 2, 3, 256]),
     tickBytes: random.pick([200, 1024 * 1024]),
     statusIntervalMs: random.pick([100, 300]) * unitMs,
+    idleStatusIntervalMs: random.pick([300, 1000]) * unitMs,
     pingIntervalMs: 500 * unitMs,
     silenceMs: random.pick([1500, 4000]) * unitMs,
     digestIntervalMs: random.pick([200, 800]) * unitMs,
@@ -137,9 +141,18 @@ function stepsOf(random: Random, unitMs: number, hasExpiry: boolean): Step[] {
   const spacingMs = random.pick([10, 40, 100]) * unitMs;
   const kinds = [...weights];
   const total = kinds.reduce((sum, [, weight]) => sum + weight, 0);
-  return Array.from({ length: 20 + random.below(100) }, (_, index) => {
+  const choose = (): StepKind => {
     let dice = random.next() * total;
-    const [kind] = kinds.find(([, weight]) => (dice -= weight) < 0) ?? kinds[0];
-    return { index, afterMs: random.next() * 2 * spacingMs, kind, seed: random.below(2 ** 31) };
-  });
+    for (const [kind, weight] of kinds) {
+      dice -= weight;
+      if (dice < 0) return kind;
+    }
+    return 'add';
+  };
+  return Array.from({ length: 20 + random.below(100) }, (_, index) => ({
+    index,
+    afterMs: random.next() * 2 * spacingMs,
+    kind: choose(),
+    seed: random.below(2 ** 31),
+  }));
 }

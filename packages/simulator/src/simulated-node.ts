@@ -53,6 +53,7 @@ export class NodeProcess implements Endpoint {
       expiryGraceMs: plan.graceMs,
     });
     this.acknowledgements = new Acknowledgements(this.engine);
+    this.acknowledgements.joinPeers();
     if (node.hasDisk) this.diskHolder = this.acknowledgements.join();
   }
 
@@ -105,7 +106,10 @@ export class NodeProcess implements Endpoint {
       identity: { cluster: CLUSTER, region: node.region, origin: node.origin, agreements: [] },
       clock: { monotonicMs: () => this.monotonicMs(), wallMs: () => node.wallMs() },
       acknowledgements,
-      ...(disk && { durable: (shard: number) => disk.durable(shard) }),
+      ...(disk && {
+        durable: (shard: number) => disk.durable(shard),
+        durableOf: (shard: number, origin: number) => disk.durableOf(shard, origin),
+      }),
       settings: node.host.plan.settings,
       events: {
         refused: (link, { code, message }, by) => {
@@ -159,7 +163,10 @@ export class NodeProcess implements Endpoint {
         return;
       }
       // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
-      this.node.guard(this, () => this.tick());
+      this.node.guard(this, () => {
+        this.engine.advanceTo(this.node.wallMs());
+        this.replica.beforeFlush();
+      });
       scheduler.settled();
       this.disk?.flush().then(
         () => {

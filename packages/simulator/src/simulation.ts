@@ -1,6 +1,5 @@
-import { Status, splitInt64 } from '@quotadb/engine';
+import { Batch, Status, splitInt64, timeOfVersion } from '@quotadb/engine';
 import { componentsOf, type Increment, Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
-import { Batch } from '@quotadb/engine';
 import { nameOfOrigin } from '@quotadb/replication';
 import { decodeFrame, type Frame, FrameKind } from '@quotadb/wire';
 import { type CheckContext, findFaults, findReadFaults, holdingsOf, noteEnd } from './checks.js';
@@ -221,13 +220,21 @@ class Simulation implements NodeHost {
   private wirePeers(): void {
     const nodes = this.present();
     const { topology } = this.plan;
+    for (const node of nodes) node.peers.clear();
     for (const [index, node] of nodes.entries()) {
-      node.peers.clear();
       if (topology === 'mesh') for (const other of nodes) if (other !== node) node.peers.add(other.region);
-      if (topology === 'hub' && index > 0) node.peers.add(nodes[0].region);
-      if (topology === 'chain' && index > 0) node.peers.add(nodes[index - 1].region);
+      if (topology === 'hub' && index > 0) this.pair(node, nodes[0]);
+      if (topology === 'chain' && index > 0) this.pair(node, nodes[index - 1]);
+    }
+    for (const node of nodes) {
       for (const region of node.peers) node.running?.replica.addMember(region);
     }
+  }
+
+  /** The first dials the second; where the plan says so, the second has the first among its peers too. */
+  private pair(one: SimulatedNode, other: SimulatedNode): void {
+    one.peers.add(other.region);
+    if (this.plan.isMutual) other.peers.add(one.region);
   }
 
   private end(node: SimulatedNode, isHeard: boolean): Ended | undefined {
@@ -432,7 +439,10 @@ class Simulation implements NodeHost {
   private made(process: NodeProcess, increment: Increment): void {
     const shard = this.shardOf(increment.key);
     const version = process.ownSequence(shard);
-    this.oracle.made(increment, { origin: process.origin, shard, version, madeAtMs: this.scheduler.nowMs });
+    const [{ born }] = componentsOf(process.engine, increment.key);
+    const { origin } = process;
+    const madeAtMs = this.scheduler.nowMs;
+    this.oracle.made(increment, { origin, shard, version, bornAtMs: timeOfVersion(born), madeAtMs });
     this.said(`${process.label} ${increment.amount > 0n ? '+' : '-'}${increment.key}/${increment.index} @${version}`);
   }
 

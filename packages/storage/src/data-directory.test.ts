@@ -16,7 +16,15 @@ afterEach(() => {
 });
 
 function open(options: Partial<DirectoryOptions> = {}): DataDirectory {
-  return DataDirectory.open({ path, region: 'us', shardCount: 64, keepIncarnation: false, ...options });
+  return DataDirectory.open({
+    path,
+    region: 'us',
+    cluster: 'test',
+    replicaId: '0123456789abcdef'.repeat(2),
+    shardCount: 64,
+    keepIncarnation: false,
+    ...options,
+  });
 }
 
 test('replica id and incarnation are made once and stay', () => {
@@ -33,9 +41,21 @@ test('replica id and incarnation are made once and stay', () => {
 test('another region, another number of shards, another format are refused, saying which', () => {
   open().close();
   expect(() => open({ region: 'eu' })).toThrow(/belongs to region "us", not "eu"/);
+  expect(() => open({ cluster: 'other' })).toThrow(/belongs to cluster "test", not "other"/);
   expect(() => open({ shardCount: 32 })).toThrow(/--shards 64/);
   writeIdentity(path, { ...readIdentity(path)!, formatVersion: 99 });
   expect(() => open()).toThrow(/format 99/);
+});
+
+test('a directory from before there were clusters goes on as a new incarnation with the id of its region', () => {
+  open().close();
+  const { cluster: _, ...old } = readIdentity(path)!;
+  writeIdentity(path, { ...old, replicaId: 'f'.repeat(32) });
+  const directory = open();
+  expect(directory.isNewIncarnation).toBe(true);
+  expect(directory.identity).toMatchObject({ cluster: 'test', replicaId: '0123456789abcdef'.repeat(2) });
+  expect(directory.identity.incarnation).not.toBe(old.incarnation);
+  directory.close();
 });
 
 test('an identity that cannot be read is not made anew', () => {

@@ -25,6 +25,8 @@ export interface Identity {
   readonly replicaId: string;
   readonly incarnation: string;
   readonly region: string;
+  /** Undefined in directories from before there was replication. */
+  readonly cluster?: string;
   readonly shardCount: number;
   readonly formatVersion: number;
   /** The directory was made by `quotadb backup` and nobody has started from it yet. */
@@ -34,6 +36,9 @@ export interface Identity {
 export interface DirectoryOptions {
   readonly path: string;
   readonly region: string;
+  readonly cluster: string;
+  /** In hexadecimal digits: who this region is among all replicas of its cluster. */
+  readonly replicaId: string;
   readonly shardCount: number;
   /** A backup goes on as the incarnation that it was taken of, which must never run again. */
   readonly keepIncarnation: boolean;
@@ -70,11 +75,15 @@ export class DataDirectory {
     try {
       const found = readIdentity(path);
       if (found !== undefined) check(found, options);
-      const isNew = found === undefined || (found.isBackup === true && !options.keepIncarnation);
+      // A directory that knows no cluster has an id of its own making: what is in it becomes another origin's.
+      const isStranger = found !== undefined && found.replicaId !== options.replicaId;
+      const isCopy = found?.isBackup === true && !options.keepIncarnation;
+      const isNew = found === undefined || isStranger || isCopy;
       const identity: Identity = {
-        replicaId: found?.replicaId ?? randomId(),
+        replicaId: options.replicaId,
         incarnation: isNew ? randomId() : (found as Identity).incarnation,
         region: options.region,
+        cluster: options.cluster,
         shardCount: options.shardCount,
         formatVersion: FORMAT_VERSION,
       };
@@ -133,7 +142,7 @@ export function readIdentity(directory: string): Identity | undefined {
   throw new StorageError(`${path} is not readable as an identity. Restore it from a backup of this directory`);
 }
 
-function check(found: Identity, { path, region, shardCount }: DirectoryOptions): void {
+function check(found: Identity, { path, region, cluster, shardCount }: DirectoryOptions): void {
   if (found.formatVersion !== FORMAT_VERSION) {
     throw new StorageError(
       `the data directory ${path} has format ${found.formatVersion}; this version reads format ${FORMAT_VERSION}`,
@@ -142,6 +151,11 @@ function check(found: Identity, { path, region, shardCount }: DirectoryOptions):
   if (found.region !== region) {
     throw new StorageError(
       `the data directory ${path} belongs to region "${found.region}", not "${region}": start with --region ${found.region}, or with another --data`,
+    );
+  }
+  if (found.cluster !== undefined && found.cluster !== cluster) {
+    throw new StorageError(
+      `the data directory ${path} belongs to cluster "${found.cluster}", not "${cluster}": start with --cluster ${found.cluster}, or with another --data`,
     );
   }
   if (found.shardCount !== shardCount) {

@@ -1,4 +1,4 @@
-import type { Engine } from '@quotadb/engine';
+import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { Log } from './log.js';
@@ -115,7 +115,12 @@ export class Disk {
 
   /** Up to which of this node's own changes in a shard the disk holds everything: peers may be told so much. */
   durable(shard: number): number {
-    return this.log.durable(shard);
+    return this.log.durable(shard, OWN_ORIGIN);
+  }
+
+  /** The same for any origin, by its index: so much can be acknowledged for good. */
+  durableOf(shard: number, origin: number): number {
+    return this.log.durable(shard, origin);
   }
 
   /** From now on changes reach the disk by themselves. */

@@ -73,9 +73,9 @@ export class Log {
     engine.dropped.start();
   }
 
-  /** Up to which of this node's own changes in a shard the disk holds everything. */
-  durable(shard: number): number {
-    return this.watermarks(OWN_ORIGIN)[shard];
+  /** Up to which of an origin's changes in a shard the disk holds everything. */
+  durable(shard: number, origin: number): number {
+    return this.watermarks(origin)[shard];
   }
 
   private acknowledge(shard: number, version: number): void {

@@ -23,7 +23,20 @@ export async function startSides(databaseUrl: string, cleanup: Cleanup): Promise
 function startQuotaDB(databaseUrl: string, cleanup: Cleanup): Promise<ServerProcess> {
   const program = findQuotaDB();
   if (program === undefined) throw new Error('the quotadb program was not found; npm run build makes it');
-  const flags = ['--resp', '0', '--http', '0', '--transport', 'net', '--max-memory', '16mb', '--postgres', databaseUrl];
+  const flags = [
+    '--resp',
+    '0',
+    '--http',
+    '0',
+    '--repl',
+    '-1',
+    '--transport',
+    'net',
+    '--max-memory',
+    '16mb',
+    '--postgres',
+    databaseUrl,
+  ];
   return startServerProcess(
     {
       name: 'counts-quotadb',

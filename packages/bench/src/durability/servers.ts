@@ -68,7 +68,18 @@ export async function startDurable(options: StartOptions): Promise<RunningServer
     ...mode.redis,
   ];
   const data = mode.quotadb.includes('--memory') ? [] : ['--data', directory];
-  const quotadbArguments = ['--resp', '0', '--http', '0', '--max-memory', options.maxMemory, ...data, ...mode.quotadb];
+  const quotadbArguments = [
+    '--resp',
+    '0',
+    '--http',
+    '0',
+    '--repl',
+    '-1',
+    '--max-memory',
+    options.maxMemory,
+    ...data,
+    ...mode.quotadb,
+  ];
   const server = await startServerProcess(
     {
       name: contender.name,

@@ -135,7 +135,7 @@ function checkKey(engine: Engine, shard: number, record: number, problems: strin
 
 function checkAttachments(engine: Engine, shard: number, holder: number, problems: string[], reached: Reached[]): void {
   const { memory, attachments } = engine.store;
-  const cancelled = new Set<number>();
+  const cancelled = new Set<string>();
   let before = 0;
   for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
     const kind = attachments.kindOf(at);
@@ -144,8 +144,9 @@ function checkAttachments(engine: Engine, shard: number, holder: number, problem
       problems.push(`component ${holder} has kind ${kind} behind kind ${before}`);
     if (kind === Kind.summary && isForeign(memory, holder)) problems.push(`foreign ${holder} has a summary`);
     if (kind === Kind.cancel) {
-      if (cancelled.has(attachments.extraOf(at))) problems.push(`component ${holder} cancels one origin twice`);
-      cancelled.add(attachments.extraOf(at));
+      const life = `${attachments.extraOf(at)}@${attachments.numberAt(at, 2)}`;
+      if (cancelled.has(life)) problems.push(`component ${holder} cancels one life twice`);
+      cancelled.add(life);
     }
     before = kind;
   }

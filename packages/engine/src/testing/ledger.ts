@@ -65,6 +65,11 @@ export class Ledger {
     );
   }
 
+  /** Whether an expiry has passed that was for later than this: it may hide a life that was born then. */
+  hasExpiredSince(key: string, sinceMs: number, nowMs: number): boolean {
+    return (this.expiries.get(key) ?? []).some(({ atMs }) => atMs <= nowMs && atMs > sinceMs);
+  }
+
   /** The increments that a value is made of, or what is wrong with it. */
   read(key: string, value: bigint): Increment[] | string {
     const found: Increment[] = [];

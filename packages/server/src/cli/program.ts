@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { environmentVariable, settingNames, settingOf } from '../config/table.js';
 import { QUOTADB_VERSION } from '../version.js';
 import { runBackup } from './backup.js';
+import { certsCommand } from './certs.js';
 import { runRepair } from './repair.js';
 import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
 
@@ -11,6 +12,7 @@ Examples:
   $ quotadb serve --resp 0 --max-memory 2gb        on a free port, which the first line of output names
   $ quotadb serve --config quotadb.json            settings from a file; flags and QUOTADB_… win over it
   $ quotadb serve --data ./data                    kept on disk, at most 100 ms behind
+  $ quotadb certs init --cluster c --out certs     certificates with which regions know each other
   $ redis-cli -p 6380 INCR visits                  any Redis client will do
   $ quotadb bench --help                           side by side with Redis`;
 
@@ -42,9 +44,11 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
     .description('salvage what is whole of a damaged data directory, and say what was lost')
     .requiredOption('--data <directory>', 'the data directory; no server may be using it')
     .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
-    .action(async (options: { data: string; maxMemory: string }) => {
-      onExitCode(await runRepair(options.data, options.maxMemory));
+    .option('--new-incarnation', 'start as another one next time: peers know more of this one than its disk does')
+    .action(async (options: { data: string; maxMemory: string; newIncarnation?: boolean }) => {
+      onExitCode(await runRepair(options.data, options.maxMemory, options.newIncarnation ?? false));
     });
+  program.addCommand(certsCommand(onExitCode).copyInheritedSettings(program));
   program
     .command('bench')
     .description('measure this server side by side with Redis')

@@ -6,7 +6,7 @@ import { loadFlock } from '../durability/flock.js';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './serve.js';
 
 /** Salvages a data directory that the server refuses to start from, and says what was lost. */
-export async function runRepair(path: string, maxMemory: string): Promise<number> {
+export async function runRepair(path: string, maxMemory: string, isNewIncarnation: boolean): Promise<number> {
   let maxMemoryBytes: number;
   try {
     maxMemoryBytes = parseSizeBytes(maxMemory);
@@ -16,7 +16,7 @@ export async function runRepair(path: string, maxMemory: string): Promise<number
     return EXIT_USAGE;
   }
   try {
-    return await repairDirectory(path, maxMemoryBytes);
+    return await repairDirectory(path, maxMemoryBytes, isNewIncarnation);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     process.stderr.write(`quotadb: ${error.message}\n`);
@@ -24,11 +24,19 @@ export async function runRepair(path: string, maxMemory: string): Promise<number
   }
 }
 
-async function repairDirectory(path: string, maxMemoryBytes: number): Promise<number> {
+async function repairDirectory(path: string, maxMemoryBytes: number, isNewIncarnation: boolean): Promise<number> {
   const identity = readIdentity(path);
   if (identity === undefined) throw new StorageError(`${path} is no data directory: there is no identity.json in it`);
-  const { region, shardCount } = identity;
-  const directory = DataDirectory.open({ path, region, shardCount, keepIncarnation: true, flock: loadFlock() });
+  const { region, replicaId, shardCount } = identity;
+  const directory = DataDirectory.open({
+    path,
+    region,
+    cluster: identity.cluster ?? '',
+    replicaId,
+    shardCount,
+    keepIncarnation: true,
+    flock: loadFlock(),
+  });
   try {
     const nowMs = Date.now();
     const engine = Engine.format({ maxMemoryBytes, shardCount, origin: directory.origin, nowMs });
@@ -38,18 +46,21 @@ async function repairDirectory(path: string, maxMemoryBytes: number): Promise<nu
     }
     if (movedTo === undefined) {
       // As it was, whatever it was.
-      writeIdentity(path, identity);
+      writeIdentity(path, isNewIncarnation ? { ...identity, isBackup: true } : identity);
       process.stdout.write(`nothing is damaged: ${components} components read\n`);
-      return EXIT_OK;
+    } else {
+      // It may know less of itself than others do.
+      writeIdentity(path, { ...identity, isBackup: true });
+      process.stdout.write(
+        `salvaged: ${components} components, ${engine.keyCount()} keys; the old files are in ${movedTo}\n`,
+      );
     }
-    // It may know less of itself than others do.
-    writeIdentity(path, { ...directory.identity, isBackup: true });
-    process.stdout.write(
-      `salvaged: ${components} components, ${engine.keyCount()} keys; the old files are in ${movedTo}\n` +
-        'the next start is a new incarnation: what peers still hold of the old one comes back from them\n',
-    );
+    if (movedTo !== undefined || isNewIncarnation) process.stdout.write(NEW_INCARNATION);
     return EXIT_OK;
   } finally {
     directory.close();
   }
 }
+
+const NEW_INCARNATION =
+  'the next start is a new incarnation: what peers still hold of the old one comes back from them\n';

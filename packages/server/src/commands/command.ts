@@ -16,7 +16,7 @@ export interface Command {
   readonly flags: readonly CommandFlag[];
   /** First key, last key (negative counts from the end), step; left out where there are no keys. */
   readonly keys?: readonly [first: number, last: number, step: number];
-  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions';
+  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions' | 'replication';
   readonly summary: string;
   /** The Redis version that has it, or ours where Redis has not. */
   readonly since: string;

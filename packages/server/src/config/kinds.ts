@@ -1,6 +1,7 @@
 import type { FsyncMode } from '@quotadb/storage';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
+import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
 import { formatSize, parseSizeBytes } from './size.js';
 
 /** What a setting's value may be. The words of the mistakes are those of Redis's CONFIG SET. */
@@ -128,6 +129,18 @@ export function list(placeholder: string, range: string): Kind<readonly string[]
     parse: (value) => value.split(',').filter((item) => item !== ''),
     print: (values) => values.join(','),
     show: (values) => values.join(','),
+  };
+}
+
+/** `eu=HOST:PORT`, several times or separated by commas. */
+export function peerAddresses(): Kind<readonly PeerAddress[]> {
+  const printAll = (peers: readonly PeerAddress[]) => peers.map(printPeerAddress).join(',');
+  return {
+    placeholder: 'region=host:port',
+    range: 'a region and its address, such as eu=10.0.0.2:7380',
+    parse: (value) => list('', '').parse(value).map(parsePeerAddress),
+    print: printAll,
+    show: printAll,
   };
 }
 

@@ -24,8 +24,45 @@ export function checkTogether(configuration: Configuration): string[] {
   if (configuration.countsTokens.some((token) => configuration.countsInternalTokens.includes(token))) {
     mistakes.push('--counts-internal-token: must differ from every --counts-token');
   }
+  mistakes.push(...checkReplication(configuration));
   return mistakes;
 }
+
+/** Whether replication has certificates. */
+export function hasCertificates(configuration: Configuration): boolean {
+  return configuration.replicationCertificate !== '';
+}
+
+function checkReplication(configuration: Configuration): string[] {
+  const { region, peers, replicationPort, replicationHost, replicationPlaintext } = configuration;
+  const { replicationCertificate, replicationKey, replicationAuthority } = configuration;
+  const mistakes: string[] = [];
+  const files = [replicationCertificate, replicationKey, replicationAuthority];
+  const hasAll = files.every((file) => file !== '');
+  if (!hasAll && files.some((file) => file !== '')) {
+    mistakes.push('--repl-cert: --repl-cert, --repl-key and --repl-ca belong together: give all three');
+  }
+  const isOpen = hasAll || replicationPlaintext;
+  if (replicationPort !== -1 && !isLoopback(replicationHost) && !isOpen) {
+    mistakes.push(`--repl-host: ${replicationHost} can be reached from other machines: ${NEEDS_CERTIFICATES}`);
+  }
+  for (const peer of peers) {
+    if (peer.region === region) mistakes.push(`--peer: ${region} is the name of this region itself (--region)`);
+    if (peers.find((other) => other.region === peer.region) !== peer)
+      mistakes.push(`--peer: ${peer.region} is given twice`);
+    if (!isLoopback(peer.host) && !isOpen) {
+      mistakes.push(`--peer: ${peer.region} is not on this machine: ${NEEDS_CERTIFICATES}`);
+    }
+  }
+  const { respPort, httpPort, internalHttpPort } = configuration;
+  if (replicationPort > 0 && [respPort, httpPort, internalHttpPort].includes(replicationPort)) {
+    mistakes.push(`--repl: port ${replicationPort} is already taken by --resp, --http or --internal-http`);
+  }
+  return mistakes;
+}
+
+const NEEDS_CERTIFICATES =
+  'give --repl-cert, --repl-key and --repl-ca (quotadb certs makes them), or say --repl-plaintext';
 
 /** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {

@@ -6,12 +6,14 @@ import {
   type Kind,
   list,
   outputLimit,
+  peerAddresses,
   port,
   powerOfTwo,
   size,
   text,
   yesOrNo,
 } from './kinds.js';
+import { type PeerAddress, REGION_NAME } from './peer-address.js';
 
 /**
  * Every setting, once. The flag is `--max-memory`, its environment variable QUOTADB_MAX_MEMORY, its key in the config
@@ -41,7 +43,7 @@ const DEFAULT_MAXIMUM_CLIENTS = 10_000;
 export const settings = {
   region: setting({
     flag: 'region',
-    kind: text('name', /^[a-z0-9][a-z0-9-]{0,31}$/, '1 to 32 of a-z, 0-9 and -'),
+    kind: text('name', REGION_NAME, '1 to 32 of a-z, 0-9 and -'),
     default: 'local',
     help: 'the name of this region',
   }),
@@ -141,6 +143,72 @@ export const settings = {
     kind: yesOrNo(),
     default: false,
     help: '--data is a backup, and the server it was taken of is gone for good: go on as the same one',
+  }),
+  cluster: setting({
+    flag: 'cluster',
+    kind: text('name', /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, '1 to 64 of letters, digits, ".", "_" and "-"'),
+    default: 'quotadb',
+    help: 'the name of the cluster; regions of another one are refused',
+  }),
+  replicationPort: setting({
+    flag: 'repl',
+    kind: integer('port', -1, 65_535),
+    default: 7380,
+    help: 'the port where other regions connect; 0 picks a free one, -1 for none. Costs nothing before the first one comes',
+  }),
+  replicationHost: setting({
+    flag: 'repl-host',
+    kind: text('address', /^\S+$/, 'a host name or an IP address'),
+    default: '127.0.0.1',
+    help: 'the address to listen on for other regions; one that other machines can reach needs certificates',
+  }),
+  peers: setting({
+    flag: 'peer',
+    kind: peerAddresses(),
+    default: [] as readonly PeerAddress[],
+    help: 'another region and where it is; may be given several times',
+  }),
+  replicationCertificate: setting({
+    flag: 'repl-cert',
+    kind: text('file', /^[^\0]*$/, 'the path of a PEM file; empty for none'),
+    default: '',
+    help: 'the certificate of this region for replication (quotadb certs issue); read again when it changes',
+  }),
+  replicationKey: setting({
+    flag: 'repl-key',
+    kind: text('file', /^[^\0]*$/, 'the path of a PEM file; empty for none'),
+    default: '',
+    help: 'the private key of that certificate',
+  }),
+  replicationAuthority: setting({
+    flag: 'repl-ca',
+    kind: text('file', /^[^\0]*$/, 'the path of a PEM file; empty for none'),
+    default: '',
+    help: 'the authority that has signed the certificates of all regions',
+  }),
+  replicationPlaintext: setting({
+    flag: 'repl-plaintext',
+    kind: yesOrNo(),
+    default: false,
+    help: 'replicate without TLS beyond this machine too: whoever reaches the port can change every counter',
+  }),
+  replicationIntervalMs: setting({
+    flag: 'repl-interval',
+    kind: integer('milliseconds', 1, 1000),
+    default: 10,
+    help: 'how long changes are gathered before they are sent to other regions',
+  }),
+  clockSkewBoundMs: setting({
+    flag: 'clock-skew-bound',
+    kind: integer('milliseconds', 0, 3_600_000),
+    default: 120_000,
+    help: 'how far the clocks of regions may differ: what has expired is kept so long for latecomers, and more is reported',
+  }),
+  peerPatienceSeconds: setting({
+    flag: 'peer-patience',
+    kind: integer('seconds', 1, MAXIMUM_INT32),
+    default: 3600,
+    help: 'how long a region that is away is waited for before what was deleted is forgotten; it is repaired when it is back',
   }),
   transport: setting({
     flag: 'transport',

@@ -1,5 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises';
-import type { Engine } from '@quotadb/engine';
+import { type Acknowledgements, type Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
+import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
 import { DataDirectory, Disk, type FileSystem, type Progress, writeIdentity } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
@@ -19,6 +20,9 @@ export class Persistence implements DiskCarrier {
   readonly board = new DiskBoard();
   /** Called when tickets were completed; whoever drives the lanes wakes them. */
   onCompleted: () => void = () => {};
+  /** Right before a flush takes everything that is in the store, and when the disk holds it. */
+  onFlushing: () => void = () => {};
+  onFlushed: () => void = () => {};
   private readonly config: Configuration;
   private readonly clock: Clock;
   private readonly logger: Logger;
@@ -35,6 +39,8 @@ export class Persistence implements DiskCarrier {
     this.directory = DataDirectory.open({
       path: config.dataDirectory,
       region: config.region,
+      cluster: config.cluster,
+      replicaId: nameOfOrigin(replicaIdOf(config.cluster, config.region)),
       shardCount: config.shardCount,
       keepIncarnation: config.keepIncarnation,
       flock: loadFlock(),
@@ -48,8 +54,9 @@ export class Persistence implements DiskCarrier {
   }
 
   /** Puts everything back into the store, before it serves anybody. */
-  async load(engine: Engine): Promise<void> {
+  async load(engine: Engine, acknowledgements: Acknowledgements): Promise<void> {
     const { config, clock, logger } = this;
+    let holder: Holder | undefined;
     const startedAtMs = clock.monotonic();
     const { disk, recovered } = await Disk.open({
       directory: this.directory.path,
@@ -58,7 +65,14 @@ export class Persistence implements DiskCarrier {
       snapshotLogBytes: config.snapshotLogBytes,
       now: () => clock.now(),
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
+      acknowledge: (shard, version) => {
+        // At the first call the store holds what the disk does, and nothing else.
+        holder ??= acknowledgements.join((other) => engine.seen(other, OWN_ORIGIN));
+        holder.acknowledge(shard, version);
+      },
       events: {
+        flushing: () => this.onFlushing(),
+        flushed: () => this.onFlushed(),
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
@@ -82,6 +96,11 @@ export class Persistence implements DiskCarrier {
     disk.start();
     this.publish();
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
+  }
+
+  /** Up to which of this node's own changes in a shard the disk holds everything. */
+  durable(shard: number): number {
+    return this.disk?.durable(shard) ?? 0;
   }
 
   signal(): void {

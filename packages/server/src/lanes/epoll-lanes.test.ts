@@ -1,19 +1,22 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import { Acknowledgements, Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import pino from 'pino';
 import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
 import { defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
+import { ReplicationService } from '../replication/service.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
 import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
 
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
+  const origin = new Uint8Array(ORIGIN_ID_BYTES).fill(1);
   const engine = Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shared: true,
-    origin: new Uint8Array(ORIGIN_ID_BYTES).fill(1),
+    origin,
     nowMs: Date.now(),
   });
   return {
@@ -23,6 +26,14 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     config,
     identity: createState(config, systemClock).identity,
     maximumBulkBytes: 1024 * 1024,
+    replication: new ReplicationService({
+      config,
+      clock: systemClock,
+      logger: pino({ level: 'silent' }),
+      engine,
+      acknowledgements: new Acknowledgements(engine),
+      origin,
+    }),
     reportFault: ({ error }) => {
       throw new Error(error);
     },

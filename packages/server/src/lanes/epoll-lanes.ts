@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { ReplicationService } from '../replication/service.js';
 import type { Identity } from '../server-state.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
@@ -19,6 +20,7 @@ export interface EpollLanesOptions {
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
+  readonly replication: ReplicationService;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -50,12 +52,18 @@ export class EpollLanes implements Transport {
   private nextRound = 1;
   private listener = -1;
   private closing = false;
+  /** Whether somebody beside the lanes uses the store. */
+  private isShared: boolean;
+  private sharing: Promise<void> | undefined = undefined;
+  private readonly unshared = new Map<number, () => void>();
 
   constructor(options: EpollLanesOptions) {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = SharedControl.create(options.laneCount);
+    this.isShared = options.persistence !== undefined;
     if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeAll();
+    options.replication.onAcknowledged = () => this.wakeAll();
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -66,6 +74,20 @@ export class EpollLanes implements Transport {
     for (let lane = 0; lane < this.laneCount; lane++) this.control.setWakeDescriptor(lane, openWakeDescriptor(libc));
     await Promise.all(Array.from({ length: this.laneCount }, (_, lane) => this.startLane(lane)));
     return listener.port;
+  }
+
+  share(): Promise<void> {
+    this.sharing ??= this.shareNow();
+    return this.sharing;
+  }
+
+  private async shareNow(): Promise<void> {
+    const isNews = !this.isShared && this.laneCount === 1;
+    this.isShared = true;
+    if (!isNews) return;
+    const shared = this.threads.map((_, lane) => new Promise<void>((resolve) => this.unshared.set(lane, resolve)));
+    for (const lane of this.threads.keys()) this.send(lane, { kind: 'share' });
+    await Promise.all(shared);
   }
 
   async close(withinMs: number): Promise<void> {
@@ -85,7 +107,7 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { store, config, identity, maximumBulkBytes, persistence } = this.options;
+    const { store, config, identity, maximumBulkBytes, persistence, replication } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
@@ -96,6 +118,8 @@ export class EpollLanes implements Transport {
       listener: this.listener,
       maximumBulkBytes,
       disk: persistence?.board.buffer,
+      replication: replication.board.buffer,
+      isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
@@ -152,6 +176,11 @@ export class EpollLanes implements Transport {
     } else if (message.kind === 'disk') {
       const { id, request } = message;
       this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
+    } else if (message.kind === 'replication') {
+      const { id, request } = message;
+      this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'shared') {
+      this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {
       this.collect(message.id, message.answer);
     } else {

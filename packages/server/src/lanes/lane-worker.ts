@@ -6,6 +6,8 @@ import { DiskBoard } from '../durability/disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink } from '../durability/disk-link.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
+import { ReplicationBoard } from '../replication/board.js';
+import { type ReplicationAnswer, ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
 import { Lane } from '../session/lane.js';
 import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
@@ -34,6 +36,8 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly acceptor: Acceptor;
   private readonly waiting = new Map<number, (answers: never[]) => void>();
   private readonly diskAnswers = new Map<number, DiskAnswer>();
+  private readonly replicationAnswers = new Map<number, (answer: ReplicationAnswer) => void>();
+  private readonly engine: Engine;
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
@@ -41,14 +45,20 @@ class LaneWorker implements LoopDuties, Lanes {
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
-    // With one lane and no disk nobody else is there: the main thread does not touch the store.
-    const engine = Engine.attach(start.store, { exclusive: start.laneCount === 1 && start.disk === undefined });
+    const engine = Engine.attach(start.store, { exclusive: start.isExclusive });
+    this.engine = engine;
     const clock = new RoundClock(systemClock);
     const ids = {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
     };
-    this.state = createState(start.config, clock, commands, this, ids, this.diskLink(start));
+    this.state = createState(start.config, clock, {
+      commands,
+      lanes: this,
+      ids,
+      disk: this.diskLink(start),
+      replication: this.replicationLink(start),
+    });
     Object.assign(this.state.identity, start.identity);
     const lane = new Lane({
       engine,
@@ -80,6 +90,7 @@ class LaneWorker implements LoopDuties, Lanes {
 
   woken(): void {
     this.state.disk.settle();
+    this.state.replication.settle();
     for (let fd = this.control.take(this.index); fd !== -1; fd = this.control.take(this.index)) this.loop.adopt(fd);
     for (let received = receiveMessageOnPort(this.port); received; received = receiveMessageOnPort(this.port)) {
       this.hear(received.message as ToLane);
@@ -97,6 +108,7 @@ class LaneWorker implements LoopDuties, Lanes {
   tick(): boolean {
     this.acceptor.tick();
     this.state.disk.settle();
+    this.state.replication.settle();
     return this.ticks.run();
   }
 
@@ -127,6 +139,16 @@ class LaneWorker implements LoopDuties, Lanes {
     return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies: config.fsync === 'always' });
   }
 
+  private replicationLink({ replication, config }: LaneStart): ReplicationLink {
+    return new ReplicationLink(new ReplicationBoard(config.shardCount, replication), {
+      ask: (request, answered) => {
+        const id = this.nextQuestion++;
+        this.replicationAnswers.set(id, answered);
+        this.post({ kind: 'replication', id, request });
+      },
+    });
+  }
+
   private hear(message: ToLane): void {
     if (message.kind === 'question') {
       const { id, name, ask } = message;
@@ -141,6 +163,13 @@ class LaneWorker implements LoopDuties, Lanes {
       const answered = this.diskAnswers.get(message.id);
       this.diskAnswers.delete(message.id);
       answered?.(message.error);
+    } else if (message.kind === 'replicationAnswer') {
+      const answered = this.replicationAnswers.get(message.id);
+      this.replicationAnswers.delete(message.id);
+      answered?.(message.answer);
+    } else if (message.kind === 'share') {
+      this.engine.share();
+      this.post({ kind: 'shared' });
     } else {
       this.acceptor.stop();
       this.loop.stop(message.withinMs);

@@ -1,5 +1,6 @@
 import type { Configuration } from '../config/table.js';
 import type { DiskRequest } from '../durability/disk-link.js';
+import type { ReplicationAnswer, ReplicationRequest } from '../replication/replication-link.js';
 import type { Identity } from '../server-state.js';
 import type { QuestionName } from './questions.js';
 
@@ -16,6 +17,9 @@ export interface LaneStart {
   readonly maximumBulkBytes: number;
   /** What lanes and the disk share; undefined where everything is in memory. */
   readonly disk: SharedArrayBuffer | undefined;
+  readonly replication: SharedArrayBuffer;
+  /** Nobody else uses the store: it can do without locks, until it is told otherwise. */
+  readonly isExclusive: boolean;
 }
 
 /** From the main thread to a lane. The lane is woken after each. */
@@ -29,6 +33,9 @@ export type ToLane =
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
   | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
+  | { readonly kind: 'replicationAnswer'; readonly id: number; readonly answer: ReplicationAnswer }
+  /** From now on the main thread uses the store too. */
+  | { readonly kind: 'share' }
   | { readonly kind: 'stop'; readonly withinMs: number };
 
 /** From a lane to the main thread, which passes questions on to all lanes and brings the answers back. */
@@ -40,4 +47,6 @@ export type FromLane =
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'flush' }
   | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
+  | { readonly kind: 'replication'; readonly id: number; readonly request: ReplicationRequest }
+  | { readonly kind: 'shared' }
   | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CountsService } from '@quotadb/counts';
-import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import { Acknowledgements, Engine } from '@quotadb/engine';
+import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
@@ -8,6 +9,7 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
@@ -22,6 +24,8 @@ export class Server {
   readonly engine: Engine;
 
   private readonly persistence: Persistence | undefined;
+  private readonly acknowledgements: Acknowledgements;
+  private readonly replication: ReplicationService;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
   private readonly health: HealthServer;
@@ -35,17 +39,23 @@ export class Server {
   constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
     this.logger = logger;
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
+    const origin = this.persistence?.directory.origin ?? newIncarnation(config);
     this.engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
-      // Without a disk every start is a new replica; see the invariants in ARCHITECTURE.md.
-      origin: this.persistence?.directory.origin ?? randomBytes(ORIGIN_ID_BYTES),
+      origin,
       seed: randomBytes(4).readInt32LE(),
       nowMs: clock.now(),
     });
-    this.state = createState(config, clock, undefined, undefined, undefined, this.persistence?.link());
+    this.acknowledgements = new Acknowledgements(this.engine);
+    const { engine, acknowledgements } = this;
+    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin });
+    this.state = createState(config, clock, {
+      disk: this.persistence?.link(),
+      replication: this.replication.link(),
+    });
     this.counts = createCounts(config, logger);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
@@ -57,22 +67,38 @@ export class Server {
   async start(): Promise<void> {
     const { config, identity } = this.state;
     await this.load();
-    const transport = await chooseTransport(this.state, this.engine, this.logger, this.persistence);
+    const transport = await chooseTransport(this.state, this.engine, this.logger, this.replication, this.persistence);
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
     try {
+      await this.replicate(transport);
       identity.respPort = await transport.listen(config.host, config.respPort);
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
       identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
+      identity.replicationPort = await this.replication.listen();
     } catch (error) {
       this.health.close();
+      await this.replication.stop();
       await transport.close(0);
       await this.persistence?.close();
       throw error;
     }
     this.serving = true;
-    this.logger.info({ resp: identity.respPort, http: identity.httpPort, transport: identity.transport }, 'ready');
+    const { respPort: resp, httpPort: http, replicationPort: repl } = identity;
+    this.logger.info({ resp, http, repl, transport: identity.transport }, 'ready');
+  }
+
+  private async replicate(transport: Transport): Promise<void> {
+    const { persistence, replication } = this;
+    if (persistence !== undefined) {
+      persistence.onFlushing = () => replication.beforeFlush();
+      persistence.onFlushed = () => replication.afterFlush();
+    }
+    await replication.start({
+      durable: persistence && ((shard) => persistence.durable(shard)),
+      share: () => transport.share(),
+    });
   }
 
   private async load(): Promise<void> {
@@ -81,7 +107,7 @@ export class Server {
       return;
     }
     try {
-      await this.persistence.load(this.engine);
+      await this.persistence.load(this.engine, this.acknowledgements);
     } catch (error) {
       await this.persistence.close();
       throw error;
@@ -97,6 +123,7 @@ export class Server {
       resp: identity.respPort,
       http: identity.httpPort,
       ...(identity.internalHttpPort !== undefined && { internalHttp: identity.internalHttpPort }),
+      ...(identity.replicationPort !== undefined && { repl: identity.replicationPort }),
       pid: identity.processId,
       transport: identity.transport,
       lanes: identity.laneCount,
@@ -113,6 +140,7 @@ export class Server {
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
     await this.persistence?.close();
+    await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
     this.health.close();
@@ -124,4 +152,9 @@ export class Server {
     const { config, identity } = this.state;
     return { name: 'quotadb', version: identity.version, region: config.region, resp: identity.respPort };
   }
+}
+
+/** Without a disk every start is a new incarnation of the replica; see the invariants in ARCHITECTURE.md. */
+function newIncarnation({ cluster, region }: Configuration): Uint8Array {
+  return Buffer.concat([replicaIdOf(cluster, region), randomBytes(REPLICA_ID_BYTES)]);
 }

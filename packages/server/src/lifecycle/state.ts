@@ -5,6 +5,7 @@ import { commands as allCommands } from '../commands/table.js';
 import type { Configuration } from '../config/table.js';
 import { DiskLink } from '../durability/disk-link.js';
 import { type Lanes, onlyLane } from '../lanes/lanes.js';
+import { ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
 import { Clients } from '../session/clients.js';
 import { buildCommandDirectory } from '../session/command-index.js';
@@ -14,14 +15,8 @@ import { Statistics } from '../statistics/statistics.js';
 import { QUOTADB_VERSION } from '../version.js';
 
 /** The state of a server that nothing has happened to yet. */
-export function createState(
-  config: Configuration,
-  clock: Clock,
-  commands: readonly Command[] = allCommands,
-  lanes: Lanes = onlyLane,
-  ids: Ids = countingIds(),
-  disk: DiskLink = DiskLink.none(),
-): ServerState {
+export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
+  const { commands = allCommands, lanes = onlyLane, ids = countingIds() } = surroundings;
   const directory = buildCommandDirectory(commands);
   return {
     identity: {
@@ -34,6 +29,7 @@ export function createState(
       respPort: config.respPort,
       httpPort: config.httpPort,
       internalHttpPort: undefined,
+      replicationPort: undefined,
     },
     config,
     clock,
@@ -43,8 +39,18 @@ export function createState(
     slowlog: new Slowlog(ids.nextSlowlogId),
     latency: new LatencyMonitor(),
     lanes,
-    disk,
+    disk: surroundings.disk ?? DiskLink.none(),
+    replication: surroundings.replication ?? ReplicationLink.none(config.shardCount),
   };
+}
+
+/** What differs between a lane, a server and a test; by default there is nobody else. */
+export interface Surroundings {
+  readonly commands?: readonly Command[];
+  readonly lanes?: Lanes;
+  readonly ids?: Ids;
+  readonly disk?: DiskLink | undefined;
+  readonly replication?: ReplicationLink;
 }
 
 /** Ids that are unique in the process; lanes draw them from one place. */

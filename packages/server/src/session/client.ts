@@ -22,6 +22,8 @@ export class Client {
   readonly connectedAtMs: number;
   readonly connection: Connection;
 
+  /** False once the connection is over, whoever ended it. */
+  isConnected = true;
   lastActiveAtMs: number;
   protocol: 2 | 3 = 2;
   name = '';

@@ -20,6 +20,7 @@ export class Clients implements Iterable<Client> {
   }
 
   remove(client: Client): void {
+    client.isConnected = false;
     this.byId.delete(client.id);
   }
 

@@ -11,6 +11,7 @@ export interface ReadyLine {
   readonly region: string;
   readonly resp: number;
   readonly http: number;
+  readonly repl?: number;
   readonly pid: number;
   readonly transport: string;
   readonly lanes: number;
@@ -73,7 +74,11 @@ export function spawnServer(
   environment: NodeJS.ProcessEnv = {},
   descriptorLimit?: number,
 ): SpawnedServer {
-  return new SpawnedServer(['serve', '--resp', '0', '--http', '0', ...flags], environment, descriptorLimit);
+  return new SpawnedServer(
+    ['serve', '--resp', '0', '--http', '0', '--repl', '0', ...flags],
+    environment,
+    descriptorLimit,
+  );
 }
 
 /** Undefined when the process ends without one. */

@@ -29,7 +29,7 @@ export class TestLane {
         origin: new Uint8Array(ORIGIN_ID_BYTES).fill(1),
         nowMs: this.clock.nowMs,
       }),
-      server: createState(this.config, this.clock, [...commands, ...extraCommands]),
+      server: createState(this.config, this.clock, { commands: [...commands, ...extraCommands] }),
       maximumBulkBytes: 512 * 1024 * 1024,
       reportFault: (error) => this.faults.push(error),
     });

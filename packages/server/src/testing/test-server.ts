@@ -31,6 +31,7 @@ export async function startTestServer(
     ...defaultConfiguration(),
     respPort: 0,
     httpPort: 0,
+    replicationPort: -1,
     maxMemoryBytes: TEST_MEMORY_BYTES,
     // Lanes have clocks of their own.
     transport: clock === systemClock && transport === 'epoll' ? 'epoll' : 'net',

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { fixedParameters } from '../config/parameters.js';
 import type { Persistence } from '../durability/persistence.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
+import type { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { Lane } from '../session/lane.js';
 import { adviseHugePages } from './epoll/huge-pages.js';
@@ -21,13 +22,15 @@ export async function chooseTransport(
   state: ServerState,
   engine: Engine,
   logger: Logger,
+  replication: ReplicationService,
   persistence?: Persistence,
 ): Promise<Transport> {
   const { config } = state;
   const libc = config.transport === 'net' ? undefined : await findLibc(config.transport === 'epoll', logger);
-  if (libc !== undefined) return epollLanes(libc, state, engine, logger, persistence);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, replication, persistence);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
   if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
+  replication.onAcknowledged = () => state.replication.settle();
   return new NetTransport(
     new Lane({
       engine,
@@ -54,6 +57,7 @@ function epollLanes(
   state: ServerState,
   engine: Engine,
   logger: Logger,
+  replication: ReplicationService,
   persistence: Persistence | undefined,
 ): Transport {
   const { config, identity } = state;
@@ -65,6 +69,7 @@ function epollLanes(
     config,
     identity,
     maximumBulkBytes,
+    replication,
     persistence,
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),

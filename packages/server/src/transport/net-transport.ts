@@ -38,6 +38,9 @@ export class NetTransport implements Transport {
     });
   }
 
+  /** There is one thread, and it is this one. */
+  async share(): Promise<void> {}
+
   async close(withinMs: number): Promise<void> {
     this.server.close();
     const closed = [...this.connections].map((connection) => connection.finish());

@@ -55,7 +55,7 @@ describe('encoding', () => {
   });
 
   const origin = originOf(1);
-  const seen = { kind: FrameKind.seen, origin, ageMs: 0, isWhole: true } as const;
+  const seen = { kind: FrameKind.seen, origin, ageMs: 0, isWhole: true, afterToken: 0, isKept: false } as const;
   const inventory = { kind: FrameKind.inventory, origin, shard: 1, version: 1, wantsAnswer: true } as const;
   test.each<[string, Frame]>([
     ['a version that is no whole number', { ...seen, shards: [1], versions: [1.5] }],

@@ -98,13 +98,17 @@ export interface Seen {
   readonly ageMs: number;
   /** Every shard is in it: who has seen all of this is as far as the sender, `ageMs` ago. */
   readonly isWhole: boolean;
+  /** The newest ping of the other side that had come when this was said; 0 = none. So it was said after that was sent. */
+  readonly afterToken: number;
+  /** The sender will still know after a crash: its disk holds it, or it has none and a crash makes it another origin. */
+  readonly isKept: boolean;
   readonly shards: readonly number[];
   readonly versions: readonly number[];
 }
 
 export interface Ping {
   readonly kind: typeof FrameKind.ping;
-  /** Comes back with the pong. */
+  /** Comes back with the pong: microseconds of the sender's monotonic clock, which mean nothing to anybody else. */
   readonly token: number;
 }
 

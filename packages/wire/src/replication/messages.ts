@@ -37,6 +37,8 @@ const messages: { readonly [Kind in SmallKind]: Message<Extract<Frame, { kind: K
     isWhole: [3, fields.boolean],
     shards: [4, fields.shardList],
     versions: [5, fields.uint53List],
+    afterToken: [6, fields.uint53],
+    isKept: [7, fields.boolean],
   },
   [FrameKind.ping]: { token: [1, fields.uint53] },
   [FrameKind.pong]: { token: [1, fields.uint53], nowMs: [2, fields.double] },

@@ -1,10 +1,8 @@
-import type { ReplyWriter, Request } from '@quotadb/wire';
+import { OWN_ORIGIN } from '@quotadb/engine';
+import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors.js';
 import { numberArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
-
-/** Without peers nobody can acknowledge anything: what is left is to wait as long as the caller asked. */
-const ACKNOWLEDGED_REPLICAS = 0;
 
 export const wait: Command = {
   name: 'wait',
@@ -25,11 +23,11 @@ export const wait: Command = {
     const timeoutMs = readTimeout(request, 2);
     if (typeof timeoutMs === 'string') {
       reply.error(timeoutMs);
-    } else if (replicas <= ACKNOWLEDGED_REPLICAS) {
-      reply.integer(ACKNOWLEDGED_REPLICAS);
-    } else {
-      call.suspend(timeoutMs, (resumed) => resumed.reply.integer(ACKNOWLEDGED_REPLICAS));
+      return;
     }
+    waitFor(call, timeoutMs, { replicas, disk: false }, (resumed, acknowledged) =>
+      resumed.reply.integer(acknowledged.replicas),
+    );
   },
 };
 
@@ -64,36 +62,69 @@ export const waitAof: Command = {
       reply.error(timeoutMs);
     } else if (local > 0 && !disk.isOn) {
       reply.error(errors.waitAofDisabled);
-    } else if (local === 0 && replicas <= ACKNOWLEDGED_REPLICAS) {
-      acknowledge(reply, disk.holdsReplies);
     } else {
-      waitForDisk(call, timeoutMs, replicas > ACKNOWLEDGED_REPLICAS);
+      // Members tell what they hold, not what their disks do: as many as asked for are never known to have it there.
+      const isEndless = replicas > 0;
+      waitFor(
+        call,
+        timeoutMs,
+        { replicas: isEndless ? Number.POSITIVE_INFINITY : 0, disk: local > 0 },
+        (resumed, acknowledged) => {
+          resumed.reply.array(2);
+          resumed.reply.integer(acknowledged.disk ? 1 : 0);
+          resumed.reply.integer(0);
+        },
+      );
     }
   },
 };
 
-/** Where replicas are asked for that are not there, the answer comes when the time is over, as in Redis. */
-function waitForDisk(call: Call, timeoutMs: number, waitsForReplicas: boolean): void {
-  const { client, server } = call;
-  let onDisk = false;
-  let finished = false;
-  call.suspend(timeoutMs, (resumed) => {
-    finished = true;
-    acknowledge(resumed.reply, onDisk);
-  });
-  if (finished || !server.disk.isOn) return;
-  server.disk.wait({
-    durable(isDurable) {
-      onDisk = isDurable;
-      if (!finished && !waitsForReplicas) client.connection.wake();
-    },
-  });
+interface Acknowledged {
+  /** Members that have everything that was in the store when the command came. */
+  readonly replicas: number;
+  readonly disk: boolean;
 }
 
-function acknowledge(reply: ReplyWriter, onDisk: boolean): void {
-  reply.array(2);
-  reply.integer(onDisk ? 1 : 0);
-  reply.integer(ACKNOWLEDGED_REPLICAS);
+/** Replies when enough have acknowledged or the time is over, whichever comes first. */
+function waitFor(
+  call: Call,
+  timeoutMs: number,
+  wanted: { readonly replicas: number; readonly disk: boolean },
+  finish: (call: Call, acknowledged: Acknowledged) => void,
+): void {
+  const { client, engine, server } = call;
+  const { disk, replication } = server;
+  const versions = Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN));
+  let onDisk = disk.holdsReplies;
+  const acknowledged = (): Acknowledged => ({ replicas: replication.board.acknowledgedBy(versions), disk: onDisk });
+  const isEnough = ({ replicas, disk: isOnDisk }: Acknowledged) =>
+    replicas >= wanted.replicas && (isOnDisk || !wanted.disk);
+  const now = acknowledged();
+  if (isEnough(now)) {
+    finish(call, now);
+    return;
+  }
+  let finished = false;
+  let leave = () => {};
+  call.suspend(timeoutMs, (resumed) => {
+    finished = true;
+    leave();
+    finish(resumed, acknowledged());
+  });
+  if (finished) return;
+  if (wanted.replicas > 0 && Number.isFinite(wanted.replicas)) {
+    leave = replication.wait(client, () => {
+      if (!finished && isEnough(acknowledged())) client.connection.wake();
+    });
+  }
+  if (disk.isOn && !onDisk) {
+    disk.wait({
+      durable(isDurable) {
+        onDisk = isDurable;
+        if (!finished && isEnough(acknowledged())) client.connection.wake();
+      },
+    });
+  }
 }
 
 /** In milliseconds; 0 is for ever. */

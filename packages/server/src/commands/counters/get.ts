@@ -2,7 +2,7 @@ import type { Call, Command } from '../command.js';
 
 /** GET and MGET. Like INCR, they allocate nothing. */
 
-function replyValue(call: Call, index: number): void {
+export function replyValue(call: Call, index: number): void {
   const request = call.request;
   const engine = call.engine;
   const exists = engine.open(request.input, request.argumentStart[index], request.argumentLength[index]);

@@ -84,6 +84,8 @@ export const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Fr
       origin,
       ageMs: double,
       isWhole: fc.boolean(),
+      afterToken: version,
+      isKept: fc.boolean(),
       shards: fc.constant(pairs.map(([index]) => index)),
       versions: fc.constant(pairs.map(([, reached]) => reached)),
     }),

@@ -1,5 +1,6 @@
 import { arch, release, totalmem, type } from 'node:os';
 import type { Figures } from '../../../lanes/figures.js';
+import type { PeerDescription } from '../../../replication/description.js';
 import { QUOTADB_VERSION, REDIS_VERSION } from '../../../version.js';
 import type { Call } from '../../command.js';
 import { processMemory } from '../process-memory.js';
@@ -150,14 +151,63 @@ function* statisticsLines({ engine }: Call, { sums, longestTurnMicroseconds }: F
 }
 
 function* replicationLines({ server }: Call) {
+  const description = server.replication.describe();
+  const peers = description?.peers ?? [];
   yield ['role', 'master'] as const;
-  yield ['connected_slaves', 0] as const;
+  yield ['connected_slaves', peers.filter(({ state }) => state === 'connected').length] as const;
   yield ['master_failover_state', 'no-failover'] as const;
   yield ['master_replid', server.identity.runId] as const;
   yield ['master_replid2', NO_REPLICATION_ID] as const;
   yield ['master_repl_offset', 0] as const;
   yield ['second_repl_offset', -1] as const;
   yield ['repl_backlog_active', 0] as const;
+  if (description === undefined) return;
+  yield ['quotadb_cluster', description.cluster] as const;
+  yield ['quotadb_replica_id', description.replicaId] as const;
+  yield ['quotadb_incarnation', description.incarnation] as const;
+  yield ['quotadb_repl_port', description.port] as const;
+  yield ['quotadb_repl_tls', description.isEncrypted ? 1 : 0] as const;
+  yield ['quotadb_repl_faults', description.faults] as const;
+  yield ['quotadb_repl_refused', fields(description.refusals)] as const;
+  for (const peer of peers) yield [`quotadb_peer_${peer.region}`, peerFields(peer)] as const;
+  for (const { region, ageMs } of server.replication.ages()) {
+    yield [`quotadb_age_ms_${region}`, ageMs === undefined ? -1 : Math.round(ageMs)] as const;
+  }
+}
+
+function peerFields({ figures, trouble, ...peer }: PeerDescription): string {
+  const { bytesIn, bytesOut, batchesIn, batchesOut, componentsIn, componentsOut } = figures;
+  const { componentsResent, componentsDropped } = figures;
+  return fields({
+    state: peer.state,
+    address: peer.address,
+    configured: peer.isConfigured ? 1 : 0,
+    rtt_ms: peer.roundTripMs,
+    skew_ms: peer.skewMs,
+    lag_ms: peer.lagMs,
+    lag_versions: peer.lagVersions,
+    lag_shards: peer.lagShards,
+    joined_percent: peer.joinedPercent,
+    bytes_in: bytesIn,
+    bytes_out: bytesOut,
+    batches_in: batchesIn,
+    batches_out: batchesOut,
+    components_in: componentsIn,
+    components_out: componentsOut,
+    gaps: figures.gaps,
+    digests_compared: figures.digestsCompared,
+    digest_mismatches: figures.digestMismatches,
+    repairs: componentsResent + componentsDropped,
+    connections: figures.connections,
+    refused: figures.refusals,
+    trouble: trouble.replaceAll(/[,\r\n]/g, ';'),
+  });
+}
+
+function fields(values: Readonly<Record<string, string | number>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',');
 }
 
 function* processorLines(_: Call) {

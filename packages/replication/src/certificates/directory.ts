@@ -1,0 +1,134 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { access, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CertificateAndKey, clusterOf, issueCertificate, makeAuthority, validityOf } from './certificates.js';
+
+/**
+ * A directory of certificates:
+ *
+ *   file       | what                                          | who needs it
+ *   -----------|-----------------------------------------------|---------------------------------------------
+ *   ca.crt     | the certificate of the authority              | every replica (--repl-ca)
+ *   ca.key     | its key: whoever has it can be any replica    | nobody but `certs issue`; keep it elsewhere
+ *   REGION.crt | the certificate of a replica                  | that replica (--repl-cert)
+ *   REGION.key | its key                                       | that replica (--repl-key)
+ *
+ * Keys can be read by their owner only. Nothing is ever written over.
+ */
+export const AUTHORITY = 'ca';
+
+/** Certificates cannot be made as asked; the message says why. */
+export class CertificatesError extends Error {
+  override readonly name = 'CertificatesError';
+}
+
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export function filesOf(directory: string, name: string): CertificateFiles {
+  return { certFile: join(directory, `${name}.crt`), keyFile: join(directory, `${name}.key`) };
+}
+
+export async function initDirectory(directory: string, cluster: string, days: number): Promise<CertificateFiles> {
+  const files = filesOf(directory, AUTHORITY);
+  await expectFree(files);
+  await writePair(directory, files, await makeAuthority(cluster, validityOf(days)));
+  return files;
+}
+
+export interface IssueRequest {
+  /** Where the authority is. */
+  readonly directory: string;
+  /** Where the new files go. */
+  readonly out: string;
+  readonly region: string;
+  readonly hosts: readonly string[];
+  readonly mayRelay: boolean;
+  readonly days: number;
+}
+
+export async function issueInto(request: IssueRequest): Promise<CertificateFiles> {
+  const { directory, out, region, hosts, mayRelay, days } = request;
+  if (region === AUTHORITY)
+    throw new CertificatesError(`a region cannot be called "${AUTHORITY}": its files would be the authority's`);
+  const files = filesOf(out, region);
+  await expectFree(files);
+  const authority = await readAuthority(directory);
+  const cluster = clusterOf(authority.certificate);
+  if (cluster === undefined) {
+    throw new CertificatesError(
+      `${filesOf(directory, AUTHORITY).certFile} was not made by "quotadb certs init": it names no cluster`,
+    );
+  }
+  const identity = { cluster, region, mayRelay };
+  await writePair(out, files, await issueCertificate({ authority, identity, hosts, validity: validityOf(days) }));
+  return files;
+}
+
+async function readAuthority(directory: string): Promise<CertificateAndKey> {
+  const { certFile, keyFile } = filesOf(directory, AUTHORITY);
+  const [certificate, key] = await Promise.all([read(certFile), read(keyFile)]);
+  const parsed = attempt(() => new X509Certificate(certificate), `${certFile} is not a certificate in PEM`);
+  const privateKey = attempt(() => createPrivateKey(key), `${keyFile} is not a private key in PEM`);
+  if (!parsed.checkPrivateKey(privateKey)) throw new CertificatesError(`${keyFile} is not the key of ${certFile}`);
+  return { certificate, key };
+}
+
+function attempt<T>(make: () => T, what: string): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new CertificatesError(`${what}: ${(error as Error).message}`);
+  }
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const hint = (error as NodeJS.ErrnoException).code === 'ENOENT' ? '; "quotadb certs init" makes an authority' : '';
+    throw new CertificatesError(`cannot read ${file}: ${(error as Error).message}${hint}`);
+  }
+}
+
+async function expectFree({ certFile, keyFile }: CertificateFiles): Promise<void> {
+  for (const file of [certFile, keyFile]) {
+    const isThere = await access(file).then(
+      () => true,
+      () => false,
+    );
+    if (isThere)
+      throw new CertificatesError(
+        `${file} is there already, and is not written over: move it away, or choose another directory`,
+      );
+  }
+}
+
+async function writePair(directory: string, files: CertificateFiles, pair: CertificateAndKey): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await writeNew(files.keyFile, pair.key, 0o600);
+    try {
+      await writeNew(files.certFile, pair.certificate, 0o644);
+    } catch (error) {
+      await unlink(files.keyFile);
+      throw error;
+    }
+  } catch (error) {
+    throw new CertificatesError(`cannot write to ${directory}: ${(error as Error).message}`);
+  }
+}
+
+/** The mode holds whatever the umask is: a key that somebody else can read is no secret. */
+async function writeNew(file: string, text: string, mode: number): Promise<void> {
+  const handle = await open(file, 'wx', mode);
+  try {
+    await handle.chmod(mode);
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

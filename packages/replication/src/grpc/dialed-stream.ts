@@ -1,0 +1,32 @@
+import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import { CarrierError } from './carrier-error.js';
+import type { MessageError } from './message-reader.js';
+import { Http2PeerStream, type PeerStreamOptions } from './peer-stream.js';
+import { errorOfStatus, type GrpcStatus } from './status.js';
+
+/** The dialing side of a stream: it is told at the end how it went, and can itself only stop talking. */
+export class DialedStream extends Http2PeerStream {
+  readonly isDialed = true;
+  private hasStatus = false;
+
+  constructor(stream: ClientHttp2Stream, options: PeerStreamOptions) {
+    super(stream, options);
+    stream.on('trailers', (headers: IncomingHttpHeaders) => {
+      this.hasStatus = 'grpc-status' in headers;
+      const error = this.hasStatus ? errorOfStatus(headers) : undefined;
+      if (error !== undefined) this.note(error);
+    });
+  }
+
+  protected sayGoodbye(_status: GrpcStatus, _message: string): void {
+    this.stream.end();
+  }
+
+  protected complain(error: MessageError): void {
+    this.abort(error);
+  }
+
+  protected override beforeOver(): void {
+    if (!this.hasStatus) this.note(new CarrierError('ended', 'the stream ended and nobody said why'));
+  }
+}

@@ -1,0 +1,115 @@
+import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
+import { CarrierError } from './carrier-error.js';
+import { GrpcStatus } from './status.js';
+
+/**
+ * The messages of a gRPC stream, from chunks that begin and end anywhere.
+ *
+ *   bytes | what
+ *   ------|-------------------------------------------
+ *   1     | compressed: 0, nothing else is accepted
+ *   4     | length of the message, big-endian
+ *   …     | the message
+ */
+export const PREFIX_BYTES = 5;
+
+/** What is set aside for a message before any of it has come: a length alone is no reason to hold memory. */
+const FIRST_BYTES = 64 * 1024;
+
+/** The other side has broken a rule, and with which status it is told so. */
+export class MessageError extends CarrierError {
+  readonly status: GrpcStatus;
+
+  constructor(status: GrpcStatus, message: string) {
+    super('protocol', message);
+    this.status = status;
+  }
+}
+
+export class MessageReader {
+  private readonly onMessage: (message: Uint8Array) => void;
+  private readonly prefix = new Uint8Array(PREFIX_BYTES);
+  private prefixLength = 0;
+  private messageLength = 0;
+  private message: Uint8Array = new Uint8Array(0);
+  private received = 0;
+  private isStopped = false;
+
+  constructor(onMessage: (message: Uint8Array) => void) {
+    this.onMessage = onMessage;
+  }
+
+  /** Nothing more is given out, not even what has arrived already. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  get isInsideMessage(): boolean {
+    return this.prefixLength > 0;
+  }
+
+  /** Throws MessageError where the other side breaks the rules; nothing can be read after that. */
+  push(chunk: Uint8Array): void {
+    let at = 0;
+    while (at < chunk.length && !this.isStopped) {
+      at = this.prefixLength < PREFIX_BYTES ? this.takePrefix(chunk, at) : this.takeMessage(chunk, at);
+    }
+  }
+
+  private takePrefix(chunk: Uint8Array, from: number): number {
+    let at = from;
+    while (at < chunk.length && this.prefixLength < PREFIX_BYTES) this.prefix[this.prefixLength++] = chunk[at++];
+    if (this.prefixLength < PREFIX_BYTES) return at;
+    const [compressed, ...length] = this.prefix;
+    if (compressed !== 0) throw new MessageError(GrpcStatus.internal, 'messages are not compressed here');
+    this.messageLength = length.reduce((total, byte) => total * 256 + byte, 0);
+    if (this.messageLength > MAXIMUM_FRAME_BYTES) {
+      throw new MessageError(
+        GrpcStatus.resourceExhausted,
+        `a message of ${this.messageLength} bytes: at most ${MAXIMUM_FRAME_BYTES} are accepted`,
+      );
+    }
+    this.received = 0;
+    if (this.messageLength === 0) this.give(new Uint8Array(0));
+    return at;
+  }
+
+  private takeMessage(chunk: Uint8Array, at: number): number {
+    const count = Math.min(chunk.length - at, this.messageLength - this.received);
+    const part = chunk.subarray(at, at + count);
+    if (count === this.messageLength) {
+      this.give(part);
+      return at + count;
+    }
+    this.makeRoom(this.received + count);
+    this.message.set(part, this.received);
+    this.received += count;
+    if (this.received === this.messageLength) this.give(this.message);
+    return at + count;
+  }
+
+  /** Grows with what has come, and is exactly as long as the message in the end. */
+  private makeRoom(needed: number): void {
+    if (this.received === 0) this.message = new Uint8Array(Math.min(this.messageLength, Math.max(needed, FIRST_BYTES)));
+    if (needed <= this.message.length) return;
+    const larger = new Uint8Array(Math.min(this.messageLength, Math.max(needed, this.message.length * 2)));
+    larger.set(this.message.subarray(0, this.received));
+    this.message = larger;
+  }
+
+  private give(message: Uint8Array): void {
+    this.prefixLength = 0;
+    this.message = new Uint8Array(0);
+    this.onMessage(message);
+  }
+}
+
+/** A message behind its prefix, in bytes of its own. */
+export function withPrefix(message: Uint8Array): Uint8Array {
+  if (message.length > MAXIMUM_FRAME_BYTES) throw new RangeError(`a message of ${message.length} bytes is too long`);
+  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
+  bytes[0] = 0;
+  bytes.writeUInt32BE(message.length, 1);
+  bytes.set(message, PREFIX_BYTES);
+  return bytes;
+}

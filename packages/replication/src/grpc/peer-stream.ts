@@ -1,0 +1,182 @@
+import { constants, type Http2Stream } from 'node:http2';
+import { LINGER_MS, MAXIMUM_QUEUE_BYTES, QUEUE_BYTES } from './bounds.js';
+import { CarrierError } from './carrier-error.js';
+import { sessionError } from './connection-errors.js';
+import { MessageError, MessageReader, withPrefix } from './message-reader.js';
+import type { PeerIdentity } from './peer-identity.js';
+import { GrpcStatus } from './status.js';
+import type { UnblockedSocket } from './unblocked-socket.js';
+
+/** One stream of frames to one peer, in both directions. Whoever gets it sets the three handlers at once. */
+export interface PeerStream {
+  readonly remoteAddress: string;
+  /** This side has opened it. */
+  readonly isDialed: boolean;
+  /** Whom the other's certificate says it is; undefined without TLS. */
+  readonly certified: PeerIdentity | undefined;
+  /** False while more than QUEUE_BYTES wait to be sent. */
+  readonly isWritable: boolean;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+  onFrame: (frame: Uint8Array) => void;
+  /** It is writable again. */
+  onDrain: () => void;
+  /** Once, and last. Without an error where either side closed it in peace. */
+  onClose: (error?: CarrierError) => void;
+  /** The frame is copied. */
+  send(frame: Uint8Array): void;
+  /** After what was sent before. From here on nothing is received. A reason is told to the other side. */
+  close(reason?: string): void;
+}
+
+export interface PeerStreamOptions {
+  /** What its connection writes to. */
+  readonly socket: UnblockedSocket;
+  readonly remoteAddress: string;
+  readonly certified: PeerIdentity | undefined;
+}
+
+/** What both sides have in common; how a stream ends differs. */
+export abstract class Http2PeerStream implements PeerStream {
+  readonly remoteAddress: string;
+  readonly certified: PeerIdentity | undefined;
+  abstract readonly isDialed: boolean;
+  bytesSent = 0;
+  bytesReceived = 0;
+  onFrame: (frame: Uint8Array) => void = () => {};
+  onDrain: () => void = () => {};
+  onClose: (error?: CarrierError) => void = () => {};
+
+  /** Nothing happens any more after this. */
+  readonly whenOver: Promise<void>;
+  protected readonly stream: Http2Stream;
+  private readonly socket: UnblockedSocket;
+  private readonly reader: MessageReader;
+  private queuedBytes = 0;
+  private isFull = false;
+  private isEnding = false;
+  private isClosedHere = false;
+  private isOver = false;
+  private error: CarrierError | undefined = undefined;
+  private linger: NodeJS.Timeout | undefined = undefined;
+
+  constructor(stream: Http2Stream, options: PeerStreamOptions) {
+    this.stream = stream;
+    this.socket = options.socket;
+    this.remoteAddress = options.remoteAddress;
+    this.certified = options.certified;
+    this.reader = new MessageReader((frame) => this.onFrame(frame));
+    stream.on('data', (chunk: Uint8Array) => this.receive(chunk));
+    stream.on('end', () => this.ended());
+    stream.on('error', (error: Error) => this.note(sessionError(error)));
+    const stop = options.socket.onFlushed(() => this.drain());
+    this.whenOver = new Promise((resolve) => {
+      stream.on('close', () => {
+        stop();
+        // Says less than the errors that may come with it.
+        if (stream.aborted) this.note(new CarrierError('ended', 'the other side has gone away'));
+        this.over();
+        resolve();
+      });
+    });
+  }
+
+  get isWritable(): boolean {
+    return !this.isEnding && !this.isOver && this.waitingBytes < QUEUE_BYTES;
+  }
+
+  /** For the other side's window, and for the network. */
+  private get waitingBytes(): number {
+    return this.queuedBytes + this.socket.waitingBytes;
+  }
+
+  send(frame: Uint8Array): void {
+    if (this.isEnding || this.isOver || this.stream.destroyed) return;
+    const bytes = withPrefix(frame);
+    this.queuedBytes += bytes.length;
+    if (this.waitingBytes > MAXIMUM_QUEUE_BYTES) {
+      this.abort(new CarrierError('busy', `the other side does not read: ${this.waitingBytes} bytes wait for it`));
+      return;
+    }
+    if (this.waitingBytes >= QUEUE_BYTES) this.isFull = true;
+    this.stream.write(bytes, () => this.sent(bytes.length));
+  }
+
+  close(reason?: string): void {
+    if (this.isEnding || this.isOver) return;
+    this.isClosedHere = true;
+    this.reader.stop();
+    this.end(reason === undefined ? GrpcStatus.ok : GrpcStatus.unavailable, reason ?? '');
+  }
+
+  /** Ends it at once: what waits to be sent is lost. */
+  abort(error: CarrierError): void {
+    this.note(error);
+    this.reader.stop();
+    this.stream.close(constants.NGHTTP2_CANCEL);
+    this.stream.destroy();
+  }
+
+  /** Why the stream is about to end; the first reason holds, and after a close in peace none is needed. */
+  note(error: CarrierError): void {
+    if (!this.isClosedHere) this.error ??= error;
+  }
+
+  /** Says goodbye, in the way of this side. */
+  protected abstract sayGoodbye(status: GrpcStatus, message: string): void;
+
+  /** The other side has broken a rule. */
+  protected abstract complain(error: MessageError): void;
+
+  protected end(status: GrpcStatus, message: string): void {
+    if (this.isEnding || this.isOver) return;
+    this.isEnding = true;
+    this.sayGoodbye(status, message);
+    this.linger = setTimeout(() => this.stream.destroy(), LINGER_MS);
+    this.linger.unref();
+    // Keep reading, so that the end of the other side is found; the reader was told to give out nothing.
+    this.stream.resume();
+  }
+
+  private receive(chunk: Uint8Array): void {
+    this.bytesReceived += chunk.length;
+    try {
+      this.reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof MessageError)) throw error;
+      this.reader.stop();
+      this.note(error);
+      this.complain(error);
+    }
+  }
+
+  private ended(): void {
+    if (this.reader.isInsideMessage)
+      this.note(new CarrierError('ended', 'the stream ended in the middle of a message'));
+    this.reader.stop();
+    this.end(GrpcStatus.ok, '');
+  }
+
+  private sent(count: number): void {
+    this.queuedBytes -= count;
+    this.bytesSent += count;
+    this.drain();
+  }
+
+  private drain(): void {
+    if (!this.isFull || this.waitingBytes > QUEUE_BYTES / 2) return;
+    this.isFull = false;
+    if (!this.isEnding && !this.isOver) this.onDrain();
+  }
+
+  private over(): void {
+    this.isOver = true;
+    clearTimeout(this.linger);
+    this.reader.stop();
+    this.beforeOver();
+    this.onClose(this.error);
+  }
+
+  /** The last chance to say why it is over. */
+  protected beforeOver(): void {}
+}

@@ -1,0 +1,51 @@
+import { CarrierError, type CarrierErrorCode } from './carrier-error.js';
+
+/** The status codes of gRPC that occur here. */
+export const GrpcStatus = {
+  ok: 0,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+export type GrpcStatus = (typeof GrpcStatus)[keyof typeof GrpcStatus];
+
+const codeOf: Readonly<Record<number, CarrierErrorCode>> = {
+  [GrpcStatus.resourceExhausted]: 'busy',
+  [GrpcStatus.unimplemented]: 'protocol',
+  [GrpcStatus.internal]: 'protocol',
+  [GrpcStatus.unavailable]: 'ended',
+  [GrpcStatus.unauthenticated]: 'certificate',
+};
+
+/** What the other side ended a stream with, as an error; undefined where all is well. */
+export function errorOfStatus(headers: { readonly [name: string]: unknown }): CarrierError | undefined {
+  const status = Number(headers['grpc-status']);
+  if (status === GrpcStatus.ok) return undefined;
+  const message = decodeMessage(String(headers['grpc-message'] ?? ''));
+  return new CarrierError(
+    codeOf[status] ?? 'ended',
+    message === '' ? `the other side ended with status ${status}` : message,
+  );
+}
+
+/** gRPC percent-encodes what is not printable ASCII. */
+export function encodeMessage(message: string): string {
+  return [...Buffer.from(message)]
+    .map((byte) =>
+      byte >= 0x20 && byte <= 0x7e && byte !== 0x25
+        ? String.fromCharCode(byte)
+        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
+    )
+    .join('');
+}
+
+/** Whatever was not encoded properly is shown as it came. */
+export function decodeMessage(message: string): string {
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    return message;
+  }
+}

@@ -1,0 +1,130 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { identityOf, type PeerIdentity } from './peer-identity.js';
+
+/** What one replica needs to speak TLS: its certificate, the key of it, and the authority whose certificates it accepts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authority: string;
+  /** Whom the own certificate names. */
+  readonly identity: PeerIdentity;
+}
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly caFile: string;
+}
+
+/** Something is wrong with the own certificate, key or authority. The message names the file. */
+export class TlsMaterialError extends Error {
+  override readonly name = 'TlsMaterialError';
+}
+
+/** Reads and checks them; throws TlsMaterialError. There may be several authorities in one file, to change from one to the next. */
+export async function loadTlsMaterial(
+  { certFile, keyFile, caFile }: TlsFiles,
+  nowMs: number = Date.now(),
+): Promise<TlsMaterial> {
+  const [certificate, key, authority] = await Promise.all([certFile, keyFile, caFile].map(read));
+  const own = parseCertificate(certificate, certFile);
+  const authorities = (authority.match(PEM_CERTIFICATE) ?? [authority]).map((pem) => parseCertificate(pem, caFile));
+  const privateKey = attempt(() => createPrivateKey(key), `${keyFile} is not a private key in PEM`);
+  if (!own.checkPrivateKey(privateKey)) throw new TlsMaterialError(`${keyFile} is not the key of ${certFile}`);
+  if (authorities.some(({ ca }) => !ca)) throw new TlsMaterialError(`${caFile} is not the certificate of an authority`);
+  const issuer = authorities.find((ca) => own.checkIssued(ca) && own.verify(ca.publicKey));
+  if (issuer === undefined) throw new TlsMaterialError(`${certFile} was not issued by the authority in ${caFile}`);
+  checkTimes(own, certFile, nowMs);
+  checkTimes(issuer, caFile, nowMs);
+  return { certificate, key, authority, identity: attempt(() => identityOf(own), certFile) };
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+function checkTimes({ validFrom, validTo }: X509Certificate, file: string, nowMs: number): void {
+  if (nowMs < Date.parse(validFrom)) throw new TlsMaterialError(`${file} is not valid before ${validFrom}`);
+  if (nowMs > Date.parse(validTo)) throw new TlsMaterialError(`${file} has expired: it was valid until ${validTo}`);
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new TlsMaterialError(`cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+function parseCertificate(pem: string, file: string): X509Certificate {
+  return attempt(() => new X509Certificate(pem), `${file} is not a certificate in PEM`);
+}
+
+function attempt<T>(make: () => T, what: string): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new TlsMaterialError(`${what}: ${(error as Error).message}`);
+  }
+}
+
+export interface TlsWatch {
+  readonly intervalMs: number;
+  /** New material, whole and checked. */
+  onChange(material: TlsMaterial): void;
+  /** The files have changed and are of no use. What was loaded before stays; said once for each change. */
+  onError(error: TlsMaterialError): void;
+}
+
+/**
+ * Looks at the files again and again, and loads them when one has changed: by time, because watching is not to be relied
+ * on where files are mounted. Files are replaced one after another, so a set that does not fit together is tried again
+ * before anybody hears of it. Returns what stops it.
+ */
+export function watchTlsMaterial(files: TlsFiles, current: TlsMaterial, watch: TlsWatch): () => void {
+  let isStopped = false;
+  let timer: NodeJS.Timeout;
+  let known = current;
+  let settled = '';
+  let failed = '';
+  const look = async () => {
+    const now = await fingerprint(files);
+    if (now === settled || isStopped) return;
+    try {
+      const material = await loadTlsMaterial(files);
+      if ((await fingerprint(files)) !== now || isStopped) return;
+      settled = now;
+      if (isSameMaterial(material, known)) return;
+      known = material;
+      watch.onChange(material);
+    } catch (error) {
+      if (!(error instanceof TlsMaterialError)) throw error;
+      if (failed === now && !isStopped) {
+        settled = now;
+        watch.onError(error);
+      }
+      failed = now;
+    }
+  };
+  const again = () => {
+    if (isStopped) return;
+    timer = setTimeout(() => void look().finally(again), watch.intervalMs);
+    timer.unref();
+  };
+  void look().finally(again);
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
+
+function isSameMaterial(one: TlsMaterial, other: TlsMaterial): boolean {
+  return one.certificate === other.certificate && one.key === other.key && one.authority === other.authority;
+}
+
+async function fingerprint({ certFile, keyFile, caFile }: TlsFiles): Promise<string> {
+  const parts = [certFile, keyFile, caFile].map(async (file) => {
+    const { mtimeMs, size, ino } = await stat(file).catch(() => ({ mtimeMs: 0, size: 0, ino: 0 }));
+    return `${mtimeMs}:${size}:${ino}`;
+  });
+  return (await Promise.all(parts)).join(' ');
+}

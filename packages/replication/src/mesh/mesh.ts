@@ -1,0 +1,210 @@
+import type { PeerStream } from '../grpc/peer-stream.js';
+import type { Link } from '../link.js';
+import type { Replica, ReplicaEvents } from '../replica.js';
+import { Dialer } from './dialer.js';
+import type { MeshPeer, Network } from './network.js';
+import { Pacemaker } from './pacemaker.js';
+
+export interface MeshEvents extends ReplicaEvents {
+  /** The replica is there; from now on it ticks. */
+  began(replica: Replica): void;
+  ticked(): void;
+  /** A region could not be reached. */
+  dialFailed(peer: MeshPeer, error: Error): void;
+  /** Somebody was turned away before a word was said. */
+  turnedAway(code: string, message: string, address: string): void;
+  /** A mistake in the program. The link that it concerned is over; undefined where it concerned all of them. */
+  fault(link: Link | undefined, error: unknown): void;
+}
+
+export interface MeshOptions {
+  readonly network: Network;
+  /** Called once, when there is somebody to talk to: until then replication costs nothing. */
+  readonly makeReplica: (events: Partial<ReplicaEvents>) => Promise<Replica>;
+  readonly intervalMs: number;
+  readonly random: () => number;
+  readonly events?: Partial<MeshEvents>;
+}
+
+/**
+ * A replica among others on a real network: its listener, its dialers, its clock. Everything that can go wrong with one
+ * peer ends the link to that peer and nothing else.
+ */
+export class Mesh {
+  /** Undefined until there was somebody to talk to. */
+  replica: Replica | undefined = undefined;
+  private readonly options: MeshOptions;
+  private readonly events: Partial<MeshEvents>;
+  private readonly dialers = new Map<string, Dialer>();
+  private beginning: Promise<Replica> | undefined = undefined;
+  private pacemaker: Pacemaker | undefined = undefined;
+  private isStopped = false;
+
+  constructor(options: MeshOptions) {
+    this.options = options;
+    this.events = options.events ?? {};
+  }
+
+  listen(): Promise<number> {
+    return this.options.network.listen({
+      stream: (stream) => void this.accept(stream),
+      refused: (code, message, address) => this.events.turnedAway?.(code, message, address),
+    });
+  }
+
+  /** Makes the replica, where that was not done yet. */
+  begin(): Promise<Replica> {
+    this.beginning ??= this.makeReplica();
+    return this.beginning;
+  }
+
+  get peers(): readonly Dialer[] {
+    return [...this.dialers.values()];
+  }
+
+  /** From now on this region is dialed, and waited for. In the place of one of the same name. */
+  async addPeer(peer: MeshPeer): Promise<void> {
+    const replica = await this.begin();
+    if (this.isStopped) return;
+    this.dialers.get(peer.region)?.stop();
+    replica.addMember(peer.region);
+    const dialer = new Dialer({
+      peer,
+      dial: (to, handlers) => this.options.network.dial(to, handlers),
+      isConnected: () => replica.isConnected(peer.region),
+      opened: (stream) => this.open(replica, stream, dialer),
+      failed: (to, error) => this.events.dialFailed?.(to, error),
+      random: this.options.random,
+    });
+    this.dialers.set(peer.region, dialer);
+    dialer.start();
+  }
+
+  /** The region is not dialed, not waited for and not let in any more. False where it was no member. */
+  async removePeer(region: string): Promise<boolean> {
+    const replica = await this.begin();
+    const dialer = this.dialers.get(region);
+    this.dialers.delete(region);
+    dialer?.stop();
+    return replica.removeMember(region) || dialer !== undefined;
+  }
+
+  /** The disk is about to take everything that is in the store now: what it will hold is made ready to be told. */
+  beforeFlush(): void {
+    const { replica } = this;
+    if (replica !== undefined) this.guard(() => replica.beforeFlush());
+  }
+
+  /** The disk holds it. */
+  afterFlush(): void {
+    this.pacemaker?.tick();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    for (const dialer of this.dialers.values()) dialer.stop();
+    this.pacemaker?.stop();
+    await this.beginning?.catch(() => {});
+    this.endLinks();
+    await this.options.network.close();
+  }
+
+  private async makeReplica(): Promise<Replica> {
+    const { makeReplica, intervalMs } = this.options;
+    const replica = await makeReplica({
+      ...this.events,
+      established: (link) => {
+        this.dialers.get(link.region)?.reconsider();
+        this.events.established?.(link);
+      },
+      closed: (link) => {
+        const lastedMs = link.establishedAtMs === 0 ? 0 : replica.clock.monotonicMs() - link.establishedAtMs;
+        this.dialers.get(link.region)?.disconnected(lastedMs);
+        this.events.closed?.(link);
+      },
+      fault: (link, error) => this.events.fault?.(link, error),
+    });
+    this.replica = replica;
+    this.pacemaker = new Pacemaker({
+      engine: replica.engine,
+      intervalMs,
+      monotonicMs: () => replica.clock.monotonicMs(),
+      tick: () => this.tick(replica),
+    });
+    if (!this.isStopped) this.pacemaker.start();
+    this.events.began?.(replica);
+    return replica;
+  }
+
+  private tick(replica: Replica): boolean {
+    let hasMore = false;
+    this.guard(() => {
+      replica.engine.advanceTo(replica.clock.wallMs());
+      hasMore = replica.tick();
+      this.events.ticked?.();
+    });
+    return hasMore;
+  }
+
+  private async accept(stream: PeerStream): Promise<void> {
+    // What comes before the replica is there must not get lost.
+    const early: Uint8Array[] = [];
+    let isOver = false;
+    stream.onFrame = (frame) => early.push(frame);
+    stream.onClose = () => {
+      isOver = true;
+    };
+    try {
+      const replica = await this.begin();
+      if (isOver) return;
+      if (this.isStopped) {
+        stream.close();
+        return;
+      }
+      this.open(replica, stream, undefined);
+      for (const frame of early) stream.onFrame(frame);
+    } catch (error) {
+      this.events.fault?.(undefined, error);
+      stream.close();
+    }
+  }
+
+  private open(replica: Replica, stream: PeerStream, dialer: Dialer | undefined): void {
+    const link = replica.open(stream, {
+      isDialed: stream.isDialed,
+      address: stream.remoteAddress,
+      ...(dialer !== undefined && { expectedRegion: dialer.peer.region }),
+      ...(stream.certified !== undefined && { certified: stream.certified }),
+    });
+    stream.onDrain = () => this.pacemaker?.hurry();
+    stream.onClose = () => {
+      link.closed();
+      dialer?.streamEnded(stream);
+    };
+    stream.onFrame = (frame) => {
+      try {
+        link.receive(frame);
+        this.pacemaker?.stir();
+      } catch (error) {
+        replica.engine.releaseLocks();
+        this.events.fault?.(link, error);
+        link.end();
+      }
+    };
+  }
+
+  /** A mistake that cannot be laid at one peer's door: all links begin anew. */
+  private guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.replica?.engine.releaseLocks();
+      this.events.fault?.(undefined, error);
+      this.endLinks();
+    }
+  }
+
+  private endLinks(): void {
+    for (const link of [...(this.replica?.links ?? [])]) link.end();
+  }
+}

@@ -1,0 +1,93 @@
+import { type Engine, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
+import { type Member, nameOfOrigin, type Replica } from '@quotadb/replication';
+import type { Dialer, Mesh } from '@quotadb/replication/mesh';
+import { printAddress } from '../config/peer-address.js';
+import type { PeerDescription, PeerState } from './description.js';
+import type { Journal } from './journal.js';
+
+const REPLICA_ID_DIGITS = 32;
+
+/** Everything that is shown of the regions this one replicates with. */
+export function describePeers(mesh: Mesh, journal: Journal): PeerDescription[] {
+  const { replica } = mesh;
+  if (replica === undefined) return [];
+  const dialers = new Map(mesh.peers.map((dialer) => [dialer.peer.region, dialer]));
+  return [...replica.members.values()].map((member) =>
+    describePeer(replica, member, dialers.get(member.region), journal),
+  );
+}
+
+function describePeer(replica: Replica, member: Member, dialer: Dialer | undefined, journal: Journal): PeerDescription {
+  const { region } = member;
+  const link = member.link?.isEstablished === true ? member.link : undefined;
+  const nowMs = replica.clock.monotonicMs();
+  const { trouble, isRefused } = journal.troubleOf(region);
+  const state: PeerState =
+    link !== undefined
+      ? 'connected'
+      : isRefused
+        ? 'refused'
+        : member.isForgotten
+          ? 'forgotten'
+          : member.origin === undefined
+            ? 'connecting'
+            : 'away';
+  return {
+    region,
+    state,
+    isConfigured: member.isConfigured,
+    address: dialer === undefined ? (link?.acquaintance.address ?? '') : printAddress(dialer.peer),
+    incarnation: member.origin === undefined ? '' : nameOfOrigin(member.origin).slice(REPLICA_ID_DIGITS),
+    trouble: link === undefined ? trouble : '',
+    connectedMs: link === undefined ? 0 : Math.round(nowMs - link.establishedAtMs),
+    roundTripMs: link === undefined ? -1 : round(link.figures.roundTripMs),
+    skewMs: link === undefined ? 0 : Math.round(link.figures.skewMs),
+    lagMs: member.ageMs < 0 ? -1 : Math.round(member.ageMs + nowMs - member.ageToldAtMs),
+    ...lagOf(replica.engine, member.seen.find(replica.ownName)),
+    joinedPercent: joinedPercent(replica, member, nowMs),
+    figures: journal.figuresOf(region, link),
+  };
+}
+
+function lagOf(engine: Engine, acknowledged: ArrayLike<number> | undefined) {
+  let lagVersions = 0;
+  let lagShards = 0;
+  for (let shard = 0; shard < engine.shardCount; shard++) {
+    const behind = engine.seen(shard, OWN_ORIGIN) - (acknowledged?.[shard] ?? 0);
+    if (behind <= 0) continue;
+    lagShards++;
+    lagVersions = Math.max(lagVersions, behind);
+  }
+  return { lagVersions, lagShards };
+}
+
+function joinedPercent(replica: Replica, { link, origin }: Member, nowMs: number): number {
+  if (link === undefined || origin === undefined || link.keysExpected === 0) return 100;
+  if (replica.freshness.ageMs(nameOfOrigin(origin), nowMs) >= 0) return 100;
+  return Math.min(99, Math.floor((replica.engine.keyCount() * 100) / link.keysExpected));
+}
+
+/** How far one region is with this node's own changes, shard by shard. */
+export interface ShardLag {
+  readonly shard: number;
+  readonly version: number;
+  readonly acknowledged: number;
+  /** From the last change that it has to the last one there is; 0 where it has all. */
+  readonly lagMs: number;
+}
+
+export function describeShards(replica: Replica, member: Member): ShardLag[] {
+  const { engine } = replica;
+  const seen = member.seen.find(replica.ownName);
+  return Array.from({ length: engine.shardCount }, (_, shard) => {
+    const version = engine.seen(shard, OWN_ORIGIN);
+    const acknowledged = seen?.[shard] ?? 0;
+    const isBehind = acknowledged < version;
+    const since = acknowledged === 0 ? 0 : timeOfVersion(version) - timeOfVersion(acknowledged);
+    return { shard, version, acknowledged, lagMs: isBehind ? Math.round(since) : 0 };
+  });
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000;
+}

@@ -1,0 +1,165 @@
+import type { Link, LinkFigures, Member } from '@quotadb/replication';
+import type { MeshEvents, MeshPeer } from '@quotadb/replication/mesh';
+import type { Logger } from 'pino';
+import { NO_PEER_FIGURES, type PeerFigures } from './description.js';
+import { OccasionalLog } from './occasional-log.js';
+
+/** What is remembered of a region over all links to it. */
+interface PeerRecord {
+  figures: PeerFigures;
+  /** Why it is not connected; empty where it is, or nobody knows. */
+  trouble: string;
+  isRefused: boolean;
+  connections: number;
+  refusals: number;
+}
+
+/** What has happened between this replica and others, in words for the log and in numbers for INFO. */
+export class Journal {
+  readonly refusals: Record<string, number> = {};
+  faults = 0;
+  private readonly logger: Logger;
+  private readonly log: OccasionalLog;
+  private readonly records = new Map<string, PeerRecord>();
+
+  constructor(logger: Logger, nowMs: () => number) {
+    this.logger = logger;
+    this.log = new OccasionalLog(nowMs);
+  }
+
+  troubleOf(region: string): { readonly trouble: string; readonly isRefused: boolean } {
+    return this.records.get(region) ?? { trouble: '', isRefused: false };
+  }
+
+  figuresOf(region: string, link: Link | undefined): PeerFigures {
+    const record = this.records.get(region);
+    const { connections = 0, refusals = 0, figures = NO_PEER_FIGURES } = record ?? {};
+    const now = link === undefined ? figures : sum(figures, link.figures);
+    return { ...now, connections, refusals };
+  }
+
+  forget(region: string): void {
+    this.records.delete(region);
+    this.log.forget(`${region} `);
+  }
+
+  events(): Partial<MeshEvents> {
+    return {
+      established: (link) => this.established(link),
+      closed: (link) => this.closed(link),
+      refused: (link, { code, message }, by) => this.refused(link, code, message, by),
+      silent: (link) => this.silent(link),
+      skewed: (link) => this.skewed(link),
+      outOfMemory: (link) =>
+        this.warn(link.region, 'memory', {}, 'memory is full: what this region sends is not all taken (--max-memory)'),
+      mismatch: (link, origin, shard) =>
+        this.warn(
+          link.region,
+          'mismatch',
+          { origin, shard },
+          'two regions hold something else: they compare and repair',
+        ),
+      forgotten: (member) => this.forgotten(member),
+      dialFailed: (peer, error) => this.dialFailed(peer, error),
+      turnedAway: (code, message, address) => this.turnedAway(code, message, address),
+      fault: (link, error) => {
+        this.faults++;
+        this.logger.error({ err: error, peer: link?.region }, 'replication met a mistake; the link begins anew');
+      },
+    };
+  }
+
+  private established(link: Link): void {
+    const { region } = link;
+    const record = this.recordOf(region);
+    record.connections++;
+    record.trouble = '';
+    record.isRefused = false;
+    this.log.forget(`${region} `);
+    const { address, isDialed, certified } = link.acquaintance;
+    const expected = link.keysExpected > 0 ? { keysExpected: link.keysExpected } : {};
+    this.logger.info(
+      { peer: region, address, isDialed, isEncrypted: certified !== undefined, ...expected },
+      link.keysExpected > 0 ? 'connected to a region that has what this one has not: copying' : 'connected to a region',
+    );
+  }
+
+  private closed(link: Link): void {
+    if (link.establishedAtMs === 0) return;
+    const record = this.recordOf(link.region);
+    record.figures = sum(record.figures, link.figures);
+    if (record.trouble === '') record.trouble = 'the connection has ended';
+    this.logger.info({ peer: link.region, address: link.acquaintance.address }, 'the link to a region has ended');
+  }
+
+  private refused(link: Link, code: string, message: string, by: 'here' | 'there'): void {
+    // Both have dialed: one of two links goes, and nothing is wrong.
+    if (code === 'duplicate') return;
+    this.count(code);
+    const region = link.acquaintance.expectedRegion ?? link.region;
+    const record = this.recordOf(region);
+    record.refusals++;
+    record.trouble = message;
+    record.isRefused = true;
+    const { address } = link.acquaintance;
+    const words = by === 'here' ? 'refused to replicate with a region' : 'a region refuses to replicate with this one';
+    this.warn(region, `${code} ${by}`, { address, code, reason: message }, `${words}: ${message}`);
+  }
+
+  private silent(link: Link): void {
+    const record = this.recordOf(link.region);
+    record.trouble = 'it has stopped answering';
+    this.warn(link.region, 'silent', {}, 'a region has stopped answering: the link is given up and dialed anew');
+  }
+
+  private skewed(link: Link): void {
+    const skewMs = Math.round(link.figures.skewMs);
+    const words = `the clock of region ${link.region} is ${Math.abs(skewMs)} ms ${skewMs > 0 ? 'ahead' : 'behind'}`;
+    this.warn(link.region, 'skew', { skewMs }, `${words}, more than --clock-skew-bound: set the clocks`);
+  }
+
+  private forgotten(member: Member): void {
+    this.logger.warn(
+      { peer: member.region },
+      'a region was away for longer than --peer-patience: what is deleted is not kept for it any more; it is repaired when it is back',
+    );
+  }
+
+  private dialFailed({ region, host, port }: MeshPeer, error: Error): void {
+    this.recordOf(region).trouble = error.message;
+    this.warn(region, `dial ${error.message}`, { host, port }, `cannot reach region ${region}: ${error.message}`);
+  }
+
+  private turnedAway(code: string, message: string, address: string): void {
+    this.count(code);
+    const host = address.replace(/:\d+$/, '');
+    this.warn(host, `turned away ${code}`, { address, code }, `a connection for replication was refused: ${message}`);
+  }
+
+  private warn(whom: string, what: string, fields: object, words: string): void {
+    this.log.say(`${whom} ${what}`, (suppressed) => {
+      this.logger.warn({ peer: whom, ...fields, ...(suppressed > 0 && { suppressed }) }, words);
+    });
+  }
+
+  private count(code: string): void {
+    this.refusals[code] = (this.refusals[code] ?? 0) + 1;
+  }
+
+  private recordOf(region: string): PeerRecord {
+    let record = this.records.get(region);
+    if (record === undefined) {
+      record = { figures: NO_PEER_FIGURES, trouble: '', isRefused: false, connections: 0, refusals: 0 };
+      this.records.set(region, record);
+    }
+    return record;
+  }
+}
+
+function sum(before: PeerFigures, figures: LinkFigures): PeerFigures {
+  const total: Record<string, number> = { ...before };
+  for (const name of Object.keys(before) as (keyof PeerFigures)[]) {
+    if (name in figures) total[name] = before[name] + figures[name as keyof PeerFigures & keyof LinkFigures];
+  }
+  return total as unknown as PeerFigures;
+}

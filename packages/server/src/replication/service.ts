@@ -1,0 +1,297 @@
+import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
+import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
+import { GrpcNetwork, Mesh } from '@quotadb/replication/mesh';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import { hasCertificates } from '../config/rules.js';
+import type { Configuration } from '../config/table.js';
+import { ReplicationBoard, systemMonotonicMs } from './board.js';
+import { describePeers, describeShards } from './describe.js';
+import type { ReplicationDescription } from './description.js';
+import { Journal } from './journal.js';
+import { viewRegions } from './regions.js';
+import {
+  type ReplicationAnswer,
+  type ReplicationCarrier,
+  ReplicationLink,
+  type ReplicationRequest,
+} from './replication-link.js';
+
+/** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
+const AGES_INTERVAL_MS = 20;
+const DESCRIPTION_INTERVAL_MS = 100;
+/** Certificates are looked at again this often. */
+const CERTIFICATES_INTERVAL_MS = 10_000;
+/** How often a long first copy says how far it is. */
+const PROGRESS_INTERVAL_MS = 2000;
+const REPLICA_ID_DIGITS = 32;
+
+export interface ReplicationOptions {
+  readonly config: Configuration;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly engine: Engine;
+  readonly acknowledgements: Acknowledgements;
+  readonly origin: Uint8Array;
+}
+
+/** What replication needs of the rest of a server that has loaded its data. */
+export interface ReplicationSurroundings {
+  /** Up to where the disk holds this node's own changes; undefined where there is no disk. */
+  readonly durable: ((shard: number) => number) | undefined;
+  /** Resolves when every thread knows that it is not alone with the store. */
+  readonly share: () => Promise<void>;
+}
+
+/** Replication of a running server, on the main thread. */
+export class ReplicationService implements ReplicationCarrier {
+  readonly board: ReplicationBoard;
+  /** Called when somebody waits for acknowledgements and some have come. */
+  onAcknowledged: () => void = () => {};
+  private readonly options: ReplicationOptions;
+  private readonly journal: Journal;
+  private readonly removed = new Set<string>();
+  private network: GrpcNetwork | undefined = undefined;
+  private mesh: Mesh | undefined = undefined;
+  private stopWatching: () => void = () => {};
+  private agesAtMs = Number.NEGATIVE_INFINITY;
+  private describedAtMs = Number.NEGATIVE_INFINITY;
+  private reportedAtMs = Number.NEGATIVE_INFINITY;
+  private hasNews = false;
+  private port = -1;
+  private shownRegions: readonly string[] = [];
+
+  constructor(options: ReplicationOptions) {
+    this.options = options;
+    this.board = new ReplicationBoard(options.engine.shardCount);
+    this.journal = new Journal(options.logger, systemMonotonicMs);
+  }
+
+  /** Replication as a lane of this thread sees it. */
+  link(): ReplicationLink {
+    return new ReplicationLink(this.board, this);
+  }
+
+  /** Before anybody is served: dials the regions that are configured, so that they are waited for from the first change. */
+  async start(surroundings: ReplicationSurroundings): Promise<void> {
+    const { config, engine } = this.options;
+    const atStart = {
+      versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
+      nowMs: engine.nowMs,
+    };
+    this.network = await this.makeNetwork();
+    const mesh = new Mesh({
+      network: this.network,
+      makeReplica: async (events) => {
+        await surroundings.share();
+        return this.makeReplica(events, surroundings, atStart);
+      },
+      intervalMs: config.replicationIntervalMs,
+      random: Math.random,
+      events: {
+        ...this.journal.events(),
+        ticked: () => this.publish(),
+        seen: () => {
+          this.hasNews = true;
+        },
+      },
+    });
+    this.mesh = mesh;
+    // Who has been told of others before goes on waiting for them.
+    if (engine.origins.count > 1) await mesh.begin();
+    for (const peer of config.peers) await mesh.addPeer(peer);
+    this.describe();
+  }
+
+  beforeFlush(): void {
+    this.mesh?.beforeFlush();
+  }
+
+  afterFlush(): void {
+    this.mesh?.afterFlush();
+  }
+
+  async stop(): Promise<void> {
+    this.stopWatching();
+    await this.mesh?.stop();
+  }
+
+  ask(request: ReplicationRequest, answered: (answer: ReplicationAnswer) => void): void {
+    this.answer(request).then(answered, (error: Error) => answered({ error: error.message }));
+  }
+
+  private async answer(request: ReplicationRequest): Promise<ReplicationAnswer> {
+    const { mesh, options } = this;
+    if (mesh === undefined) return { error: 'replication has not started' };
+    const { region } = request;
+    if (request.kind === 'shards') {
+      const member = mesh.replica?.members.get(region);
+      if (mesh.replica === undefined || member === undefined) return { error: `${region} is no peer of this region` };
+      return { value: describeShards(mesh.replica, member) };
+    }
+    if (region === options.config.region) return { error: `${region} is this region itself` };
+    if (request.kind === 'addPeer') {
+      this.removed.delete(region);
+      await mesh.addPeer({ region, host: request.host, port: request.port });
+      options.logger.info({ peer: region, host: request.host, port: request.port }, 'a peer was added');
+    } else {
+      this.removed.add(region);
+      const wasPeer = await mesh.removePeer(region);
+      this.journal.forget(region);
+      options.logger.info({ peer: region, wasPeer }, 'a peer was removed');
+    }
+    this.publishNow();
+    return { value: 'OK' };
+  }
+
+  private async makeNetwork(): Promise<GrpcNetwork> {
+    const { config, logger } = this.options;
+    const network = {
+      host: config.replicationHost,
+      port: config.replicationPort,
+      allowsPlaintext: config.replicationPlaintext,
+    };
+    if (!hasCertificates(config)) return new GrpcNetwork(network);
+    const files = {
+      certFile: config.replicationCertificate,
+      keyFile: config.replicationKey,
+      caFile: config.replicationAuthority,
+    };
+    const tls = await loadTlsMaterial(files);
+    const { cluster, region } = tls.identity;
+    if (cluster !== config.cluster || region !== config.region)
+      throw new Error(
+        `the certificate in ${files.certFile} is for ${cluster}/${region}, and this is ${config.cluster}/${config.region}`,
+      );
+    const made = new GrpcNetwork({ ...network, tls });
+    this.stopWatching = watchTlsMaterial(files, tls, {
+      intervalMs: CERTIFICATES_INTERVAL_MS,
+      onChange: (material) => {
+        made.reloadTls(material);
+        logger.info('the certificates for replication were read again');
+      },
+      onError: (error) =>
+        logger.error({ err: error }, 'new certificates for replication are of no use; the old ones stay'),
+    });
+    return made;
+  }
+
+  /**
+   * Resolves to the port; undefined where nobody is listened to. Where clients need a password, others must not come in
+   * without one by a back door that nobody asked for.
+   */
+  async listen(): Promise<number | undefined> {
+    const { config, logger } = this.options;
+    if (config.replicationPort === -1) return undefined;
+    const isMeant = hasCertificates(config) || config.replicationPlaintext || config.peers.length > 0;
+    if (config.password !== '' && !isMeant) {
+      logger.info('there is a password, and replication has no certificates: the port for other regions stays closed');
+      return undefined;
+    }
+    this.port = (await this.mesh?.listen()) ?? -1;
+    this.describe();
+    return this.port;
+  }
+
+  private makeReplica(
+    events: Partial<ReplicaEvents>,
+    { durable }: ReplicationSurroundings,
+    atStart: { readonly versions: Float64Array; readonly nowMs: number },
+  ): Replica {
+    const { config, clock, engine, acknowledgements, origin, logger } = this.options;
+    engine.setExpiryGraceMs(config.clockSkewBoundMs);
+    logger.info({ cluster: config.cluster, origin: nameOfOrigin(origin) }, 'replication begins');
+    return new Replica({
+      engine,
+      identity: {
+        cluster: config.cluster,
+        region: config.region,
+        origin,
+        agreements: [{ name: '--grow-only', value: [...config.growOnlyPrefixes].sort().join(',') }],
+      },
+      clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
+      acknowledgements,
+      ...(durable && { durable }),
+      atStart,
+      settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
+      events,
+    });
+  }
+
+  // ---- what lanes are shown -------------------------------------------------------------------------------------------------
+
+  private publish(): void {
+    const nowMs = systemMonotonicMs();
+    if (this.hasNews) this.publishAcknowledged();
+    if (nowMs - this.agesAtMs < AGES_INTERVAL_MS) return;
+    this.publishAges(nowMs);
+    if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
+    this.describe();
+    this.reportProgress(nowMs);
+  }
+
+  private publishNow(): void {
+    this.publishAcknowledged();
+    this.publishAges(systemMonotonicMs());
+    this.describe();
+  }
+
+  private publishAcknowledged(): void {
+    const replica = this.mesh?.replica;
+    if (replica === undefined) return;
+    this.hasNews = false;
+    const acknowledged = [...replica.members.values()].map((member) => member.seen.find(replica.ownName));
+    this.board.publish(() => this.board.setMembers(acknowledged));
+    if (this.board.isAwaited) this.onAcknowledged();
+  }
+
+  private publishAges(nowMs: number): void {
+    const replica = this.mesh?.replica;
+    if (replica === undefined) return;
+    this.agesAtMs = nowMs;
+    const views = viewRegions(replica, this.removed, nowMs);
+    this.board.publish(() => this.board.setRegions(views.map(({ asOfMs }) => asOfMs)));
+    const isSame =
+      views.length === this.shownRegions.length && views.every(({ region }, at) => region === this.shownRegions[at]);
+    if (isSame) return;
+    this.shownRegions = views.map(({ region }) => region);
+    this.describe();
+  }
+
+  private describe(): void {
+    this.describedAtMs = systemMonotonicMs();
+    const description = this.description();
+    this.board.publish(() => this.board.setDescription(description));
+  }
+
+  private description(): ReplicationDescription {
+    const { config, origin } = this.options;
+    const name = nameOfOrigin(origin);
+    return {
+      cluster: config.cluster,
+      region: config.region,
+      replicaId: name.slice(0, REPLICA_ID_DIGITS),
+      incarnation: name.slice(REPLICA_ID_DIGITS),
+      isActive: this.mesh?.replica !== undefined,
+      isEncrypted: this.network?.isEncrypted ?? false,
+      port: this.port,
+      peers: this.mesh === undefined ? [] : describePeers(this.mesh, this.journal),
+      regions: this.shownRegions,
+      refusals: this.journal.refusals,
+      faults: this.journal.faults,
+    };
+  }
+
+  private reportProgress(nowMs: number): void {
+    if (nowMs - this.reportedAtMs < PROGRESS_INTERVAL_MS || this.mesh === undefined) return;
+    this.reportedAtMs = nowMs;
+    for (const { region, joinedPercent } of describePeers(this.mesh, this.journal)) {
+      if (joinedPercent < 100)
+        this.options.logger.info(
+          { peer: region, percent: joinedPercent, keys: this.options.engine.keyCount() },
+          'copying',
+        );
+    }
+  }
+}
