@@ -79,7 +79,7 @@ test('a port in use is said clearly, with exit code 1', async () => {
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const address = taken.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  for (const flag of ['--resp', '--http']) {
+  for (const flag of ['--resp', '--http', '--repl']) {
     const { code, stderr, stdout } = await serve([flag, String(port)]).finished;
     expect(code).toBe(1);
     expect(stderr).toContain(`127.0.0.1:${port} is in use by another program; choose another port with ${flag}`);

@@ -3,6 +3,7 @@ import { environmentVariable, settingNames, settingOf } from '../config/table.js
 import { QUOTADB_VERSION } from '../version.js';
 import { runBackup } from './backup.js';
 import { certsCommand } from './certs.js';
+import { peersCommand } from './peers.js';
 import { runRepair } from './repair.js';
 import { EXIT_OK, EXIT_USAGE, runServe } from './serve.js';
 
@@ -12,6 +13,7 @@ Examples:
   $ quotadb serve --resp 0 --max-memory 2gb        on a free port, which the first line of output names
   $ quotadb serve --config quotadb.json            settings from a file; flags and QUOTADB_… win over it
   $ quotadb serve --data ./data                    kept on disk, at most 100 ms behind
+  $ quotadb serve --region us --peer eu=HOST:PORT  replicated with another region
   $ quotadb certs init --cluster c --out certs     certificates with which regions know each other
   $ redis-cli -p 6380 INCR visits                  any Redis client will do
   $ quotadb bench --help                           side by side with Redis`;
@@ -48,6 +50,7 @@ export function buildProgram(onExitCode: (code: number) => void): Command {
     .action(async (options: { data: string; maxMemory: string; newIncarnation?: boolean }) => {
       onExitCode(await runRepair(options.data, options.maxMemory, options.newIncarnation ?? false));
     });
+  program.addCommand(peersCommand(onExitCode).copyInheritedSettings(program));
   program.addCommand(certsCommand(onExitCode).copyInheritedSettings(program));
   program
     .command('bench')

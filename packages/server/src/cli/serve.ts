@@ -70,6 +70,7 @@ function explainStart(
       const flags = new Map([
         [config.internalHttpPort, '--internal-http'],
         [config.httpPort, '--http'],
+        [config.replicationPort, '--repl'],
       ]);
       const flag = flags.get(error.port ?? config.respPort) ?? '--resp';
       return `${where} is in use by another program; choose another port with ${flag} (0 picks a free one)`;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { CountsEndpoint } from '@quotadb/counts';
+import type { KeysEndpoint } from './keys.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -8,15 +9,16 @@ export interface HealthAnswers {
   readonly describe: () => object;
 }
 
-/** An HTTP port as far as it goes today: the counts API, and is it alive, is it ready, who is it. */
+/** An HTTP port as far as it goes today: the counts API, reading counters, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint, keys?: KeysEndpoint) {
     this.answers = answers;
     this.server = createServer((request, response) => {
-      if (!counts.handle(request, response)) this.answer(request, response);
+      if (counts.handle(request, response) || keys?.handle(request, response)) return;
+      this.answer(request, response);
     });
     counts.accelerate(this.server);
   }
@@ -60,7 +62,7 @@ export class HealthServer {
   }
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
+export function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(`${JSON.stringify(body)}\n`);
 }

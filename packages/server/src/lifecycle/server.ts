@@ -9,6 +9,7 @@ import type { Configuration } from '../config/table.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
+import { KeysEndpoint } from '../http/keys.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -59,7 +60,15 @@ export class Server {
     this.counts = createCounts(config, logger);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
     const isSplit = config.internalHttpPort !== -1;
-    this.health = new HealthServer(answers, this.counts.endpoint(isSplit ? ['external'] : ['external', 'internal']));
+    const keys = new KeysEndpoint({
+      engine,
+      clock,
+      config,
+      replication: this.state.replication,
+      share: () => (this.transport as Transport).share(),
+    });
+    const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
+    this.health = new HealthServer(answers, this.counts.endpoint(audiences), keys);
     this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
   }
 

@@ -1,9 +1,11 @@
 export { CommandRunner } from './command-runner.js';
 export { describeWithEpoll } from './epoll.js';
 export { HeldDisk } from './held-disk.js';
+export { LinkProxy } from './link-proxy.js';
 export { ManualClock } from './manual-clock.js';
 export { clientField, eventually, infoNumber } from './questions.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';
 export { TestClient } from './test-client.js';
 export { encodeCommand, TestLane, type TestSession } from './test-lane.js';
+export { TestRegions } from './test-regions.js';
 export { startTestServer, type TestServer, testTransport } from './test-server.js';

@@ -117,6 +117,7 @@ function waitFor(
       if (!finished && isEnough(acknowledged())) client.connection.wake();
     });
   }
+  // Members are told only what the disk holds: whoever waits for them does not wait for the next flush too.
   if (disk.isOn && !onDisk) {
     disk.wait({
       durable(isDurable) {
