@@ -38,8 +38,8 @@ export class Pockets {
     return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 4) >>> 1];
   }
 
-  /** What was left of the whole cell when this node looked last. */
-  get leftEverywhere(): number {
+  /** With fewer tokens than this it is time to ask for more. */
+  get lowWatermark(): number {
     return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 6) >>> 1];
   }
 
@@ -71,10 +71,10 @@ export class Pockets {
     if (this.at !== 0) this.engine.store.numbers[(this.at + 8) >>> 1] = atMs;
   }
 
-  note(reserve: number, leftEverywhere: number): void {
+  note(reserve: number, lowWatermark: number): void {
     if (this.at === 0) return;
     const { numbers } = this.engine.store;
     numbers[(this.at + 4) >>> 1] = reserve;
-    numbers[(this.at + 6) >>> 1] = leftEverywhere;
+    numbers[(this.at + 6) >>> 1] = lowWatermark;
   }
 }

@@ -1,5 +1,6 @@
 export { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
-export { Keeper, type KeeperOptions, type QuotaPeers } from './keeper.js';
+export { type DemandOutcome, Keeper, type KeeperOptions, type QuotaPeers } from './keeper.js';
 export { Ledger } from './ledger.js';
 export * from './policy.js';
-export { type Definition, PolicyBook, PolicyError, type PolicySet, type SavedBook } from './policy-book.js';
+export { PolicyBook, type RegionState, type SavedBook } from './policy-book.js';
+export { checkDefinition, checkPolicySet, type Definition, PolicyError, type PolicySet } from './policy-set.js';

@@ -1,8 +1,8 @@
 import type { Engine } from '@quotadb/engine';
 import { FrameKind, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
-import { type Cell, nameOfCell } from './cell.js';
+import { type Cell, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
 import { type ChangeMark, Ledger } from './ledger.js';
-import { allocatorOf, type Policy, windowEndMs } from './policy.js';
+import { type Policy, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 
 /** The other regions, as far as they can be reached now. */
@@ -41,14 +41,21 @@ const LONGEST_DENIAL_MS = 1000;
 /** Tokens that nobody used here for so long go back to the allocator. */
 const IDLE_MS = 2000;
 const IDLE_SCAN_MS = 250;
+/** Cells looked at in one such scan; the next goes on behind them. */
+const IDLE_SCAN_CELLS = 1000;
 /** Cells that are looked after at once; the ones longest out of use are let go, and with them nothing but the memory of them. */
 const MAXIMUM_CELLS = 65_536;
 /** A request passed on through so many hubs has lost its way. */
 const MAXIMUM_HOPS = 4;
 
+/** What has become of a demand: it is worth trying again, or there is nothing to be had. */
+export type DemandOutcome = 'ready' | 'none';
+
 interface Waiter {
   readonly need: number;
-  readonly done: () => void;
+  /** Until then it waits for what others have; for what is held here it waits in any case. */
+  readonly untilMs: number;
+  readonly done: (outcome: DemandOutcome) => void;
 }
 
 interface Asked {
@@ -102,11 +109,15 @@ export class Keeper {
     this.ledger = new Ledger({ engine, region, book, skewBoundMs });
   }
 
-  /** A caller needs tokens that the pocket does not have. `done` is called when it is worth trying again, or hopeless. */
-  demand(cell: Cell, need: number, done: () => void): void {
+  /** A caller needs tokens that the pocket does not have, and waits so long for those of others. Returns what ends that. */
+  demand(cell: Cell, need: number, waitMs: number, done: (outcome: DemandOutcome) => void): () => void {
     const state = this.stateOf(cell);
-    state.waiters.push({ need, done });
+    const waiter: Waiter = { need, untilMs: this.options.monotonicMs() + waitMs, done };
+    state.waiters.push(waiter);
     this.advance(state);
+    return () => {
+      state.waiters = state.waiters.filter((other) => other !== waiter);
+    };
   }
 
   /** The pocket runs low. */
@@ -124,12 +135,36 @@ export class Keeper {
     this.returnIdle(nowMs);
   }
 
-  hear(from: string, frame: TokensWanted | TokensAnswer): void {
+  hear(frame: TokensWanted | TokensAnswer): void {
     const isForOthers = frame.toRegion !== this.options.region;
     if (isForOthers) this.passOn(frame);
     else if (frame.kind === FrameKind.tokensWanted) this.hearWanted(frame);
     else this.hearAnswer(frame);
-    void from;
+  }
+
+  /** A limit may have been raised: whoever was told that there is nothing may ask again. */
+  policiesChanged(): void {
+    const { book } = this.options;
+    for (const state of this.cells.values()) {
+      if (state.denialMs === FIRST_DENIAL_MS) continue;
+      state.denialMs = FIRST_DENIAL_MS;
+      state.empty.clear();
+      const policy = book.numbered(state.cell.policy);
+      if (policy !== undefined) this.ledger.deny(policy, state.cell, 0);
+    }
+  }
+
+  /** Before an end that was announced: what nobody has spent need not be lost. Nobody spends any more. */
+  emptyPockets(): void {
+    for (const { cell } of this.cells.values()) {
+      const policy = this.options.book.numbered(cell.policy);
+      if (policy !== undefined && !this.isOver(policy, cell))
+        this.ledger.takeBack(policy, cell, Number.POSITIVE_INFINITY);
+    }
+  }
+
+  get hasWork(): boolean {
+    return this.active.size > 0;
   }
 
   // ---- what is wanted here ----------------------------------------------------------------------------------------------
@@ -170,14 +205,14 @@ export class Keeper {
     const { book } = this.options;
     const policy = book.numbered(state.cell.policy);
     if (policy === undefined || this.isOver(policy, state.cell)) {
-      this.finish(state);
+      this.finish(state, 'none');
       return;
     }
     this.fillMarked(policy, state);
     this.wakeSatisfied(state);
     const missing = this.missing(state);
     if (missing <= 0) {
-      this.finish(state);
+      this.finish(state, 'ready');
       return;
     }
     this.active.add(state);
@@ -185,7 +220,8 @@ export class Keeper {
     this.wakeSatisfied(state);
     const stillMissing = this.missing(state) - (state.marked?.amount ?? 0);
     if (stillMissing > 0) this.askAround(policy, state, stillMissing);
-    else if (this.missing(state) <= 0) this.finish(state);
+    else if (this.missing(state) <= 0) this.finish(state, 'ready');
+    if (state.marked === undefined) this.wakeImpatient(state);
   }
 
   private isOver(policy: Policy, cell: Cell): boolean {
@@ -225,19 +261,29 @@ export class Keeper {
     while (state.waiters.length > 0 && state.waiters[0].need <= left) {
       const waiter = state.waiters.shift() as Waiter;
       left -= waiter.need;
-      waiter.done();
+      waiter.done('ready');
       left = Math.min(left, this.ledger.balance(state.cell));
     }
   }
 
-  /** Nothing is left to do for now; who still waits hears that there is nothing to wait for. */
-  private finish(state: CellState): void {
+  /** Who has waited for others long enough; there is nothing here. */
+  private wakeImpatient(state: CellState): void {
+    const nowMs = this.options.monotonicMs();
+    const isOver = ({ untilMs }: Waiter) => untilMs <= nowMs;
+    if (!state.waiters.some(isOver)) return;
+    const impatient = state.waiters.filter(isOver);
+    state.waiters = state.waiters.filter((waiter) => !isOver(waiter));
+    for (const waiter of impatient) waiter.done('none');
+  }
+
+  /** Nothing is left to do for now; who still waits hears how it is. */
+  private finish(state: CellState, outcome: DemandOutcome): void {
     state.target = 0;
     state.asked.clear();
     this.active.delete(state);
     const waiters = state.waiters;
     state.waiters = [];
-    for (const waiter of waiters) waiter.done();
+    for (const waiter of waiters) waiter.done(outcome);
   }
 
   private askAround(policy: Policy, state: CellState, missing: number): void {
@@ -248,7 +294,7 @@ export class Keeper {
       state.asked.delete(asked);
       state.empty.set(asked, nowMs + EMPTY_MS);
     }
-    const allocator = allocatorOf(policy, state.cell.window);
+    const { allocator } = policy;
     const open = [...peers.regions()].filter((other) => other !== region && (state.empty.get(other) ?? 0) <= nowMs);
     const isReachable = open.includes(allocator);
     const targets = isReachable ? [allocator] : open;
@@ -257,7 +303,7 @@ export class Keeper {
     this.denials++;
     this.ledger.deny(policy, state.cell, this.options.engine.nowMs + state.denialMs);
     state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
-    this.finish(state);
+    this.finish(state, 'none');
   }
 
   private ask(state: CellState, toRegion: string, need: number, nowMs: number): void {
@@ -299,6 +345,7 @@ export class Keeper {
 
   private hearWanted(wanted: TokensWanted): void {
     const { peers, region, book } = this.options;
+    if (!Number.isSafeInteger(wanted.window) || wanted.subject.length > MAXIMUM_SUBJECT_BYTES) return;
     const policy = book.numbered(wanted.policy);
     const cell: Cell = { policy: wanted.policy, window: wanted.window, subject: wanted.subject };
     const granted = policy === undefined ? 0 : this.grantTo(policy, cell, wanted.origin, wanted.need);
@@ -344,28 +391,32 @@ export class Keeper {
 
   /** What nobody uses here may be needed elsewhere. */
   private returnIdle(nowMs: number): void {
-    const { book, peers, region } = this.options;
+    let left = Math.min(IDLE_SCAN_CELLS, this.cells.size);
     for (const [name, state] of this.cells) {
-      if (this.active.has(state)) continue;
-      const policy = book.numbered(state.cell.policy);
-      if (policy === undefined || this.isOver(policy, state.cell)) {
-        this.cells.delete(name);
-        continue;
-      }
-      const balance = this.ledger.balance(state.cell);
-      if (balance !== state.balance) {
-        state.balance = balance;
-        state.usedAtMs = nowMs;
-      } else if (nowMs - state.usedAtMs >= IDLE_MS) {
-        const allocator = allocatorOf(policy, state.cell.window);
-        const to = allocator === region ? undefined : peers.originOf(allocator);
-        if (to === undefined) continue;
-        this.ledger.takeBack(policy, state.cell, balance);
-        const rights = this.ledger.rights(policy, state.cell);
-        if (rights > 0 && this.ledger.grant(policy, state.cell, to, rights) !== undefined)
-          this.tokensReturned += rights;
-        this.cells.delete(name);
-      }
+      if (left-- <= 0) return;
+      this.cells.delete(name);
+      if (this.active.has(state) || this.isKept(state, nowMs)) this.cells.set(name, state);
     }
+  }
+
+  /** Whether there is more to do for a cell. Where there is not, what is left of it has been given back. */
+  private isKept(state: CellState, nowMs: number): boolean {
+    const { book, peers, region } = this.options;
+    const policy = book.numbered(state.cell.policy);
+    if (policy === undefined || this.isOver(policy, state.cell)) return false;
+    if (policy.allocator === region) return true;
+    const balance = this.ledger.balance(state.cell);
+    if (balance !== state.balance) {
+      state.balance = balance;
+      state.usedAtMs = nowMs;
+      return true;
+    }
+    if (nowMs - state.usedAtMs < IDLE_MS) return true;
+    const to = peers.originOf(policy.allocator);
+    if (to === undefined) return true;
+    this.ledger.takeBack(policy, state.cell, balance);
+    const rights = this.ledger.rights(policy, state.cell);
+    if (rights > 0 && this.ledger.grant(policy, state.cell, to, rights) !== undefined) this.tokensReturned += rights;
+    return false;
   }
 }

@@ -1,6 +1,6 @@
 import { type Engine, OWN_ORIGIN, Pockets, Status, splitInt64 } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
-import { initialOf, type Policy, windowEndMs } from './policy.js';
+import { initialOf, type Policy, windowEndMs, windowStartMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 
 /** Where a change will be found: it is on disk, and may be told, when the disk has come this far in this shard. */
@@ -41,25 +41,23 @@ export class Ledger {
   /** What this node may still grant or mark. Below 0 after a limit was lowered. */
   rights(policy: Policy, cell: Cell): number {
     const { region, book } = this.options;
-    const initial = book.mayStart(policy, cell.window) ? initialOf(policy, cell.window, region) : 0;
+    const initial = book.mayStart(policy, cell.window) ? initialOf(policy, region) : 0;
     const rights = initial + this.received(cell) - this.granted(cell) - this.marked(cell);
     // Looked at last: a clock that jumped ahead has made this node forget what it granted and marked, and not that it began.
-    return this.isForgotten(policy, cell) ? 0 : rights;
+    return this.isForgotten(policy, cell) || this.isAhead(policy, cell) ? 0 : rights;
+  }
+
+  /**
+   * No clock within the bound can have come to this window. Whoever asks for it all the same is wrong; and the next life of
+   * this node may begin with it, which is only safe because this one has let go of nothing.
+   */
+  private isAhead(policy: Policy, cell: Cell): boolean {
+    return windowStartMs(policy, cell.window) > this.engine.nowMs + this.options.skewBoundMs;
   }
 
   /** By this node's clock the traces of the cell are gone. */
   private isForgotten(policy: Policy, cell: Cell): boolean {
     return this.engine.nowMs >= windowEndMs(policy, cell.window) + this.options.skewBoundMs;
-  }
-
-  /** What is left of the limit as far as this node knows: what nobody has set aside to spend. */
-  leftEverywhere(policy: Policy, cell: Cell): number {
-    const { engine } = this;
-    const { input, length } = this.key.marksOf(cell);
-    engine.openAny(input, 0, length);
-    const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
-    engine.close();
-    return Math.max(0, policy.limit - marked);
   }
 
   /** Sets tokens aside to spend here. They may go into the pocket when the mark is on disk. */
@@ -88,20 +86,18 @@ export class Ledger {
 
   /** Puts marked tokens into the pocket; false where there is no memory for one. */
   fill(policy: Policy, cell: Cell, amount: number): boolean {
-    const reserve = this.rights(policy, cell);
-    const left = this.leftEverywhere(policy, cell);
+    const reserve = Math.max(0, this.rights(policy, cell));
     const { input, length } = this.key.marksOf(cell);
     this.pockets.open(input, 0, length);
     const isFilled = this.pockets.give(amount);
     this.pockets.denyUntil(0);
-    this.pockets.note(reserve, left);
+    this.pockets.note(reserve, Math.floor(this.pockets.balance / 2));
     this.pockets.close();
     return isFilled;
   }
 
   /** Whoever asks before this time is told that there is nothing. */
   deny(policy: Policy, cell: Cell, untilMs: number): void {
-    const left = this.leftEverywhere(policy, cell);
     const { input, length } = this.key.marksOf(cell);
     this.pockets.open(input, 0, length);
     const isThere = this.engine.exists;
@@ -109,7 +105,7 @@ export class Ledger {
     if (!isThere && this.add(policy, cell, this.key.marksOf(cell), 0) === undefined) return;
     this.pockets.open(input, 0, this.key.marksOf(cell).length);
     this.pockets.denyUntil(untilMs);
-    this.pockets.note(0, left);
+    this.pockets.note(0, 0);
     this.pockets.close();
   }
 

@@ -1,45 +1,41 @@
 import { EPOCH_MS } from '@quotadb/engine';
-import { MAXIMUM_LIMIT, MAXIMUM_WINDOW_MS, type Policy, type Share, windowStartMs } from './policy.js';
-
-/** What a QUOTA.DEFINE asks for. */
-export interface Definition {
-  readonly name: string;
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly allocator: string;
-  readonly shares: readonly Share[];
-  readonly waitMs: number;
-}
-
-/** All policies as the home has them; every change makes a higher version. */
-export interface PolicySet {
-  readonly home: string;
-  /** The incarnation of the home that began it. Only what follows from one beginning can be compared. */
-  readonly lineage: string;
-  readonly version: number;
-  readonly lastNumber: number;
-  readonly policies: readonly Policy[];
-}
+import { type Policy, startingRegions, windowStartMs } from './policy.js';
+import {
+  checkDefinition,
+  type Definition,
+  MAXIMUM_NUMBER,
+  MAXIMUM_POLICIES,
+  PolicyError,
+  type PolicySet,
+} from './policy-set.js';
 
 /** What is kept on disk. */
 export interface SavedBook {
   readonly set: PolicySet | undefined;
   readonly incarnation: string;
-  /** Policies that this incarnation saw begin. */
-  readonly begun: readonly number[];
+  /** When this incarnation began, by its own clock. */
+  readonly beganMs: number;
+  /** Policies defined before this are not begun with: an earlier part of this life may have, and its memory is lost. */
+  readonly startsFromMs: number;
   /** Origins that it has ever granted anything to, in hexadecimal. */
   readonly grantees: readonly string[];
 }
 
-export const MAXIMUM_POLICIES = 1000;
-export const MAXIMUM_NAME_BYTES = 128;
+/** What the home knows of a region that is there now. */
+export interface RegionState {
+  readonly incarnation: string;
+  readonly hasDisk: boolean;
+}
 
 export interface PolicyBookOptions {
   readonly home: string;
   readonly region: string;
-  /** This life of the replica, and when it began by its own clock. */
+  /** This life of the replica. */
   readonly incarnation: string;
-  readonly incarnationBeganMs: number;
+  /** False where this life has run before: if nothing is saved of it, it has forgotten something. */
+  readonly isNewIncarnation: boolean;
+  readonly hasDisk: boolean;
+  readonly nowMs: number;
   readonly skewBoundMs: number;
   /** There are no peers that could know of policies which this node has forgotten. */
   readonly isAlone: boolean;
@@ -48,34 +44,36 @@ export interface PolicyBookOptions {
   readonly save: (book: SavedBook) => void;
 }
 
-export class PolicyError extends Error {}
-
 /**
  * The policies of the cluster. One region is their home: only there they are defined and changed, so that no limit is ever
  * given out by two allocators; everybody else holds the newest set that the home has sent.
  *
- * An allocator that lost its memory must not give the limit out a second time. So an incarnation starts a cell with its
- * share only where it can prove that nobody did so before in its place: the window began after it did, with room for clocks that
- * differ; or the policy did, which it knows if it held an earlier set without it.
+ * An allocator that lost its memory must not give the limit out a second time. So a life of a region starts a cell with its
+ * share only where nobody can have done so before in its place: the window began after it did, with room for clocks that
+ * differ; or the home saw this very life when it defined the policy.
  */
 export class PolicyBook {
   private readonly options: PolicyBookOptions;
+  private readonly beganMs: number;
+  private readonly startsFromMs: number;
   private current: PolicySet | undefined;
-  private readonly byName = new Map<string, Policy>();
-  private readonly byNumber = new Map<number, Policy>();
-  private readonly begun = new Set<number>();
+  private byName = new Map<string, Policy>();
+  private byNumber = new Map<number, Policy>();
   private readonly grantees = new Map<string, Uint8Array>();
 
   constructor(options: PolicyBookOptions) {
     this.options = options;
-    const { saved, home, region, incarnation } = options;
-    this.current = saved?.set;
-    if (home === region && options.isAlone) this.begin();
-    if (saved?.incarnation === incarnation) {
-      for (const number of saved.begun) this.begun.add(number);
-      for (const grantee of saved.grantees) this.grantees.set(grantee, Buffer.from(grantee, 'hex'));
-    }
+    const { saved, home, region, incarnation, nowMs } = options;
+    const isSameLife = saved?.incarnation === incarnation;
+    this.beganMs = isSameLife ? saved.beganMs : nowMs;
+    const hasForgotten = saved === undefined && !options.isNewIncarnation;
+    this.startsFromMs = isSameLife ? saved.startsFromMs : hasForgotten ? nowMs + options.skewBoundMs : 0;
+    if (isSameLife)
+      for (const grantee of saved.grantees) this.grantees.set(grantee, Uint8Array.from(Buffer.from(grantee, 'hex')));
+    this.current = saved?.set?.home === home ? saved.set : undefined;
     this.index();
+    if (home === region && options.isAlone && this.current === undefined) this.begin();
+    else if (!isSameLife) this.save(this.current, [...this.grantees.keys()]);
   }
 
   /** Undefined before the home was heard of. */
@@ -87,6 +85,14 @@ export class PolicyBook {
     return this.current?.version ?? 0;
   }
 
+  get home(): string {
+    return this.options.home;
+  }
+
+  get isHome(): boolean {
+    return this.options.home === this.options.region;
+  }
+
   /**
    * Everybody that this incarnation has granted anything to. It is on disk before the first grant is made: after a restart
    * what was granted is found by going through them, and none may be missing.
@@ -95,16 +101,17 @@ export class PolicyBook {
     return this.grantees.values();
   }
 
+  /** Throws where it cannot be written down. */
   noteGrantee(origin: Uint8Array): void {
     const name = Buffer.from(origin).toString('hex');
     if (this.grantees.has(name)) return;
+    this.save(this.current, [...this.grantees.keys(), name]);
     this.grantees.set(name, Uint8Array.from(origin));
-    this.save();
   }
 
-  private save(): void {
+  private save(set: PolicySet | undefined, grantees: readonly string[]): void {
     const { incarnation, save } = this.options;
-    save({ set: this.current, incarnation, begun: [...this.begun], grantees: [...this.grantees.keys()] });
+    save({ set, incarnation, beganMs: this.beganMs, startsFromMs: this.startsFromMs, grantees });
   }
 
   named(name: string): Policy | undefined {
@@ -121,54 +128,76 @@ export class PolicyBook {
 
   /** Whether this incarnation may hold its share of a cell as it begins. */
   mayStart(policy: Policy, window: number): boolean {
-    if (this.begun.has(policy.number)) return true;
-    const { incarnationBeganMs, skewBoundMs } = this.options;
-    return windowStartMs(policy, window) >= incarnationBeganMs + skewBoundMs;
+    const { region, incarnation, skewBoundMs } = this.options;
+    const isStarter = policy.starters.some((starter) => starter.region === region && starter.incarnation === incarnation);
+    if (isStarter && policy.definedMs >= this.startsFromMs) return true;
+    return windowStartMs(policy, window) >= this.beganMs + skewBoundMs;
   }
 
-  /** At the home: a new policy, or other numbers for one that is there. */
-  define(definition: Definition, nowMs: number): Policy {
-    const { home, region, skewBoundMs } = this.options;
-    if (home !== region) throw new PolicyError(`policies are defined in region ${home}`);
-    check(definition);
+  /**
+   * At the home: a new policy, or other numbers for one that is there. `regionState` tells of regions that are there now.
+   * One that is only said again, as by a file at every start, may be older than all of them: nobody starts with it before
+   * its next window.
+   */
+  define(
+    definition: Definition,
+    nowMs: number,
+    regionState: (region: string) => RegionState | undefined = () => undefined,
+    isSaidAgain = false,
+  ): Policy {
+    this.mustBeHome();
+    checkDefinition(definition);
     const set = this.current;
     if (set === undefined)
       throw new PolicyError(
         'the home of policies has no memory of them and has not heard from a peer yet: try again soon',
       );
     const before = this.byName.get(definition.name);
-    if (before === undefined && set.policies.length >= MAXIMUM_POLICIES)
+    if (before !== undefined) return this.change(set, before, definition, nowMs);
+    if (set.policies.length >= MAXIMUM_POLICIES)
       throw new PolicyError(`there are ${MAXIMUM_POLICIES} policies already`);
-    if (before !== undefined && before.windowMs !== definition.windowMs)
-      throw new PolicyError('the window of a policy cannot be changed: drop it and define it anew');
-    const { name, limit, windowMs, shares, waitMs } = definition;
-    const number = before?.number ?? Math.max(set.lastNumber + 1, Math.floor((nowMs - EPOCH_MS) / 1000));
-    const allocators = before?.allocators ?? [{ fromMs: Number.MIN_SAFE_INTEGER, region: definition.allocator }];
-    const isMoved = (allocators.at(-1) as { region: string }).region !== definition.allocator;
-    if (isMoved && windowMs === 0)
-      throw new PolicyError('the allocator of a policy without a window cannot be changed: drop it and define it anew');
-    // Only for windows that have not begun anywhere, whatever the clocks say.
-    const term = { fromMs: nowMs + 2 * skewBoundMs, region: definition.allocator };
+    const { name, limit, windowMs, allocator, shares, waitMs } = definition;
+    const starters = [...startingRegions(definition)].flatMap((region) => {
+      const state = this.stateOf(region, regionState);
+      if (windowMs === 0) this.mustLast(region, state);
+      return state === undefined ? [] : [{ region, incarnation: state.incarnation }];
+    });
+    if (windowMs === 0 && isSaidAgain)
+      throw new PolicyError('a quota without a window cannot come from a file: QUOTA.DEFINE it once');
+    const number = Math.max(set.lastNumber + 1, Math.floor((nowMs - EPOCH_MS) / 1000));
+    if (number > MAXIMUM_NUMBER) throw new PolicyError('there are no numbers left for policies');
     const policy: Policy = {
       number,
       name,
       limit,
       windowMs,
+      allocator,
       shares,
       waitMs,
-      allocators: isMoved ? [...allocators, term] : allocators,
+      definedMs: nowMs,
+      starters: isSaidAgain ? [] : starters,
     };
-    if (before !== undefined && JSON.stringify(before.shares) !== JSON.stringify(shares))
-      throw new PolicyError('the shares of a policy cannot be changed: drop it and define it anew');
-    if (before === undefined) this.begun.add(number);
-    const policies = [...set.policies.filter((other) => other.number !== number), policy];
-    this.replace({ ...set, version: nextVersion(set, nowMs), lastNumber: Math.max(set.lastNumber, number), policies });
+    this.replace({ ...set, version: nextVersion(set, nowMs), lastNumber: number, policies: [...set.policies, policy] });
+    return policy;
+  }
+
+  /** Only what no region could misunderstand that has not heard of it yet. */
+  private change(set: PolicySet, before: Policy, definition: Definition, nowMs: number): Policy {
+    const { limit, windowMs, allocator, shares, waitMs } = definition;
+    const isFixed = (what: string) => new PolicyError(`the ${what} of a policy cannot be changed: drop it and define it anew`);
+    if (before.windowMs !== windowMs) throw isFixed('window');
+    if (before.allocator !== allocator) throw isFixed('allocator');
+    if (JSON.stringify(before.shares) !== JSON.stringify(shares)) throw isFixed('shares');
+    // A limit can change: whoever starts with a part of the old one makes no more of it than the higher of the two.
+    if (before.limit === limit && before.waitMs === waitMs) return before;
+    const policy: Policy = { ...before, limit, waitMs };
+    const policies = set.policies.map((other) => (other === before ? policy : other));
+    this.replace({ ...set, version: nextVersion(set, nowMs), policies });
     return policy;
   }
 
   drop(name: string, nowMs: number): boolean {
-    const { home, region } = this.options;
-    if (home !== region) throw new PolicyError(`policies are dropped in region ${home}`);
+    this.mustBeHome();
     const policy = this.byName.get(name);
     if (policy === undefined) return false;
     const set = this.current as PolicySet;
@@ -179,57 +208,56 @@ export class PolicyBook {
 
   /** At the home: nobody who was asked knows of any policies, so there are none. True when that is news, to be told to all. */
   begin(): boolean {
-    const { home, region } = this.options;
-    if (home !== region || this.current !== undefined) return false;
-    this.replace({ home, lineage: this.options.incarnation, version: 1, lastNumber: 0, policies: [] });
+    const { home } = this.options;
+    if (!this.isHome || this.current !== undefined) return false;
+    this.replace({ home, version: 1, lastNumber: 0, policies: [] });
     return true;
   }
 
   /** From a peer; true when it was news. */
   adopt(set: PolicySet): boolean {
     if (set.home !== this.options.home || set.version <= this.version) return false;
-    const before = this.current;
-    // What an earlier set did not have began since. Without one, nothing is proven.
-    if (before?.lineage === set.lineage)
-      for (const { number } of set.policies) if (number > before.lastNumber) this.begun.add(number);
     this.replace(set);
     return true;
   }
 
+  private mustBeHome(): void {
+    if (!this.isHome) throw new PolicyError(`policies are defined in region ${this.options.home}, their home`);
+  }
+
+  private stateOf(
+    region: string,
+    regionState: (region: string) => RegionState | undefined,
+  ): RegionState | undefined {
+    const { incarnation, hasDisk } = this.options;
+    return region === this.options.region ? { incarnation, hasDisk } : regionState(region);
+  }
+
+  /** What a limit without a window loses is lost for ever. */
+  private mustLast(region: string, state: RegionState | undefined): void {
+    if (state === undefined)
+      throw new PolicyError(
+        `a quota without a window begins where it starts: region ${region} must be connected to its home when it is defined`,
+      );
+    if (!state.hasDisk)
+      throw new PolicyError(
+        `a quota without a window needs a disk in region ${region} (--data): with its memory the tokens would be lost for ever`,
+      );
+  }
+
   private replace(set: PolicySet): void {
+    this.save(set, [...this.grantees.keys()]);
     this.current = set;
     this.index();
-    this.save();
   }
 
   private index(): void {
-    this.byName.clear();
-    this.byNumber.clear();
-    for (const policy of this.list()) {
-      this.byName.set(policy.name, policy);
-      this.byNumber.set(policy.number, policy);
-    }
+    this.byName = new Map(this.list().map((policy) => [policy.name, policy]));
+    this.byNumber = new Map(this.list().map((policy) => [policy.number, policy]));
   }
 }
 
 /** Higher than any that a home could have made before it lost its memory. */
 function nextVersion(set: PolicySet, nowMs: number): number {
   return Math.max(set.version + 1, Math.floor(nowMs));
-}
-
-function check({ name, limit, windowMs, shares, waitMs, allocator }: Definition): void {
-  const isWhole = (value: number, least: number, most: number) =>
-    Number.isSafeInteger(value) && value >= least && value <= most;
-  if (name === '' || Buffer.byteLength(name) > MAXIMUM_NAME_BYTES)
-    throw new PolicyError(`a policy's name has 1 to ${MAXIMUM_NAME_BYTES} bytes`);
-  if (!isWhole(limit, 0, MAXIMUM_LIMIT)) throw new PolicyError(`a limit is a whole number from 0 to ${MAXIMUM_LIMIT}`);
-  if (!isWhole(windowMs, 0, MAXIMUM_WINDOW_MS))
-    throw new PolicyError(`a window has 1 to ${MAXIMUM_WINDOW_MS} milliseconds, or there is NONE`);
-  if (!isWhole(waitMs, 0, 3_600_000)) throw new PolicyError('a caller waits 0 to 3600000 milliseconds');
-  if (allocator === '') throw new PolicyError('a policy has an allocator');
-  const sum = shares.reduce((total, share) => total + share.fraction, 0);
-  if (shares.some(({ fraction }) => !(fraction > 0 && fraction <= 1)) || sum > 1)
-    throw new PolicyError('shares are fractions above 0 that come to at most 1');
-  if (new Set(shares.map((share) => share.region)).size !== shares.length)
-    throw new PolicyError('a region has one share');
 }

@@ -7,11 +7,9 @@ import {
   FrameError,
   FrameKind,
   type Hello,
-  type Policies,
+  type QuotaFrame,
   type Pong,
   type Seen,
-  type TokensAnswer,
-  type TokensWanted,
 } from '@quotadb/wire';
 import { LinkFigures } from './figures.js';
 import { type Acquaintance, findRefusal, type RefusalCode, type RefusalReason } from './handshake.js';
@@ -434,7 +432,7 @@ export class Link {
   }
 }
 
-function isQuotaFrame(frame: Frame): frame is Policies | TokensWanted | TokensAnswer {
+function isQuotaFrame(frame: Frame): frame is QuotaFrame {
   return frame.kind >= FrameKind.policies;
 }
 

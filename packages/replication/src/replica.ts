@@ -35,7 +35,7 @@ export interface ReplicaEvents {
   /** A mistake in the program, met on the way of one link; that link is over. */
   fault(link: Link, error: unknown): void;
   /** Something about quotas. */
-  quota(link: Link, frame: Policies | TokensWanted | TokensAnswer): void;
+  quota(link: Link, frame: QuotaFrame): void;
   /** A member was away for so long that it is not waited for any more. */
   forgotten(member: Member): void;
 }

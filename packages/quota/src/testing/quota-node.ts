@@ -4,13 +4,13 @@ import { decodeFrame, encodeBatch, FrameKind } from '@quotadb/wire';
 import { CellKey } from '../cell.js';
 import { Keeper } from '../keeper.js';
 import { type Policy, windowAt, windowEndMs } from '../policy.js';
-import { PolicyBook, type PolicySet, type SavedBook } from '../policy-book.js';
+import { PolicyBook, type SavedBook } from '../policy-book.js';
+import type { PolicySet } from '../policy-set.js';
 
 /** What of a node outlives a crash: what it had written before. */
 export interface TestDisk {
   readonly batches: Uint8Array[];
   readonly incarnation: number;
-  readonly beganMs: number;
   book: SavedBook | undefined;
 }
 
@@ -64,8 +64,10 @@ export class QuotaNode {
     this.book = new PolicyBook({
       home,
       region,
-      incarnation: String(options.incarnation),
-      incarnationBeganMs: disk?.beganMs ?? options.nowMs(),
+      incarnation: Buffer.from(this.origin).toString('hex'),
+      isNewIncarnation: disk?.book === undefined,
+      hasDisk: disk !== undefined,
+      nowMs: options.nowMs(),
       skewBoundMs,
       isAlone: false,
       ...(disk?.book && { saved: disk.book }),
@@ -88,8 +90,8 @@ export class QuotaNode {
         closed: (link) => {
           if (this.links.get(link.region) === link) this.links.delete(link.region);
         },
-        quota: (link, frame) => {
-          if (frame.kind !== FrameKind.policies) this.keeper.hear(link.region, frame);
+        quota: (_, frame) => {
+          if (frame.kind !== FrameKind.policies) this.keeper.hear(frame);
           else if (frame.version === 0) this.begin();
           else this.adopt(JSON.parse(Buffer.from(frame.body).toString()) as PolicySet);
         },
@@ -116,7 +118,11 @@ export class QuotaNode {
   }
 
   define(name: string, limit: number, windowMs: number, allocator: string): void {
-    this.book.define({ name, limit, windowMs, allocator, shares: [], waitMs: 1000 }, this.engine.nowMs);
+    const definition = { name, limit, windowMs, allocator, shares: [], waitMs: 1000 };
+    this.book.define(definition, this.engine.nowMs, (other) => {
+      const link = this.links.get(other);
+      return link && { incarnation: Buffer.from(link.origin).toString('hex'), hasDisk: true };
+    });
     for (const link of this.links.values()) this.sendPolicies(link);
   }
 
@@ -149,7 +155,7 @@ export class QuotaNode {
     const window = windowAt(policy, this.engine.nowMs);
     const bytes = Uint8Array.from(Buffer.from(subject));
     if (this.tryTake(policy, window, bytes, cost, false)) return;
-    this.keeper.demand({ policy: policy.number, window, subject: bytes }, cost, () => {
+    this.keeper.demand({ policy: policy.number, window, subject: bytes }, cost, 5000, () => {
       if (!this.tryTake(policy, window, bytes, cost, true)) this.deniedCount++;
     });
   }

@@ -65,7 +65,7 @@ export class QuotaSimulation {
     const withDisk = this.random();
     for (const region of this.regions) {
       this.skews.set(region, Math.floor((this.random() - 0.5) * SKEW_BOUND_MS));
-      if (this.random() < withDisk) this.disks.set(region, this.newDisk(region));
+      if (this.random() < withDisk) this.disks.set(region, this.newDisk());
       this.start(region);
     }
   }
@@ -73,6 +73,8 @@ export class QuotaSimulation {
   run(): QuotaOutcome {
     this.connectAll();
     this.pass(500);
+    // Not everybody hears of a policy at once: somebody may come back who has not, and knows an older set.
+    if (!this.isLossless) while (this.random() < 0.5) this.cut(this.pick(this.regions), this.pick(this.regions));
     this.home().define('calls', this.limit, this.windowMs, this.pick(this.regions));
     this.limits.set(this.policy(), this.limit);
     this.pass(300);
@@ -103,13 +105,8 @@ export class QuotaSimulation {
     return this.nodes.get(this.regions[0]) as QuotaNode;
   }
 
-  private newDisk(region: string): TestDisk {
-    return {
-      batches: [],
-      incarnation: ++this.incarnations,
-      beganMs: this.nowMs + (this.skews.get(region) as number),
-      book: undefined,
-    };
+  private newDisk(): TestDisk {
+    return { batches: [], incarnation: ++this.incarnations, book: undefined };
   }
 
   private start(region: string): void {
@@ -140,6 +137,7 @@ export class QuotaSimulation {
     else if (dice < 0.91 && !this.isLossless) this.crash(region);
     else if (dice < 0.93 && !this.isLossless) this.jump(region);
     else if (dice < 0.95) this.changeLimit();
+    else if (dice < 0.96 && !this.isLossless) this.defineAnew();
   }
 
   private crash(region: string): void {
@@ -158,9 +156,18 @@ export class QuotaSimulation {
       const limit = 1 + this.below(this.limit * 2);
       const policy = this.home().book.named('calls');
       if (policy === undefined) return;
-      this.home().define('calls', limit, this.windowMs, policy.allocators[0].region);
+      this.home().define('calls', limit, this.windowMs, policy.allocator);
       this.limits.set(policy.number, Math.max(this.limits.get(policy.number) as number, limit));
     }
+  }
+
+  /** The same name with cells of its own. */
+  private defineAnew(): void {
+    const { book, engine } = this.home();
+    if (book.set === undefined) return;
+    book.drop('calls', engine.nowMs);
+    this.home().define('calls', this.limit, this.windowMs, this.pick(this.regions));
+    this.limits.set(this.policy(), this.limit);
   }
 
   // ---- the network ------------------------------------------------------------------------------------------------------

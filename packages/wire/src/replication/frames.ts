@@ -16,6 +16,7 @@ import type { Batch } from '@quotadb/engine';
  *   ranges    | whoever found another digest at the same watermark: my digests by ranges of key hashes
  *   inventory | the answer, and the answer to it: what I hold in a range that differs, by key and version
  *   policies  | both, after the hello and when they change: the quota policies as the home has them
+ *   change…   | a region asks the home to define or drop a policy; the answer
  *   tokens…   | a region in need of a quota's tokens asks another; the answer. The grant itself is a counter in a batch
  */
 export const FrameKind = {
@@ -32,6 +33,8 @@ export const FrameKind = {
   policies: 11,
   tokensWanted: 12,
   tokensAnswer: 13,
+  policyChange: 14,
+  policyAnswer: 15,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
@@ -48,7 +51,9 @@ export type Frame =
   | Inventory
   | Policies
   | TokensWanted
-  | TokensAnswer;
+  | TokensAnswer
+  | PolicyChange
+  | PolicyAnswer;
 
 export interface Hello {
   readonly kind: typeof FrameKind.hello;
@@ -152,6 +157,9 @@ export interface Inventory {
   readonly versions: readonly number[];
 }
 
+/** Whatever is said about quotas. */
+export type QuotaFrame = Policies | TokensWanted | TokensAnswer | PolicyChange | PolicyAnswer;
+
 export interface Policies {
   readonly kind: typeof FrameKind.policies;
   readonly version: number;
@@ -187,6 +195,20 @@ export interface TokensAnswer {
   /** 0 = there is nothing to give. */
   readonly granted: number;
   readonly hops: number;
+}
+
+export interface PolicyChange {
+  readonly kind: typeof FrameKind.policyChange;
+  readonly request: number;
+  /** What is to be defined or dropped, as JSON; see server/quotas. */
+  readonly body: Uint8Array;
+}
+
+export interface PolicyAnswer {
+  readonly kind: typeof FrameKind.policyAnswer;
+  readonly request: number;
+  /** What came of it, as JSON. */
+  readonly body: Uint8Array;
 }
 
 /** A frame that is longer is refused before it is read: the longest batch is far below. */

@@ -88,6 +88,8 @@ const messages: { readonly [Kind in SmallKind]: Message<Extract<Frame, { kind: K
     granted: [8, fields.uint53],
     hops: [9, fields.uint32],
   },
+  [FrameKind.policyChange]: { request: [1, fields.uint53], body: [2, fields.bytes] },
+  [FrameKind.policyAnswer]: { request: [1, fields.uint53], body: [2, fields.bytes] },
 };
 
 interface Field {

@@ -149,6 +149,8 @@ export const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Fr
     granted: version,
     hops: fc.nat(9),
   }),
+  fc.record({ kind: fc.constant(FrameKind.policyChange), request: version, body: bytes }),
+  fc.record({ kind: fc.constant(FrameKind.policyAnswer), request: version, body: bytes }),
 );
 
 export const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(
