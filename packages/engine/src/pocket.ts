@@ -67,7 +67,7 @@ export class Pockets {
 
   /** Makes the pocket, if need be and there is memory. */
   denyUntil(atMs: number): void {
-    if (this.at === 0) this.at = this.engine.pocket(true);
+    if (this.at === 0 && atMs !== 0) this.at = this.engine.pocket(true);
     if (this.at !== 0) this.engine.store.numbers[(this.at + 8) >>> 1] = atMs;
   }
 

@@ -129,7 +129,9 @@ export class PolicyBook {
   /** Whether this incarnation may hold its share of a cell as it begins. */
   mayStart(policy: Policy, window: number): boolean {
     const { region, incarnation, skewBoundMs } = this.options;
-    const isStarter = policy.starters.some((starter) => starter.region === region && starter.incarnation === incarnation);
+    const isStarter = policy.starters.some(
+      (starter) => starter.region === region && starter.incarnation === incarnation,
+    );
     if (isStarter && policy.definedMs >= this.startsFromMs) return true;
     return windowStartMs(policy, window) >= this.beganMs + skewBoundMs;
   }
@@ -184,7 +186,8 @@ export class PolicyBook {
   /** Only what no region could misunderstand that has not heard of it yet. */
   private change(set: PolicySet, before: Policy, definition: Definition, nowMs: number): Policy {
     const { limit, windowMs, allocator, shares, waitMs } = definition;
-    const isFixed = (what: string) => new PolicyError(`the ${what} of a policy cannot be changed: drop it and define it anew`);
+    const isFixed = (what: string) =>
+      new PolicyError(`the ${what} of a policy cannot be changed: drop it and define it anew`);
     if (before.windowMs !== windowMs) throw isFixed('window');
     if (before.allocator !== allocator) throw isFixed('allocator');
     if (JSON.stringify(before.shares) !== JSON.stringify(shares)) throw isFixed('shares');
@@ -225,10 +228,7 @@ export class PolicyBook {
     if (!this.isHome) throw new PolicyError(`policies are defined in region ${this.options.home}, their home`);
   }
 
-  private stateOf(
-    region: string,
-    regionState: (region: string) => RegionState | undefined,
-  ): RegionState | undefined {
+  private stateOf(region: string, regionState: (region: string) => RegionState | undefined): RegionState | undefined {
     const { incarnation, hasDisk } = this.options;
     return region === this.options.region ? { incarnation, hasDisk } : regionState(region);
   }

@@ -7,8 +7,8 @@ import {
   FrameError,
   FrameKind,
   type Hello,
-  type QuotaFrame,
   type Pong,
+  type QuotaFrame,
   type Seen,
 } from '@quotadb/wire';
 import { LinkFigures } from './figures.js';

@@ -1,5 +1,5 @@
 import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN, versionAt } from '@quotadb/engine';
-import type { Hello, Policies, TokensAnswer, TokensWanted } from '@quotadb/wire';
+import type { Hello, QuotaFrame } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Feeds } from './feeds.js';
 import { Freshness } from './freshness.js';

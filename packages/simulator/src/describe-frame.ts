@@ -40,5 +40,9 @@ export function describeFrame(frame: Frame, nameOf: (origin: string) => string):
       return `tokens wanted from ${frame.toRegion}: ${frame.need}`;
     case FrameKind.tokensAnswer:
       return `tokens for ${frame.toRegion}: ${frame.granted}`;
+    case FrameKind.policyChange:
+      return `policy change ${frame.request}`;
+    case FrameKind.policyAnswer:
+      return `policy answer ${frame.request}`;
   }
 }

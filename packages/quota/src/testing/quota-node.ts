@@ -91,7 +91,8 @@ export class QuotaNode {
           if (this.links.get(link.region) === link) this.links.delete(link.region);
         },
         quota: (_, frame) => {
-          if (frame.kind !== FrameKind.policies) this.keeper.hear(frame);
+          if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.keeper.hear(frame);
+          else if (frame.kind !== FrameKind.policies) return;
           else if (frame.version === 0) this.begin();
           else this.adopt(JSON.parse(Buffer.from(frame.body).toString()) as PolicySet);
         },

@@ -16,7 +16,7 @@ export interface Command {
   readonly flags: readonly CommandFlag[];
   /** First key, last key (negative counts from the end), step; left out where there are no keys. */
   readonly keys?: readonly [first: number, last: number, step: number];
-  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions' | 'replication';
+  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions' | 'replication' | 'quota';
   readonly summary: string;
   /** The Redis version that has it, or ours where Redis has not. */
   readonly since: string;
@@ -61,6 +61,8 @@ export interface Call {
    * waits: finish is called at once.
    */
   suspend(waitMs: number, finish: (call: Call) => void): void;
+  /** Inside EXEC, where nothing waits. */
+  readonly executing: boolean;
   /** EXEC: runs these one after another; each writes its own reply. */
   runQueued(commands: readonly QueuedCommand[]): void;
 }

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
 import type { Identity } from '../server-state.js';
 import type { Libc } from '../transport/epoll/libc.js';
@@ -21,6 +22,7 @@ export interface EpollLanesOptions {
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
   readonly replication: ReplicationService;
+  readonly quotas: QuotaService;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -64,6 +66,9 @@ export class EpollLanes implements Transport {
     this.isShared = options.persistence !== undefined;
     if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeAll();
     options.replication.onAcknowledged = () => this.wakeAll();
+    options.quotas.onPolicies = (policies) => {
+      for (const lane of this.threads.keys()) this.send(lane, { kind: 'policies', policies });
+    };
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -107,7 +112,7 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { store, config, identity, maximumBulkBytes, persistence, replication } = this.options;
+    const { store, config, identity, maximumBulkBytes, persistence, replication, quotas } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
@@ -119,6 +124,7 @@ export class EpollLanes implements Transport {
       maximumBulkBytes,
       disk: persistence?.board.buffer,
       replication: replication.board.buffer,
+      policies: quotas.policies,
       isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
@@ -179,6 +185,11 @@ export class EpollLanes implements Transport {
     } else if (message.kind === 'replication') {
       const { id, request } = message;
       this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'quota') {
+      const { id, request } = message;
+      this.options.quotas.ask(request, (answer) => this.send(lane, { kind: 'quotaAnswer', id, answer }));
+    } else if (message.kind === 'foresee') {
+      this.options.quotas.foresee(message.cell, message.target);
     } else if (message.kind === 'shared') {
       this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {

@@ -10,6 +10,7 @@ import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
+import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { chooseTransport } from '../transport/choose.js';
@@ -27,6 +28,7 @@ export class Server {
   private readonly persistence: Persistence | undefined;
   private readonly acknowledgements: Acknowledgements;
   private readonly replication: ReplicationService;
+  private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
   private readonly health: HealthServer;
@@ -52,10 +54,14 @@ export class Server {
     });
     this.acknowledgements = new Acknowledgements(this.engine);
     const { engine, acknowledgements } = this;
-    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin });
+    const isNewIncarnation = this.persistence?.directory.isNewIncarnation ?? true;
+    this.quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
+    const { quotas } = this;
+    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin, quotas });
     this.state = createState(config, clock, {
       disk: this.persistence?.link(),
       replication: this.replication.link(),
+      quotas: this.quotas.link(),
     });
     this.counts = createCounts(config, logger);
     const answers = { isReady: () => this.serving, describe: () => this.describe() };
@@ -72,11 +78,21 @@ export class Server {
     this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
   }
 
+  private openQuotas(options: QuotaServiceOptions): QuotaService {
+    try {
+      return new QuotaService(options);
+    } catch (error) {
+      this.persistence?.directory.close();
+      throw error;
+    }
+  }
+
   /** Listens on all ports or on none. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
     await this.load();
-    const transport = await chooseTransport(this.state, this.engine, this.logger, this.replication, this.persistence);
+    const { replication, quotas, persistence } = this;
+    const transport = await chooseTransport(this.state, this.engine, this.logger, { replication, quotas, persistence });
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
@@ -88,6 +104,7 @@ export class Server {
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
       this.health.close();
+      this.quotas.stop();
       await this.replication.stop();
       await transport.close(0);
       await this.persistence?.close();
@@ -99,11 +116,21 @@ export class Server {
   }
 
   private async replicate(transport: Transport): Promise<void> {
-    const { persistence, replication } = this;
+    const { persistence, replication, quotas } = this;
     if (persistence !== undefined) {
       persistence.onFlushing = () => replication.beforeFlush();
-      persistence.onFlushed = () => replication.afterFlush();
+      persistence.onFlushed = () => {
+        replication.afterFlush();
+        quotas.tick();
+      };
     }
+    await quotas.start({
+      disk: persistence && {
+        durable: (shard) => persistence.durable(shard),
+        flushSoon: () => persistence.flushSoon(),
+      },
+      share: () => transport.share(),
+    });
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
       share: () => transport.share(),
@@ -148,6 +175,7 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    this.quotas.stop();
     await this.persistence?.close();
     await this.replication.stop();
     // What was accepted is finished and answered before the connections go.

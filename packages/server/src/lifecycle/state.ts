@@ -5,6 +5,7 @@ import { commands as allCommands } from '../commands/table.js';
 import type { Configuration } from '../config/table.js';
 import { DiskLink } from '../durability/disk-link.js';
 import { type Lanes, onlyLane } from '../lanes/lanes.js';
+import { QuotaLink } from '../quotas/quota-link.js';
 import { ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
 import { Clients } from '../session/clients.js';
@@ -41,6 +42,7 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
     lanes,
     disk: surroundings.disk ?? DiskLink.none(),
     replication: surroundings.replication ?? ReplicationLink.none(config.shardCount),
+    quotas: surroundings.quotas ?? QuotaLink.none(),
   };
 }
 
@@ -51,6 +53,7 @@ export interface Surroundings {
   readonly ids?: Ids;
   readonly disk?: DiskLink | undefined;
   readonly replication?: ReplicationLink;
+  readonly quotas?: QuotaLink;
 }
 
 /** Ids that are unique in the process; lanes draw them from one place. */
