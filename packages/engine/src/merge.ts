@@ -163,9 +163,10 @@ export class Merge {
 
   /**
    * Somebody has seen past this version of another origin's component and does not hold it: it is over, and this node
-   * had not heard. Returns whether it was still here.
+   * had not heard. Returns whether it was still here. A reset of it is taken back only where its owner has said so: to
+   * others it may have expired while its owner, out of reach, has decided otherwise.
    */
-  dropGone(origin: number, key: Uint8Array, version: number): boolean {
+  dropGone(origin: number, key: Uint8Array, version: number, isSaidByOwner: boolean): boolean {
     const { engine } = this;
     const { store, lives } = engine;
     const input = ByteInput.copyOf(key);
@@ -176,7 +177,7 @@ export class Merge {
       const held = record === 0 || origin === OWN_ORIGIN ? 0 : lives.findForeign(record, origin);
       if (held === 0 || versionOf(store.memory, held) > version) return false;
       engine.forgetForeign(shard, record, held);
-      engine.ownLife.letGoCancel(shard, record, origin, 0);
+      if (isSaidByOwner) engine.ownLife.letGoCancel(shard, record, origin, 0);
       this.settleKey(shard, record);
       return true;
     });

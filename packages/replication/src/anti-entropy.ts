@@ -1,5 +1,6 @@
 import { Batch, batchOfKeys, OWN_ORIGIN } from '@quotadb/engine';
 import { type Digests, FrameKind, type Inventory, type Ranges } from '@quotadb/wire';
+import { nameOfOrigin } from './identity.js';
 import type { Link } from './link.js';
 import { type Holding, RangeDigests, RangeInventory, type RangeScan } from './range-scan.js';
 import type { Replica } from './replica.js';
@@ -81,10 +82,14 @@ export class AntiEntropy {
   private work(): void {
     for (let step = 0; step < STEPS_PER_TICK && this.jobs.length > 0; step++) {
       const [job] = this.jobs;
-      job.scan.step();
+      if (!job.scan.isDone) job.scan.step();
       if (!job.scan.isDone) continue;
       this.jobs.shift();
-      if (job.link.isEstablished) job.finish();
+      if (!job.link.isEstablished) continue;
+      // What is held, and what is not, is told like any change: when the disk holds it.
+      const { origin, shard, newest } = job.scan;
+      if (origin === OWN_ORIGIN && newest > this.replica.tellable(shard)) this.jobs.push(job);
+      else job.finish();
     }
   }
 
@@ -247,7 +252,8 @@ export class AntiEntropy {
   private settleMissing(link: Link, origin: number, key: Uint8Array, version: number): void {
     const { engine, merge } = this.replica;
     if (origin !== OWN_ORIGIN) {
-      if (merge.dropGone(origin, key, version)) link.figures.componentsDropped++;
+      const isSaidByOwner = nameOfOrigin(link.origin) === this.replica.origins()[origin];
+      if (merge.dropGone(origin, key, version, isSaidByOwner)) link.figures.componentsDropped++;
     } else if (engine.restate(key)) {
       link.figures.componentsResent++;
     }

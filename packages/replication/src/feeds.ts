@@ -50,6 +50,12 @@ export class Feeds {
     for (const origin of origins) this.chooseFor(origin, nowMs);
   }
 
+  /** Something came: a walk that takes long is no reason to begin it again. */
+  heard(origin: string, link: Link, nowMs: number): void {
+    const assignment = this.assignments.get(origin);
+    if (assignment?.link === link) assignment.movedAtMs = nowMs;
+  }
+
   /** A part was missing on the way from this link. */
   askAgain(origin: string, link: Link, nowMs: number): void {
     const assignment = this.assignments.get(origin);

@@ -227,6 +227,7 @@ export class Link {
       return;
     }
     const applied = replica.merge.apply(batch);
+    replica.hearPart(nameOfOrigin(batch.origin), this);
     if (applied === Applied.Broken) {
       const about = `${replica.merge.brokenRule} (shard ${batch.shardIndex}, origin ${nameOfOrigin(batch.origin)})`;
       this.refuse({ code: 'broken', message: `${this.region} sent what no replica can have said: ${about}` });

@@ -14,6 +14,8 @@ export class RangeScan {
   readonly shard: number;
   readonly origin: number;
   readonly version: number;
+  /** The newest change that was met or missed. */
+  newest: number;
   isDone = false;
   private readonly engine: Engine;
   private readonly batch = new Batch();
@@ -25,6 +27,7 @@ export class RangeScan {
     this.shard = shard;
     this.origin = origin;
     this.version = engine.seen(shard, origin);
+    this.newest = this.version;
     this.visit = visit;
   }
 
@@ -34,6 +37,7 @@ export class RangeScan {
     batchSince(this.engine, this.shard, this.origin, this.from, batch, limits, 0);
     for (let index = 0; index < batch.count; index++) if (!isSilent(batch, index)) this.visit(batch, index);
     this.from = batch.reached;
+    this.newest = Math.max(this.newest, batch.reached);
     // The end of another origin's walk is this node's watermark; parts beyond it that came out of turn follow.
     this.isDone =
       batch.count === 0 || (batch.to !== 0 && batch.count < STEP_COMPONENTS && batch.bytes < STEP_KEY_BYTES);

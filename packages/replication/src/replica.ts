@@ -268,6 +268,11 @@ export class Replica {
     return this.durable?.(shard) ?? Number.POSITIVE_INFINITY;
   }
 
+  /** A part of a walk came over a link. */
+  hearPart(origin: string, link: Link): void {
+    this.feeds.heard(origin, link, this.clock.monotonicMs());
+  }
+
   askAgain(origin: string, link: Link): void {
     this.feeds.askAgain(origin, link, this.clock.monotonicMs());
   }

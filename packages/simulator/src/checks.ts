@@ -1,6 +1,6 @@
 import { componentsOf, type HeldComponent, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import type { Oracle } from './oracle.js';
-import type { Plan } from './plan.js';
+import { FOREVER_MS, type Plan } from './plan.js';
 import type { NodeProcess } from './simulated-node.js';
 
 export interface CheckContext {
@@ -58,7 +58,7 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
   // Through a relay, word that a life is over and word that its reset was taken back may come in either order.
-  const resets = plan.topology === 'mesh' ? oracle.resets : [];
+  const resets = plan.topology === 'mesh' && isPatient(plan) ? oracle.resets : [];
   for (const reset of resets) {
     if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
     const survived = counted.find((increment) => reset.increments.has(increment));
@@ -71,8 +71,13 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
 }
 
 /** What an origin has ended, and this replica has seen past, is not held here any more. */
-function findHoldingFaults(process: NodeProcess, key: string, { oracle, nameOf, shardOf }: CheckContext): string[] {
+function findHoldingFaults(
+  process: NodeProcess,
+  key: string,
+  { oracle, nameOf, shardOf, plan }: CheckContext,
+): string[] {
   const faults: string[] = [];
+  const isOrderly = isPatient(plan);
   for (const component of componentsOf(process.engine, key)) {
     noteEnd(process, key, component, oracle);
     const seen = process.seenOf(component.origin, shardOf(key));
@@ -82,13 +87,21 @@ function findHoldingFaults(process: NodeProcess, key: string, { oracle, nameOf, 
         faults.push(
           `${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`,
         );
-      else if (fact.endedAt <= seen)
+      else if (isOrderly && fact.endedAt <= seen)
         faults.push(
           `${process.label} holds ${describe(increment)}, which ${nameOf(fact.origin)} ended at ${fact.endedAt}`,
         );
     }
   }
   return faults;
+}
+
+/**
+ * Everybody waits for everybody else's word before something is forgotten. Where a member may be given up, or is not known
+ * of until it calls, it may hold for a while what everybody else has forgotten: comparing digests finds it.
+ */
+function isPatient({ settings, isMutual, topology }: Plan): boolean {
+  return settings.forgetAfterMs === FOREVER_MS && (isMutual || topology === 'mesh');
 }
 
 /** An origin's own component is in a later life: what was in an earlier one is over. */

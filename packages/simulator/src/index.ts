@@ -1,2 +1,3 @@
+export { MISTAKES, type Mistake } from './mistakes.js';
 export { makePlan, type Plan } from './plan.js';
 export { type Outcome, type SimulationOptions, simulate } from './simulation.js';

@@ -19,6 +19,9 @@ export interface Step {
   readonly seed: number;
 }
 
+/** Longer than any schedule. */
+export const FOREVER_MS = 1e12;
+
 /** Weights: how often each kind of step is taken where the schedule has it at all. */
 const OPERATIONS = { add: 30, remove: 6, assign: 4, read: 8 } as const;
 const EXPIRIES = { expire: 5, persist: 2, addWithExpiry: 6 } as const;
@@ -113,7 +116,7 @@ function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partia
     digestIntervalMs: random.pick([200, 800]) * unitMs,
     digestShards: random.pick([1, 8]),
     stallMs: random.pick([400, 1500]) * unitMs,
-    forgetAfterMs: random.pick([3000, 3_600_000, 3_600_000]) * unitMs,
+    forgetAfterMs: random.pick([3000 * unitMs, FOREVER_MS, FOREVER_MS]),
     skewBoundMs: 3 * skewBoundMs,
   };
 }

@@ -152,9 +152,9 @@ export class NodeProcess implements Endpoint {
   }
 
   private scheduleFlush(): void {
-    const { scheduler, plan, random } = this.node.host;
+    const { scheduler, random } = this.node.host;
     const again = () => {
-      if (!this.isOver) scheduler.after(plan.flushMs * (0.5 + random.next()), flush);
+      if (!this.isOver) scheduler.after(this.node.flushMs * (0.5 + random.next()), flush);
     };
     const flush = () => {
       if (this.isOver) return;
@@ -220,6 +220,7 @@ export class SimulatedNode {
   originName: string;
   skewMs: number;
   tickMs: number;
+  flushMs: number;
   process: NodeProcess | undefined = undefined;
   /** It left for good. */
   hasLeft = false;
@@ -232,6 +233,7 @@ export class SimulatedNode {
     this.hasDisk = hasDisk;
     this.skewMs = skewMs;
     this.tickMs = host.plan.tickMs;
+    this.flushMs = host.plan.flushMs;
     this.dial = dial;
     if (hasDisk) this.disk = new SimulatedDisk(host.scheduler, host.random, host.plan.disk);
     this.origin = new Uint8Array();
@@ -270,6 +272,12 @@ export class SimulatedNode {
       if (!DISK_ERRORS.includes(error.message)) this.host.failed(`${process.label} does not start: ${error.stack}`);
       else this.host.scheduler.after(this.host.plan.redialMs, () => this.startUnlessUp());
     });
+  }
+
+  /** From now on timers run no more often than so. */
+  slowDown(intervalMs: number): void {
+    this.tickMs = Math.max(this.tickMs, intervalMs);
+    this.flushMs = Math.max(this.flushMs, intervalMs);
   }
 
   startUnlessUp(): void {

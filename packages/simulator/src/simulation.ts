@@ -38,6 +38,7 @@ const STEPS_BETWEEN_CHECKS = 5;
 const HEALING_POLL_MS = 400;
 const HEALING_LIMIT_MS = 150_000;
 const HEALING_TICK_MS = 100;
+const WAITING_TICK_MS = 500;
 
 export function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
   return new Simulation(makePlan(seed), options).run();
@@ -548,11 +549,12 @@ class Simulation implements NodeHost {
     for (const node of this.nodes) {
       if (node.disk !== undefined) node.disk.isFailing = false;
       if (node.process !== undefined) node.process.isPaused = false;
-      node.tickMs = Math.max(plan.tickMs, HEALING_TICK_MS * plan.unitMs);
+      node.slowDown(HEALING_TICK_MS * plan.unitMs);
       node.startUnlessUp();
     }
     await this.converge();
     if (plan.hasExpiry && this.failures.length === 0) {
+      for (const node of this.nodes) node.slowDown(WAITING_TICK_MS * plan.unitMs);
       await this.pass(plan.longestExpiryMs + plan.graceMs + 2 * plan.skewBoundMs);
       await this.converge();
     }

@@ -2,5 +2,6 @@
 export { checkConsistency } from './check-consistency.js';
 export { componentsOf, type HeldComponent, recordOf } from './inspect.js';
 export { INCREMENTS_PER_KEY, type Increment, Ledger } from './ledger.js';
+export { MISTAKES } from './mistakes.js';
 export { Random } from './random.js';
 export { valueOfOpen, withKey } from './single-key.js';

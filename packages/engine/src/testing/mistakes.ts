@@ -3,7 +3,7 @@ import type { Batch } from '../batch.js';
 import type { ByteInput } from '../byte-input.js';
 import { OriginShard, Shard } from '../layout.js';
 import type { Applied } from '../merge.js';
-import { versionOf } from '../record.js';
+import { bornOf, Component, versionOf } from '../record.js';
 import type { SimulatedNode } from './simulated-node.js';
 
 /**
@@ -15,8 +15,10 @@ export interface Mistake {
   /** Shows only where expiries are set. */
   readonly needsExpiry?: boolean;
   readonly keepIncarnation?: boolean;
-  plant?(node: SimulatedNode): void;
+  plant?(node: Plantable): void;
 }
+
+export type Plantable = Pick<SimulatedNode, 'engine' | 'merge'>;
 
 type MergeComponent = (
   shard: number,
@@ -76,6 +78,26 @@ export const MISTAKES: readonly Mistake[] = [
       const original = originalOf<MergeComponent>(merge, 'mergeComponent');
       const mergeComponent: MergeComponent = (shard, state, ...rest) =>
         withSeen(engine.store.numbers, state, 0, () => original(shard, state, ...rest));
+      Object.assign(merge, { mergeComponent });
+    },
+  },
+  {
+    name: 'a late change of a life that is over is added to the next one',
+    plant({ merge, engine }) {
+      const original = originalOf<MergeComponent>(merge, 'mergeComponent');
+      const { store, lives } = engine;
+      const mergeComponent: MergeComponent = (shard, state, origin, batch, index, input) => {
+        const start = batch.keyStart(index);
+        const length = batch.keyEnd[index] - start;
+        store.hash.ofInput(input, start, length);
+        const record = store.table.find(shard, input, start, length);
+        const held = record === 0 ? 0 : lives.findForeign(record, origin);
+        if (held !== 0 && batch.present[index] === 1 && bornOf(store.memory, held) > batch.born[index]) {
+          store.memory[held + Component.positiveLow] += batch.positiveLow[index];
+          engine.refreshKey(shard, record);
+        }
+        return original(shard, state, origin, batch, index, input);
+      };
       Object.assign(merge, { mergeComponent });
     },
   },

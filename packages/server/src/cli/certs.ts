@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { integer, type Kind, text } from '../config/kinds.js';
 import { Mistake } from '../config/mistake.js';
-import { settingOf } from '../config/table.js';
+import { settings } from '../config/table.js';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './serve.js';
 
 const AUTHORITY_DAYS = 3650;
@@ -64,7 +64,7 @@ async function report(run: () => Promise<string>): Promise<number> {
 }
 
 async function init(options: { cluster: string; out: string; days: string }): Promise<string> {
-  const cluster = parse('--cluster', settingOf('cluster').kind, options.cluster);
+  const cluster = parse('--cluster', settings.cluster.kind, options.cluster);
   const valid = parse('--days', days, options.days);
   const { initDirectory } = await import('@quotadb/replication/certificates');
   const { certFile, keyFile } = await initDirectory(options.out, cluster, valid);
@@ -76,7 +76,7 @@ async function init(options: { cluster: string; out: string; days: string }): Pr
 }
 
 async function issue(flags: IssueFlags): Promise<string> {
-  const region = parse('--region', settingOf('region').kind, flags.region);
+  const region = parse('--region', settings.region.kind, flags.region);
   const hosts = flags.host.map((name) => parse('--host', host, name));
   const valid = parse('--days', days, flags.days);
   const { AUTHORITY, filesOf, issueInto } = await import('@quotadb/replication/certificates');

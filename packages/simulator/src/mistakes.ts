@@ -1,0 +1,126 @@
+import { type Batch, type Engine, type Merge, splitInt64 } from '@quotadb/engine';
+import { MISTAKES as ENGINE_MISTAKES, withKey } from '@quotadb/engine/testing';
+import type { Link, Replica } from '@quotadb/replication';
+import { type Digests, FrameKind, type Inventory } from '@quotadb/wire';
+import type { NodeProcess } from './simulated-node.js';
+import type { SimulationOptions } from './simulation.js';
+
+/** A mistake that somebody could make, put into every process: a simulation that cannot find it would prove nothing. */
+export interface Mistake extends Pick<SimulationOptions, 'plant' | 'keepsIncarnation'> {
+  readonly name: string;
+}
+
+/** Those of the engine that need no more than an engine and a merge. */
+const engineMistakes: Mistake[] = ENGINE_MISTAKES.flatMap(({ name, plant }) =>
+  plant === undefined
+    ? []
+    : [{ name, plant: ({ engine, replica }: NodeProcess) => plant({ engine, merge: replica.merge }) }],
+);
+
+export const MISTAKES: readonly Mistake[] = [
+  ...engineMistakes,
+  { name: 'a node that lost what it knew takes up its old identity', keepsIncarnation: true },
+  {
+    name: 'what others counted is added to the own counts',
+    plant: ({ engine, replica }) => afterApply(replica.merge, (batch) => republish(engine, batch)),
+  },
+  {
+    name: 'a change is told before the disk holds it',
+    plant: ({ replica }) => Object.assign(replica, { durable: undefined }),
+  },
+  {
+    name: 'a change is acknowledged for good before the disk holds it',
+    plant: ({ replica }) => Object.assign(replica, { durableOf: undefined }),
+  },
+  {
+    name: 'a relay forgets what others ended before everybody knows',
+    plant: ({ engine }) => Object.assign(engine, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
+  },
+  {
+    name: 'a gap is not asked for again',
+    plant: ({ replica }) => {
+      const feeds = partOf<{ options: object }>(replica, 'feeds');
+      Object.assign(feeds, { askAgain: () => {}, options: { ...feeds.options, stallMs: Number.POSITIVE_INFINITY } });
+    },
+  },
+  {
+    name: 'repair drops what is newer than what the other has seen',
+    plant: ({ replica }) => dropWhatIsNotListed(replica),
+  },
+  {
+    name: 'digests are compared at different watermarks, and what the other does not hold is dropped',
+    plant: ({ replica }) => compareUnaligned(replica),
+  },
+  {
+    name: 'a view is taken for as fresh as the moment when word of it came',
+    plant: ({ replica }) => {
+      type Hear = (origin: string, versions: readonly number[], atMs: number) => void;
+      const hear = methodOf<Hear>(replica.freshness, 'hear');
+      Object.assign(replica.freshness, {
+        hear: (origin: string, versions: readonly number[]) => hear(origin, versions, replica.clock.monotonicMs()),
+      });
+    },
+  },
+];
+
+/** What is private to others, by name: mistakes are made where nobody is meant to reach. */
+function partOf<T>(owner: object, name: string): T {
+  return Reflect.get(owner, name) as T;
+}
+
+function methodOf<T>(owner: object, name: string): T {
+  return Reflect.get(owner, name).bind(owner);
+}
+
+function afterApply(merge: Merge, work: (batch: Batch) => void): void {
+  const apply = merge.apply.bind(merge);
+  Object.assign(merge, {
+    apply: (batch: Batch) => {
+      const applied = apply(batch);
+      work(batch);
+      return applied;
+    },
+  });
+}
+
+function keyOf(batch: Batch, index: number): Uint8Array {
+  return batch.keyBytes.slice(batch.keyStart(index), batch.keyEnd[index]);
+}
+
+function republish(engine: Engine, batch: Batch): void {
+  for (let index = 0; index < batch.count; index++) {
+    const amount = BigInt(batch.positiveLow[index] >>> 0) + (BigInt(batch.positiveHigh[index]) << 32n);
+    if (batch.present[index] === 1 && amount > 0n)
+      withKey(engine, keyOf(batch, index), () => engine.add(...splitInt64(amount)));
+  }
+}
+
+function dropWhatIsNotListed(replica: Replica): void {
+  type Repair = (link: Link, origin: number, theirs: Inventory, held: unknown) => void;
+  const repair = methodOf<Repair>(replica.antiEntropy, 'repair');
+  const careless: Repair = (link, origin, theirs, held) =>
+    repair(link, origin, { ...theirs, version: Number.MAX_SAFE_INTEGER }, held);
+  Object.assign(replica.antiEntropy, { repair: careless });
+}
+
+function compareUnaligned(replica: Replica): void {
+  const { antiEntropy, engine } = replica;
+  type Suspect = (link: Link, origin: number, shard: number, name: string) => void;
+  const suspect = methodOf<Suspect>(antiEntropy, 'suspect');
+  Object.assign(antiEntropy, {
+    sendDigests: (link: Link, shards: readonly number[]) => {
+      for (const index of replica.origins().keys()) {
+        const all = shards.map((shard) => engine.digestAt(shard, index));
+        const versions = all.map(({ version }) => version);
+        const digests = all.map(({ digest }) => digest);
+        link.send({ kind: FrameKind.digests, origin: engine.origins.idOf(index), shards, versions, digests });
+      }
+    },
+    hearDigests: (link: Link, origin: number, { shards, digests }: Digests) => {
+      for (const [index, shard] of shards.entries())
+        if (engine.digestAt(shard, origin).digest !== digests[index])
+          suspect(link, origin, shard, `${link.region}:${origin}:${shard}`);
+    },
+  });
+  dropWhatIsNotListed(replica);
+}
