@@ -12,4 +12,6 @@ export {
   PolicyError,
   type PolicySet,
 } from './policy-set.js';
+export { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
+export { MAXIMUM_RESERVATION_MS, Reservations, type Reserved, type Settlement } from './reservations.js';
 export { Taker, Verdict } from './taker.js';

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Engine } from '@quotadb/engine';
 import {
   type Cell,
@@ -7,6 +8,8 @@ import {
   PolicyBook,
   PolicyError,
   type RegionState,
+  Repeats,
+  Reservations,
   type TakeAnswer,
 } from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
@@ -31,6 +34,7 @@ import { RegionPeers } from './region-peers.js';
 
 /** Whoever waits for tokens is looked after this often, beside every time that something has happened. */
 const TICK_INTERVAL_MS = 10;
+const RESERVATION_ID_BYTES = 15;
 
 export interface QuotaServiceOptions {
   readonly config: Configuration;
@@ -67,6 +71,11 @@ export class QuotaService implements QuotaCarrier {
   private readonly ownLink: QuotaLink;
   private keeper: Keeper | undefined = undefined;
   private operations: Operations | undefined = undefined;
+  private reservations: Reservations | undefined = undefined;
+  private readonly repeats = new Repeats<TakeAnswer>(
+    systemMonotonicMs,
+    (answer) => 'isAllowed' in answer && answer.isAllowed,
+  );
   private surroundings: QuotaSurroundings | undefined = undefined;
   private sharing: Promise<void> | undefined = undefined;
   private ticking: NodeJS.Timeout | undefined = undefined;
@@ -121,6 +130,11 @@ export class QuotaService implements QuotaCarrier {
       ...disk,
     });
     this.operations = new Operations({ engine, book, keeper: this.keeper, monotonicMs: systemMonotonicMs });
+    this.reservations = new Reservations({
+      operations: this.operations,
+      monotonicMs: systemMonotonicMs,
+      newId: () => randomBytes(RESERVATION_ID_BYTES).toString('base64url'),
+    });
     this.applyConfigured();
     await this.publish();
   }
@@ -136,7 +150,10 @@ export class QuotaService implements QuotaCarrier {
     if (this.sharing === undefined || this.keeper === undefined) return;
     const { engine, clock } = this.options;
     engine.advanceTo(clock.now());
-    this.guard(() => this.keeper?.tick());
+    this.guard(() => {
+      this.reservations?.tick();
+      this.keeper?.tick();
+    });
   }
 
   // ---- what lanes and HTTP ask ------------------------------------------------------------------------------------------
@@ -156,16 +173,23 @@ export class QuotaService implements QuotaCarrier {
   }
 
   private answer(request: Exclude<QuotaRequest, Change>, answered: (answer: QuotaAnswer) => void): void {
-    const { operations, keeper, book } = this;
-    if (operations === undefined || keeper === undefined) {
+    const { operations, keeper, book, reservations } = this;
+    if (operations === undefined || keeper === undefined || reservations === undefined) {
       answered({ error: 'quotas have not started' });
       return;
     }
+    const plainly = <Value extends object>(answer: Value | { readonly error: string }) =>
+      answered('error' in answer ? (answer as { readonly error: string }) : { value: answer });
     if (request.kind === 'take') {
-      operations.take(request, (answer: TakeAnswer) => answered('error' in answer ? answer : { value: answer }));
+      this.takeOnce(request, operations, plainly);
+    } else if (request.kind === 'reserve') {
+      reservations.reserve(request.item, request.ttlMs, request.waitMs, plainly);
+    } else if (request.kind === 'commit') {
+      reservations.commit(request.reservation, request.actual, plainly);
+    } else if (request.kind === 'cancel') {
+      answered({ value: reservations.cancel(request.reservation) });
     } else if (request.kind === 'peek') {
-      const standing = operations.peek(request.name, request.subject);
-      answered('error' in standing ? standing : { value: standing });
+      plainly(operations.peek(request.name, request.subject));
     } else {
       const policy = book.named(request.name);
       if (policy === undefined) {
@@ -177,6 +201,22 @@ export class QuotaService implements QuotaCarrier {
       const cell = request.subject && describeCell(policy, request.subject, keeper.ledger, operations, engine.nowMs);
       answered({ value: [...described, ...(cell ?? [])] });
     }
+  }
+
+  private takeOnce(
+    { id, items, waitMs }: Extract<QuotaRequest, { kind: 'take' }>,
+    operations: Operations,
+    done: (answer: TakeAnswer) => void,
+  ): void {
+    if (id === undefined) {
+      operations.take({ items, waitMs }, done);
+      return;
+    }
+    const payload = JSON.stringify(
+      items.map(({ name, subject, cost }) => [name, Buffer.from(subject).toString('latin1'), cost]),
+    );
+    const isNewOrSame = this.repeats.run(id, payload, (finish) => operations.take({ items, waitMs }, finish), done);
+    if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
   }
 
   // ---- policies ---------------------------------------------------------------------------------------------------------

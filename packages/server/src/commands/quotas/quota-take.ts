@@ -2,7 +2,6 @@ import {
   COST_TOO_SMALL,
   costBeyondLimit,
   MAXIMUM_SUBJECT_BYTES,
-  MAXIMUM_WAIT_MS,
   type Policy,
   type Standing,
   SUBJECT_TOO_LONG,
@@ -10,11 +9,10 @@ import {
 } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors.js';
-import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
+import { bytesArgument, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';
-
-const WAIT = keyword('wait');
+import { NO_OPTIONS, readOptions, type TakeOptions } from './take-options.js';
 
 export const quotaTake: Command = {
   name: 'quota.take',
@@ -25,20 +23,20 @@ export const quotaTake: Command = {
     'Takes so much of a quota, if there is enough: allowed, remaining here, remaining everywhere as far as is known, milliseconds until the window is over, milliseconds until it is worth trying again.',
   since: '0.2.0',
   complexity: 'O(1)',
-  syntax: 'name subject cost [WAIT milliseconds]',
+  syntax: 'name subject cost [WAIT milliseconds] [ID token]',
   run(call) {
     const { request, server } = call;
     const cost = numberArgument(request, 3);
-    const waitMs = request.argumentCount > 4 ? waitArgument(call) : undefined;
-    if (typeof waitMs === 'string') {
-      call.reply.error(waitMs);
+    const options = request.argumentCount > 4 ? readOptions(request, 4) : NO_OPTIONS;
+    if (typeof options === 'string') {
+      call.reply.error(options);
       return;
     }
     const { bytes } = request.input;
     const policy = server.quotas.policies.find(bytes, request.argumentStart[1], request.argumentLength[1]);
-    // A policy that this lane has not heard of may have been defined just now.
-    if (policy === undefined) {
-      takeElsewhere(call, cost, waitMs);
+    // A policy that this lane has not heard of may have been defined just now; ids are remembered in one place for all lanes.
+    if (policy === undefined || options.id !== undefined) {
+      takeElsewhere(call, cost, options);
       return;
     }
     const mistake = findMistake(policy, cost, request.argumentLength[2]);
@@ -46,12 +44,12 @@ export const quotaTake: Command = {
       call.reply.error(errors.quota(mistake));
       return;
     }
-    takeHere(call, policy, cost, waitMs);
+    takeHere(call, policy, cost, options);
   },
 };
 
 /** From the pocket, and only if that has too little with the help of others. */
-function takeHere(call: Call, policy: Policy, cost: number, waitMs: number | undefined): void {
+function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
   const { request, reply, server, engine } = call;
   const { bytes } = request.input;
   const taker = server.quotas.taker(engine);
@@ -60,7 +58,7 @@ function takeHere(call: Call, policy: Policy, cost: number, waitMs: number | und
   const verdict = taker.take(policy, bytes, start, length, cost);
   if (verdict === Verdict.unknown) {
     if (!call.executing) {
-      takeElsewhere(call, cost, waitMs);
+      takeElsewhere(call, cost, options);
       return;
     }
     // Inside MULTI nothing waits; the next one finds it.
@@ -75,11 +73,14 @@ function cellOf(policy: Policy, window: number, subject: Uint8Array) {
   return { policy: policy.number, window, subject };
 }
 
-function takeElsewhere(call: Call, cost: number, waitMs: number | undefined): void {
+function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   const { request } = call;
   const items = [{ name: textArgument(request, 1), subject: bytesArgument(request, 2).slice(), cost }];
-  askQuotas(call, { kind: 'take', items, waitMs }, (resumed, answer: { isAllowed: boolean; standings: Standing[] }) =>
-    writeStanding(resumed.reply, answer.isAllowed, answer.standings[0]),
+  askQuotas(
+    call,
+    { kind: 'take', items, ...options },
+    (resumed, answer: { isAllowed: boolean; standings: Standing[] }) =>
+      writeStanding(resumed.reply, answer.isAllowed, answer.standings[0]),
   );
 }
 
@@ -96,12 +97,4 @@ function findMistake(policy: Policy, cost: number, subjectBytes: number): string
   if (!Number.isSafeInteger(cost) || cost < 1) return COST_TOO_SMALL;
   if (cost > policy.limit) return costBeyondLimit(cost, policy);
   return subjectBytes > MAXIMUM_SUBJECT_BYTES ? SUBJECT_TOO_LONG : undefined;
-}
-
-/** The milliseconds, or what is wrong. */
-function waitArgument({ request }: Call): number | string {
-  if (request.argumentCount !== 6 || !argumentIs(request, 4, WAIT)) return errors.syntax;
-  const waitMs = numberArgument(request, 5);
-  if (Number.isNaN(waitMs)) return errors.timeoutNotAnInteger;
-  return waitMs < 0 || waitMs > MAXIMUM_WAIT_MS ? errors.outOfRangeBetween(0, MAXIMUM_WAIT_MS) : waitMs;
 }
