@@ -2,8 +2,17 @@ import type { Carrier, Link } from '@quotadb/replication';
 import { QuotaNode, type TestDisk } from './quota-node.js';
 
 export interface QuotaSimulationOptions {
+  /** Makes a mistake in a node, to see that it is found. */
   readonly plant?: (node: QuotaNode) => void;
+  /** Left to the seed where they are not given. */
+  readonly regionCount?: number;
+  readonly limit?: number;
+  readonly windowMs?: number;
+  readonly isLossless?: boolean;
 }
+
+/** Where the calls come from: from everywhere alike, mostly from one region, or from one region after another. */
+export type Demand = 'uniform' | 'skewed' | 'moving';
 
 export interface QuotaOutcome {
   readonly failures: readonly string[];
@@ -57,11 +66,11 @@ export class QuotaSimulation {
   constructor(seed: number, options: QuotaSimulationOptions = {}) {
     this.random = generator(seed);
     this.options = options;
-    this.regions = ['a', 'b', 'c', 'd', 'e'].slice(0, 2 + this.below(4));
+    this.regions = ['a', 'b', 'c', 'd', 'e'].slice(0, options.regionCount ?? 2 + this.below(4));
     this.subjects = ['s', 't', 'u'].slice(0, 1 + this.below(3));
-    this.isLossless = this.random() < 0.3;
-    this.windowMs = this.random() < 0.5 ? 60_000 : 3_600_000;
-    this.limit = this.random() < 0.5 ? 100 : 1 + this.below(30);
+    this.isLossless = options.isLossless ?? this.random() < 0.3;
+    this.windowMs = options.windowMs ?? (this.random() < 0.5 ? 60_000 : 3_600_000);
+    this.limit = options.limit ?? (this.random() < 0.5 ? 100 : 1 + this.below(30));
     const withDisk = this.random();
     for (const region of this.regions) {
       this.skews.set(region, Math.floor((this.random() - 0.5) * SKEW_BOUND_MS));
@@ -87,6 +96,31 @@ export class QuotaSimulation {
     let total = 0;
     for (const amount of this.allowed.values()) total += amount;
     return { failures: this.failures, allowed: total };
+  }
+
+  /** Calls for three times the limit, with the network up and nothing lost; returns how much of the limit was had. */
+  runDemand(demand: Demand): number {
+    this.connectAll();
+    this.pass(500);
+    this.home().define('calls', this.limit, this.windowMs, this.pick(this.regions));
+    this.limits.set(this.policy(), this.limit);
+    this.pass(300);
+    const steps = 150;
+    const burst = Math.ceil((3 * this.limit) / steps);
+    for (let step = 0; step < steps && this.failures.length === 0; step++) {
+      const node = this.nodes.get(this.demanding(demand, step / steps)) as QuotaNode;
+      for (let call = 0; call < burst; call++) node.take('calls', 's', 1);
+      this.pass(50);
+    }
+    this.pass(3000);
+    if (this.failures.length > 0) throw new Error(this.failures.join('; '));
+    return this.allowed.get(`${this.policy()}:${Math.floor(START_MS / this.windowMs)}:s`) ?? 0;
+  }
+
+  private demanding(demand: Demand, progress: number): string {
+    if (demand === 'uniform') return this.pick(this.regions);
+    if (demand === 'skewed') return this.random() < 0.9 ? (this.regions.at(-1) as string) : this.pick(this.regions);
+    return this.regions[Math.floor(progress * this.regions.length)];
   }
 
   private below(bound: number): number {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Configuration } from '../config/table.js';
-import { startTestServer, TestClient, type TestServer } from '../testing/index.js';
+import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 
 const HOUR_MS = 3_600_000;
 const opened: { stop(): Promise<void> }[] = [];
@@ -183,4 +183,72 @@ test('a quota of the configuration is there, and in memory begins with its next 
   const { client: onDisk } = await serve({ quotas: [definition], dataDirectory: await directory() });
   expect(await isAllowed(onDisk, 'calls', 's', 5)).toBe(true);
   expect(await isAllowed(onDisk, 'calls', 's', 1)).toBe(false);
+});
+
+test('several limits at once: all or none, and nothing leaks', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'user', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  await client.call('QUOTA.DEFINE', 'team', 'LIMIT', 8, 'WINDOW', HOUR_MS);
+  const both = (user: string) => client.call('QUOTA.TAKEALL', 2, 'user', user, 3, 'team', 't', 3);
+  expect(numbers(await both('a'))[0]).toBe(1);
+  expect(numbers(await both('b'))[0]).toBe(1);
+  // The team has 2 left: neither the user nor the team is charged.
+  expect(numbers(await both('c'))[0]).toBe(0);
+  expect(await isAllowed(client, 'user', 'c', 5)).toBe(true);
+  expect(await isAllowed(client, 'team', 't', 2)).toBe(true);
+  expect(await isAllowed(client, 'team', 't', 1)).toBe(false);
+  // The same cell twice counts twice.
+  expect(numbers(await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 3, 'user', 'd', 3))[0]).toBe(0);
+  expect(numbers(await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 2, 'user', 'd', 3))[0]).toBe(1);
+  expect(await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 2)).toMatch(/^-ERR syntax error/);
+  expect(await client.call('QUOTA.TAKEALL', 17, 'user', 'd', 2)).toMatch(/^-ERR 1 to 16 limits/);
+});
+
+test('a repetition with the same id is free, whichever connection it comes from', async () => {
+  const { server, client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  const first = await client.call('QUOTA.TAKE', 'calls', 's', 2, 'ID', 'one');
+  for (let again = 0; again < 4; again++) {
+    const other = await connect(server);
+    expect(await other.call('QUOTA.TAKE', 'calls', 's', 2, 'ID', 'one')).toBe(first);
+  }
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 3, 'ID', 'one')).toMatch(/^-ERR this ID was used for another/);
+  expect(await isAllowed(client, 'calls', 's', 4, 'ID', 'two')).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(true);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+});
+
+async function reserve(client: TestClient, estimate: number, ttlMs: number): Promise<string> {
+  const reply = await client.call('QUOTA.RESERVE', 'calls', 's', estimate, 'TTL', ttlMs);
+  return reply.split('\r\n')[3];
+}
+
+test('a reservation is settled once: what was too much comes back, what was missing is charged within the limit', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const first = await reserve(client, 8, 60_000);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(false);
+  expect(numbers(await client.call('QUOTA.COMMIT', first, 5))).toEqual([5, 0]);
+  expect(numbers(await client.call('QUOTA.COMMIT', first, 5))).toEqual([5, 0]);
+  expect(await client.call('QUOTA.COMMIT', first, 1)).toMatch(/^-ERR the reservation is settled already/);
+  expect(await client.call('QUOTA.CANCEL', first)).toBe(':0\r\n');
+  const second = await reserve(client, 2, 60_000);
+  // 3 are left: of the 6 that it cost in the end, 5 can be charged.
+  expect(numbers(await client.call('QUOTA.COMMIT', second, 6))).toEqual([5, 1]);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  expect(await client.call('QUOTA.COMMIT', 'nobody', 1)).toMatch(/^-ERR there is no such reservation/);
+  expect(await client.call('QUOTA.RESERVE', 'calls', 's', 1, 'TTL', 0)).toMatch(/^-ERR a reservation holds for 1 to/);
+});
+
+test('a reservation that is cancelled or forgotten comes back', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const cancelled = await reserve(client, 10, 60_000);
+  expect(await client.call('QUOTA.CANCEL', cancelled)).toBe(':1\r\n');
+  expect(await client.call('QUOTA.CANCEL', cancelled)).toBe(':0\r\n');
+  const forgotten = await reserve(client, 10, 50);
+  expect(forgotten).not.toBe('');
+  await eventually(async () => expect(await isAllowed(client, 'calls', 's', 10)).toBe(true));
+  expect(await client.call('QUOTA.COMMIT', forgotten, 10)).toMatch(/^-ERR there is no such reservation/);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
 });
