@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { CountsEndpoint } from '@quotadb/counts';
 import type { KeysEndpoint } from './keys.js';
+import type { QuotasEndpoint } from './quotas/endpoint.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -9,15 +10,16 @@ export interface HealthAnswers {
   readonly describe: () => object;
 }
 
-/** An HTTP port as far as it goes today: the counts API, reading counters, and is it alive, is it ready, who is it. */
+/** An HTTP port as far as it goes today: the counts API, reading counters, quotas, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint, keys?: KeysEndpoint) {
+  constructor(answers: HealthAnswers, counts: CountsEndpoint, keys?: KeysEndpoint, quotas?: QuotasEndpoint) {
     this.answers = answers;
     this.server = createServer((request, response) => {
-      if (counts.handle(request, response) || keys?.handle(request, response)) return;
+      if (counts.handle(request, response)) return;
+      if (keys?.handle(request, response) || quotas?.handle(request, response)) return;
       this.answer(request, response);
     });
     counts.accelerate(this.server);

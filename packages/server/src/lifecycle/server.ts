@@ -10,6 +10,7 @@ import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
+import { QuotasEndpoint } from '../http/quotas/endpoint.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
@@ -74,7 +75,12 @@ export class Server {
       share: () => (this.transport as Transport).share(),
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
-    this.health = new HealthServer(answers, this.counts.endpoint(audiences), keys);
+    const quotasEndpoint = new QuotasEndpoint({
+      config,
+      names: () => quotas.policies.map(({ name }) => name),
+      ask: (request, answered) => quotas.ask(request, answered),
+    });
+    this.health = new HealthServer(answers, this.counts.endpoint(audiences), keys, quotasEndpoint);
     this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
   }
 

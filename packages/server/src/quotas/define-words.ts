@@ -2,7 +2,7 @@ import { checkDefinition, PolicyError } from '@quotadb/quota';
 import type { PartialDefinition } from './quota-link.js';
 
 /** What a caller waits for tokens of other regions where neither it nor the policy says. */
-const USUAL_WAIT_MS = 1000;
+export const USUAL_WAIT_MS = 1000;
 
 export const DEFINE_SYNTAX =
   'name LIMIT limit WINDOW <milliseconds | NONE> [ALLOCATOR region] [SHARE region fraction [SHARE …]] [ON-UNREACHABLE <DENY | WAIT milliseconds>]';
