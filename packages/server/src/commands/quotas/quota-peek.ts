@@ -1,7 +1,7 @@
 import { MAXIMUM_SUBJECT_BYTES, type Standing, SUBJECT_TOO_LONG } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors.js';
-import { bytesArgument, textArgument } from '../arguments.js';
+import { copyArgument, textArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';
 
@@ -28,10 +28,8 @@ export const quotaPeek: Command = {
       writePeek(reply, taker);
     } else {
       const name = textArgument(request, 1);
-      askQuotas(
-        call,
-        { kind: 'peek', name, subject: bytesArgument(request, 2).slice() },
-        (resumed, standing: Standing) => writePeek(resumed.reply, standing),
+      askQuotas(call, { kind: 'peek', name, subject: copyArgument(request, 2) }, (resumed, standing: Standing) =>
+        writePeek(resumed.reply, standing),
       );
     }
   },

@@ -2,7 +2,7 @@ import { PolicyError } from '@quotadb/quota';
 import { errors } from '../../errors.js';
 import { DEFINE_SYNTAX, parseDefinition } from '../../quotas/define-words.js';
 import type { PartialDefinition } from '../../quotas/quota-link.js';
-import { bytesArgument, textArgument } from '../arguments.js';
+import { copyArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';
 
@@ -70,7 +70,7 @@ export const quotaInfo: Command = {
       reply.error(errors.syntax);
       return;
     }
-    const subject = request.argumentCount === 3 ? bytesArgument(request, 2).slice() : undefined;
+    const subject = request.argumentCount === 3 ? copyArgument(request, 2) : undefined;
     const fields = { kind: 'info', name: textArgument(request, 1), subject } as const;
     askQuotas(call, fields, (resumed, described: readonly (readonly [string, string | number])[]) => {
       resumed.reply.map(described.length);

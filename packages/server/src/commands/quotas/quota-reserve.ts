@@ -1,6 +1,6 @@
 import type { Settlement, Standing } from '@quotadb/quota';
 import { errors } from '../../errors.js';
-import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
+import { argumentIs, copyArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';
 import { readOptions } from './take-options.js';
@@ -26,7 +26,7 @@ export const quotaReserve: Command = {
     }
     const item = {
       name: textArgument(request, 1),
-      subject: bytesArgument(request, 2).slice(),
+      subject: copyArgument(request, 2),
       cost: numberArgument(request, 3),
     };
     const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), waitMs: options.waitMs } as const;

@@ -1,6 +1,6 @@
 import { MAXIMUM_ITEMS, type Standing } from '@quotadb/quota';
 import { errors } from '../../errors.js';
-import { bytesArgument, numberArgument, textArgument } from '../arguments.js';
+import { copyArgument, numberArgument, textArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';
 import { writeStanding } from './quota-take.js';
@@ -31,7 +31,7 @@ export const quotaTakeAll: Command = {
     }
     const items = Array.from({ length: count }, (_, index) => ({
       name: textArgument(request, 2 + 3 * index),
-      subject: bytesArgument(request, 3 + 3 * index).slice(),
+      subject: copyArgument(request, 3 + 3 * index),
       cost: numberArgument(request, 4 + 3 * index),
     }));
     askQuotas(call, { kind: 'take', items, ...options }, (resumed, answer: Taken) => {

@@ -9,7 +9,7 @@ import {
 } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors.js';
-import { bytesArgument, numberArgument, textArgument } from '../arguments.js';
+import { copyArgument, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';
 import { NO_OPTIONS, readOptions, type TakeOptions } from './take-options.js';
@@ -62,10 +62,10 @@ function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions
       return;
     }
     // Inside MULTI nothing waits; the next one finds it.
-    server.quotas.foresee(cellOf(policy, taker.window, bytes.slice(start, start + length)), cost);
+    server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), cost);
   }
   if (taker.refillTarget > 0)
-    server.quotas.foresee(cellOf(policy, taker.window, bytes.slice(start, start + length)), taker.refillTarget);
+    server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), taker.refillTarget);
   writeStanding(reply, verdict === Verdict.allowed, taker);
 }
 
@@ -75,7 +75,7 @@ function cellOf(policy: Policy, window: number, subject: Uint8Array) {
 
 function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   const { request } = call;
-  const items = [{ name: textArgument(request, 1), subject: bytesArgument(request, 2).slice(), cost }];
+  const items = [{ name: textArgument(request, 1), subject: copyArgument(request, 2), cost }];
   askQuotas(
     call,
     { kind: 'take', items, ...options },
