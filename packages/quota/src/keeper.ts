@@ -156,10 +156,14 @@ export class Keeper {
 
   /** Before an end that was announced: what nobody has spent need not be lost. Nobody spends any more. */
   emptyPockets(): void {
-    for (const { cell } of this.cells.values()) {
+    for (const state of this.cells.values()) {
+      const { cell, marked } = state;
       const policy = this.options.book.numbered(cell.policy);
-      if (policy !== undefined && !this.isOver(policy, cell))
-        this.ledger.takeBack(policy, cell, Number.POSITIVE_INFINITY);
+      if (policy === undefined || this.isOver(policy, cell)) continue;
+      this.ledger.takeBack(policy, cell, Number.POSITIVE_INFINITY);
+      // What still waits for the disk never was in the pocket.
+      if (marked !== undefined) this.ledger.unmark(policy, cell, marked.amount);
+      state.marked = undefined;
     }
   }
 

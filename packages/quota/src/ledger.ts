@@ -77,6 +77,11 @@ export class Ledger {
     return this.add(policy, cell, this.key.marksOf(cell), -amount) === undefined ? 0 : amount;
   }
 
+  /** Takes back a mark that nothing was put into the pocket for. */
+  unmark(policy: Policy, cell: Cell, amount: number): void {
+    this.add(policy, cell, this.key.marksOf(cell), -amount);
+  }
+
   /** Gives rights to another origin. It can be told when it is on disk: replication sees to that. */
   grant(policy: Policy, cell: Cell, to: Uint8Array, amount: number): ChangeMark | undefined {
     if (amount > this.rights(policy, cell)) throw new Error('more is granted than is held');

@@ -154,3 +154,8 @@ test('who repeats an operation that is still under way hears the same answer', (
   started[0](7);
   expect(heard).toEqual([7, 7]);
 });
+
+test('the same subject twice in one request is refused, and does not go round in circles', () => {
+  expect(take(['calls', 6], ['calls', 6])).toEqual({ error: expect.stringContaining('there twice') });
+  expect(isAllowed(['calls', 10])).toBe(true);
+});

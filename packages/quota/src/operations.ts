@@ -41,11 +41,20 @@ export interface OperationsOptions {
 export const MAXIMUM_ITEMS = 16;
 /** What is held here is waited for in any case: a flush or two. A disk that takes longer counts as one that has nothing. */
 const LOCAL_PATIENCE_MS = 2000;
+/** Tokens that were there are gone again so often before it counts as a denial: others were faster. */
+const MAXIMUM_ATTEMPTS = 50;
 
 interface ResolvedItem {
   readonly policy: Policy;
   readonly subject: Uint8Array;
   readonly cost: number;
+}
+
+interface Patience {
+  /** Until then it waits for what others hold. */
+  readonly untilMs: number;
+  readonly lastMs: number;
+  attemptsLeft: number;
 }
 
 /** Takes that may have to wait, of one limit or of several at once, on the thread of the keeper. */
@@ -69,8 +78,8 @@ export class Operations {
     const longestMs = waitMs ?? Math.max(...resolved.map(({ policy }) => policy.waitMs));
     const startMs = this.options.monotonicMs();
     const untilMs = startMs + Math.min(longestMs, MAXIMUM_WAIT_MS);
-    const patience = { untilMs, lastMs: untilMs + LOCAL_PATIENCE_MS };
-    this.attempt(resolved, patience, true, done);
+    const patience = { untilMs, lastMs: untilMs + LOCAL_PATIENCE_MS, attemptsLeft: MAXIMUM_ATTEMPTS };
+    this.attempt(resolved, patience, done);
   }
 
   peek(name: string, subject: Uint8Array): Standing | { readonly error: string } {
@@ -80,15 +89,10 @@ export class Operations {
     return this.standing();
   }
 
-  private attempt(
-    items: readonly ResolvedItem[],
-    patience: { readonly untilMs: number; readonly lastMs: number },
-    mayWait: boolean,
-    done: (answer: TakeAnswer) => void,
-  ): void {
+  private attempt(items: readonly ResolvedItem[], patience: Patience, done: (answer: TakeAnswer) => void): void {
     const { keeper, monotonicMs } = this.options;
     const { verdict, missing, cells, standings } = this.takeAll(items);
-    if (verdict !== Verdict.unknown || !mayWait) {
+    if (verdict !== Verdict.unknown || patience.attemptsLeft-- <= 0) {
       done({ isAllowed: verdict === Verdict.allowed, standings, cells });
       return;
     }
@@ -96,7 +100,9 @@ export class Operations {
     let isHopeless = false;
     const heard = (outcome: DemandOutcome) => {
       if (outcome === 'none') isHopeless = true;
-      if (--waitingFor === 0) this.attempt(items, patience, !isHopeless && monotonicMs() < patience.lastMs, done);
+      if (--waitingFor > 0) return;
+      if (isHopeless || monotonicMs() >= patience.lastMs) patience.attemptsLeft = 0;
+      this.attempt(items, patience, done);
     };
     const waitMs = Math.max(0, patience.untilMs - monotonicMs());
     for (const { cell, cost } of missing) keeper.demand(cell, cost, waitMs, heard);
@@ -166,6 +172,8 @@ export class Operations {
       if (cost > policy.limit) return costBeyondLimit(cost, policy);
       resolved.push({ policy, subject, cost });
     }
+    const cells = new Set(items.map(({ name, subject }) => `${name}\0${Buffer.from(subject).toString('latin1')}`));
+    if (cells.size !== items.length) return 'the same subject of the same quota is there twice: add the costs up';
     return resolved;
   }
 }

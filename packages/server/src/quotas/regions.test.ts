@@ -84,7 +84,8 @@ test(
     const cluster = await regions(['a', 'b']);
     await cluster.startAll();
     await cluster.allConnected();
-    await cluster.call('a', 'QUOTA.DEFINE', 'calls', 'LIMIT', 100, 'WINDOW', HOUR_MS, 'ON-UNREACHABLE', 'WAIT', 200);
+    const definition = ['calls', 'LIMIT', 100, 'WINDOW', HOUR_MS, 'ON-UNREACHABLE', 'WAIT', 200] as const;
+    expect(await cluster.call('a', 'QUOTA.DEFINE', ...definition)).toBe('+OK\r\n');
     await known(cluster);
     let allowed = 0;
     await eventually(async () => {
@@ -121,7 +122,7 @@ test(
     const flagsOf = (name: string) => ['--data', directory(name)];
     await cluster.startAll(flagsOf);
     await cluster.allConnected();
-    await cluster.call('a', 'QUOTA.DEFINE', 'calls', 'LIMIT', 200, 'WINDOW', HOUR_MS);
+    expect(await cluster.call('a', 'QUOTA.DEFINE', 'calls', 'LIMIT', 200, 'WINDOW', HOUR_MS)).toBe('+OK\r\n');
     await known(cluster);
     let allowed = 0;
     for (let round = 0; round < 2; round++) {

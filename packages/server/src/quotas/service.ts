@@ -35,6 +35,8 @@ import { RegionPeers } from './region-peers.js';
 /** Whoever waits for tokens is looked after this often, beside every time that something has happened. */
 const TICK_INTERVAL_MS = 10;
 const RESERVATION_ID_BYTES = 15;
+/** How long a change of policies waits for a home that has not heard from a peer yet. */
+const MEMORY_PATIENCE_MS = 2000;
 
 export interface QuotaServiceOptions {
   readonly config: Configuration;
@@ -78,6 +80,7 @@ export class QuotaService implements QuotaCarrier {
   );
   private surroundings: QuotaSurroundings | undefined = undefined;
   private sharing: Promise<void> | undefined = undefined;
+  private readonly forgetful: (() => void)[] = [];
   private ticking: NodeJS.Timeout | undefined = undefined;
 
   constructor(options: QuotaServiceOptions) {
@@ -233,11 +236,20 @@ export class QuotaService implements QuotaCarrier {
     else this.forwarded.forward(book.home, change, (frame) => view.link.send(frame), answered);
   }
 
+  /** A home that has just met a peer hears from it in a moment what there was before. */
+  private remembered(): Promise<void> {
+    return new Promise((resolve) => {
+      this.forgetful.push(resolve);
+      setTimeout(resolve, MEMORY_PATIENCE_MS);
+    });
+  }
+
   /** At the home. */
   private async change(change: Change): Promise<QuotaAnswer> {
     const { book } = this;
-    this.mustAgree();
+    if (book.set === undefined) await this.remembered();
     try {
+      this.mustAgree();
       const isThere = change.kind === 'define' ? this.define(change.definition) : book.drop(change.name, this.nowMs());
       await this.tellAll();
       return { value: isThere };
@@ -261,8 +273,7 @@ export class QuotaService implements QuotaCarrier {
 
   private stateOf(region: string): RegionState | undefined {
     const view = this.peers.get(region);
-    if (view?.home === undefined) return undefined;
-    return { incarnation: nameOfOrigin(view.link.origin), hasDisk: view.hasDisk };
+    return view && { incarnation: nameOfOrigin(view.link.origin), hasDisk: view.hasDisk };
   }
 
   /** Two homes would give the same limit out twice. */
@@ -354,6 +365,7 @@ export class QuotaService implements QuotaCarrier {
     }
     const isNews = set === null ? book.begin() : book.adopt(set);
     if (!isNews) return;
+    for (const waiting of this.forgetful.splice(0)) waiting();
     this.applyConfigured();
     void this.tellAll();
   }
