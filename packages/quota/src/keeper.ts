@@ -31,6 +31,8 @@ export interface KeeperOptions {
 
 /** Of what is held, so much is set aside to spend at a time: a crash wastes no more, and others can be granted the rest. */
 const CHUNK_FRACTION = 8;
+/** A disk that takes longer counts as one that has nothing. */
+const DISK_PATIENCE_MS = 2000;
 /** Who was asked and says nothing for so long has nothing. */
 const ANSWER_MS = 1000;
 /** Who has said that there is nothing is not asked again for so long. */
@@ -225,7 +227,7 @@ export class Keeper {
     const stillMissing = this.missing(state) - (state.marked?.amount ?? 0);
     if (stillMissing > 0) this.askAround(policy, state, stillMissing);
     else if (this.missing(state) <= 0) this.finish(state, 'ready');
-    if (state.marked === undefined) this.wakeImpatient(state);
+    this.wakeImpatient(state, state.marked === undefined ? 0 : DISK_PATIENCE_MS);
   }
 
   private isOver(policy: Policy, cell: Cell): boolean {
@@ -270,10 +272,10 @@ export class Keeper {
     }
   }
 
-  /** Who has waited for others long enough; there is nothing here. */
-  private wakeImpatient(state: CellState): void {
+  /** Who has waited long enough: for others, and so much longer for the own disk where something is on its way to it. */
+  private wakeImpatient(state: CellState, longerMs: number): void {
     const nowMs = this.options.monotonicMs();
-    const isOver = ({ untilMs }: Waiter) => untilMs <= nowMs;
+    const isOver = ({ untilMs }: Waiter) => untilMs + longerMs <= nowMs;
     if (!state.waiters.some(isOver)) return;
     const impatient = state.waiters.filter(isOver);
     state.waiters = state.waiters.filter((waiter) => !isOver(waiter));

@@ -1,6 +1,6 @@
 import { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
-import { Keeper } from './keeper.js';
+import { Keeper, type KeeperOptions } from './keeper.js';
 import { Operations, type TakeAnswer } from './operations.js';
 import { PolicyBook } from './policy-book.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
@@ -10,8 +10,11 @@ const START_MS = Date.UTC(2026, 5, 1);
 let nowMs: number;
 let operations: Operations;
 let reservations: Reservations;
+let keeper: Keeper;
 
-beforeEach(() => {
+beforeEach(() => begin());
+
+function begin(disk: Pick<KeeperOptions, 'durable'> = {}): void {
   nowMs = START_MS;
   const origin = new Uint8Array(32).fill(1);
   const monotonicMs = () => nowMs;
@@ -30,11 +33,11 @@ beforeEach(() => {
   for (const name of ['calls', 'other'])
     book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
   const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
-  const keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs: 2000, monotonicMs });
+  keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs: 2000, monotonicMs, ...disk });
   operations = new Operations({ engine, book, keeper, monotonicMs });
   let ids = 0;
   reservations = new Reservations({ operations, monotonicMs, newId: () => `r${++ids}` });
-});
+}
 
 const subject = Uint8Array.of(1);
 
@@ -158,4 +161,14 @@ test('who repeats an operation that is still under way hears the same answer', (
 test('the same subject twice in one request is refused, and does not go round in circles', () => {
   expect(take(['calls', 6], ['calls', 6])).toEqual({ error: expect.stringContaining('there twice') });
   expect(isAllowed(['calls', 10])).toBe(true);
+});
+
+test('a disk that takes nothing denies in the end, and nobody waits for ever', () => {
+  begin({ durable: () => 0 });
+  const answers: TakeAnswer[] = [];
+  operations.take({ items: [{ name: 'calls', subject, cost: 1 }] }, (answer) => answers.push(answer));
+  expect(answers).toEqual([]);
+  nowMs += 2500;
+  keeper.tick();
+  expect(answers).toMatchObject([{ isAllowed: false }]);
 });

@@ -39,7 +39,7 @@ export interface OperationsOptions {
 
 /** More limits than one request has any use for. */
 export const MAXIMUM_ITEMS = 16;
-/** What is held here is waited for in any case: a flush or two. A disk that takes longer counts as one that has nothing. */
+/** What is held here is waited for in any case: a flush or two. */
 const LOCAL_PATIENCE_MS = 2000;
 /** Tokens that were there are gone again so often before it counts as a denial: others were faster. */
 const MAXIMUM_ATTEMPTS = 50;
