@@ -309,6 +309,11 @@ export class Engine {
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : value;
   }
 
+  /** What other origins add to the value of the open key; the rest is this node's own. */
+  foreignValue(): bigint {
+    return this.record === 0 ? 0n : this.lives.foreignTotal(this.record).total;
+  }
+
   /** Adds a signed amount. On any status but Ok nothing has changed. */
   add(amountHigh: number, amountLow: number): Status {
     const memory = this.memory;

@@ -1,6 +1,7 @@
 export { Acknowledgements, type Holder } from './acknowledgements.js';
-export { Batch, type Cancel } from './batch.js';
+export { Batch, type Cancel, NOT_PASSED } from './batch.js';
 export { ByteInput } from './byte-input.js';
+export { type CountedLife, countedLives } from './components.js';
 export type { Dropped } from './dropped.js';
 export { Engine, type EngineOptions, type EngineStats } from './engine.js';
 export { KeyHash } from './hash.js';

@@ -124,8 +124,9 @@ export class Link {
 
   // ---- what comes in --------------------------------------------------------------------------------------------------
 
-  receive(bytes: Uint8Array): void {
-    if (this.state === 'closed') return;
+  /** Returns true where a tick should follow soon; what only says how somebody is can wait. */
+  receive(bytes: Uint8Array): boolean {
+    if (this.state === 'closed') return false;
     this.figures.framesIn++;
     this.figures.bytesIn += bytes.length;
     this.heardAtMs = this.replica.clock.monotonicMs();
@@ -135,11 +136,12 @@ export class Link {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.refuse({ code: 'protocol', message: `a frame that cannot be read: ${error.message}` });
-      return;
+      return false;
     }
     if (frame.kind === FrameKind.refusal) this.hearRefusal(frame.code as RefusalCode, frame.message);
     else if (frame.kind === FrameKind.hello) this.greet(frame);
     else if (this.state === 'established') this.hear(frame);
+    return !PASSING_FRAMES.has(frame.kind);
   }
 
   /** The carrier says that the stream is over. */
@@ -451,8 +453,15 @@ function timeOfToken(token: number): number {
   return token / 1000;
 }
 
+const PASSING_FRAMES: ReadonlySet<number> = new Set([
+  FrameKind.seen,
+  FrameKind.ping,
+  FrameKind.pong,
+  FrameKind.digests,
+]);
+
 function refusalWords(refusal: 'removed' | 'duplicate', region: string): string {
   return refusal === 'removed'
-    ? `${region} was removed from the peers here (quotadb cli peers add)`
+    ? `${region} was removed from the peers here (quotadb peers add)`
     : `there is another link between these two already`;
 }

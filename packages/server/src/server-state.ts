@@ -1,3 +1,5 @@
+import type { Access } from './access/access.js';
+import type { Door } from './access/door.js';
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
 import type { DiskLink } from './durability/disk-link.js';
@@ -16,6 +18,10 @@ export interface ServerState {
   /** CONFIG SET changes it in place. */
   readonly config: Configuration;
   readonly clock: Clock;
+  /** Who may do what. */
+  readonly access: Access;
+  /** The way to where passwords are checked. */
+  readonly door: Door;
   readonly commands: CommandDirectory;
   readonly clients: Clients;
   readonly statistics: Statistics;
@@ -41,6 +47,8 @@ export interface Identity {
   transport: string;
   laneCount: number;
   respPort: number;
+  /** Undefined where no client can use TLS. */
+  respTlsPort: number | undefined;
   httpPort: number;
   /** Undefined where the internal part of the counts API has no port of its own. */
   internalHttpPort: number | undefined;

@@ -74,7 +74,7 @@ export function makePlan(seed: number): Plan {
   const random = new Random(seed);
   const unitMs = random.pick([1, 1, 100]);
   const hasExpiry = random.chance(0.5);
-  const skewBoundMs = (random.chance(0.7) ? 2000 : 100) * unitMs;
+  const skewBoundMs = random.pick([20, 100, 2000]) * unitMs;
   const diskShare = random.pick([0, 0.5, 1, 1]);
   const count = 2 + random.below(random.pick([2, 4]));
   const regions = REGION_NAMES.slice(0, count).map((region) => ({
@@ -99,8 +99,8 @@ export function makePlan(seed: number): Plan {
     disk: { writeMs: random.pick([0.1, 2, 20]) * unitMs, syncMs: random.pick([1, 10, 50]) * unitMs },
     hasExpiry,
     skewBoundMs,
-    graceMs: 2 * skewBoundMs + 1000 * unitMs,
-    longestExpiryMs: 10_000 * unitMs,
+    graceMs: 2 * skewBoundMs + random.pick([50, 1000]) * unitMs,
+    longestExpiryMs: random.pick([500, 3000, 10_000]) * unitMs,
     steps: stepsOf(random, unitMs, hasExpiry),
   };
 }
@@ -116,7 +116,7 @@ function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partia
     digestIntervalMs: random.pick([200, 800]) * unitMs,
     digestShards: random.pick([1, 8]),
     stallMs: random.pick([400, 1500]) * unitMs,
-    forgetAfterMs: random.pick([3000 * unitMs, FOREVER_MS, FOREVER_MS]),
+    forgetAfterMs: random.pick([500 * unitMs, 3000 * unitMs, FOREVER_MS, FOREVER_MS]),
     skewBoundMs: 3 * skewBoundMs,
   };
 }

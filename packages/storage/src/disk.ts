@@ -27,7 +27,7 @@ export interface DiskEvents {
   recovered(): void;
   /** Everything in the store now will be on disk when this flush is over. */
   flushing(): void;
-  flushed(): void;
+  flushed(milliseconds: number): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
 }
@@ -223,7 +223,7 @@ export class Disk {
     }
     this.flushesTotal++;
     this.lastFlushMs = performance.now() - startedAtMs;
-    this.options.events?.flushed?.();
+    this.options.events?.flushed?.(this.lastFlushMs);
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();

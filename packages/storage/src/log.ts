@@ -1,4 +1,4 @@
-import { Batch, batchSince, type Dropped, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { Batch, batchSince, type Dropped, type Engine, NOT_PASSED, OWN_ORIGIN } from '@quotadb/engine';
 import { ByteWriter } from './bytes.js';
 import { logPath } from './file-names.js';
 import type { FileSystem, WritableFile } from './file-system.js';
@@ -222,8 +222,8 @@ export class Log {
 
   private writeWalk(shard: number, origin: number, start: number): void {
     const { batch, writer } = this;
-    for (let from = start; ; from = batch.reached) {
-      batchSince(this.options.engine, shard, origin, from, batch, undefined, start);
+    for (let from = start, passed = NOT_PASSED; ; from = batch.reached, passed = batch.passed) {
+      batchSince(this.options.engine, shard, origin, from, batch, undefined, start, passed);
       writeBatch(writer, batch, origin === OWN_ORIGIN);
       if (batch.to !== 0 || batch.count === 0) break;
     }

@@ -1,4 +1,4 @@
-import { Batch, batchSince, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { Batch, batchSince, type Engine, NOT_PASSED, OWN_ORIGIN } from '@quotadb/engine';
 import { ByteWriter } from './bytes.js';
 import { snapshotPath, unfinished } from './file-names.js';
 import type { FileSystem, WritableFile } from './file-system.js';
@@ -64,8 +64,8 @@ async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile)
   for (let shard = 0; shard < engine.shardCount; shard++) {
     // Others first, the own origin last, as in the log.
     for (let origin = engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
-      for (let from = 0; ; from = batch.reached) {
-        batchSince(engine, shard, origin, from, batch, undefined, 0);
+      for (let from = 0, passed = NOT_PASSED; ; from = batch.reached, passed = batch.passed) {
+        batchSince(engine, shard, origin, from, batch, undefined, 0, passed);
         writeBatch(writer, batch, origin === OWN_ORIGIN);
         if (writer.length > WRITE_BYTES) await hand();
         if (batch.to !== 0 || batch.count === 0) break;

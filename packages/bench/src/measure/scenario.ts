@@ -51,7 +51,9 @@ export async function measureScenario(
 ): Promise<Round[][]> {
   for (const server of servers) {
     await fill(server, scenario.workload.dataset, settings.keys, signal);
-    for (const command of scenario.workload.prepare?.(server.contender.kind) ?? []) await ask(server.port, ...command);
+    for (const command of scenario.workload.preparation?.(server.contender.kind) ?? []) {
+      await ask(server.port, ...command);
+    }
   }
 
   const client = clientFor(scenario.workload, servers, settings);

@@ -10,10 +10,12 @@ import { ReplicationService } from '../replication/service.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
 import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
+import { SharedControl } from './shared-control.js';
 
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
   const origin = new Uint8Array(ORIGIN_ID_BYTES).fill(1);
+  const main = createState(config, systemClock);
   const engine = Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shared: true,
@@ -26,9 +28,11 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   return {
     libc: await loadLibc(),
     laneCount,
+    control: SharedControl.create(laneCount),
     store: engine.buffer as SharedArrayBuffer,
     config,
-    identity: createState(config, systemClock).identity,
+    main,
+    identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
     replication: new ReplicationService({
       config,

@@ -1,14 +1,19 @@
 import { Worker } from 'node:worker_threads';
+import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
 import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
-import type { Identity } from '../server-state.js';
+import type { Identity, ServerState } from '../server-state.js';
+import type { Certificates } from '../tls/certificates.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
+import type { NetTransport } from '../transport/net-transport.js';
 import type { Transport } from '../transport/transport.js';
+import { answer } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
-import { SharedControl } from './shared-control.js';
+import type { QuestionName, Questions } from './questions.js';
+import type { SharedControl } from './shared-control.js';
 import { openWakeDescriptor, wakeLane } from './wake.js';
 
 /** Workers run what was built, also when this file runs from its source. */
@@ -17,12 +22,17 @@ const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
 export interface EpollLanesOptions {
   readonly libc: Libc;
   readonly laneCount: number;
+  readonly control: SharedControl;
   readonly store: SharedArrayBuffer;
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
   readonly replication: ReplicationService;
   readonly quotas: QuotaService;
+  /** What the main thread keeps for itself; told of changes that concern everybody. */
+  readonly main: ServerState;
+  /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
+  readonly mainLane?: NetTransport | undefined;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -35,11 +45,11 @@ interface LaneThread {
   readonly ended: Promise<void>;
 }
 
-/** A question on its way: who asked, and what the lanes have answered so far. */
+/** A question on its way: whom to tell, and what the lanes have answered so far. */
 interface Round {
-  readonly from: number;
-  readonly id: number;
+  readonly answered: (answers: unknown[]) => void;
   readonly answers: unknown[];
+  readonly expected: number;
 }
 
 /** N threads on one store, each with an epoll loop of its own; the main thread starts, stops and connects them. */
@@ -62,12 +72,21 @@ export class EpollLanes implements Transport {
   constructor(options: EpollLanesOptions) {
     this.options = options;
     this.laneCount = options.laneCount;
-    this.control = SharedControl.create(options.laneCount);
-    this.isShared = options.persistence !== undefined;
-    if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeAll();
-    options.replication.onAcknowledged = () => this.wakeAll();
+    this.control = options.control;
+    // The main thread uses the store too where there is a disk, or clients that use TLS.
+    this.isShared = options.persistence !== undefined || options.mainLane !== undefined;
+    if (options.persistence !== undefined) {
+      options.persistence.onCompleted = () => {
+        options.main.disk.settle();
+        this.wakeAll();
+      };
+    }
     options.quotas.onPolicies = (policies) => {
       for (const lane of this.threads.keys()) this.send(lane, { kind: 'policies', policies });
+    };
+    options.replication.onAcknowledged = () => {
+      options.main.replication.settle();
+      this.wakeAll();
     };
   }
 
@@ -95,6 +114,12 @@ export class EpollLanes implements Transport {
     await Promise.all(shared);
   }
 
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+    const { mainLane } = this.options;
+    if (mainLane === undefined) throw new Error('there is no lane for TLS');
+    return mainLane.listenSecurely(host, port, certificates);
+  }
+
   async close(withinMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
@@ -105,10 +130,21 @@ export class EpollLanes implements Transport {
     const bound = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, withinMs + STOP_SLACK_MS);
     });
-    await Promise.race([Promise.all(this.threads.map(({ ended }) => ended)), bound]);
+    const secured = this.options.mainLane?.close(withinMs);
+    await Promise.race([Promise.all([secured, ...this.threads.map(({ ended }) => ended)]), bound]);
     clearTimeout(timer);
     await Promise.all(this.threads.map(({ worker }) => worker.terminate()));
     this.closeDescriptors();
+  }
+
+  ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    if (this.closing || this.threads.length < this.laneCount) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      this.askAll(name, question, (answers) => resolve(answers as Questions[Name]['answer'][]));
+    });
   }
 
   private startLane(laneIndex: number): Promise<void> {
@@ -116,6 +152,7 @@ export class EpollLanes implements Transport {
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
+      hasMainLane: this.options.mainLane !== undefined,
       store,
       control: this.control.buffer,
       config: { ...config },
@@ -168,17 +205,18 @@ export class EpollLanes implements Transport {
 
   private hear(lane: number, message: Exclude<FromLane, { kind: 'ready' }>): void {
     if (message.kind === 'question') {
-      const round = this.nextRound++;
-      this.rounds.set(round, { from: lane, id: message.id, answers: [] });
-      for (let to = 0; to < this.laneCount; to++) {
-        this.send(to, { kind: 'question', id: round, name: message.name, ask: message.ask });
-      }
+      const { id, name, ask } = message;
+      this.askAll(name, ask, (answers) => this.send(lane, { kind: 'answers', id, answers }));
     } else if (message.kind === 'order') {
+      this.tellMain(message.name, message.ask);
       for (let to = 0; to < this.laneCount; to++) if (to !== lane) this.send(to, message);
     } else if (message.kind === 'warning') {
       this.options.warn(message.text);
     } else if (message.kind === 'flush') {
       this.options.persistence?.signal();
+    } else if (message.kind === 'door') {
+      const { id, request } = message;
+      answerAtDoor(this.options.main.door, request, (answer) => this.send(lane, { kind: 'doorAnswer', id, answer }));
     } else if (message.kind === 'disk') {
       const { id, request } = message;
       this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
@@ -199,13 +237,33 @@ export class EpollLanes implements Transport {
     }
   }
 
+  private askAll(name: QuestionName, ask: unknown, answered: (answers: unknown[]) => void): void {
+    const answers = this.tellMain(name, ask);
+    const round = this.nextRound++;
+    this.rounds.set(round, { answered, answers, expected: answers.length + this.laneCount });
+    for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'question', id: round, name, ask });
+  }
+
+  /** What the main thread answers: nothing, unless it is a lane itself. Some questions change what it keeps anyway. */
+  private tellMain(name: QuestionName, ask: unknown): unknown[] {
+    const { main, mainLane } = this.options;
+    if (mainLane !== undefined) return [answer(main, name, ask as never)];
+    if (name === 'configure' || name === 'users') answer(main, name, ask as never);
+    return [];
+  }
+
+  /** The lanes as the main thread sees them, where it is one itself. */
+  tell(name: QuestionName, ask: unknown): void {
+    for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'order', name, ask });
+  }
+
   private collect(number: number, answer: unknown): void {
     const round = this.rounds.get(number);
     if (round === undefined) return;
     round.answers.push(answer);
-    if (round.answers.length < this.laneCount) return;
+    if (round.answers.length < round.expected) return;
     this.rounds.delete(number);
-    this.send(round.from, { kind: 'answers', id: round.id, answers: round.answers });
+    round.answered(round.answers);
   }
 
   /** The lanes look at what has happened. */
@@ -214,6 +272,7 @@ export class EpollLanes implements Transport {
   }
 
   private send(lane: number, message: ToLane): void {
+    if (this.listener === -1) return;
     this.threads[lane].worker.postMessage(message);
     wakeLane(this.options.libc, this.control, lane);
   }

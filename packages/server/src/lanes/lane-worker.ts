@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
+import { type DoorAnswer, remoteDoor } from '../access/door.js';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
 import { DiskBoard } from '../durability/disk-board.js';
@@ -40,10 +41,11 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly replicationAnswers = new Map<number, (answer: ReplicationAnswer) => void>();
   private readonly quotaAnswers = new Map<number, (answer: QuotaAnswer) => void>();
   private readonly engine: Engine;
+  private readonly doorAnswers = new Map<number, (answer: DoorAnswer) => void>();
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
-    this.count = start.laneCount;
+    this.count = start.laneCount + (start.hasMainLane ? 1 : 0);
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
@@ -54,6 +56,11 @@ class LaneWorker implements LoopDuties, Lanes {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
     };
+    const door = remoteDoor((request, answered) => {
+      const id = this.nextQuestion++;
+      this.doorAnswers.set(id, answered);
+      this.post({ kind: 'door', id, request });
+    });
     this.state = createState(start.config, clock, {
       commands,
       lanes: this,
@@ -61,6 +68,7 @@ class LaneWorker implements LoopDuties, Lanes {
       disk: this.diskLink(start),
       replication: this.replicationLink(start),
       quotas: this.quotaLink(start),
+      door,
     });
     Object.assign(this.state.identity, start.identity);
     const lane = new Lane({
@@ -191,6 +199,10 @@ class LaneWorker implements LoopDuties, Lanes {
     } else if (message.kind === 'share') {
       this.engine.share();
       this.post({ kind: 'shared' });
+    } else if (message.kind === 'doorAnswer') {
+      const answered = this.doorAnswers.get(message.id);
+      this.doorAnswers.delete(message.id);
+      answered?.(message.answer);
     } else {
       this.acceptor.stop();
       this.loop.stop(message.withinMs);

@@ -1,4 +1,5 @@
 import type { Cell, Policy } from '@quotadb/quota';
+import type { DoorAnswer, DoorRequest } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { DiskRequest } from '../durability/disk-link.js';
 import type { QuotaAnswer, QuotaRequest } from '../quotas/quota-link.js';
@@ -10,6 +11,8 @@ import type { QuestionName } from './questions.js';
 export interface LaneStart {
   readonly laneIndex: number;
   readonly laneCount: number;
+  /** The main thread serves clients too. */
+  readonly hasMainLane: boolean;
   readonly store: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
   readonly config: Configuration;
@@ -35,6 +38,7 @@ export type ToLane =
     }
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
+  | { readonly kind: 'doorAnswer'; readonly id: number; readonly answer: DoorAnswer }
   | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
   | { readonly kind: 'replicationAnswer'; readonly id: number; readonly answer: ReplicationAnswer }
   | { readonly kind: 'quotaAnswer'; readonly id: number; readonly answer: QuotaAnswer }
@@ -51,6 +55,7 @@ export type FromLane =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'flush' }
+  | { readonly kind: 'door'; readonly id: number; readonly request: DoorRequest }
   | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
   | { readonly kind: 'replication'; readonly id: number; readonly request: ReplicationRequest }
   | { readonly kind: 'quota'; readonly id: number; readonly request: QuotaRequest }

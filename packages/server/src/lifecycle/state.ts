@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { Access } from '../access/access.js';
+import { closedDoor, type Door } from '../access/door.js';
 import type { Clock } from '../clock.js';
 import type { Command } from '../commands/command.js';
 import { commands as allCommands } from '../commands/table.js';
@@ -17,7 +19,7 @@ import { QUOTADB_VERSION } from '../version.js';
 
 /** The state of a server that nothing has happened to yet. */
 export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
-  const { commands = allCommands, lanes = onlyLane, ids = countingIds() } = surroundings;
+  const { commands = allCommands, lanes = onlyLane, ids = countingIds(), door = closedDoor } = surroundings;
   const directory = buildCommandDirectory(commands);
   return {
     identity: {
@@ -28,12 +30,15 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
       transport: 'net',
       laneCount: 1,
       respPort: config.respPort,
+      respTlsPort: undefined,
       httpPort: config.httpPort,
       internalHttpPort: undefined,
       replicationPort: undefined,
     },
     config,
     clock,
+    access: new Access(config),
+    door,
     commands: directory,
     clients: new Clients(ids.nextClientId),
     statistics: new Statistics(directory.entries.length),
@@ -54,6 +59,7 @@ export interface Surroundings {
   readonly disk?: DiskLink | undefined;
   readonly replication?: ReplicationLink;
   readonly quotas?: QuotaLink;
+  readonly door?: Door;
 }
 
 /** Ids that are unique in the process; lanes draw them from one place. */

@@ -21,11 +21,13 @@ import {
 
 /** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
 const AGES_INTERVAL_MS = 20;
-const DESCRIPTION_INTERVAL_MS = 100;
+const DESCRIPTION_INTERVAL_MS = 250;
 /** Certificates are looked at again this often. */
-const CERTIFICATES_INTERVAL_MS = 10_000;
+const CERTIFICATES_INTERVAL_MS = 2000;
 /** How often a long first copy says how far it is. */
 const PROGRESS_INTERVAL_MS = 2000;
+/** How long a stop waits for other regions to take what they have not yet. */
+const DRAIN_BOUND_MS = 2000;
 const REPLICA_ID_DIGITS = 32;
 
 export interface ReplicationOptions {
@@ -42,6 +44,8 @@ export interface ReplicationOptions {
 export interface ReplicationSurroundings {
   /** Up to where the disk holds this node's own changes; undefined where there is no disk. */
   readonly durable: ((shard: number) => number) | undefined;
+  /** The same for the changes of any origin, by its index. */
+  readonly durableOf: ((shard: number, origin: number) => number) | undefined;
   /** Resolves when every thread knows that it is not alone with the store. */
   readonly share: () => Promise<void>;
 }
@@ -61,6 +65,7 @@ export class ReplicationService implements ReplicationCarrier {
   private describedAtMs = Number.NEGATIVE_INFINITY;
   private reportedAtMs = Number.NEGATIVE_INFINITY;
   private hasNews = false;
+  private telling: NodeJS.Immediate | undefined = undefined;
   private port = -1;
   private shownRegions: readonly string[] = [];
 
@@ -97,9 +102,7 @@ export class ReplicationService implements ReplicationCarrier {
           this.publish();
           this.options.quotas.tick();
         },
-        seen: () => {
-          this.hasNews = true;
-        },
+        seen: () => this.hearAcknowledgement(),
       },
     });
     this.mesh = mesh;
@@ -132,6 +135,11 @@ export class ReplicationService implements ReplicationCarrier {
 
   afterFlush(): void {
     this.mesh?.afterFlush();
+  }
+
+  /** Nobody is served any more: what was changed last is sent before this server goes. */
+  async drain(): Promise<void> {
+    await this.mesh?.drain(DRAIN_BOUND_MS);
   }
 
   async stop(): Promise<void> {
@@ -218,7 +226,7 @@ export class ReplicationService implements ReplicationCarrier {
 
   private makeReplica(
     events: Partial<ReplicaEvents>,
-    { durable }: ReplicationSurroundings,
+    { durable, durableOf }: ReplicationSurroundings,
     atStart: { readonly versions: Float64Array; readonly nowMs: number },
   ): Replica {
     const { config, clock, engine, acknowledgements, origin, logger } = this.options;
@@ -238,6 +246,7 @@ export class ReplicationService implements ReplicationCarrier {
       clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
       acknowledgements,
       ...(durable && { durable }),
+      ...(durableOf && { durableOf }),
       atStart,
       settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
@@ -254,6 +263,16 @@ export class ReplicationService implements ReplicationCarrier {
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
     this.describe();
     this.reportProgress(nowMs);
+  }
+
+  /** Those who wait are told without waiting for the next tick; a burst of words is told once. */
+  private hearAcknowledgement(): void {
+    this.hasNews = true;
+    if (!this.board.isAwaited) return;
+    this.telling ??= setImmediate(() => {
+      this.telling = undefined;
+      this.publishAcknowledged();
+    });
   }
 
   private publishNow(): void {

@@ -4,6 +4,8 @@ import { RateSampler } from './rate-sampler.js';
 
 /** What INFO reports that happened since the start, or since CONFIG RESETSTAT. */
 export class Statistics {
+  static readonly WINDOW_MS = 30_000;
+
   readonly commands: CommandStatistics;
   readonly errors = new ErrorStatistics();
   readonly operationRate = new RateSampler();
@@ -25,8 +27,14 @@ export class Statistics {
   queryLimitDisconnections = 0;
   /** The longest that one turn of the loop kept everything else waiting. */
   longestTurnMicroseconds = 0;
+  /** Time in which the lane did not wait; kept by loops that know. */
+  busyMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;
+
+  private windowLongest = 0;
+  private lastWindowLongest = 0;
+  private windowStartedAtMs = 0;
 
   constructor(commandCount: number) {
     this.commands = new CommandStatistics(commandCount);
@@ -34,9 +42,20 @@ export class Statistics {
 
   recordTurn(microseconds: number): void {
     if (microseconds > this.longestTurnMicroseconds) this.longestTurnMicroseconds = microseconds;
+    if (microseconds > this.windowLongest) this.windowLongest = microseconds;
+  }
+
+  /** The longest turn of the last half minute to minute. */
+  get recentLongestTurnMicroseconds(): number {
+    return Math.max(this.windowLongest, this.lastWindowLongest);
   }
 
   sampleRates(nowMs: number): void {
+    if (Math.abs(nowMs - this.windowStartedAtMs) >= Statistics.WINDOW_MS) {
+      this.windowStartedAtMs = nowMs;
+      this.lastWindowLongest = this.windowLongest;
+      this.windowLongest = 0;
+    }
     this.operationRate.sample(this.commandsProcessed, nowMs);
     this.inputRate.sample(this.inputBytes, nowMs);
     this.outputRate.sample(this.outputBytes, nowMs);

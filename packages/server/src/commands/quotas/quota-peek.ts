@@ -9,6 +9,8 @@ export const quotaPeek: Command = {
   name: 'quota.peek',
   arity: 3,
   flags: ['readonly', 'noscript', 'fast'],
+  role: 'quota',
+  keys: [2, 2, 1],
   group: 'quota',
   summary:
     'Looks at a quota and takes nothing: remaining here, remaining everywhere as far as is known, milliseconds until the window is over.',

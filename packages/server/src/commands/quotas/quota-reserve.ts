@@ -11,6 +11,8 @@ export const quotaReserve: Command = {
   name: 'quota.reserve',
   arity: -6,
   flags: ['write', 'denyoom', 'noscript'],
+  role: 'quota',
+  keys: [2, 2, 1],
   group: 'quota',
   summary:
     'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
@@ -44,6 +46,7 @@ export const quotaCommit: Command = {
   name: 'quota.commit',
   arity: 3,
   flags: ['write', 'denyoom', 'noscript'],
+  role: 'quota',
   group: 'quota',
   summary:
     'Settles a reservation with what it cost in truth: what was charged, and what could not be because the limit had no more.',
@@ -70,6 +73,7 @@ export const quotaCancel: Command = {
   name: 'quota.cancel',
   arity: 2,
   flags: ['write', 'noscript'],
+  role: 'quota',
   group: 'quota',
   summary: 'Gives a reservation back: 1, or 0 where there is none that is not settled.',
   since: '0.2.0',

@@ -10,6 +10,7 @@ export const quotaTakeAll: Command = {
   name: 'quota.takeall',
   arity: -5,
   flags: ['write', 'denyoom', 'noscript'],
+  role: 'quota',
   group: 'quota',
   summary:
     'Takes from several quotas at once, from all of them or from none: allowed, and then for each what QUOTA.TAKE tells of it.',

@@ -18,6 +18,8 @@ export const quotaTake: Command = {
   name: 'quota.take',
   arity: -4,
   flags: ['write', 'denyoom', 'noscript', 'fast'],
+  role: 'quota',
+  keys: [2, 2, 1],
   group: 'quota',
   summary:
     'Takes so much of a quota, if there is enough: allowed, remaining here, remaining everywhere as far as is known, milliseconds until the window is over, milliseconds until it is worth trying again.',

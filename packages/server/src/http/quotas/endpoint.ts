@@ -1,17 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { credentialsMatch, DEFAULT_USER } from '../../commands/connection/credentials.js';
-import type { Configuration } from '../../config/table.js';
+import type { HttpAccess } from '../../access/bearer.js';
+import { Need } from '../../access/roles.js';
 import type { QuotaAnswer, QuotaRequest } from '../../quotas/quota-link.js';
+import { letIn } from '../guard.js';
 import { send } from '../health.js';
 import { quotasDocument } from './openapi.js';
 import { type QuotaOperation, quotaOperations } from './operations.js';
 import { answerProblem, type ProblemCode, QuotaProblem } from './problems.js';
 
 const PREFIX = '/api/v1/quotas';
+const DOCUMENT = `${PREFIX}/openapi.json`;
+const QUOTA = { bit: Need.quota, role: 'quota', what: 'quotas' };
+const ADMIN = { bit: Need.admin, role: 'admin', what: 'changes of quotas' };
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
 export interface QuotasEndpointOptions {
-  readonly config: Configuration;
+  readonly access: HttpAccess;
   readonly names: () => readonly string[];
   readonly ask: (request: QuotaRequest, answered: (answer: QuotaAnswer) => void) => void;
 }
@@ -37,11 +41,26 @@ export class QuotasEndpoint {
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     const [path, query = ''] = (request.url ?? '').split('?', 2);
     if (path !== PREFIX && !path.startsWith(`${PREFIX}/`)) return false;
-    this.answer(request, path, new URLSearchParams(query)).then(
-      (body) => send(response, 200, body),
-      (error: Error) => this.fail(response, error),
-    );
+    void this.serve(request, response, path, new URLSearchParams(query));
     return true;
+  }
+
+  private async serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<void> {
+    try {
+      const route = this.find(request, path);
+      const need = isChangeOfPolicies(route?.operation) ? ADMIN : QUOTA;
+      const user = await letIn(request, response, this.options.access, need);
+      if (user === undefined) return;
+      if (user.hasPrefixes) throw new QuotaProblem('forbidden', 'users with key prefixes are served over RESP only');
+      send(response, 200, await this.answer(request, route, path, query));
+    } catch (error) {
+      this.fail(response, error as Error);
+    }
   }
 
   private fail(response: ServerResponse, error: Error): void {
@@ -49,18 +68,25 @@ export class QuotasEndpoint {
     else send(response, 500, { code: 'internal_error', error: 'internal error' });
   }
 
-  private async answer(request: IncomingMessage, path: string, query: URLSearchParams): Promise<object> {
-    if (!this.isAllowed(request))
-      throw new QuotaProblem('unauthenticated', 'the password is missing or wrong: Authorization: Bearer …');
+  /** Undefined where what is asked for is no operation but a list or a document. */
+  private find(request: IncomingMessage, path: string): Route | undefined {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (isRead && path === PREFIX) return { quotas: this.options.names() };
-    if (isRead && path === `${PREFIX}/openapi.json`) return quotasDocument();
+    if (isRead && (path === PREFIX || path === DOCUMENT)) return undefined;
     const matching = this.routes.filter(({ pattern }) => pattern.test(path));
     if (matching.length === 0) throw new QuotaProblem('no_such_path', `there is nothing at ${path}`);
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const route = matching.find(({ operation }) => operation.method === method);
+    const route = matching.find(({ operation }) => operation.method === (isRead ? 'GET' : request.method));
     if (route === undefined) throw new QuotaProblem('method_not_allowed', `${request.method} is not served at ${path}`);
-    return this.run(route, path, await readBody(request, route.operation), query);
+    return route;
+  }
+
+  private async answer(
+    request: IncomingMessage,
+    route: Route | undefined,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<object> {
+    if (route !== undefined) return this.run(route, path, await readBody(request, route.operation), query);
+    return path === PREFIX ? { quotas: this.options.names() } : quotasDocument();
   }
 
   private async run(
@@ -81,13 +107,10 @@ export class QuotasEndpoint {
     const isUnknown = path.includes('{name}') && !this.options.names().includes(variable);
     return isUnknown && refusal === 'quota_refused' ? 'no_such_quota' : refusal;
   }
+}
 
-  private isAllowed({ headers }: IncomingMessage): boolean {
-    const { password } = this.options.config;
-    if (password === '') return true;
-    const [, given] = /^Bearer (.*)$/i.exec(headers.authorization ?? '') ?? [];
-    return given !== undefined && credentialsMatch(DEFAULT_USER, Buffer.from(given), password);
-  }
+function isChangeOfPolicies(operation: QuotaOperation | undefined): boolean {
+  return operation?.refusal === 'policy_refused';
 }
 
 async function readBody(request: IncomingMessage, { body }: QuotaOperation): Promise<unknown> {

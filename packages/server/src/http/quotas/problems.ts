@@ -5,7 +5,7 @@ export const problems = {
   malformed_json: { status: 400, title: 'Malformed JSON' },
   invalid_body: { status: 400, title: 'Invalid body' },
   invalid_name: { status: 400, title: 'Invalid name' },
-  unauthenticated: { status: 401, title: 'Unauthenticated' },
+  forbidden: { status: 403, title: 'Forbidden' },
   no_such_quota: { status: 404, title: 'No such quota' },
   no_such_path: { status: 404, title: 'No such path' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
@@ -32,7 +32,6 @@ export function answerProblem(response: ServerResponse, { code, message }: Quota
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   // The rest of such a body is not read.
   if (code === 'body_too_large') headers.connection = 'close';
-  if (code === 'unauthenticated') headers['www-authenticate'] = 'Bearer realm="quotadb"';
   response.writeHead(status, headers);
   response.end(`${JSON.stringify({ type: `urn:quotadb:problem:${code}`, title, status, detail: message, code })}\n`);
 }

@@ -132,7 +132,9 @@ export class EpollLoop {
       if (this.turns.length > 0) this.giveTurns();
       if (disk.isGathering) disk.submit();
       nowMs = clock.monotonic();
-      statistics.recordTurn((nowMs - startedAtMs) * 1000);
+      const microseconds = (nowMs - startedAtMs) * 1000;
+      statistics.busyMicroseconds += microseconds;
+      statistics.recordTurn(microseconds);
       if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
       if (nowMs >= this.tickAtMs) this.tickAtMs = this.duties.tick() ? nowMs : nowMs + EpollLoop.TICK_MS;
       if (this.stopped && (this.connections.size === 0 || nowMs >= this.finishByMs)) break;
