@@ -145,7 +145,10 @@ export class QuotaService implements QuotaCarrier {
   /** Nobody spends any more: what was not spent need not be lost. */
   stop(): void {
     clearInterval(this.ticking);
-    if (this.sharing !== undefined) this.guard(() => this.keeper?.emptyPockets());
+    const { keeper } = this;
+    // The last flush must find nothing set aside anew.
+    this.keeper = undefined;
+    if (this.sharing !== undefined) this.guard(() => keeper?.emptyPockets());
   }
 
   /** Something has happened that somebody may have waited for: time, a flush, tokens from elsewhere. */
