@@ -65,6 +65,10 @@ export const errors = {
   maximumAge: 'ERR max-age-ms is not an integer or out of range',
   replication: (reason: string) => `ERR ${reason}`,
 
+  // Quotas.
+  quota: (reason: string) => `ERR ${reason}`,
+  quotaInTransaction: 'ERR this waits for another thread, and inside MULTI nothing waits',
+
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',
   nestedTransaction: 'ERR MULTI calls can not be nested',

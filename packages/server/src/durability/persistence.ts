@@ -131,6 +131,12 @@ export class Persistence implements DiskCarrier {
     });
   }
 
+  /** Somebody waits for what was just changed; nobody holds the ticket. */
+  flushSoon(): void {
+    this.board.draw();
+    this.signal();
+  }
+
   ask(request: DiskRequest, answered: DiskAnswer): void {
     const { disk } = this;
     if (disk === undefined) {

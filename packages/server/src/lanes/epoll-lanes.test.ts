@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
 import { defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
+import { QuotaService } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
@@ -21,6 +22,9 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     origin,
     nowMs: Date.now(),
   });
+  const logger = pino({ level: 'silent' });
+  const clock = systemClock;
+  const quotas = new QuotaService({ config, clock, logger, engine, origin, isNewIncarnation: true });
   return {
     libc: await loadLibc(),
     laneCount,
@@ -32,12 +36,14 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     maximumBulkBytes: 1024 * 1024,
     replication: new ReplicationService({
       config,
-      clock: systemClock,
-      logger: pino({ level: 'silent' }),
+      clock,
+      logger,
       engine,
       acknowledgements: new Acknowledgements(engine),
       origin,
+      quotas,
     }),
+    quotas,
     reportFault: ({ error }) => {
       throw new Error(error);
     },

@@ -3,6 +3,7 @@ import type { Engine } from '@quotadb/engine';
 import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
 import type { Identity, ServerState } from '../server-state.js';
 import type { Certificates } from '../tls/certificates.js';
@@ -29,6 +30,7 @@ export interface EpollLanesOptions {
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
   readonly replication: ReplicationService;
+  readonly quotas: QuotaService;
   /** What the main thread keeps for itself; told of changes that concern everybody. */
   readonly main: ServerState;
   /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
@@ -82,6 +84,9 @@ export class EpollLanes implements Transport {
         this.wakeWaiting();
       };
     }
+    options.quotas.onPolicies = (policies) => {
+      for (const lane of this.threads.keys()) this.send(lane, { kind: 'policies', policies });
+    };
     options.replication.onAcknowledged = () => {
       options.main.replication.settle();
       this.wakeAll();
@@ -148,7 +153,7 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { engine, config, identity, maximumBulkBytes, persistence, replication } = this.options;
+    const { engine, config, identity, maximumBulkBytes, persistence, replication, quotas } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
@@ -162,6 +167,7 @@ export class EpollLanes implements Transport {
       disk: persistence?.board.buffer,
       log: persistence?.sharedLog,
       replication: replication.board.buffer,
+      policies: quotas.policies,
       isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
@@ -223,6 +229,11 @@ export class EpollLanes implements Transport {
     } else if (message.kind === 'replication') {
       const { id, request } = message;
       this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'quota') {
+      const { id, request } = message;
+      this.options.quotas.ask(request, (answer) => this.send(lane, { kind: 'quotaAnswer', id, answer }));
+    } else if (message.kind === 'foresee') {
+      this.options.quotas.foresee(message.cell, message.target);
     } else if (message.kind === 'shared') {
       this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {
