@@ -1,6 +1,7 @@
 import { SLIDING_WINDOW_DIGEST, SLIDING_WINDOW_SCRIPT } from './limits/sliding-window-script.js';
 import type { KeyDistribution } from './load/key-sequence.js';
 import { type Command, KEY, type Request, SAME_KEY } from './load/request.js';
+import { TOKEN_BUCKET, TOKEN_BUCKET_SHA1 } from './token-bucket.js';
 
 /**
  * What is sent, as one table. Both sides get the very same bytes wherever both know the command; where Redis has no such
@@ -36,6 +37,10 @@ const INCREMENT_AND_EXPIRE: Request = [
   ['INCR', KEY],
   ['EXPIRE', SAME_KEY, TTL_SECONDS, 'NX'],
 ];
+
+const QUOTA_LIMIT = '1000000000';
+const DEFINE_QUOTA: Command = ['QUOTA.DEFINE', 'bench', 'LIMIT', QUOTA_LIMIT, 'WINDOW', '86400000'];
+const TAKE: Request = [['QUOTA.TAKE', 'bench', KEY, '1']];
 
 export const workloads: readonly Workload[] = [
   {
@@ -95,6 +100,25 @@ export const workloads: readonly Workload[] = [
     keys: 'uniform',
     dataset: 'plain',
     pattern: () => [INCREMENT, INCREMENT, READ, INCREMENT, INCREMENT],
+  },
+  {
+    name: 'quota-take',
+    description:
+      'one of a limit that is never reached; QuotaDB: QUOTA.TAKE, Redis: a token bucket in Lua (EVALSHA). The first take of a subject in a window costs more: use few --keys, or a long warm-up',
+    keys: 'uniform',
+    dataset: 'plain',
+    preparation: (kind) => (kind === 'quotadb' ? [DEFINE_QUOTA] : [['SCRIPT', 'LOAD', TOKEN_BUCKET]]),
+    pattern: (kind) =>
+      kind === 'quotadb' ? [TAKE] : [[['EVALSHA', TOKEN_BUCKET_SHA1, '1', KEY, QUOTA_LIMIT, '1000', '1']]],
+  },
+  {
+    name: 'quota-take-window',
+    description:
+      'one of a limit that is never reached; QuotaDB: QUOTA.TAKE, Redis: INCR and EXPIRE NX in one write, the limit left to the client',
+    keys: 'uniform',
+    dataset: 'expiring',
+    preparation: (kind) => (kind === 'quotadb' ? [DEFINE_QUOTA] : []),
+    pattern: (kind) => (kind === 'quotadb' ? [TAKE] : [INCREMENT_AND_EXPIRE]),
   },
   {
     name: 'window-incrby',

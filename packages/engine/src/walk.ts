@@ -41,7 +41,7 @@ export function batchSince(
   const state = store.originShardAt(origin, shard);
   batch.clear();
   batch.shardIndex = shardIndex;
-  batch.origin = engine.origins.idOf(origin);
+  batch.origin = origin === OWN_ORIGIN ? engine.origins.ownId : engine.origins.idOf(origin);
   batch.start = start;
   batch.from = from;
   batch.reached = from;
@@ -118,6 +118,16 @@ function writeComponent(engine: Engine, batch: Batch, component: number): void {
   batch.present[index] = isPresent(memory, component) ? 1 : 0;
   batch.positiveHigh[index] = memory[component + Component.positiveHigh];
   batch.positiveLow[index] = memory[component + Component.positiveLow];
+  if (memory[component + Component.attachments] === 0) {
+    batch.negativeHigh[index] = 0;
+    batch.negativeLow[index] = 0;
+    batch.expiresAtMs[index] = 0;
+    batch.decided[index] = 0;
+    batch.floorMs[index] = 0;
+    batch.cancelEnd[index] = batch.cancels.length;
+    batch.count++;
+    return;
+  }
   const negative = attachments.find(component, Kind.negative);
   batch.negativeHigh[index] = negative === 0 ? 0 : memory[negative + 3];
   batch.negativeLow[index] = negative === 0 ? 0 : memory[negative + 2];

@@ -8,6 +8,7 @@ import {
   FrameKind,
   type Hello,
   type Pong,
+  type QuotaFrame,
   type Seen,
 } from '@quotadb/wire';
 import { LinkFigures } from './figures.js';
@@ -199,6 +200,7 @@ export class Link {
     else if (frame.kind === FrameKind.seen) this.hearSeen(frame);
     else if (frame.kind === FrameKind.ping) this.send(this.pongTo(frame.token));
     else if (frame.kind === FrameKind.pong) this.hearPong(frame);
+    else if (isQuotaFrame(frame)) this.replica.events.quota?.(this, frame);
     else this.replica.antiEntropy.hear(this, frame);
   }
 
@@ -431,6 +433,10 @@ export class Link {
     this.figures.bytesOut += bytes.length;
     this.carrier.send(bytes);
   }
+}
+
+function isQuotaFrame(frame: Frame): frame is QuotaFrame {
+  return frame.kind >= FrameKind.policies;
 }
 
 function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {

@@ -1,5 +1,5 @@
 import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN, versionAt } from '@quotadb/engine';
-import type { Hello } from '@quotadb/wire';
+import type { Hello, QuotaFrame } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Feeds } from './feeds.js';
 import { Freshness } from './freshness.js';
@@ -34,6 +34,8 @@ export interface ReplicaEvents {
   mismatch(link: Link, origin: string, shard: number): void;
   /** A mistake in the program, met on the way of one link; that link is over. */
   fault(link: Link, error: unknown): void;
+  /** Something about quotas. */
+  quota(link: Link, frame: QuotaFrame): void;
   /** A member was away for so long that it is not waited for any more. */
   forgotten(member: Member): void;
 }

@@ -53,6 +53,8 @@ export const errors = {
     'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See INFO persistence and the log.',
   noDataDirectory: 'ERR there is no data directory: everything is in memory. Start with --data',
   saveInProgress: 'ERR Background save already in progress',
+  rewriteInProgress: 'ERR Background append only file rewriting already in progress',
+  saveFailed: (reason: string) => `ERR the snapshot failed: ${reason}`,
   backupFailed: (reason: string) => `ERR the backup failed: ${reason}`,
 
   // Replication.
@@ -62,6 +64,10 @@ export const errors = {
       : `STALE region ${region} was last wholly known ${Math.round(ageMs)} ms ago; the read asks for at most ${maximumAgeMs} ms`,
   maximumAge: 'ERR max-age-ms is not an integer or out of range',
   replication: (reason: string) => `ERR ${reason}`,
+
+  // Quotas.
+  quota: (reason: string) => `ERR ${reason}`,
+  quotaInTransaction: 'ERR this waits for another thread, and inside MULTI nothing waits',
 
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',

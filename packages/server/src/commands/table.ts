@@ -3,6 +3,7 @@ import type { Command } from './command.js';
 import { connectionCommands } from './connection/index.js';
 import { counterCommands } from './counters/index.js';
 import { keyCommands } from './keys/index.js';
+import { quotaCommands } from './quotas/index.js';
 import { rateCommands } from './rate/index.js';
 import { replicationCommands } from './replication/index.js';
 import { transactionCommands } from './transactions/index.js';
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   ...keyCommands,
   ...connectionCommands,
   ...transactionCommands,
+  ...quotaCommands,
   ...replicationCommands,
   ...adminCommands,
 ];

@@ -1,4 +1,7 @@
+import { PolicyError } from '@quotadb/quota';
 import type { FsyncMode } from '@quotadb/storage';
+import { parseDefinition, printDefinition } from '../quotas/define-words.js';
+import type { PartialDefinition } from '../quotas/quota-link.js';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
 import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
@@ -150,6 +153,27 @@ export function peerAddresses(): Kind<readonly PeerAddress[]> {
     placeholder: 'region=host:port',
     range: 'a region and its address, such as eu=10.0.0.2:7380',
     parse: (value) => list('', '').parse(value).map(parsePeerAddress),
+    print: printAll,
+    show: printAll,
+  };
+}
+
+export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
+  const printAll = (definitions: readonly PartialDefinition[]) => definitions.map(printDefinition).join('; ');
+  return {
+    placeholder: 'definition',
+    range: 'such as "calls LIMIT 1000 WINDOW 60000"',
+    parse(value) {
+      try {
+        const definition = parseDefinition(value.trim().split(/\s+/));
+        if (definition.windowMs === 0)
+          throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
+        return [definition];
+      } catch (error) {
+        if (error instanceof PolicyError) throw new Mistake(error.message);
+        throw error;
+      }
+    },
     print: printAll,
     show: printAll,
   };

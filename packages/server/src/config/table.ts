@@ -1,6 +1,7 @@
 import type { FsyncMode } from '@quotadb/storage';
 import type { Users } from '../access/user.js';
 import { users } from '../access/users-kind.js';
+import type { PartialDefinition } from '../quotas/quota-link.js';
 import {
   choice,
   type Feed,
@@ -13,6 +14,7 @@ import {
   peerAddresses,
   port,
   powerOfTwo,
+  quotaDefinitions,
   size,
   text,
   yesOrNo,
@@ -225,6 +227,18 @@ export const settings = {
     kind: integer('seconds', 1, MAXIMUM_INT32),
     default: 3600,
     help: 'how long a region that is away is waited for before what was deleted is forgotten; it is repaired when it is back',
+  }),
+  home: setting({
+    flag: 'home',
+    kind: text('region', /^(?:[a-z0-9-]{1,32})?$/, 'the name of a region; empty for the first by name'),
+    default: '',
+    help: 'the region where quota policies are defined, the same for all regions; without it the first by name of this region and its --peer regions',
+  }),
+  quotas: setting({
+    flag: 'quota',
+    kind: quotaDefinitions(),
+    default: [] as readonly PartialDefinition[],
+    help: 'a quota policy, in the words of QUOTA.DEFINE; used in the home region; may be given several times',
   }),
   transport: setting({
     flag: 'transport',

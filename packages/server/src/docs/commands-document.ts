@@ -7,6 +7,7 @@ const GROUP_TITLES: Readonly<Record<Command['group'], string>> = {
   generic: 'Keys',
   transactions: 'Transactions',
   connection: 'Connections',
+  quota: 'Quotas',
   replication: 'Replication',
   server: 'Server',
 };

@@ -5,6 +5,7 @@ import type { DashboardEndpoint } from '../dashboard/endpoint.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { KeysEndpoint } from './keys.js';
 import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
+import type { QuotasEndpoint } from './quotas/endpoint.js';
 import type { WindowsEndpoint } from './windows/endpoint.js';
 
 export interface HealthAnswers {
@@ -20,6 +21,7 @@ export interface Endpoints {
   readonly counts: CountsEndpoint;
   readonly keys?: KeysEndpoint;
   readonly windows?: WindowsEndpoint;
+  readonly quotas?: QuotasEndpoint;
   readonly dashboard?: DashboardEndpoint;
 }
 
@@ -30,14 +32,15 @@ export class HealthServer {
 
   constructor(
     answers: HealthAnswers,
-    { counts, keys, windows, dashboard }: Endpoints,
+    { counts, keys, windows, quotas, dashboard }: Endpoints,
     limits: HttpLimits,
     certificates?: Certificates,
   ) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
-      if (windows?.handle(request, response) || dashboard?.handle(request, response)) return;
+      if (windows?.handle(request, response) || quotas?.handle(request, response)) return;
+      if (dashboard?.handle(request, response)) return;
       this.answer(request, response);
     };
     if (certificates === undefined) {

@@ -19,12 +19,14 @@ import { KeysEndpoint } from '../http/keys.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { usualHttpLimits } from '../http/limits.js';
 import { answerMetrics } from '../http/metrics.js';
+import { QuotasEndpoint } from '../http/quotas/endpoint.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
+import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { Certificates } from '../tls/certificates.js';
@@ -44,6 +46,7 @@ export class Server {
   private readonly persistence: Persistence | undefined;
   private readonly acknowledgements: Acknowledgements;
   private readonly replication: ReplicationService;
+  private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
   private readonly feeder: Feeder;
@@ -91,10 +94,14 @@ export class Server {
     });
     this.acknowledgements = new Acknowledgements(this.engine);
     const { engine, acknowledgements, persistence } = this;
-    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin });
+    const isNewIncarnation = this.persistence?.directory.isNewIncarnation ?? true;
+    this.quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
+    const { quotas } = this;
+    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin, quotas });
     this.state = createState(config, clock, {
       disk: this.persistence?.link(),
       replication: this.replication.link(),
+      quotas: this.quotas.link(),
       door: this.desk,
     });
     const access = new HttpAccess(() => config.users, this.state.access, this.desk);
@@ -123,10 +130,35 @@ export class Server {
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
     this.dashboard = this.makeDashboard(access, share);
     const { dashboard } = this;
-    const endpoints = { counts: this.counts.endpoint(audiences), keys, windows, dashboard };
+    const quotasEndpoint = this.makeQuotasEndpoint(access);
+    const endpoints = {
+      counts: this.counts.endpoint(audiences),
+      keys,
+      windows,
+      quotas: quotasEndpoint,
+      dashboard,
+    };
     this.health = new HealthServer(answers, endpoints, limits, secured);
     const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, secured);
     this.internal = isSplit ? internal() : undefined;
+  }
+
+  private openQuotas(options: QuotaServiceOptions): QuotaService {
+    try {
+      return new QuotaService(options);
+    } catch (error) {
+      this.persistence?.directory.close();
+      throw error;
+    }
+  }
+
+  private makeQuotasEndpoint(access: HttpAccess): QuotasEndpoint {
+    const { quotas } = this;
+    return new QuotasEndpoint({
+      access,
+      names: () => quotas.policies.map(({ name }) => name),
+      ask: (request, answered) => quotas.ask(request, answered),
+    });
   }
 
   private makeDashboard(access: HttpAccess, share: () => Promise<void>): DashboardEndpoint {
@@ -180,6 +212,7 @@ export class Server {
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
       this.health.close();
+      this.quotas.stop();
       this.internal?.close();
       this.processMetrics.stop();
       await this.replication.stop();
@@ -195,11 +228,21 @@ export class Server {
   }
 
   private async replicate(transport: Transport): Promise<void> {
-    const { persistence, replication } = this;
+    const { persistence, replication, quotas } = this;
     if (persistence !== undefined) {
       persistence.onFlushing = () => replication.beforeFlush();
-      persistence.onFlushed = () => replication.afterFlush();
+      persistence.onFlushed = () => {
+        replication.afterFlush();
+        quotas.tick();
+      };
     }
+    await quotas.start({
+      disk: persistence && {
+        durable: (shard) => persistence.durable(shard),
+        flushSoon: () => persistence.flushSoon(),
+      },
+      share: () => transport.share(),
+    });
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
       durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
@@ -209,7 +252,8 @@ export class Server {
 
   private async letClientsIn(): Promise<void> {
     const { config, identity } = this.state;
-    const transport = await chooseTransport(this.state, this.engine, this.logger, this.replication, this.persistence);
+    const { replication, quotas, persistence } = this;
+    const transport = await chooseTransport(this.state, this.engine, this.logger, { replication, quotas, persistence });
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
@@ -281,6 +325,7 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    this.quotas.stop();
     await this.feeder.stop();
     await this.persistence?.close();
     await this.replication.drain();

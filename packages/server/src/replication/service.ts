@@ -1,11 +1,12 @@
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
-import { GrpcNetwork, Mesh } from '@quotadb/replication/mesh';
+import { GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { hasCertificates } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
+import type { QuotaService } from '../quotas/service.js';
 import { ReplicationBoard, systemMonotonicMs } from './board.js';
 import { describePeers, describeShards } from './describe.js';
 import type { ReplicationDescription } from './description.js';
@@ -36,6 +37,7 @@ export interface ReplicationOptions {
   readonly engine: Engine;
   readonly acknowledgements: Acknowledgements;
   readonly origin: Uint8Array;
+  readonly quotas: QuotaService;
 }
 
 /** What replication needs of the rest of a server that has loaded its data. */
@@ -97,13 +99,16 @@ export class ReplicationService implements ReplicationCarrier {
       intervalMs: config.replicationIntervalMs,
       random: Math.random,
       events: {
-        ...journal,
+        ...this.eventsWithQuotas(),
         // Without a replica nothing ticks, and this is all that happens.
         turnedAway: (code, message, address) => {
           journal.turnedAway?.(code, message, address);
           this.describeSoon();
         },
-        ticked: () => this.publish(),
+        ticked: () => {
+          this.publish();
+          this.options.quotas.tick();
+        },
         seen: () => this.hearAcknowledgement(),
       },
     });
@@ -113,6 +118,23 @@ export class ReplicationService implements ReplicationCarrier {
     for (const peer of config.peers) await mesh.addPeer(peer);
     // Before the first client: a region that is configured and not reached yet makes reads old from the beginning.
     this.publishNow();
+  }
+
+  private eventsWithQuotas(): Partial<MeshEvents> {
+    const { quotas } = this.options;
+    const events = this.journal.events();
+    return {
+      ...events,
+      established: (link) => {
+        events.established?.(link);
+        quotas.established(link);
+      },
+      closed: (link) => {
+        events.closed?.(link);
+        quotas.closed(link);
+      },
+      quota: (link, frame) => quotas.hear(link, frame),
+    };
   }
 
   beforeFlush(): void {
@@ -225,7 +247,10 @@ export class ReplicationService implements ReplicationCarrier {
         cluster: config.cluster,
         region: config.region,
         origin,
-        agreements: [{ name: '--grow-only', value: [...config.growOnlyPrefixes].sort().join(',') }],
+        agreements: [
+          { name: '--grow-only', value: [...config.growOnlyPrefixes].sort().join(',') },
+          ...(config.home === '' ? [] : [{ name: '--home', value: config.home }]),
+        ],
       },
       clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
       acknowledgements,

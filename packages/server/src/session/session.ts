@@ -50,7 +50,7 @@ export class Session implements Call {
   private readonly backlog = new Backlog();
   private partial: PartialRequest | undefined = undefined;
   private finish: ((call: Call) => void) | undefined = undefined;
-  private executing = false;
+  executing = false;
   private timedCount = 0;
   private timedMicroseconds = 0;
   private timeEvery = false;
