@@ -359,7 +359,7 @@ export class Link {
   /** Where this node has come to with every origin, its own as well. */
   private tellAll(): void {
     this.toldAtMs = this.replica.clock.monotonicMs();
-    for (const origin of this.replica.origins()) {
+    for (const origin of this.replica.spokenOf()) {
       const seen = Float64Array.from(this.replica.seenOf(origin));
       this.reported.set(origin, seen);
       this.toldWhole.set(origin, Float64Array.from(seen));

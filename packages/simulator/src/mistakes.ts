@@ -41,19 +41,6 @@ export const MISTAKES: readonly Mistake[] = [
     plant: ({ engine, replica }) => afterApply(replica.merge, (batch) => letGoCancels(engine, batch)),
   },
   {
-    name: 'a reset is taken back on the word of somebody else than the owner of what it cancelled',
-    plant: ({ replica: { merge } }) => {
-      const dropGone = merge.dropGone.bind(merge);
-      Object.assign(merge, {
-        dropGone: (origin: number, key: Uint8Array, version: number) => dropGone(origin, key, version, true),
-      });
-    },
-  },
-  {
-    name: 'a walk that takes long is begun again for as long as it takes',
-    plant: ({ replica }) => Object.assign(partOf<object>(replica, 'feeds'), { heard: () => {} }),
-  },
-  {
     name: 'a gap is not asked for again',
     plant: ({ replica }) => {
       const feeds = partOf<{ options: object }>(replica, 'feeds');

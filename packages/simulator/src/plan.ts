@@ -19,6 +19,9 @@ export interface Step {
   readonly seed: number;
 }
 
+/** What is tuned; the rest is as it comes. */
+type PlannedSettings = Omit<ReplicationSettings, 'partKeyBytes'>;
+
 /** Longer than any schedule. */
 export const FOREVER_MS = 1e12;
 
@@ -57,7 +60,7 @@ export interface Plan {
   readonly tickMs: number;
   readonly redialMs: number;
   readonly flushMs: number;
-  readonly settings: Partial<ReplicationSettings>;
+  readonly settings: PlannedSettings;
   readonly network: NetworkTraits;
   readonly disk: DiskTraits;
   readonly hasExpiry: boolean;
@@ -105,7 +108,7 @@ export function makePlan(seed: number): Plan {
   };
 }
 
-function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partial<ReplicationSettings> {
+function settingsOf(random: Random, unitMs: number, skewBoundMs: number): PlannedSettings {
   return {
     partComponents: random.pick([1, 2, 3, 256]),
     tickBytes: random.pick([200, 1024 * 1024]),

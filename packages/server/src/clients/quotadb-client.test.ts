@@ -292,7 +292,8 @@ test('AUTH goes first, on every connection; without it, or with a wrong one, not
         port: guarded.port,
         username: 'default',
         password: 'guess',
-        timeoutMs: 100,
+        // A wrong password is answered after a while.
+        timeoutMs: 10_000,
         onConnectionError: (error) => failures.push(error),
       }),
     );

@@ -19,7 +19,7 @@ const canLosePackets = (() => {
 })();
 
 test.skipIf(!canLosePackets).each([1, 5, 20])(
-  'while %i %% of the packets get lost every increment arrives in every region, once',
+  'with %i of a hundred packets lost every increment arrives in every region, once',
   async (percent) => {
     const child = spawn('unshare', ['--net', process.execPath, DRIVER, String(percent), '50']);
     let output = '';

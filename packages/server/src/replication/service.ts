@@ -66,6 +66,7 @@ export class ReplicationService implements ReplicationCarrier {
   private reportedAtMs = Number.NEGATIVE_INFINITY;
   private hasNews = false;
   private telling: NodeJS.Immediate | undefined = undefined;
+  private describing: NodeJS.Timeout | undefined = undefined;
   private port = -1;
   private shownRegions: readonly string[] = [];
 
@@ -88,6 +89,7 @@ export class ReplicationService implements ReplicationCarrier {
       nowMs: engine.nowMs,
     };
     this.network = await this.makeNetwork();
+    const journal = this.journal.events();
     const mesh = new Mesh({
       network: this.network,
       makeReplica: async (events) => {
@@ -97,7 +99,12 @@ export class ReplicationService implements ReplicationCarrier {
       intervalMs: config.replicationIntervalMs,
       random: Math.random,
       events: {
-        ...this.eventsWithQuotas(),
+        ...this.eventsWithQuotas(journal),
+        // Without a replica nothing ticks, and this is all that happens.
+        turnedAway: (code, message, address) => {
+          journal.turnedAway?.(code, message, address);
+          this.describeSoon();
+        },
         ticked: () => {
           this.publish();
           this.options.quotas.tick();
@@ -109,12 +116,12 @@ export class ReplicationService implements ReplicationCarrier {
     // Who has been told of others before goes on waiting for them.
     if (engine.origins.count > 1) await mesh.begin();
     for (const peer of config.peers) await mesh.addPeer(peer);
-    this.describe();
+    // Before the first client: a region that is configured and not reached yet makes reads old from the beginning.
+    this.publishNow();
   }
 
-  private eventsWithQuotas(): Partial<MeshEvents> {
+  private eventsWithQuotas(events: Partial<MeshEvents>): Partial<MeshEvents> {
     const { quotas } = this.options;
-    const events = this.journal.events();
     return {
       ...events,
       established: (link) => {
@@ -144,6 +151,7 @@ export class ReplicationService implements ReplicationCarrier {
 
   async stop(): Promise<void> {
     this.stopWatching();
+    clearTimeout(this.describing);
     await this.mesh?.stop();
   }
 
@@ -301,6 +309,14 @@ export class ReplicationService implements ReplicationCarrier {
     if (isSame) return;
     this.shownRegions = views.map(({ region }) => region);
     this.describe();
+  }
+
+  /** Whoever knocks all the time makes no more work than that. */
+  private describeSoon(): void {
+    this.describing ??= setTimeout(() => {
+      this.describing = undefined;
+      this.describe();
+    }, DESCRIPTION_INTERVAL_MS);
   }
 
   private describe(): void {
