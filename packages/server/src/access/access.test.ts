@@ -68,7 +68,7 @@ describe('a role', () => {
     const { entries } = new TestLane().lane.server.commands;
     for (const { command, fullName, needs } of entries) {
       if (command.flags.includes('admin')) expect([fullName, needs]).toEqual([fullName, 17]);
-      if (command.flags.includes('write')) expect([fullName, needs & 20]).not.toEqual([fullName, 0]);
+      if (command.flags.includes('write')) expect([fullName, needs & 28]).not.toEqual([fullName, 0]);
     }
   });
 });

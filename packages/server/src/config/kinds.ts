@@ -158,22 +158,26 @@ export function peerAddresses(): Kind<readonly PeerAddress[]> {
   };
 }
 
+function parseQuota(text: string): PartialDefinition {
+  try {
+    const definition = parseDefinition(text.trim().split(/\s+/));
+    if (definition.windowMs !== 0) return definition;
+    throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
+  } catch (error) {
+    throw error instanceof PolicyError ? new Mistake(error.message) : error;
+  }
+}
+
 export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
   const printAll = (definitions: readonly PartialDefinition[]) => definitions.map(printDefinition).join('; ');
   return {
     placeholder: 'definition',
-    range: 'such as "calls LIMIT 1000 WINDOW 60000"',
-    parse(value) {
-      try {
-        const definition = parseDefinition(value.trim().split(/\s+/));
-        if (definition.windowMs === 0)
-          throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
-        return [definition];
-      } catch (error) {
-        if (error instanceof PolicyError) throw new Mistake(error.message);
-        throw error;
-      }
-    },
+    range: 'such as "calls LIMIT 1000 WINDOW 60000"; several with ";" between them',
+    parse: (value) =>
+      value
+        .split(';')
+        .filter((text) => text.trim() !== '')
+        .map(parseQuota),
     print: printAll,
     show: printAll,
   };

@@ -99,7 +99,7 @@ export class ReplicationService implements ReplicationCarrier {
       intervalMs: config.replicationIntervalMs,
       random: Math.random,
       events: {
-        ...this.eventsWithQuotas(),
+        ...this.eventsWithQuotas(journal),
         // Without a replica nothing ticks, and this is all that happens.
         turnedAway: (code, message, address) => {
           journal.turnedAway?.(code, message, address);
@@ -120,9 +120,8 @@ export class ReplicationService implements ReplicationCarrier {
     this.publishNow();
   }
 
-  private eventsWithQuotas(): Partial<MeshEvents> {
+  private eventsWithQuotas(events: Partial<MeshEvents>): Partial<MeshEvents> {
     const { quotas } = this.options;
-    const events = this.journal.events();
     return {
       ...events,
       established: (link) => {
