@@ -177,6 +177,7 @@ export function helpText(): string {
     'quotadb bench counts [flags]   the counts API beside a service with one statement per request; see counts --help',
     'quotadb bench durability       what the disk costs, beside Redis with its append-only file; see durability --help',
     'quotadb bench report [flags]   write docs/benchmarks.md from the history; flags: --results DIR, --docs DIR',
+    'quotadb bench limits           the rate limiter, window stores and clients, each beside others; see limits --help',
     'quotadb bench steps            what each step of an increment costs, without a network',
     '',
     ...lines.map(([flag, help]) => `  ${flag!.padEnd(width)}  ${help}`),

@@ -366,7 +366,7 @@ describeWindowCounterStore('QuotadbWindowStore with @quotadb/client', async () =
   const another = () => {
     const client = QuotadbClient.open({ port: own.port, reconnectAfterMs: () => undefined });
     made.push(client);
-    return new QuotadbWindowStore({ client: client as never });
+    return new QuotadbWindowStore({ client });
   };
   return {
     store: another(),
