@@ -227,11 +227,15 @@ export class Connection {
     if (this.#checkTimer !== undefined && pauseMs >= this.#checkPauseMs) return;
     clearTimeout(this.#checkTimer);
     this.#checkPauseMs = pauseMs;
-    this.#checkTimer = setTimeout(() => {
-      this.#checkTimer = undefined;
-      this.#check();
-      if (this.#waiting.length + this.#sent.length > 0) this.#scheduleCheck(timeoutMs);
-    }, pauseMs);
+    // Replies that have arrived are read first: a program that was busy must not take that for a slow server.
+    this.#checkTimer = setTimeout(() => setImmediate(() => this.#checkAgain(timeoutMs)), pauseMs);
+  }
+
+  #checkAgain(timeoutMs: number): void {
+    this.#checkTimer = undefined;
+    if (this.#state === 'closed') return;
+    this.#check();
+    if (this.#waiting.length + this.#sent.length > 0) this.#scheduleCheck(timeoutMs);
   }
 
   #check(): void {

@@ -5,7 +5,6 @@ import {
   MemoryWindowStore,
   PostgresWindowStore,
   QuotadbWindowStore,
-  type RedisClient,
   RedisWindowStore,
   type WindowCounterStore,
 } from '@quotadb/windows';
@@ -100,8 +99,8 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
   const window = fixedWindowAt(Date.now() + 120_000, HOUR_MS);
   const stores: Record<string, WindowCounterStore> = {
     memory: new MemoryWindowStore(),
-    quotadb: new QuotadbWindowStore({ client: client as unknown as RedisClient }),
-    redis: new RedisWindowStore({ client: redis as unknown as RedisClient }),
+    quotadb: new QuotadbWindowStore({ client }),
+    redis: new RedisWindowStore({ client: redis }),
     postgres: new PostgresWindowStore({ client: pool }),
   };
   await Promise.all(Object.values(stores).map((store) => store.increment('first', window)));

@@ -10,7 +10,7 @@ import { QuotadbWindowStore } from '@quotadb/windows';
 import { describeWindowCounterStore } from '@quotadb/windows/conformance';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CELL_MARGIN_MS } from '../cells/cell-key.js';
-import { startTestServer, type TestServer } from '../testing/index.js';
+import { spawnServer, startTestServer, type TestServer } from '../testing/index.js';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -228,6 +228,19 @@ describe('connections', () => {
     await client.ping({ timeoutMs: 10_000 });
   });
 
+  test('a reply that is there is read before its command is called late, however busy the program was', async () => {
+    const elsewhere = spawnServer(['--transport', 'net', '--max-memory', '16mb']);
+    const client = opened(QuotadbClient.open({ port: (await elsewhere.ready()).resp, timeoutMs: 200 }));
+    await client.ping({ timeoutMs: 10_000 });
+    const counted = client.increment(freshKey());
+    await new Promise((resolve) => setImmediate(resolve));
+    const busyUntilMs = performance.now() + 400;
+    while (performance.now() < busyUntilMs);
+    expect(await counted).toBe(1);
+    await client.close();
+    await elsewhere.stop();
+  });
+
   test('the reply to a command that was given up on is not taken for the next one’s', async () => {
     const client = opened(QuotadbClient.open({ port: server.port }));
     const key = freshKey();
@@ -352,9 +365,9 @@ describeWindowCounterStore('QuotadbWindowStore with @quotadb/client', async () =
   const own = await startTestServer();
   const made: QuotadbClient<number>[] = [];
   const another = () => {
-    const client = QuotadbClient.open({ port: own.port, timeoutMs: 500 });
+    const client = QuotadbClient.open({ port: own.port, reconnectAfterMs: () => undefined });
     made.push(client);
-    return new QuotadbWindowStore({ client: client as never });
+    return new QuotadbWindowStore({ client });
   };
   return {
     store: another(),

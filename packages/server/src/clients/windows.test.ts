@@ -1,4 +1,4 @@
-import { QuotadbWindowStore, type RedisClient } from '@quotadb/windows';
+import { QuotadbWindowStore } from '@quotadb/windows';
 import { describeWindowCounterStore } from '@quotadb/windows/conformance';
 import { Redis } from 'ioredis';
 import { createClient, RESP_TYPES } from 'redis';
@@ -17,7 +17,7 @@ describeWindowCounterStore('QuotadbWindowStore with ioredis', async () => {
     clients.push(client.on('error', () => undefined));
     return client;
   };
-  const another = () => new QuotadbWindowStore({ client: open() as unknown as RedisClient });
+  const another = () => new QuotadbWindowStore({ client: open() });
   const looker = open();
   return {
     store: another(),
@@ -45,7 +45,7 @@ describeWindowCounterStore('QuotadbWindowStore with node-redis', async () => {
   const another = async () => {
     const client = await open();
     clients.push(client);
-    return new QuotadbWindowStore({ client: client as unknown as RedisClient });
+    return new QuotadbWindowStore({ client: client });
   };
   return {
     store: await another(),
@@ -62,7 +62,7 @@ describeWindowCounterStore('QuotadbWindowStore with node-redis', async () => {
 test('a client that loses digits is found out, not believed', async () => {
   const server = await startTestServer();
   const client = new Redis(server.port);
-  const store = new QuotadbWindowStore({ client: client as unknown as RedisClient });
+  const store = new QuotadbWindowStore({ client: client });
   const window = { startMs: Date.now(), durationMs: 60_000 };
   await expect(store.increment('key', window, 2n ** 53n + 1n)).rejects.toThrow('lost digits');
   client.disconnect();

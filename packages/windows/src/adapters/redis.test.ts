@@ -19,23 +19,23 @@ interface OpenClient {
 const openers: Record<string, (port: number) => OpenClient | Promise<OpenClient>> = {
   'ioredis 5': (port) => {
     const client = new Redis(port).on('error', () => undefined);
-    return { client: client as unknown as RedisClient, close: () => client.disconnect() };
+    return { client, close: () => client.disconnect() };
   },
   'ioredis 6': (port) => {
     const client = new Redis6(port).on('error', () => undefined);
-    return { client: client as unknown as RedisClient, close: () => client.disconnect() };
+    return { client, close: () => client.disconnect() };
   },
   'node-redis 5': async (port) => {
     const client = await createClient({ socket: { port } })
       .on('error', () => undefined)
       .connect();
-    return { client: client as unknown as RedisClient, close: () => client.destroy() };
+    return { client, close: () => client.destroy() };
   },
   'node-redis 6': async (port) => {
     const client = await createClient6({ socket: { port } })
       .on('error', () => undefined)
       .connect();
-    return { client: client as unknown as RedisClient, close: () => client.destroy() };
+    return { client, close: () => client.destroy() };
   },
 };
 
@@ -84,7 +84,7 @@ describeWithRedis('on a real Redis', () => {
     const monitor = await watcher.monitor();
     const commands: string[] = [];
     monitor.on('monitor', (_time: string, words: string[]) => commands.push(words[0]!.toUpperCase()));
-    const store = new RedisWindowStore({ client: client as unknown as RedisClient });
+    const store = new RedisWindowStore({ client });
     await store.increment('key', fixedWindowAt(Date.now(), 60_000));
     await client.ping();
     while (!commands.includes('PING')) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -94,7 +94,7 @@ describeWithRedis('on a real Redis', () => {
   });
 
   test('every count in Redis has an expiry', async () => {
-    const store = new RedisWindowStore({ client: client as unknown as RedisClient, prefix: 'mine:' });
+    const store = new RedisWindowStore({ client, prefix: 'mine:' });
     await store.increment('key', fixedWindowAt(Date.now(), 60_000));
     const keys = await client.keys('mine:*');
     expect(keys).toHaveLength(1);
@@ -104,7 +104,7 @@ describeWithRedis('on a real Redis', () => {
   test('a key that holds something else is an error, passed on as Redis gave it', async () => {
     const window = fixedWindowAt(Date.now(), 60_000);
     await client.lpush(`window:${window.durationMs}:${window.startMs}:list`, 'x');
-    const store = new RedisWindowStore({ client: client as unknown as RedisClient });
+    const store = new RedisWindowStore({ client });
     await expect(store.increment('list', window)).rejects.toThrow('WRONGTYPE');
   });
 });

@@ -17,12 +17,16 @@ export interface Bucket {
 /** Parts of a millisecond that can be told apart in what is kept: 22 bits of it. */
 export const MAX_PARTS = 2 ** 22;
 
+/** The longest that an empty bucket may take to fill, 34 years: a time so far ahead fits what is kept until 2059. */
+export const MAX_FILL_MS = 2 ** 40;
+
 /** Undefined where these numbers cannot be worked with exactly. */
 export function bucketOf(burst: number, count: number, periodMs: number): Bucket | undefined {
   const divisor = greatestCommonDivisor(count, periodMs);
   const bucket = { count: count / divisor, periodMs: periodMs / divisor, limit: burst + 1 };
-  const isExact = bucket.count <= MAX_PARTS && bucket.limit * bucket.periodMs <= Number.MAX_SAFE_INTEGER / 2;
-  return isExact ? bucket : undefined;
+  const capacity = bucket.limit * bucket.periodMs;
+  const isExact = bucket.count <= MAX_PARTS && capacity <= Number.MAX_SAFE_INTEGER / 2;
+  return isExact && capacity <= MAX_FILL_MS * bucket.count ? bucket : undefined;
 }
 
 export interface BucketDecision {

@@ -156,6 +156,13 @@ describe('RATE.GCRA', () => {
     expect(call('RATE.GCRA', 'k', 2 ** 40, 1, 2 ** 40)).toMatch(/^-ERR burst, count/);
   });
 
+  test('a bucket that takes decades to fill is worked with, one that takes longer is refused', () => {
+    expect(gcra(0, 1, 2 ** 40)).toEqual([0, 1, 0, -1, 2 ** 40]);
+    expect(gcra(0, 1, 2 ** 40)).toEqual([1, 1, 0, 2 ** 40, 2 ** 40]);
+    expect(call('RATE.GCRA', 'k', 1, 1, 2 ** 40)).toMatch(/^-ERR burst, count/);
+    expect(call('RATE.GCRA', 'k', 499, 1, 2 ** 40)).toMatch(/^-ERR burst, count/);
+  });
+
   test.each([
     [[-1, 1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
     [[1, 0, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
