@@ -82,7 +82,7 @@ describe('mistakes', () => {
     expect(mistakes).toEqual([
       'q.json: "tiemout": no such setting',
       'q.json: "region": argument must be a text, a number, true or false',
-      '--resp: argument must be between 0 and 65535 inclusive',
+      '--resp: argument must be between -1 and 65535 inclusive',
       'QUOTADB_MAX_MEMORY: argument must be a memory value',
       'QUOTADB_MAX_CLIENTS: argument must be between 1 and 4294967295 inclusive',
       'q.json: "timeout": argument couldn\'t be parsed into an integer',
