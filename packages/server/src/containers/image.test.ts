@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { parseExposition } from '../testing/exposition.js';
 import { eventually, QUOTADB_BINARY, TestClient } from '../testing/index.js';
 import { environmentOf, execForm, only, parseDockerfile } from './dockerfile.js';
 
@@ -117,6 +118,18 @@ test('the certificates, three regions, their health and their end, by the comman
   await eventually(async () => expect(await eu.call('GET', 'shared')).toBe('$1\r\n5\r\n'));
   us.close();
   eu.close();
+
+  const authorization = `Basic ${Buffer.from('default:secret').toString('base64')}`;
+  const metrics = await fetch(`http://127.0.0.1:${ports.get('us')?.http}/metrics`, { headers: { authorization } });
+  const connected = parseExposition(await metrics.text()).get('quotadb_peer_connected')?.samples ?? [];
+  expect(connected.map(({ labels, value }) => [labels.peer, value]).sort()).toEqual([
+    ['ap', 1],
+    ['eu', 1],
+  ]);
+  const servers = REGIONS.map((region) => `${region}=127.0.0.1:${ports.get(region)?.resp}`);
+  const status = await run(join(directory, 'bin/quotadb'), ['status', '--password', 'secret', ...servers]);
+  expect(status.stdout).toMatch(/^us +up +us /m);
+  expect(status.stdout).toMatch(/^us → eu: connected, round trip /m);
 
   for (const child of children.values()) {
     const closed = once(child, 'close');

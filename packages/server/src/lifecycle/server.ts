@@ -17,6 +17,7 @@ import { usualHttpLimits } from '../http/limits.js';
 import { answerMetrics } from '../http/metrics.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
+import { replicationMetrics } from '../metrics/replication-metrics.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
@@ -127,6 +128,13 @@ export class Server {
           sumSeconds: () => persistence.flushMsTotal / 1000,
         },
       }),
+    );
+    const { replication } = state;
+    this.metrics.register(
+      replicationMetrics(
+        () => replication.describe(),
+        () => replication.ages(),
+      ),
     );
     this.metrics.register(this.processMetrics);
   }
