@@ -48,7 +48,8 @@ export function buildProgram(onExitCode: Report): Command {
   add(repairCommand(onExitCode));
   add(hashPasswordCommand(onExitCode));
   add(makeTokenCommand(onExitCode));
-  add(benchCommand(onExitCode));
+  // It has a help of its own.
+  program.addCommand(benchCommand(onExitCode).copyInheritedSettings(program).helpOption(false).allowExcessArguments());
   add(simulateCommand(onExitCode));
   add(completionCommand(program, onExitCode));
   return program;
@@ -227,7 +228,6 @@ function makeTokenCommand(onExitCode: Report): Command {
 function benchCommand(onExitCode: Report): Command {
   return new Command('bench')
     .description('measure this server side by side with Redis')
-    .helpOption(false)
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (_options, command: Command) => {

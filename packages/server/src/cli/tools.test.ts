@@ -197,6 +197,12 @@ test('the help of every command shows how it is used', async () => {
   }
 });
 
+test('bench has a help of its own', async () => {
+  const { code, stdout } = await run(['bench', '--help']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('--pipeline');
+});
+
 test('secrets are made and hashed', async () => {
   expect((await run(['hash-password'], 'secret\n')).stdout).toMatch(/^scrypt:\d+:8:5:[\w-]+:[\w-]+\n$/);
   expect((await run(['hash-password'])).code).toBe(2);

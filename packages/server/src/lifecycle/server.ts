@@ -25,6 +25,7 @@ import { WindowCounts } from '../http/windows/window-counts.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
+import { replicationMetrics } from '../metrics/replication-metrics.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
@@ -197,6 +198,13 @@ export class Server {
           sumSeconds: () => persistence.flushMsTotal / 1000,
         },
       }),
+    );
+    const { replication } = state;
+    this.metrics.register(
+      replicationMetrics(
+        () => replication.describe(),
+        () => replication.ages(),
+      ),
     );
     this.metrics.register(this.processMetrics);
   }

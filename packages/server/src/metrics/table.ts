@@ -1,5 +1,6 @@
 import type { MetricSource } from './metric.js';
 import { processMetricTable } from './process-metrics.js';
+import { replicationMetricTable } from './replication-metrics.js';
 import { serverMetricTable } from './server-metrics.js';
 
 /**
@@ -8,5 +9,6 @@ import { serverMetricTable } from './server-metrics.js';
  */
 export const metricTables: Readonly<Record<string, MetricSource['metrics']>> = {
   'Clients, commands, store and disk': serverMetricTable,
+  Replication: replicationMetricTable,
   'Process and logins': processMetricTable,
 };

@@ -44,8 +44,24 @@ export function readStatus(server: string, text: string): Status {
     disk: !hasDisk ? 'memory only' : info.text('aof_last_write_status') === 'ok' ? 'ok' : 'failing',
     refusedConnections: info.number('rejected_connections'),
     errorReplies: info.number('total_error_replies'),
-    peers: Object.fromEntries(info.startingWith('quotadb_peer_')),
+    peers: Object.fromEntries(
+      [...info.startingWith('quotadb_peer_')].map(([peer, fields]) => [peer, describePeer(fields)]),
+    ),
   };
+}
+
+/** `state=connected,rtt_ms=1,lag_ms=3,…` in words. */
+function describePeer(fields: string): string {
+  const values = new Map(fields.split(',').map((field) => field.split('=', 2) as [string, string]));
+  const milliseconds = (name: string, word: string): string[] => {
+    const value = Number(values.get(name) ?? -1);
+    return value < 0 ? [] : [`${word} ${value} ms`];
+  };
+  return [
+    values.get('state') ?? '?',
+    ...milliseconds('rtt_ms', 'round trip'),
+    ...milliseconds('lag_ms', 'behind'),
+  ].join(', ');
 }
 
 type Column = readonly [title: string, cell: (status: Status) => string];
