@@ -176,6 +176,7 @@ export function helpText(): string {
     'quotadb bench [flags]          measure QuotaDB side by side with Redis on this machine',
     'quotadb bench counts [flags]   the counts API beside a service with one statement per request; see counts --help',
     'quotadb bench durability       what the disk costs, beside Redis with its append-only file; see durability --help',
+    'quotadb bench replication      what three regions cost and how far they are apart; see replication --help',
     'quotadb bench report [flags]   write docs/benchmarks.md from the history; flags: --results DIR, --docs DIR',
     'quotadb bench steps            what each step of an increment costs, without a network',
     '',

@@ -36,6 +36,8 @@ export interface CountsServiceOptions {
 export interface CountsService {
   /** These parts of the API, to be served by a node:http server; there may be several, on different ports. */
   endpoint(audiences: readonly Audience[]): CountsEndpoint;
+  /** Throws the problem that tells a caller with this Authorization header why it may not; for other APIs on the same port. */
+  readonly admit: (authorization: string | undefined, audience: Audience) => void;
   /** The use cases, for callers in the same process. */
   readonly api: CountsApi;
   /** The bridge from replicated counters. */
@@ -64,6 +66,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const fastLane = new FastLane({ api, gatekeeper, onError });
   return {
     api,
+    admit: (authorization, audience) => gatekeeper.admit(authorization, audience),
     feed: new PostgresComponentFeed(database),
     endpoint: (audiences) => createCountsEndpoint({ api, audiences, gatekeeper, onError, fastLane }),
     ready: () => database.withConnection(async () => undefined),

@@ -74,6 +74,11 @@ export class DroppedNotes {
     return taken;
   }
 
+  /** Notes were taken, and are lost. */
+  markLost(): void {
+    Atomics.store(this.store.memory, Header.droppedLost, 1);
+  }
+
   /** Whether a note could not be made since this was asked last. */
   takeLost(): boolean {
     return Atomics.exchange(this.store.memory, Header.droppedLost, 0) === 1;

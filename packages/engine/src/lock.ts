@@ -7,12 +7,14 @@ const FREE = 0;
 const HELD = 1;
 const CONTENDED = 2;
 
-/** About a microsecond: longer than a change takes, far shorter than a sleep and a wake-up. */
-const SPINS = 100;
+/** About twenty microseconds: longer than a change or a part of a walk takes, shorter than a sleep and a wake-up. */
+const SPINS = 1500;
 
 export function takeLock(memory: Int32Array, at: number): void {
+  if (Atomics.compareExchange(memory, at, FREE, HELD) === FREE) return;
   for (let spin = 0; spin < SPINS; spin++) {
-    if (Atomics.compareExchange(memory, at, FREE, HELD) === FREE) return;
+    // Looking does not take the cache line away from the holder, as trying does.
+    if (Atomics.load(memory, at) === FREE && Atomics.compareExchange(memory, at, FREE, HELD) === FREE) return;
   }
   while (Atomics.exchange(memory, at, CONTENDED) !== FREE) Atomics.wait(memory, at, CONTENDED);
 }

@@ -1,4 +1,4 @@
-import { Header, MAX_ORIGINS, ORIGIN_ID_BYTES, ORIGIN_ID_WORDS } from './layout.js';
+import { Header, MAX_ORIGINS, ORIGIN_ID_BYTES, ORIGIN_ID_WORDS, OWN_ORIGIN } from './layout.js';
 import { giveLock, takeLock } from './lock.js';
 import type { Store } from './store.js';
 
@@ -6,6 +6,7 @@ import type { Store } from './store.js';
 export class Origins {
   private readonly store: Store;
   private readonly indexes = new Map<string, number>();
+  private own: Uint8Array | undefined = undefined;
 
   constructor(store: Store) {
     this.store = store;
@@ -13,6 +14,12 @@ export class Origins {
 
   get count(): number {
     return Atomics.load(this.store.memory, Header.originCount);
+  }
+
+  /** This node's own id, which never changes while the store lives. Not to be written to. */
+  get ownId(): Uint8Array {
+    this.own ??= this.idOf(OWN_ORIGIN);
+    return this.own;
   }
 
   idOf(index: number): Uint8Array {

@@ -4,6 +4,9 @@ import { CURSORS, OriginShard, OWN_ORIGIN } from './layout.js';
 import { Component, setVersion, versionOf } from './record.js';
 import type { Store } from './store.js';
 
+const INITIAL_SCRATCH = 64;
+const MAXIMUM_EXACT = 2 ** 53;
+
 /**
  * The components of one (origin, shard), linked in version order. This list is the log: what a peer has not seen is the
  * part behind its watermark, and a component that changed a thousand times is in there once.
@@ -17,6 +20,9 @@ export class VersionLists {
   private readonly digests: Digests;
   /** Own changes made through this view, wrapping: who compares it before and after knows whether there was one. */
   changes = 0;
+  /** What `order` works in: components, and how much later than the ordered part they changed. */
+  private changed = new Int32Array(INITIAL_SCRATCH);
+  private ages = new Float64Array(INITIAL_SCRATCH);
 
   constructor(store: Store, digests: Digests) {
     this.store = store;
@@ -104,29 +110,62 @@ export class VersionLists {
     const { memory, numbers } = this.store;
     const orderedAt = (ownState >>> 1) + OriginShard.orderedNumber;
     const ordered = numbers[orderedAt];
-    const changed: number[] = [];
+    let count = 0;
     let inOrder = true;
+    let newest = 0;
     let before = memory[ownState + OriginShard.tail];
-    for (; before !== 0 && versionOf(memory, before) > ordered; before = memory[before + Component.previous]) {
-      if (changed.length > 0 && versionOf(memory, before) > versionOf(memory, changed[changed.length - 1]))
-        inOrder = false;
-      changed.push(before);
+    for (let last = Number.POSITIVE_INFINITY; before !== 0; before = memory[before + Component.previous]) {
+      const version = versionOf(memory, before);
+      if (version <= ordered) break;
+      if (version > last) inOrder = false;
+      if (version > newest) newest = version;
+      last = version;
+      if (count === this.changed.length) this.growScratch();
+      this.changed[count] = before;
+      this.ages[count] = version - ordered;
+      count++;
     }
-    if (changed.length === 0) return;
-    if (!inOrder) {
-      changed.sort((a, b) => versionOf(memory, b) - versionOf(memory, a));
-      let at = before;
-      for (let index = changed.length - 1; index >= 0; index--) {
-        const component = changed[index];
-        memory[component + Component.previous] = at;
-        if (at === 0) memory[ownState + OriginShard.head] = component;
-        else memory[at + Component.next] = component;
-        at = component;
-      }
-      memory[at + Component.next] = 0;
-      memory[ownState + OriginShard.tail] = at;
+    if (count === 0) return;
+    if (!inOrder) this.relink(ownState, before, count, newest - ordered);
+    numbers[orderedAt] = newest;
+  }
+
+  /** Links the `count` components in `changed` behind `before`, by age, the oldest first. */
+  private relink(ownState: number, before: number, count: number, newestAge: number): void {
+    const { memory } = this.store;
+    const { changed, ages } = this;
+    // Numbers sort many times faster by themselves than by a function: the place in `changed` goes into the low bits.
+    const places = 2 ** (32 - Math.clz32(count));
+    if (newestAge * places >= MAXIMUM_EXACT) {
+      const inOrder = Array.from(changed.subarray(0, count)).sort(
+        (a, b) => versionOf(memory, a) - versionOf(memory, b),
+      );
+      changed.set(inOrder);
+      for (let index = 0; index < count; index++) ages[index] = index;
+    } else {
+      for (let index = 0; index < count; index++) ages[index] = ages[index] * places + index;
+      ages.subarray(0, count).sort();
+      for (let index = 0; index < count; index++) ages[index] %= places;
     }
-    numbers[orderedAt] = versionOf(memory, changed[0]);
+    let at = before;
+    for (let index = 0; index < count; index++) {
+      const component = changed[ages[index]];
+      memory[component + Component.previous] = at;
+      if (at === 0) memory[ownState + OriginShard.head] = component;
+      else memory[at + Component.next] = component;
+      at = component;
+    }
+    memory[at + Component.next] = 0;
+    memory[ownState + OriginShard.tail] = at;
+  }
+
+  private growScratch(): void {
+    const changed = new Int32Array(this.changed.length * 2);
+    changed.set(this.changed);
+    this.changed = changed;
+    const ages = new Float64Array(this.ages.length * 2);
+    ages.set(this.ages);
+    this.ages = ages;
   }
 
   /** The first component behind a watermark, or 0. Searched from the end, where peers that keep up are. */

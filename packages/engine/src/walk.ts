@@ -1,5 +1,5 @@
 import { Kind } from './attachments.js';
-import type { Batch } from './batch.js';
+import { type Batch, NOT_PASSED } from './batch.js';
 import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { joinUint64 } from './int64.js';
@@ -21,9 +21,10 @@ export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256
  * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `batch`. Begins a walk
  * where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
  *
- * The walk of another origin ends at this node's own watermark. Parts that came here out of their walk may lie above it,
- * with gaps between them that will be filled later; a walk that went on past a gap could never come back to it. They go
- * along with the last part, as far as there is room: if that origin is no more, nobody else may have them.
+ * The walk of another origin speaks for everything up to this node's own watermark. Parts that came here out of their walk
+ * may lie above it, with gaps between them. They go along: one of them may have taken the place of what lay below, and if
+ * that origin is no more, nobody else may have them. Once a walk has gone on past the watermark, what fills the gaps may
+ * come to lie behind it; so it ends with the watermark that it has passed, which the parts that follow are told.
  */
 export function batchSince(
   engine: Engine,
@@ -33,19 +34,20 @@ export function batchSince(
   batch: Batch,
   limits: WalkLimits = DEFAULT_WALK_LIMITS,
   start: number = from,
+  passed = NOT_PASSED,
 ): Batch {
   const { store, lists } = engine;
   const shard = store.shardAt(shardIndex);
   const state = store.originShardAt(origin, shard);
   batch.clear();
   batch.shardIndex = shardIndex;
-  batch.origin = engine.origins.idOf(origin);
+  batch.origin = origin === OWN_ORIGIN ? engine.origins.ownId : engine.origins.idOf(origin);
   batch.start = start;
   batch.from = from;
   batch.reached = from;
   return engine.withShard(shard, () => {
     if (origin === OWN_ORIGIN) lists.order(state);
-    const cut = store.numbers[(state >>> 1) + OriginShard.seenNumber];
+    const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShard.seenNumber] : passed;
     let last = 0;
     const isContinued = from !== start;
     let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
@@ -55,7 +57,8 @@ export function batchSince(
       last = at;
       at = store.memory[at + Component.next];
     }
-    if (at === 0 || versionOf(store.memory, at) > cut) batch.to = cut;
+    if (at === 0) batch.to = cut;
+    batch.passed = batch.reached > cut ? cut : NOT_PASSED;
     if (isContinued || batch.to === 0) lists.moveCursor(state, from, batch.to === 0 ? last : 0);
     return batch;
   });
@@ -115,6 +118,16 @@ function writeComponent(engine: Engine, batch: Batch, component: number): void {
   batch.present[index] = isPresent(memory, component) ? 1 : 0;
   batch.positiveHigh[index] = memory[component + Component.positiveHigh];
   batch.positiveLow[index] = memory[component + Component.positiveLow];
+  if (memory[component + Component.attachments] === 0) {
+    batch.negativeHigh[index] = 0;
+    batch.negativeLow[index] = 0;
+    batch.expiresAtMs[index] = 0;
+    batch.decided[index] = 0;
+    batch.floorMs[index] = 0;
+    batch.cancelEnd[index] = batch.cancels.length;
+    batch.count++;
+    return;
+  }
   const negative = attachments.find(component, Kind.negative);
   batch.negativeHigh[index] = negative === 0 ? 0 : memory[negative + 3];
   batch.negativeLow[index] = negative === 0 ? 0 : memory[negative + 2];

@@ -1,4 +1,5 @@
 import { Engine, Status } from '@quotadb/engine';
+import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from './cells/cell-key.js';
 
 /**
  * Every error a client can get, in one place. The first word is the code that clients tell errors apart by. Where Redis
@@ -26,6 +27,18 @@ export const errors = {
   noFloats: 'ERR BYFLOAT is not supported: counters hold integers',
   frequencyNotTracked:
     'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.',
+  // Windows and rate limits.
+  reservedKey: 'ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits',
+  cellKeyTooLong: `ERR key is too long: at most ${MAX_CELL_KEY_BYTES} bytes in windows and limits`,
+  windowLength: `ERR window is out of range, must be from 1 to ${MAX_WINDOW_MS} milliseconds`,
+  windowStart: `ERR window start is out of range, must be from 0 to ${MAX_START_MS} milliseconds`,
+  windowOver: 'ERR the window is over',
+  amountNegative: 'ERR amount must not be negative',
+  limitOutOfRange: `ERR limit is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  costOutOfRange: `ERR cost is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  tooManyLimits: (maximum: number) => `ERR too many limits, at most ${maximum} at once`,
+  rateTooFine: 'ERR burst, count and period are too large to be worked with exactly',
+
   // Dispatch.
   internal: 'ERR internal error',
   authenticationRequired: 'NOAUTH Authentication required.',
@@ -40,6 +53,8 @@ export const errors = {
     'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See INFO persistence and the log.',
   noDataDirectory: 'ERR there is no data directory: everything is in memory. Start with --data',
   saveInProgress: 'ERR Background save already in progress',
+  rewriteInProgress: 'ERR Background append only file rewriting already in progress',
+  saveFailed: (reason: string) => `ERR the snapshot failed: ${reason}`,
   backupFailed: (reason: string) => `ERR the backup failed: ${reason}`,
 
   // Replication.
@@ -49,6 +64,10 @@ export const errors = {
       : `STALE region ${region} was last wholly known ${Math.round(ageMs)} ms ago; the read asks for at most ${maximumAgeMs} ms`,
   maximumAge: 'ERR max-age-ms is not an integer or out of range',
   replication: (reason: string) => `ERR ${reason}`,
+
+  // Quotas.
+  quota: (reason: string) => `ERR ${reason}`,
+  quotaInTransaction: 'ERR this waits for another thread, and inside MULTI nothing waits',
 
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',

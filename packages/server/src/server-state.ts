@@ -4,6 +4,7 @@ import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
 import type { DiskLink } from './durability/disk-link.js';
 import type { Lanes } from './lanes/lanes.js';
+import type { QuotaLink } from './quotas/quota-link.js';
 import type { ReplicationLink } from './replication/replication-link.js';
 import type { Clients } from './session/clients.js';
 import type { CommandDirectory } from './session/command-index.js';
@@ -32,6 +33,8 @@ export interface ServerState {
   readonly disk: DiskLink;
   /** The way to the thread that replicates. */
   readonly replication: ReplicationLink;
+  /** The policies, and the way to the thread that keeps tokens. */
+  readonly quotas: QuotaLink;
 }
 
 /** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */

@@ -93,6 +93,11 @@ export class ByteReader {
     return this.view.getFloat64(this.position - 8, true);
   }
 
+  skip(count: number): void {
+    if (this.position + count > this.bytes.length) throw new RangeError('a record ends too early');
+    this.position += count;
+  }
+
   raw(count: number): Uint8Array {
     if (this.position + count > this.bytes.length) throw new RangeError('a record ends too early');
     this.position += count;

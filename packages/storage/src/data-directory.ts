@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from './errors.js';
-import { FORMAT_VERSION } from './format.js';
+import { FORMAT_VERSION, OLDEST_READ_VERSION } from './format.js';
 import { DirectoryLock, type Flock } from './lock.js';
 
 /**
@@ -87,7 +87,9 @@ export class DataDirectory {
         shardCount: options.shardCount,
         formatVersion: FORMAT_VERSION,
       };
-      if (isNew || found?.isBackup === true) writeIdentity(path, identity);
+      // An older format is said to be the newest before anything is written in that.
+      const isOlder = found?.formatVersion !== FORMAT_VERSION;
+      if (isNew || isOlder || found?.isBackup === true) writeIdentity(path, identity);
       return new DataDirectory(path, identity, isNew, lock);
     } catch (error) {
       lock.give();
@@ -143,9 +145,9 @@ export function readIdentity(directory: string): Identity | undefined {
 }
 
 function check(found: Identity, { path, region, cluster, shardCount }: DirectoryOptions): void {
-  if (found.formatVersion !== FORMAT_VERSION) {
+  if (found.formatVersion < OLDEST_READ_VERSION || found.formatVersion > FORMAT_VERSION) {
     throw new StorageError(
-      `the data directory ${path} has format ${found.formatVersion}; this version reads format ${FORMAT_VERSION}`,
+      `the data directory ${path} has format ${found.formatVersion}; this version reads formats ${OLDEST_READ_VERSION} to ${FORMAT_VERSION}`,
     );
   }
   if (found.region !== region) {

@@ -187,6 +187,19 @@ test('what the disk failed to take is in the next segment, and the store goes on
   }
 });
 
+test('what was removed all at once stays removed, and what came after it is there', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (let key = 0; key < 500; key++) add(engine, `key-${key}`, key + 1);
+  await disk.flush();
+  engine.removeAll();
+  expect(contentOf(engine)).toBe('');
+  add(engine, 'key-7', 1);
+  await disk.flush();
+  expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('key-7=1');
+  expect(engine.stats().removedKeysRetained).toBe(0);
+});
+
 test('a disk that is full is tried again, and takes everything once there is room', async () => {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);
@@ -249,7 +262,7 @@ test('a snapshot takes the place of the log before it', async () => {
 test('the log is folded into a snapshot when it has grown past its bound', async () => {
   const fileSystem = new FaultyFileSystem();
   const taken = new Promise<void>((resolve) => {
-    open(fileSystem, { fsync: 1, snapshotLogBytes: 2000, events: { snapshotTaken: () => resolve() } }).then(
+    open(fileSystem, { fsync: 1, snapshotLogBytes: 1000, events: { snapshotTaken: () => resolve() } }).then(
       ({ engine, disk }) => {
         for (let key = 0; key < 200; key++) add(engine, `key-${key}`, 1);
         disk.start();

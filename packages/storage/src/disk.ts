@@ -28,6 +28,8 @@ export interface DiskEvents {
   /** Everything in the store now will be on disk when this flush is over. */
   flushing(): void;
   flushed(milliseconds: number): void;
+  /** The log is free again for lanes that write to it by themselves. */
+  released(): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
 }
@@ -79,9 +81,7 @@ export class Disk {
   private lastSaveMs = 0;
   private lastSnapshotFailed = false;
   private lastSnapshotMs = 0;
-  private flushesTotal = 0;
   private lateFlushesTotal = 0;
-  private lastFlushMs = 0;
 
   private constructor(options: DiskOptions) {
     this.options = options;
@@ -91,6 +91,7 @@ export class Disk {
       directory: options.directory,
       engine: options.engine,
       ...(options.acknowledge && { acknowledge: options.acknowledge }),
+      isShared: options.fsync === 'always',
     });
   }
 
@@ -162,23 +163,29 @@ export class Disk {
     clearInterval(this.timer);
     await this.snapshotting?.catch(() => {});
     await this.flush({ syncs: true }).catch(() => {});
-    await this.log.close();
+    await this.exclusively(() => this.log.close());
+  }
+
+  /** What lanes need to write to the log by themselves; see LaneLog. */
+  get shared(): SharedArrayBuffer {
+    return this.log.state.buffer;
   }
 
   status(): DiskStatus {
+    const { state } = this.log;
     return {
       isFailed: this.error !== undefined,
       lastError: this.error?.message ?? '',
-      logBytes: this.log.bytes,
+      logBytes: state.bytes,
       snapshotBytes: this.snapshotBytes,
       lastSaveMs: this.lastSaveMs,
       lastSnapshotFailed: this.lastSnapshotFailed,
       lastSnapshotMs: this.lastSnapshotMs,
       isSnapshotting: this.snapshotting !== undefined,
-      writtenBytesTotal: this.log.writtenBytesTotal,
-      syncsTotal: this.log.syncsTotal,
-      flushesTotal: this.flushesTotal,
-      lastFlushMs: this.lastFlushMs,
+      writtenBytesTotal: state.writtenBytesTotal,
+      syncsTotal: state.syncsTotal,
+      flushesTotal: state.flushesTotal,
+      lastFlushMs: state.lastFlushMs,
       lateFlushesTotal: this.lateFlushesTotal,
     };
   }
@@ -211,19 +218,19 @@ export class Disk {
     this.mustSync = false;
     this.options.events?.flushing?.();
     try {
-      if (this.log.isOpen) {
-        await this.log.flush(syncs);
-      } else {
-        await this.log.reopen(syncs);
-        this.segments++;
-      }
+      await this.exclusively(async () => {
+        if (this.log.isOpen) {
+          await this.log.flush(syncs);
+        } else {
+          await this.log.reopen(syncs);
+          this.segments++;
+        }
+      });
     } catch (error) {
       this.fail(error as Error);
       throw error;
     }
-    this.flushesTotal++;
-    this.lastFlushMs = performance.now() - startedAtMs;
-    this.options.events?.flushed?.(this.lastFlushMs);
+    this.options.events?.flushed?.(performance.now() - startedAtMs);
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();
@@ -237,7 +244,7 @@ export class Disk {
   }
 
   private considerSnapshot(): void {
-    const isLong = this.log.bytes > Math.max(this.options.snapshotLogBytes, this.snapshotBytes);
+    const isLong = this.log.state.bytes > Math.max(this.options.snapshotLogBytes, this.snapshotBytes);
     const isIncomplete = this.options.engine.dropped.takeLost();
     if (this.closed || !(isLong || isIncomplete || this.segments > MAXIMUM_SEGMENTS)) return;
     if (this.snapshotting === undefined) this.snapshot().catch(() => {});
@@ -266,11 +273,11 @@ export class Disk {
   private async rotate(): Promise<number> {
     while (this.running !== undefined) await this.running.catch(() => {});
     let number = 0;
-    const rotating = (async () => {
+    const rotating = this.exclusively(async () => {
       if (!this.log.isOpen) await this.log.reopen(true);
       number = await this.log.rotate();
       this.segments++;
-    })();
+    });
     this.running = rotating.finally(() => {
       this.running = undefined;
     });
@@ -283,6 +290,14 @@ export class Disk {
     return number;
   }
 
+  private async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.log.exclusively(work);
+    } finally {
+      this.options.events?.released?.();
+    }
+  }
+
   private async dropBefore(number: number): Promise<void> {
     const { directory } = this.options;
     const { logs, snapshots } = await findDataFiles(this.fileSystem, directory);
@@ -291,7 +306,7 @@ export class Disk {
       ...snapshots.filter((snapshot) => snapshot < number).map((snapshot) => snapshotPath(directory, snapshot)),
     ];
     for (const path of covered) await this.fileSystem.remove(path);
-    this.log.forgetBefore();
+    await this.exclusively(async () => this.log.forgetBefore());
     this.segments = logs.filter((log) => log >= number).length;
   }
 }

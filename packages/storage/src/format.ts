@@ -32,7 +32,9 @@ import { ByteReader, ByteWriter } from './bytes.js';
  * A record that is not whole, with nothing behind it that says it had reached the disk, is a write that the end of the
  * process or of the power cut short: a torn tail. Anything else that is not whole was damaged later.
  */
-export const FORMAT_VERSION = 1;
+/** Since 2 keys may begin with bytes of the key before them. Files of 1 are read too. */
+export const FORMAT_VERSION = 2;
+export const OLDEST_READ_VERSION = 1;
 export const FILE_HEADER_BYTES = 80;
 export const RECORD_HEADER_BYTES = 28;
 
@@ -77,7 +79,9 @@ export function decodeFileHeader(bytes: Uint8Array): FileHeader | string {
   if (reader.uint32() !== FILE_MAGIC) return 'this is no file of QuotaDB';
   if (reader.uint32() !== crc32(reader.bytes.subarray(8))) return 'the file header is damaged';
   const version = reader.uint16();
-  if (version !== FORMAT_VERSION) return `the file has format ${version}; this version reads format ${FORMAT_VERSION}`;
+  if (version < OLDEST_READ_VERSION || version > FORMAT_VERSION) {
+    return `the file has format ${version}; this version reads formats ${OLDEST_READ_VERSION} to ${FORMAT_VERSION}`;
+  }
   const kind = reader.uint16() as FileKind;
   return {
     kind,

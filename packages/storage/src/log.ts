@@ -1,17 +1,14 @@
-import { Batch, batchSince, type Dropped, type Engine, OWN_ORIGIN } from '@quotadb/engine';
-import { ByteWriter } from './bytes.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { getSystemErrorName } from 'node:util';
+import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { logPath } from './file-names.js';
 import type { FileSystem, WritableFile } from './file-system.js';
-import { encodeFileHeader, FILE_HEADER_BYTES, FileKind, RECORD_HEADER_BYTES, sealRecord } from './format.js';
-import { writeBatch, writeDropped } from './sections.js';
+import { encodeFileHeader, FILE_HEADER_BYTES, FileKind } from './format.js';
+import { LogPieces } from './log-pieces.js';
+import { LogState } from './log-state.js';
 
-/** A record is ended at the first shard past this, so that a checksum covers a bounded piece. */
-const RECORD_BYTES = 1024 * 1024;
-/** Handed to the disk at once; a flush that comes to more is written in pieces, and synced once. */
-const WRITE_BYTES = 8 * 1024 * 1024;
-const INITIAL_BYTES = 64 * 1024;
-/** Notes of what was let go, taken from a shard under one hold of its lock. */
-const DROPPED_LIMIT = 4096;
+/** How soon the owner looks again whether a lane is done with the log. */
+const TAKE_INTERVAL_MS = 1;
 
 export interface LogOptions {
   readonly fileSystem: FileSystem;
@@ -19,6 +16,8 @@ export interface LogOptions {
   readonly engine: Engine;
   /** Told what the disk holds of this node's own changes; by default the store itself, where nobody else has to know. */
   readonly acknowledge?: (shard: number, version: number) => void;
+  /** Lanes may write to it by themselves; see lane-log.ts. */
+  readonly isShared?: boolean;
 }
 
 /**
@@ -32,27 +31,19 @@ export interface LogOptions {
 export class Log {
   /** Of the segment in use. */
   number = 0;
-  /** Of all segments since the last snapshot, as far as they are whole. */
-  bytes = 0;
-  writtenBytesTotal = 0;
-  syncsTotal = 0;
+  readonly state: LogState;
 
   private readonly options: LogOptions;
-  private readonly writer = new ByteWriter(INITIAL_BYTES);
-  private readonly batch = new Batch();
-  /** By origin, then shard: up to which version the disk holds everything. */
-  private readonly durableUpTo: Float64Array[] = [];
-  private moved: { origin: number; shard: number; version: number }[] = [];
-  /** Taken out of the store and not yet on disk. */
-  private dropped: Dropped[] = [];
+  private readonly pieces: LogPieces;
   private file: WritableFile | undefined = undefined;
-  /** Bytes of the segment: handed over, covered by the watermarks, and known to be on disk. */
-  private written = 0;
-  private whole = 0;
-  private synced = 0;
+  /** Up to where the store was told that the disk holds it. */
+  private readonly acknowledged: Float64Array;
 
   constructor(options: LogOptions) {
     this.options = options;
+    this.state = new LogState(options.engine.shardCount);
+    this.pieces = new LogPieces(options.engine, this.state);
+    this.acknowledged = new Float64Array(options.engine.shardCount).fill(Number.NaN);
   }
 
   /** Whether there is a segment to write to. */
@@ -60,28 +51,49 @@ export class Log {
     return this.file !== undefined;
   }
 
+  /** Does this while no lane writes. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const { state } = this;
+    if (!state.tryTakeAsOwner()) {
+      state.setWanted(true);
+      while (!state.tryTakeAsOwner()) await delay(TAKE_INTERVAL_MS);
+      state.setWanted(false);
+    }
+    try {
+      return await work();
+    } finally {
+      state.give();
+    }
+  }
+
   /** The store is what the disk holds: true after recovery, before anybody changed anything. */
   adopt(bytes: number): void {
     const { engine } = this.options;
-    this.bytes = bytes;
+    this.state.bytes = bytes;
     for (let origin = 0; origin < engine.origins.count; origin++) {
       for (let shard = 0; shard < engine.shardCount; shard++) {
-        this.watermarks(origin)[shard] = engine.seen(shard, origin);
-        if (origin === OWN_ORIGIN) this.acknowledge(shard, engine.seen(shard, origin));
+        this.state.setWatermark(origin, shard, engine.seen(shard, origin));
       }
     }
+    this.acknowledgeMoved();
     engine.dropped.start();
   }
 
   /** Up to which of an origin's changes in a shard the disk holds everything. */
   durable(shard: number, origin: number): number {
-    return this.watermarks(origin)[shard];
+    return this.state.watermark(origin, shard);
   }
 
-  private acknowledge(shard: number, version: number): void {
+  /** The store can let go of what was removed; also of what lanes have written since this was called last. */
+  private acknowledgeMoved(): void {
     const { engine, acknowledge } = this.options;
-    if (acknowledge === undefined) engine.acknowledge(shard, version);
-    else acknowledge(shard, version);
+    for (let shard = 0; shard < engine.shardCount; shard++) {
+      const version = this.durable(shard, OWN_ORIGIN);
+      if (version === this.acknowledged[shard]) continue;
+      this.acknowledged[shard] = version;
+      if (acknowledge === undefined) engine.acknowledge(shard, version);
+      else acknowledge(shard, version);
+    }
   }
 
   /** Begins a segment. `previousEnd` says how much of the one before is whole. */
@@ -109,140 +121,95 @@ export class Log {
       await fileSystem.remove(path).catch(ignore);
       throw error;
     }
+    const { state } = this;
     this.file = file;
     this.number = number;
-    this.written = FILE_HEADER_BYTES;
-    this.whole = FILE_HEADER_BYTES;
-    this.synced = FILE_HEADER_BYTES;
-    this.bytes += FILE_HEADER_BYTES;
+    state.failure = 0;
+    state.written = FILE_HEADER_BYTES;
+    state.whole = FILE_HEADER_BYTES;
+    state.synced = FILE_HEADER_BYTES;
+    state.allocated = FILE_HEADER_BYTES;
+    state.bytes += FILE_HEADER_BYTES;
+    if (this.options.isShared) state.descriptor = file.descriptor ?? -1;
   }
 
   /** Everything behind the watermarks to disk; without a sync, what the system has taken counts as written. */
   async flush(syncs: boolean): Promise<void> {
-    const { file } = this;
+    const { file, state, pieces } = this;
     if (file === undefined) throw new Error('the log has no segment');
+    const startedAtMs = performance.now();
     try {
-      await this.write(file);
-      if (syncs && this.written > this.synced) {
+      if (state.failure !== 0) throw systemError(state.failure);
+      file.position = state.written;
+      for (const piece of pieces.collect()) {
+        await file.append(piece);
+        state.noteWrite(piece.length);
+      }
+      state.allocated = Math.max(state.allocated, state.written);
+      if (syncs && state.written > state.synced) {
+        const writtenAtMs = performance.now();
         await file.sync();
-        this.synced = this.written;
-        this.syncsTotal++;
+        state.noteSync(performance.now() - writtenAtMs);
       }
     } catch (error) {
       await this.abandon(file);
       throw error;
     }
-    this.bytes += this.written - this.whole;
-    this.whole = this.written;
-    this.dropped = [];
-    for (const { origin, shard, version } of this.moved) {
-      this.watermarks(origin)[shard] = version;
-      // The store can let go of what was removed.
-      if (origin === OWN_ORIGIN) this.acknowledge(shard, version);
-    }
-    this.moved = [];
+    state.noteWhole();
+    pieces.settle();
+    this.acknowledgeMoved();
+    state.noteFlush(performance.now() - startedAtMs);
   }
 
   /** Ends the segment and begins the next; everything before is on disk then. Returns the number of the new one. */
   async rotate(): Promise<number> {
     await this.flush(true);
     const file = this.file as WritableFile;
+    const { whole, allocated } = this.state;
     const next = this.number + 1;
-    await this.open(next, this.whole);
-    await file.close().catch(ignore);
+    await this.open(next, whole);
+    await end(file, whole, allocated);
     return next;
   }
 
   /** After a failure: a segment of its own for everything that was missed. */
   async reopen(syncs: boolean): Promise<void> {
-    await this.open(this.number + 1, this.whole);
+    await this.open(this.number + 1, this.state.whole);
     await this.flush(syncs);
   }
 
   /** Segments before this one are covered by a snapshot and gone. */
   forgetBefore(): void {
-    this.bytes = this.whole;
+    this.state.bytes = this.state.whole;
   }
 
   async close(): Promise<void> {
-    const { file } = this;
+    const { file, state } = this;
     this.file = undefined;
-    await file?.close();
-  }
-
-  private async write(file: WritableFile): Promise<void> {
-    const { engine } = this.options;
-    const { writer } = this;
-    writer.length = 0;
-    this.moved = [];
-    let start = this.beginRecord(0);
-    // What a flush that failed had already taken out of the store.
-    for (const dropped of this.dropped) writeDropped(writer, dropped);
-    for (let shard = 0; shard < engine.shardCount; shard++) {
-      this.writeShard(shard);
-      if (writer.length - start <= RECORD_BYTES) continue;
-      this.endRecord(start);
-      if (writer.length > WRITE_BYTES) await this.hand(file);
-      start = this.beginRecord(writer.length);
-    }
-    if (writer.length - start > RECORD_HEADER_BYTES) this.endRecord(start);
-    else writer.length = start;
-    if (writer.length > 0) await this.hand(file);
-  }
-
-  private beginRecord(start: number): number {
-    this.writer.reserve(RECORD_HEADER_BYTES);
-    this.writer.length = start + RECORD_HEADER_BYTES;
-    return start;
-  }
-
-  private endRecord(start: number): void {
-    sealRecord(this.writer, start, this.synced, this.options.engine.nowMs);
-  }
-
-  private async hand(file: WritableFile): Promise<void> {
-    const { writer } = this;
-    await file.append(writer.bytes.subarray(0, writer.length));
-    this.written += writer.length;
-    this.writtenBytesTotal += writer.length;
-    writer.length = 0;
-  }
-
-  /** Other origins first and the own one last, in one record: so own lives are in line with what is on disk of others. */
-  private writeShard(shard: number): void {
-    const { engine } = this.options;
-    for (let origin = engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
-      const start = this.watermarks(origin)[shard];
-      if (engine.seen(shard, origin) > start) this.writeWalk(shard, origin, start);
-    }
-    const fresh = engine.takeDropped(shard, DROPPED_LIMIT);
-    this.dropped.push(...fresh);
-    for (const dropped of fresh) writeDropped(this.writer, dropped);
-  }
-
-  private writeWalk(shard: number, origin: number, start: number): void {
-    const { batch, writer } = this;
-    for (let from = start; ; from = batch.reached) {
-      batchSince(this.options.engine, shard, origin, from, batch, undefined, start);
-      writeBatch(writer, batch, origin === OWN_ORIGIN);
-      if (batch.to !== 0 || batch.count === 0) break;
-    }
-    if (batch.to !== 0) this.moved.push({ origin, shard, version: batch.to });
-  }
-
-  private watermarks(origin: number): Float64Array {
-    this.durableUpTo[origin] ??= new Float64Array(this.options.engine.shardCount);
-    return this.durableUpTo[origin];
+    state.descriptor = -1;
+    if (file !== undefined) await end(file, state.whole, state.allocated);
   }
 
   private async abandon(file: WritableFile): Promise<void> {
+    const { state } = this;
     this.file = undefined;
-    this.moved = [];
-    this.writer.length = 0;
-    this.written = this.whole;
-    await file.truncate(this.whole).catch(ignore);
+    this.pieces.moved = [];
+    state.descriptor = -1;
+    state.failure = 0;
+    state.written = state.whole;
+    await file.truncate(state.whole).catch(ignore);
     await file.close().catch(ignore);
   }
+}
+
+/** What was filled with zeros ahead and not used is given back; if that fails, the next start does it. */
+async function end(file: WritableFile, whole: number, allocated: number): Promise<void> {
+  if (allocated > whole) await file.truncate(whole).catch(ignore);
+  await file.close().catch(ignore);
+}
+
+function systemError(errno: number): Error {
+  return Object.assign(new Error(`${getSystemErrorName(-errno)}: a lane could not write to the log`), { errno });
 }
 
 function ignore(): void {}

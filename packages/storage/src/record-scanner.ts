@@ -83,6 +83,16 @@ export class RecordScanner {
     return undefined;
   }
 
+  /** Nothing but zeros from this place to the end: room that was made ahead and not used. */
+  async isZeroFrom(offset: number): Promise<boolean> {
+    for (let at = offset; at < this.size; ) {
+      const bytes = await this.load(at, CHUNK_BYTES);
+      if (bytes.some((byte) => byte !== 0)) return false;
+      at += bytes.length;
+    }
+    return true;
+  }
+
   private async recordAt(offset: number, limit: number): Promise<ScannedRecord | string> {
     if (offset + RECORD_HEADER_BYTES > limit) return 'a record ends within its header';
     const header = decodeRecordHeader(await this.load(offset, RECORD_HEADER_BYTES));

@@ -170,8 +170,9 @@ class Recovery {
       if (later.syncedTo > offset) throw new DamagedFile(scanner.path, offset, scanner.problem);
       at = later.offset;
     }
+    const isUnused = await scanner.isZeroFrom(offset);
     await this.options.fileSystem.truncate(scanner.path, offset);
-    this.cut = { path: scanner.path, offset, bytes: scanner.size - offset };
+    if (!isUnused) this.cut = { path: scanner.path, offset, bytes: scanner.size - offset };
     return offset;
   }
 

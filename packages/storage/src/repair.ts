@@ -86,6 +86,7 @@ async function salvage(fileSystem: FileSystem, path: string, applier: SectionApp
       const { offset, problem } = scanner;
       const later = await scanner.findBehind(offset);
       const end = later?.offset ?? scanner.size;
+      if (later === undefined && (await scanner.isZeroFrom(offset))) return losses;
       losses.push({ path, offset, bytes: end - offset, reason: problem });
       scanner.offset = end;
       scanner.problem = undefined;

@@ -8,7 +8,11 @@ const version = fc.integer({ min: 1, max: 2 ** 52 });
 const amount = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 const origin = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const component = fc.record({
-  key: fc.uint8Array({ maxLength: 200 }),
+  key: fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    // Keys that begin alike, and keys that are the beginning of others.
+    fc.array(fc.constantFrom(7, 8), { maxLength: 20 }).map((bytes) => Uint8Array.from(bytes)),
+  ),
   step: fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 1, max: 2 ** 44 })),
   age: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 ** 44 })),
   present: fc.boolean(),

@@ -14,11 +14,12 @@ import type { ByteReader, ByteWriter } from './bytes.js';
  *
  *   component | bytes
  *   ----------|---------------------------------------------------------------------------------------------------
- *   flags     | 1: present 1, older 2, large 4, negative 8, decided 16, floor 32, cancels 64
+ *   flags     | 1: present 1, older 2, large 4, negative 8, decided 16, floor 32, cancels 64, shared 128
  *   version   | varint: how much more than that of the component before it in the section
  *   age       | varint, if older: version less born
  *   P         | varint, or 8 bytes if large
- *   key       | length (varint), bytes
+ *   shared    | varint, if shared: how many bytes the key begins with are those of the key before it in the section
+ *   key       | length of the rest (varint), bytes
  *   N         | 8 bytes, if negative
  *   expiry    | expires at, ms, and the version of that decision, two doubles, if decided
  *   floor     | double, if floor
@@ -26,7 +27,10 @@ import type { ByteReader, ByteWriter } from './bytes.js';
  */
 export const Section = { own: 1, other: 2, dropped: 3, end: 4 } as const;
 
-const Flag = { present: 1, older: 2, large: 4, negative: 8, decided: 16, floor: 32, cancels: 64 } as const;
+const Flag = { present: 1, older: 2, large: 4, negative: 8, decided: 16, floor: 32, cancels: 64, shared: 128 } as const;
+
+/** Fewer bytes in common than this are written again: saying so costs as much. */
+const LEAST_SHARED_BYTES = 3;
 
 /** The most that a component takes besides its key and its cancels. */
 const COMPONENT_BYTES = 80;
@@ -55,6 +59,7 @@ function writeComponent(writer: ByteWriter, batch: Batch, index: number, before:
   const born = batch.born[index];
   const isLarge = batch.positiveHigh[index] !== 0;
   const isNegative = (batch.negativeLow[index] | batch.negativeHigh[index]) !== 0;
+  const shared = sharedBytes(batch, index);
   writer.byte(
     (batch.present[index] === 1 ? Flag.present : 0) |
       (version !== born ? Flag.older : 0) |
@@ -62,7 +67,8 @@ function writeComponent(writer: ByteWriter, batch: Batch, index: number, before:
       (isNegative ? Flag.negative : 0) |
       (batch.decided[index] !== 0 ? Flag.decided : 0) |
       (batch.floorMs[index] !== 0 ? Flag.floor : 0) |
-      (cancels > 0 ? Flag.cancels : 0),
+      (cancels > 0 ? Flag.cancels : 0) |
+      (shared > 0 ? Flag.shared : 0),
   );
   writer.varint(version - before);
   if (version !== born) writer.varint(version - born);
@@ -72,9 +78,13 @@ function writeComponent(writer: ByteWriter, batch: Batch, index: number, before:
   } else {
     writer.varint(batch.positiveLow[index] >>> 0);
   }
-  writer.varint(keyLength);
-  for (let at = 0; at < keyLength; at++) writer.bytes[writer.length + at] = batch.keyBytes[keyStart + at];
-  writer.length += keyLength;
+  if (shared > 0) writer.varint(shared);
+  const rest = keyLength - shared;
+  writer.varint(rest);
+  const { bytes, length } = writer;
+  const { keyBytes } = batch;
+  for (let at = 0; at < rest; at++) bytes[length + at] = keyBytes[keyStart + shared + at];
+  writer.length += rest;
   if (isNegative) {
     writer.uint32(batch.negativeLow[index]);
     writer.uint32(batch.negativeHigh[index]);
@@ -85,6 +95,17 @@ function writeComponent(writer: ByteWriter, batch: Batch, index: number, before:
   }
   if (batch.floorMs[index] !== 0) writer.double(batch.floorMs[index]);
   if (cancels > 0) writeCancels(writer, batch, index);
+}
+
+/** How many bytes a key begins with that the one before it in the batch begins with too. */
+function sharedBytes({ keyBytes, keyEnd }: Batch, index: number): number {
+  if (index === 0) return 0;
+  const start = keyEnd[index - 1];
+  const before = index === 1 ? 0 : keyEnd[index - 2];
+  const most = Math.min(keyEnd[index] - start, start - before);
+  let count = 0;
+  while (count < most && keyBytes[before + count] === keyBytes[start + count]) count++;
+  return count < LEAST_SHARED_BYTES ? 0 : count;
 }
 
 function writeCancels(writer: ByteWriter, batch: Batch, index: number): void {
@@ -124,13 +145,20 @@ function readComponent(reader: ByteReader, batch: Batch, before: number): number
   } else {
     positiveLow = reader.varint();
   }
-  const keyLength = reader.varint();
-  const key = reader.position;
-  reader.raw(keyLength);
-  batch.reserve(keyLength);
+  const shared = (flags & Flag.shared) !== 0 ? reader.varint() : 0;
   const keyStart = batch.keyStart(index);
-  for (let at = 0; at < keyLength; at++) batch.keyBytes[keyStart + at] = reader.bytes[key + at];
-  batch.keyEnd[index] = keyStart + keyLength;
+  const keyBefore = index < 2 ? 0 : batch.keyEnd[index - 2];
+  if (shared > keyStart - keyBefore) throw new RangeError('a key begins with more than the one before it has');
+  const rest = reader.varint();
+  const key = reader.position;
+  reader.skip(rest);
+  batch.reserve(shared + rest);
+  const { keyBytes } = batch;
+  for (let at = 0; at < shared; at++) keyBytes[keyStart + at] = keyBytes[keyBefore + at];
+  const restStart = keyStart + shared;
+  const { bytes } = reader;
+  for (let at = 0; at < rest; at++) keyBytes[restStart + at] = bytes[key + at];
+  batch.keyEnd[index] = restStart + rest;
   batch.version[index] = version;
   batch.born[index] = born;
   batch.present[index] = (flags & Flag.present) !== 0 ? 1 : 0;

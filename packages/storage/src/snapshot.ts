@@ -1,9 +1,10 @@
-import { Batch, batchSince, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { ByteWriter } from './bytes.js';
 import { snapshotPath, unfinished } from './file-names.js';
 import type { FileSystem, WritableFile } from './file-system.js';
 import { encodeFileHeader, FileKind, RECORD_HEADER_BYTES, sealRecord } from './format.js';
-import { Section, writeBatch } from './sections.js';
+import { Section } from './sections.js';
+import { SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
 
 /** Written at once; between two of these others have their turn on this thread. */
 const WRITE_BYTES = 1024 * 1024;
@@ -43,7 +44,7 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<number> {
 
 async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile): Promise<number> {
   const writer = new ByteWriter(WRITE_BYTES + WRITE_BYTES / 2);
-  const batch = new Batch();
+  const walks = new WalkWriter(engine, writer);
   let bytes = 0;
   const hand = async (): Promise<void> => {
     sealRecord(writer, 0, 0, engine.nowMs);
@@ -61,15 +62,9 @@ async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile)
   });
   await file.append(header);
   writer.length = RECORD_HEADER_BYTES;
-  for (let shard = 0; shard < engine.shardCount; shard++) {
-    // Others first, the own origin last, as in the log.
-    for (let origin = engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
-      for (let from = 0; ; from = batch.reached) {
-        batchSince(engine, shard, origin, from, batch, undefined, 0);
-        writeBatch(writer, batch, origin === OWN_ORIGIN);
-        if (writer.length > WRITE_BYTES) await hand();
-        if (batch.to !== 0 || batch.count === 0) break;
-      }
+  for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
+    for (const _ of walks.write(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount), EVERYTHING)) {
+      if (writer.length > WRITE_BYTES) await hand();
     }
   }
   writer.reserve(1);
@@ -77,3 +72,5 @@ async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile)
   await hand();
   return header.length + bytes;
 }
+
+const EVERYTHING: WalkGoal = { from: () => 0, reached: () => {} };

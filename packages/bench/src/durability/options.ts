@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../options.js';
+import { modes } from './servers.js';
 
 /** The command line of `quotadb bench durability`. */
 export interface DurabilityOptions {
@@ -9,6 +10,11 @@ export interface DurabilityOptions {
   readonly recoveryKeys: number;
   readonly connections: number;
   readonly pipelines: readonly number[];
+  /** Each is a side of its own; none means QuotaDB's own choice. */
+  readonly lanes: readonly number[];
+  /** Which ways to keep things are measured; see servers.ts. */
+  readonly modes: readonly string[];
+  readonly log: boolean;
   readonly directory: string;
   readonly redis: string;
   readonly quotadb: string;
@@ -26,6 +32,9 @@ const HELP = `quotadb bench durability [flags]   what the disk costs, beside Red
   --recovery-keys N   keys in the store that is started again; 0 leaves that out [1000000]
   --connections N     clients at once [50]
   --pipeline N,…      requests sent before waiting for replies [1,16]
+  --lanes N,…         lanes of QuotaDB, each beside Redis; its own choice unless given
+  --mode NAME,…       memory, never, 100ms, always; "none" for the rest only [all]
+  --no-log            leave out what a hot key costs in the log
   --directory DIR     a directory on the disk to measure; a temporary one unless given
   --redis PATH        redis-server; looked for on the PATH
   --quotadb PATH      the quotadb program to measure; this one unless given
@@ -55,6 +64,9 @@ export function parseDurabilityOptions(argv: readonly string[]): DurabilityOptio
     recoveryKeys: number('recovery-keys', 1_000_000, 10_000, 0),
     connections: number('connections', 50, 5, 1),
     pipelines: (values.pipeline ?? (smoke ? '16' : '1,16')).split(',').map(Number),
+    lanes: values.lanes === undefined ? [] : values.lanes.split(',').map(Number),
+    modes: chooseModes(values.mode, mistakes),
+    log: values['no-log'] !== true,
     directory: values.directory ?? '',
     redis: values.redis ?? '',
     quotadb: values.quotadb ?? '',
@@ -63,9 +75,20 @@ export function parseDurabilityOptions(argv: readonly string[]): DurabilityOptio
     smoke,
     help: values.help === true,
   };
+  if (options.lanes.some((lanes) => !(lanes >= 1))) mistakes.push('--lanes: must be numbers from 1');
   if (options.pipelines.some((pipeline) => !(pipeline >= 1))) mistakes.push('--pipeline: must be numbers from 1');
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
   return options;
+}
+
+function chooseModes(given: string | undefined, mistakes: string[]): string[] {
+  const names = modes.map(({ name }) => name);
+  if (given === undefined) return names;
+  if (given === 'none') return [];
+  const chosen = given.split(',');
+  for (const name of chosen)
+    if (!names.includes(name)) mistakes.push(`--mode: "${name}" is none of ${names.join(', ')}`);
+  return chosen;
 }
 
 function readFlags(argv: readonly string[]) {
@@ -79,6 +102,9 @@ function readFlags(argv: readonly string[]) {
         'recovery-keys': { type: 'string' },
         connections: { type: 'string' },
         pipeline: { type: 'string' },
+        lanes: { type: 'string' },
+        mode: { type: 'string' },
+        'no-log': { type: 'boolean' },
         directory: { type: 'string' },
         redis: { type: 'string' },
         quotadb: { type: 'string' },

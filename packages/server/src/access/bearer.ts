@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { Access } from './access.js';
 import type { Door } from './door.js';
 import { hashToken } from './secrets.js';
-import { DEFAULT_USER, User, type Users } from './user.js';
+import { User, type Users } from './user.js';
 
 const BEARER = /^Bearer +([^ ]+) *$/i;
 const BASIC = /^Basic +([A-Za-z0-9+/=]+) *$/i;
@@ -40,12 +39,7 @@ export class HttpAccess {
         }),
       );
     }
-    const user = this.byToken.get(hashToken(token));
-    if (user !== undefined) return user;
-    // The password of the default user is as good as a token.
-    return this.access.checkAtOnce(DEFAULT_USER, Buffer.from(token)) === true
-      ? this.access.find(DEFAULT_USER)
-      : undefined;
+    return this.byToken.get(hashToken(token));
   }
 
   /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */
@@ -64,10 +58,6 @@ export class HttpAccess {
     const known = this.access.checkAtOnce(name, password);
     const isRight = known === true || (await this.ask(name, password, address, known === false));
     return isRight ? this.access.find(name) : undefined;
-  }
-
-  identifyRequest({ headers, socket }: IncomingMessage): Promise<User | undefined> {
-    return this.identify(headers.authorization, `${socket.remoteAddress}:${socket.remotePort}`);
   }
 
   private ask(name: string, password: Uint8Array, address: string, isKnownWrong: boolean): Promise<boolean> {

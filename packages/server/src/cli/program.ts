@@ -5,6 +5,7 @@ import { certsCommand } from './certs.js';
 import { completionScript, type Shell, shells } from './completion.js';
 import { EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 import { peersCommand } from './peers.js';
+import { simulateCommand } from './simulate.js';
 import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from './targets.js';
 
 const EXAMPLES = `
@@ -16,6 +17,7 @@ Examples:
   $ quotadb certs init --cluster c --out certs     certificates with which regions know each other
   $ quotadb cli                                    a prompt; any Redis client will do too
   $ quotadb cli INCR visits                        one command
+  $ quotadb demo                                   three regions, and a page to play with them
   $ quotadb status                                 is it up, how busy, how full
   $ quotadb bench --help                           side by side with Redis
 
@@ -37,16 +39,18 @@ export function buildProgram(onExitCode: Report): Command {
   };
   add(serveCommand(onExitCode));
   add(cliCommand(onExitCode));
+  add(demoCommand(onExitCode));
   add(statusCommand(onExitCode));
   add(watchCommand(onExitCode));
-  add(backupCommand(onExitCode));
-  add(repairCommand(onExitCode));
   add(peersCommand(onExitCode));
   add(certsCommand(onExitCode));
+  add(backupCommand(onExitCode));
+  add(repairCommand(onExitCode));
   add(hashPasswordCommand(onExitCode));
   add(makeTokenCommand(onExitCode));
   // It has a help of its own.
   program.addCommand(benchCommand(onExitCode).copyInheritedSettings(program).helpOption(false).allowExcessArguments());
+  add(simulateCommand(onExitCode));
   add(completionCommand(program, onExitCode));
   return program;
 }
@@ -152,6 +156,18 @@ Examples:
     .action(async (key: string, options: TargetOptions & { interval: string; count?: string; json?: boolean }) => {
       const { runWatch } = await import('./run-watch.js');
       onExitCode(await guarded(() => runWatch(targetOf(options), key, options)));
+    });
+}
+
+function demoCommand(onExitCode: Report): Command {
+  return new Command('demo')
+    .description(
+      'three regions on this machine with clients in each, and a page where links can be cut and regions killed',
+    )
+    .option('--http <port>', 'the port of the page; 0 picks a free one', '8381')
+    .action(async (options: { http: string }) => {
+      const { runDemo } = await import('./demo.js');
+      onExitCode(await runDemo(Number(options.http)));
     });
 }
 

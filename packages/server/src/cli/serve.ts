@@ -70,8 +70,8 @@ function explainStart(
       const flags = new Map([
         [config.internalHttpPort, '--internal-http'],
         [config.httpPort, '--http'],
-        [config.respTlsPort, '--resp-tls'],
         [config.replicationPort, '--repl'],
+        [config.respTlsPort, '--resp-tls'],
       ]);
       const flag = flags.get(error.port ?? config.respPort) ?? '--resp';
       return `${where} is in use by another program; choose another port with ${flag} (0 picks a free one)`;

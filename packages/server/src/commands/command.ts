@@ -21,7 +21,16 @@ export interface Command {
   readonly role?: Role;
   /** It works on keys it does not name, and leaves out those that its client may not see. */
   readonly leavesOutKeys?: boolean;
-  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions' | 'replication';
+  readonly group:
+    | 'counter'
+    | 'window'
+    | 'rate'
+    | 'generic'
+    | 'connection'
+    | 'server'
+    | 'transactions'
+    | 'replication'
+    | 'quota';
   readonly summary: string;
   /** The Redis version that has it, or ours where Redis has not. */
   readonly since: string;
@@ -66,6 +75,8 @@ export interface Call {
    * waits: finish is called at once.
    */
   suspend(waitMs: number, finish: (call: Call) => void): void;
+  /** Inside EXEC, where nothing waits. */
+  readonly executing: boolean;
   /** EXEC: runs these one after another; each writes its own reply. */
   runQueued(commands: readonly QueuedCommand[]): void;
 }

@@ -18,6 +18,25 @@ function mistakesOf(sources: Partial<ConfigurationSources>): readonly string[] {
   }
 }
 
+describe('feeds', () => {
+  test('are an item and a key, or one name for both, and may be given several times', () => {
+    const given = load({ flags: { feed: ['visits=page:visits=1', 'plain,other=o'] } });
+    expect(given.feeds).toEqual([
+      { itemId: 'visits', key: 'page:visits=1' },
+      { itemId: 'plain', key: 'plain' },
+      { itemId: 'other', key: 'o' },
+    ]);
+  });
+
+  test('that name no item or no key, or are too many, are mistakes', () => {
+    for (const feed of ['=key', 'item=', '\u0001=key', `${'i'.repeat(256)}=key`]) {
+      expect(mistakesOf({ flags: { feed: [feed] } })).toEqual(['--feed: argument must be an item id, or item=key']);
+    }
+    const feed = Array.from({ length: 10_001 }, (_, index) => `item-${index}`);
+    expect(mistakesOf({ flags: { feed } })).toEqual(['--feed: there may be at most 10000']);
+  });
+});
+
 describe('the table', () => {
   test('without any source every setting has its default', () => {
     expect(load({})).toEqual(defaultConfiguration());

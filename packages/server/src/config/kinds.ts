@@ -1,4 +1,7 @@
+import { PolicyError } from '@quotadb/quota';
 import type { FsyncMode } from '@quotadb/storage';
+import { parseDefinition, printDefinition } from '../quotas/define-words.js';
+import type { PartialDefinition } from '../quotas/quota-link.js';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
 import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
@@ -21,6 +24,15 @@ export interface Kind<Value> {
 }
 
 const MAXIMUM_PORT = 65_535;
+
+/** A count and the key of the counter that feeds it. */
+export interface Feed {
+  readonly itemId: string;
+  readonly key: string;
+}
+
+/** An item id as the counts API takes it, but for the characters that separate it here. */
+const FEED = /^([^\p{Cc}=]{1,255})(?:=(.+))?$/su;
 
 export function text(placeholder: string, allowed: RegExp, range: string): Kind<string> {
   return {
@@ -144,6 +156,49 @@ export function peerAddresses(): Kind<readonly PeerAddress[]> {
     print: printAll,
     show: printAll,
   };
+}
+
+export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
+  const printAll = (definitions: readonly PartialDefinition[]) => definitions.map(printDefinition).join('; ');
+  return {
+    placeholder: 'definition',
+    range: 'such as "calls LIMIT 1000 WINDOW 60000"',
+    parse(value) {
+      try {
+        const definition = parseDefinition(value.trim().split(/\s+/));
+        if (definition.windowMs === 0)
+          throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
+        return [definition];
+      } catch (error) {
+        if (error instanceof PolicyError) throw new Mistake(error.message);
+        throw error;
+      }
+    },
+    print: printAll,
+    show: printAll,
+  };
+}
+
+/** ITEM=KEY pairs; ITEM alone stands for the key of the same name. */
+export function feeds(): Kind<readonly Feed[]> {
+  const print = (values: readonly Feed[]) => values.map(({ itemId, key }) => `${itemId}=${key}`).join(',');
+  return {
+    placeholder: 'item=key',
+    range: 'the id of a count and the key of a counter, without commas; may be given several times',
+    parse: (value) =>
+      value
+        .split(',')
+        .filter((pair) => pair !== '')
+        .map(parseFeed),
+    print,
+    show: print,
+  };
+}
+
+function parseFeed(text: string): Feed {
+  const [, itemId, key = itemId] = FEED.exec(text) ?? [];
+  if (itemId === undefined || key === undefined) throw new Mistake('argument must be an item id, or item=key');
+  return { itemId, key };
 }
 
 export function outputLimit(): Kind<OutputLimit> {

@@ -1,6 +1,9 @@
 import { DEFAULT_USER } from '../access/user.js';
 import type { Configuration } from './table.js';
 
+/** All of them are looked at in every interval. */
+const MAXIMUM_FEEDS = 10_000;
+
 /** What no single setting can know: mistakes that lie between them. */
 export function checkTogether(configuration: Configuration): string[] {
   const mistakes: string[] = [];
@@ -40,6 +43,7 @@ export function checkTogether(configuration: Configuration): string[] {
   if (configuration.countsTokens.some((token) => configuration.countsInternalTokens.includes(token))) {
     mistakes.push('--counts-internal-token: must differ from every --counts-token');
   }
+  if (configuration.feeds.length > MAXIMUM_FEEDS) mistakes.push(`--feed: there may be at most ${MAXIMUM_FEEDS}`);
   mistakes.push(...checkReplication(configuration));
   return mistakes;
 }

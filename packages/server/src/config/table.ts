@@ -1,8 +1,11 @@
 import type { FsyncMode } from '@quotadb/storage';
 import type { Users } from '../access/user.js';
 import { users } from '../access/users-kind.js';
+import type { PartialDefinition } from '../quotas/quota-link.js';
 import {
   choice,
+  type Feed,
+  feeds,
   fsyncMode,
   integer,
   type Kind,
@@ -11,6 +14,7 @@ import {
   peerAddresses,
   port,
   powerOfTwo,
+  quotaDefinitions,
   size,
   text,
   yesOrNo,
@@ -67,7 +71,7 @@ export const settings = {
     flag: 'http',
     kind: port(),
     default: 8380,
-    help: 'the port for HTTP: the counts API, /healthz and /readyz',
+    help: 'the port for HTTP: counts, windows and rate limits, /healthz and /readyz',
   }),
   internalHttpPort: setting({
     flag: 'internal-http',
@@ -98,7 +102,7 @@ export const settings = {
     flag: 'counts-token',
     kind: list('token', 'any text without commas; may be given several times'),
     default: [] as readonly string[],
-    help: 'who may change counts: "Authorization: Bearer …"; needed where other machines can reach the port',
+    help: 'who may change counts, and count in windows and against limits: "Authorization: Bearer …"; needed where other machines can reach the port',
     secret: true,
   }),
   countsInternalTokens: setting({
@@ -113,6 +117,18 @@ export const settings = {
     kind: integer('hours', 1, 720),
     default: 24,
     help: 'how long an Idempotency-Key of the counts API is remembered',
+  }),
+  feeds: setting({
+    flag: 'feed',
+    kind: feeds(),
+    default: [] as readonly Feed[],
+    help: 'counts that are fed by counters of this server: what regions add to the key goes to the count, exactly once',
+  }),
+  feedIntervalMs: setting({
+    flag: 'feed-interval',
+    kind: integer('milliseconds', 10, 3_600_000),
+    default: 1_000,
+    help: 'how often counters that feed a count are looked at',
   }),
   dataDirectory: setting({
     flag: 'data',
@@ -211,6 +227,18 @@ export const settings = {
     kind: integer('seconds', 1, MAXIMUM_INT32),
     default: 3600,
     help: 'how long a region that is away is waited for before what was deleted is forgotten; it is repaired when it is back',
+  }),
+  home: setting({
+    flag: 'home',
+    kind: text('region', /^(?:[a-z0-9-]{1,32})?$/, 'the name of a region; empty for the first by name'),
+    default: '',
+    help: 'the region where quota policies are defined, the same for all regions; without it the first by name of this region and its --peer regions',
+  }),
+  quotas: setting({
+    flag: 'quota',
+    kind: quotaDefinitions(),
+    default: [] as readonly PartialDefinition[],
+    help: 'a quota policy, in the words of QUOTA.DEFINE; used in the home region; may be given several times',
   }),
   transport: setting({
     flag: 'transport',

@@ -11,9 +11,10 @@ import type { DiskStatus } from '@quotadb/storage';
  *   1    | tickets completed, whether what they stand for is on disk or not
  *   2    | how often a flush has failed: who sees it move while it waits was not written
  *   3    | 1 while the disk does not take what it is given
- *   4    | 1 while the writing thread knows that there is something to do
+ *   4    | 1 while the writing thread is at work, or was told that there is something to do
  *   5    | 1 while a snapshot is being written
  *   6    | 1 when the last snapshot failed
+ *   7    | lanes that wait for a ticket, a bit each
  *   8 …  | figures for INFO, doubles, in the order of FIGURES
  */
 const Word = {
@@ -24,6 +25,7 @@ const Word = {
   signalled: 4,
   snapshotting: 5,
   snapshotFailed: 6,
+  waitingLanes: 7,
 } as const;
 const WORDS = 8;
 
@@ -66,7 +68,12 @@ export class DiskBoard {
 
   complete(ticket: number, isDurable: boolean): void {
     if (!isDurable) Atomics.add(this.words, Word.failures, 1);
-    Atomics.store(this.words, Word.completed, ticket);
+    // Of two who finish at once the one with the later ticket counts.
+    for (let before = Atomics.load(this.words, Word.completed); ((ticket - before) | 0) > 0; ) {
+      const found = Atomics.compareExchange(this.words, Word.completed, before, ticket);
+      if (found === before) return;
+      before = found;
+    }
   }
 
   get failures(): number {
@@ -92,6 +99,16 @@ export class DiskBoard {
 
   lowerSignal(): void {
     Atomics.store(this.words, Word.signalled, 0);
+  }
+
+  /** Said before a lane draws a ticket, and when its last one is settled: the others are not woken for nothing. */
+  setWaiting(lane: number, isWaiting: boolean): void {
+    if (isWaiting) Atomics.or(this.words, Word.waitingLanes, 1 << lane);
+    else Atomics.and(this.words, Word.waitingLanes, ~(1 << lane));
+  }
+
+  isWaiting(lane: number): boolean {
+    return (Atomics.load(this.words, Word.waitingLanes) & (1 << lane)) !== 0;
   }
 
   publish(status: DiskStatus): void {

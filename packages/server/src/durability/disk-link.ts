@@ -1,3 +1,4 @@
+import type { LaneLog } from '@quotadb/storage';
 import { DiskBoard } from './disk-board.js';
 
 /** Somebody who waits until what was changed so far is on disk. */
@@ -16,6 +17,13 @@ export interface DiskCarrier {
   ask(request: DiskRequest, answered: DiskAnswer): void;
 }
 
+/** A lane that writes to the log by itself, for all that wait; see LaneLog. */
+export interface Leading {
+  readonly log: LaneLog;
+  /** Other lanes look whether they can go on. */
+  wakeOthers(): void;
+}
+
 interface WaitingGroup {
   readonly ticket: number;
   readonly failures: number;
@@ -32,19 +40,22 @@ export class DiskLink {
   private readonly carrier: DiskCarrier;
   /** On Node's event loop there is no end of a round to be told of. */
   private readonly submitsItself: boolean;
+  private readonly lane: number;
+  private leading: Leading | undefined = undefined;
   private gathered: DiskWaiter[] = [];
   private readonly groups: WaitingGroup[] = [];
 
   constructor(
     board: DiskBoard,
     carrier: DiskCarrier,
-    options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean },
+    options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean; lane?: number },
   ) {
     this.board = board;
     this.carrier = carrier;
     this.isOn = options.isOn;
     this.holdsReplies = options.holdsReplies;
     this.submitsItself = options.submitsItself ?? false;
+    this.lane = options.lane ?? 0;
   }
 
   /** Everything is in memory and stays there. */
@@ -61,6 +72,11 @@ export class DiskLink {
     return this.holdsReplies && this.board.isFailed;
   }
 
+  /** From now on this lane flushes by itself where it can. */
+  lead(leading: Leading): void {
+    this.leading = leading;
+  }
+
   get isGathering(): boolean {
     return this.gathered.length > 0;
   }
@@ -75,18 +91,42 @@ export class DiskLink {
     const { board } = this;
     // Read before the ticket is drawn: a failure after that concerns this ticket.
     const { failures } = board;
+    board.setWaiting(this.lane, true);
     this.groups.push({ ticket: board.draw(), failures, waiters: this.gathered });
     this.gathered = [];
-    if (board.raiseSignal()) this.carrier.signal();
+    this.pursue();
   }
 
-  /** Tells those whose ticket is complete. */
+  /** Tells those whose ticket is complete, and sees to it that the others' will be. */
   settle(): void {
+    this.tell();
+    if (this.leading !== undefined && this.groups.length > 0) this.pursue();
+  }
+
+  /** Has the tickets that are out completed: by a flush of this lane, or by whoever writes for all. */
+  private pursue(): void {
+    const { board, leading } = this;
+    if (leading === undefined || !leading.log.isUsable) {
+      if (board.raiseSignal()) this.carrier.signal();
+      return;
+    }
+    const ticket = board.lastDrawn();
+    const outcome = leading.log.tryFlush((isDurable) => board.complete(ticket, isDurable));
+    // Whoever writes now wakes this lane when it is done.
+    if (outcome === 'busy') return;
+    if (outcome === 'failed' && board.raiseSignal()) this.carrier.signal();
+    leading.wakeOthers();
+    this.tell();
+  }
+
+  private tell(): void {
+    if (this.groups.length === 0) return;
     while (this.groups.length > 0 && this.board.isComplete(this.groups[0].ticket)) {
       const group = this.groups.shift() as WaitingGroup;
       const isDurable = this.board.failures === group.failures;
       for (const waiter of group.waiters) waiter.durable(isDurable);
     }
+    if (this.groups.length === 0) this.board.setWaiting(this.lane, false);
   }
 
   ask(request: DiskRequest, answered: DiskAnswer): void {

@@ -182,6 +182,20 @@ test('BGSAVE folds the log into a snapshot, LASTSAVE and INFO tell of it', async
   client.close();
 });
 
+test('SAVE answers when the snapshot is on disk, and BGREWRITEAOF folds the log as BGSAVE does', async () => {
+  const { port } = await start({});
+  const client = await TestClient.open(port);
+  await client.call('INCR', 'a');
+  expect(await client.call('SAVE')).toBe('+OK\r\n');
+  expect(await readdir(join(directory, 'data'))).toEqual(expect.arrayContaining(['snapshot-0000000002.qdb']));
+  expect(await client.call('BGREWRITEAOF')).toBe('+Background append only file rewriting started\r\n');
+  await vi.waitFor(async () =>
+    expect(await readdir(join(directory, 'data'))).toEqual(expect.arrayContaining(['snapshot-0000000003.qdb'])),
+  );
+  expect(await client.call('SAVE', 'NOW')).toMatch(/^-ERR wrong number of arguments/);
+  client.close();
+});
+
 test('a backup taken under traffic starts as a new incarnation that goes on counting', async () => {
   const { port } = await start({});
   const client = await TestClient.open(port);

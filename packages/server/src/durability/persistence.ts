@@ -29,6 +29,8 @@ export class Persistence implements DiskCarrier {
   private readonly logger: Logger;
   private readonly fileSystem: FileSystem | undefined;
   private disk: Disk | undefined = undefined;
+  /** The same, also when it is closed: what it holds it still does then. */
+  private written: Disk | undefined = undefined;
   /** How long flushes took, by duration bucket. */
   readonly flushDurations = new Float64Array(DURATION_BUCKETS);
   flushMsTotal = 0;
@@ -85,6 +87,7 @@ export class Persistence implements DiskCarrier {
           this.flushMsTotal += milliseconds;
           this.onFlushed();
         },
+        released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
         snapshotTaken: (bytes, milliseconds) =>
           logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken'),
@@ -92,6 +95,7 @@ export class Persistence implements DiskCarrier {
       },
     });
     this.disk = disk;
+    this.written = disk;
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
@@ -106,15 +110,31 @@ export class Persistence implements DiskCarrier {
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
   }
 
+  /** What lanes need to write to the log by themselves; undefined where they need not. */
+  get sharedLog(): SharedArrayBuffer | undefined {
+    return this.config.fsync === 'always' ? this.disk?.shared : undefined;
+  }
+
   /** Up to which of this node's own changes in a shard the disk holds everything. */
   durable(shard: number): number {
-    return this.disk?.durable(shard) ?? 0;
+    return this.written?.durable(shard) ?? 0;
+  }
+
+  /** The same for the changes of any origin, by its index. */
+  durableOf(shard: number, origin: number): number {
+    return this.disk?.durableOf(shard, origin) ?? 0;
   }
 
   signal(): void {
     this.serving ??= this.serve().finally(() => {
       this.serving = undefined;
     });
+  }
+
+  /** Somebody waits for what was just changed; nobody holds the ticket. */
+  flushSoon(): void {
+    this.board.draw();
+    this.signal();
   }
 
   ask(request: DiskRequest, answered: DiskAnswer): void {
@@ -125,10 +145,20 @@ export class Persistence implements DiskCarrier {
     }
     const done = request.kind === 'snapshot' ? disk.snapshot() : this.backUp(disk, request.directory);
     this.publish();
+    const finish = (error: string | undefined): void => {
+      // Whoever asks next must not be told that it is still under way.
+      this.publish();
+      answered(error);
+    };
     done.then(
-      () => answered(undefined),
-      (error: Error) => answered(error.message),
+      () => finish(undefined),
+      (error: Error) => finish(error.message),
     );
+  }
+
+  /** Resolves once everything changed so far is on disk, whatever --fsync says. */
+  async sync(): Promise<void> {
+    await this.disk?.flush({ syncs: true });
   }
 
   async close(): Promise<void> {
@@ -140,12 +170,11 @@ export class Persistence implements DiskCarrier {
     this.directory.close();
   }
 
-  /** Flushes until every ticket drawn is complete. */
+  /** Flushes until every ticket drawn is complete. Meanwhile the signal stays up, and nobody sends another. */
   private async serve(): Promise<void> {
     const { board } = this;
-    for (let ticket = 0; ; ) {
-      board.lowerSignal();
-      ticket = board.lastDrawn();
+    for (;;) {
+      const ticket = board.lastDrawn();
       let isDurable = this.disk !== undefined;
       try {
         await this.disk?.flush({ syncs: true });
@@ -155,7 +184,10 @@ export class Persistence implements DiskCarrier {
       this.publish();
       board.complete(ticket, isDurable);
       this.onCompleted();
-      if (board.lastDrawn() === ticket) return;
+      if (board.lastDrawn() !== ticket) continue;
+      board.lowerSignal();
+      // A ticket drawn before the signal was lowered came without one; one drawn after it comes with its own.
+      if (board.lastDrawn() === ticket || !board.raiseSignal()) return;
     }
   }
 

@@ -44,7 +44,7 @@ async function startHttp(maximumConnections = 1000) {
     checkIntervalMs: 20,
     maximumConnections,
   };
-  const server = new HealthServer(answers, counts.endpoint(['external', 'internal']), { limits });
+  const server = new HealthServer(answers, { counts: counts.endpoint(['external', 'internal']) }, limits);
   const port = await server.listen('127.0.0.1', 0);
   const stop = async (): Promise<void> => {
     server.close();

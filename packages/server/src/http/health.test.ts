@@ -9,7 +9,7 @@ test('alive from the start, ready when it is, and nothing else is served', async
   let ready = false;
   const counts = createCountsService();
   const answers = { isReady: () => ready, describe: () => ({ name: 'quotadb' }), metrics: async () => {} };
-  const server = new HealthServer(answers, counts.endpoint(['external', 'internal']), { limits });
+  const server = new HealthServer(answers, { counts: counts.endpoint(['external', 'internal']) }, limits);
   const port = await server.listen('127.0.0.1', 0);
   const status = async (path: string, method = 'GET') =>
     (await fetch(`http://127.0.0.1:${port}${path}`, { method })).status;

@@ -1,9 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
+import type { DashboardEndpoint } from '../dashboard/endpoint.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { KeysEndpoint } from './keys.js';
 import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
+import type { QuotasEndpoint } from './quotas/endpoint.js';
+import type { WindowsEndpoint } from './windows/endpoint.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
@@ -13,22 +16,31 @@ export interface HealthAnswers {
   readonly metrics: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
 
-export interface HttpOptions {
-  readonly limits: HttpLimits;
-  /** With them it speaks TLS. */
-  readonly certificates?: Certificates | undefined;
-  readonly keys?: KeysEndpoint | undefined;
+/** What answers beside health and metrics; each says whether an address is its own. */
+export interface Endpoints {
+  readonly counts: CountsEndpoint;
+  readonly keys?: KeysEndpoint;
+  readonly windows?: WindowsEndpoint;
+  readonly quotas?: QuotasEndpoint;
+  readonly dashboard?: DashboardEndpoint;
 }
 
-/** An HTTP port as far as it goes today: the counts API, reading counters, the metrics, and is it alive, is it ready, who is it. */
+/** An HTTP port: the APIs, the metrics, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint, { limits, certificates, keys }: HttpOptions) {
+  constructor(
+    answers: HealthAnswers,
+    { counts, keys, windows, quotas, dashboard }: Endpoints,
+    limits: HttpLimits,
+    certificates?: Certificates,
+  ) {
     this.answers = answers;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
+      if (windows?.handle(request, response) || quotas?.handle(request, response)) return;
+      if (dashboard?.handle(request, response)) return;
       this.answer(request, response);
     };
     if (certificates === undefined) {

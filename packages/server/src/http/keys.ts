@@ -6,6 +6,7 @@ import type { User } from '../access/user.js';
 import type { Clock } from '../clock.js';
 import { errors } from '../errors.js';
 import type { ReplicationLink } from '../replication/replication-link.js';
+import { letIn } from './guard.js';
 import { send } from './health.js';
 
 const PATH = /^\/api\/v1\/keys\/([^/?]+)(?:\?(.*))?$/;
@@ -50,13 +51,18 @@ export class KeysEndpoint {
     const maximumAge = query.get('maxAgeMs');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(response, 405, { code: 'method_not_allowed', error: 'only GET is served here' });
-    } else if (key === undefined || key.length > Engine.MAX_KEY_BYTES) {
+      return;
+    }
+    const need = { bit: Need.read, role: 'read', what: 'counters' };
+    const user = await letIn(request, response, this.options.access, need);
+    if (user === undefined) return;
+    if (key === undefined || key.length > Engine.MAX_KEY_BYTES) {
       send(response, 400, { code: 'bad_key', error: 'the key is not percent-encoded, or too long' });
+    } else if (!mayTouch(user, key)) {
+      send(response, 403, { code: 'forbidden', error: 'this user may not see that key' });
     } else if (maximumAge !== null && !MAXIMUM_AGE.test(maximumAge)) {
       send(response, 400, { code: 'bad_max_age', error: 'maxAgeMs must be a whole number of milliseconds' });
     } else {
-      const user = await this.options.access.identifyRequest(request);
-      if (isRefused(response, user, key)) return;
       await this.options.share();
       this.read(response, key, maximumAge === null ? Number.POSITIVE_INFINITY : Number(maximumAge));
     }
@@ -85,26 +91,15 @@ export class KeysEndpoint {
   }
 }
 
+/** A user without prefixes may touch all keys. */
+function mayTouch(user: User, key: Uint8Array): boolean {
+  return !user.hasPrefixes || user.mayTouch(key, 0, key.length);
+}
+
 function decode(text: string): Buffer | undefined {
   try {
     return Buffer.from(decodeURIComponent(text));
   } catch {
     return undefined;
   }
-}
-
-/** True having answered why not. */
-function isRefused(response: ServerResponse, user: User | undefined, key: Uint8Array): boolean {
-  if (user === undefined) {
-    response.setHeader('www-authenticate', 'Bearer realm="quotadb"');
-    send(response, 401, {
-      code: 'unauthenticated',
-      error: 'the token or password is missing or wrong: Authorization: Bearer …',
-    });
-  } else if ((user.lacks & Need.read) !== 0 || (user.hasPrefixes && !user.mayTouch(key, 0, key.length))) {
-    send(response, 403, { code: 'not_permitted', error: 'this user may not read this key' });
-  } else {
-    return false;
-  }
-  return true;
 }

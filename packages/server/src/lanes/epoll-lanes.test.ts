@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
 import { defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
+import { QuotaService } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
@@ -13,31 +14,36 @@ import { SharedControl } from './shared-control.js';
 
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
-  const main = createState(config, systemClock);
   const origin = new Uint8Array(ORIGIN_ID_BYTES).fill(1);
+  const main = createState(config, systemClock);
   const engine = Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shared: true,
     origin,
     nowMs: Date.now(),
   });
+  const logger = pino({ level: 'silent' });
+  const clock = systemClock;
+  const quotas = new QuotaService({ config, clock, logger, engine, origin, isNewIncarnation: true });
   return {
     libc: await loadLibc(),
     laneCount,
     control: SharedControl.create(laneCount),
-    store: engine.buffer as SharedArrayBuffer,
+    engine,
     config,
     main,
     identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
     replication: new ReplicationService({
       config,
-      clock: systemClock,
-      logger: pino({ level: 'silent' }),
+      clock,
+      logger,
       engine,
       acknowledgements: new Acknowledgements(engine),
       origin,
+      quotas,
     }),
+    quotas,
     reportFault: ({ error }) => {
       throw new Error(error);
     },
@@ -75,7 +81,8 @@ describeWithEpoll('threads that fail', () => {
   test('a lane that cannot start makes the start fail, with the reason', async () => {
     const options = await optionsFor(3);
     // Not a store: no lane can use it.
-    const lanes = new EpollLanes({ ...options, store: new SharedArrayBuffer(4096) });
+    const unusable = Object.create(options.engine, { buffer: { value: new SharedArrayBuffer(4096) } }) as Engine;
+    const lanes = new EpollLanes({ ...options, engine: unusable });
     await expect(lanes.listen('127.0.0.1', 0)).rejects.toThrow(/^lane \d did not start: ./);
     await lanes.close(0);
   });

@@ -1,12 +1,15 @@
 import { Worker } from 'node:worker_threads';
+import type { Engine } from '@quotadb/engine';
 import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
 import type { Identity, ServerState } from '../server-state.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
+import { MemoryAhead } from '../transport/epoll/memory-ahead.js';
 import type { NetTransport } from '../transport/net-transport.js';
 import type { Transport } from '../transport/transport.js';
 import { answer } from './lanes.js';
@@ -22,15 +25,16 @@ export interface EpollLanesOptions {
   readonly libc: Libc;
   readonly laneCount: number;
   readonly control: SharedControl;
-  readonly store: SharedArrayBuffer;
+  readonly engine: Engine;
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
+  readonly replication: ReplicationService;
+  readonly quotas: QuotaService;
   /** What the main thread keeps for itself; told of changes that concern everybody. */
   readonly main: ServerState;
   /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
   readonly mainLane?: NetTransport | undefined;
-  readonly replication: ReplicationService;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -61,6 +65,7 @@ export class EpollLanes implements Transport {
   private readonly rounds = new Map<number, Round>();
   private nextRound = 1;
   private listener = -1;
+  private memoryAhead: MemoryAhead | undefined = undefined;
   private closing = false;
   /** Whether somebody beside the lanes uses the store. */
   private isShared: boolean;
@@ -71,13 +76,17 @@ export class EpollLanes implements Transport {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = options.control;
+    // The main thread uses the store too where there is a disk, or clients that use TLS.
+    this.isShared = options.persistence !== undefined || options.mainLane !== undefined;
     if (options.persistence !== undefined) {
       options.persistence.onCompleted = () => {
         options.main.disk.settle();
-        this.wakeAll();
+        this.wakeWaiting();
       };
     }
-    this.isShared = options.persistence !== undefined || options.mainLane !== undefined;
+    options.quotas.onPolicies = (policies) => {
+      for (const lane of this.threads.keys()) this.send(lane, { kind: 'policies', policies });
+    };
     options.replication.onAcknowledged = () => {
       options.main.replication.settle();
       this.wakeAll();
@@ -91,13 +100,8 @@ export class EpollLanes implements Transport {
     this.options.identity.respPort = listener.port;
     for (let lane = 0; lane < this.laneCount; lane++) this.control.setWakeDescriptor(lane, openWakeDescriptor(libc));
     await Promise.all(Array.from({ length: this.laneCount }, (_, lane) => this.startLane(lane)));
+    this.memoryAhead = new MemoryAhead(libc, this.options.engine);
     return listener.port;
-  }
-
-  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
-    const { mainLane } = this.options;
-    if (mainLane === undefined) throw new Error('there is no lane for TLS');
-    return mainLane.listenSecurely(host, port, certificates);
   }
 
   share(): Promise<void> {
@@ -114,9 +118,16 @@ export class EpollLanes implements Transport {
     await Promise.all(shared);
   }
 
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+    const { mainLane } = this.options;
+    if (mainLane === undefined) throw new Error('there is no lane for TLS');
+    return mainLane.listenSecurely(host, port, certificates);
+  }
+
   async close(withinMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
+    this.memoryAhead?.stop();
     // From here on clients that connect are refused, however busy the lane that accepts.
     if (this.listener !== -1) this.options.libc.shutdown(this.listener, SHUTDOWN_BOTH);
     for (let lane = 0; lane < this.threads.length; lane++) this.send(lane, { kind: 'stop', withinMs });
@@ -142,19 +153,21 @@ export class EpollLanes implements Transport {
   }
 
   private startLane(laneIndex: number): Promise<void> {
-    const { store, config, identity, maximumBulkBytes, persistence, replication } = this.options;
+    const { engine, config, identity, maximumBulkBytes, persistence, replication, quotas } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
       hasMainLane: this.options.mainLane !== undefined,
-      store,
+      store: engine.buffer as SharedArrayBuffer,
       control: this.control.buffer,
       config: { ...config },
       identity: { ...identity },
       listener: this.listener,
       maximumBulkBytes,
       disk: persistence?.board.buffer,
+      log: persistence?.sharedLog,
       replication: replication.board.buffer,
+      policies: quotas.policies,
       isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
@@ -216,6 +229,11 @@ export class EpollLanes implements Transport {
     } else if (message.kind === 'replication') {
       const { id, request } = message;
       this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'quota') {
+      const { id, request } = message;
+      this.options.quotas.ask(request, (answer) => this.send(lane, { kind: 'quotaAnswer', id, answer }));
+    } else if (message.kind === 'foresee') {
+      this.options.quotas.foresee(message.cell, message.target);
     } else if (message.kind === 'shared') {
       this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {
@@ -252,6 +270,14 @@ export class EpollLanes implements Transport {
     if (round.answers.length < round.expected) return;
     this.rounds.delete(number);
     round.answered(round.answers);
+  }
+
+  /** Tickets are complete: those who wait for one look. */
+  private wakeWaiting(): void {
+    const { libc, persistence } = this.options;
+    for (let lane = 0; lane < this.threads.length; lane++) {
+      if (persistence?.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
+    }
   }
 
   /** The lanes look at what has happened. */

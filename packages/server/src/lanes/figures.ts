@@ -4,6 +4,7 @@ import type { ServerState } from '../server-state.js';
 export interface Figures {
   readonly sums: { [name in SumName]: number };
   readonly longestTurnMicroseconds: number;
+  readonly longestTurnProcessorMicroseconds: number;
   readonly peakUsedBytes: number;
   readonly largestInputBytes: number;
   readonly largestOutputBytes: number;
@@ -87,6 +88,7 @@ export function collectFigures({ statistics, clients, lanes, slowlog }: ServerSt
       outputBytesPerSecond: statistics.outputRate.rate(),
     },
     longestTurnMicroseconds: statistics.longestTurnMicroseconds,
+    longestTurnProcessorMicroseconds: statistics.longestTurnProcessorMicroseconds,
     peakUsedBytes: statistics.peakUsedBytes,
     largestInputBytes,
     largestOutputBytes,
@@ -118,6 +120,10 @@ export function addFigures(all: readonly Figures[]): Figures {
     return {
       sums,
       longestTurnMicroseconds: Math.max(total.longestTurnMicroseconds, figures.longestTurnMicroseconds),
+      longestTurnProcessorMicroseconds: Math.max(
+        total.longestTurnProcessorMicroseconds,
+        figures.longestTurnProcessorMicroseconds,
+      ),
       peakUsedBytes: Math.max(total.peakUsedBytes, figures.peakUsedBytes),
       largestInputBytes: Math.max(total.largestInputBytes, figures.largestInputBytes),
       largestOutputBytes: Math.max(total.largestOutputBytes, figures.largestOutputBytes),

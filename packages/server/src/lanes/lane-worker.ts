@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
+import { LaneLog } from '@quotadb/storage';
 import { type DoorAnswer, remoteDoor } from '../access/door.js';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
@@ -7,17 +8,19 @@ import { DiskBoard } from '../durability/disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink } from '../durability/disk-link.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
+import { type QuotaAnswer, type QuotaCarrier, QuotaLink } from '../quotas/quota-link.js';
 import { ReplicationBoard } from '../replication/board.js';
 import { type ReplicationAnswer, ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
 import { Lane } from '../session/lane.js';
 import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
-import { loadLibc } from '../transport/epoll/libc.js';
+import { type Libc, loadLibc } from '../transport/epoll/libc.js';
 import { Acceptor } from './acceptor.js';
 import { answer, type Lanes } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
+import { wakeLane } from './wake.js';
 
 /** A turn of one short command takes about as long as two readings of the clock. */
 const TURNS_PER_TIMING = 16;
@@ -37,9 +40,10 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly acceptor: Acceptor;
   private readonly waiting = new Map<number, (answers: never[]) => void>();
   private readonly diskAnswers = new Map<number, DiskAnswer>();
-  private readonly doorAnswers = new Map<number, (answer: DoorAnswer) => void>();
   private readonly replicationAnswers = new Map<number, (answer: ReplicationAnswer) => void>();
+  private readonly quotaAnswers = new Map<number, (answer: QuotaAnswer) => void>();
   private readonly engine: Engine;
+  private readonly doorAnswers = new Map<number, (answer: DoorAnswer) => void>();
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
@@ -65,9 +69,13 @@ class LaneWorker implements LoopDuties, Lanes {
       ids,
       disk: this.diskLink(start),
       replication: this.replicationLink(start),
+      quotas: this.quotaLink(start),
       door,
     });
     Object.assign(this.state.identity, start.identity);
+    if (start.log !== undefined) {
+      this.state.disk.lead({ log: new LaneLog(engine, start.log), wakeOthers: () => this.wakeOthers(libc) });
+    }
     const lane = new Lane({
       engine,
       server: this.state,
@@ -144,7 +152,15 @@ class LaneWorker implements LoopDuties, Lanes {
         this.post({ kind: 'disk', id, request });
       },
     };
-    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies: config.fsync === 'always' });
+    const holdsReplies = config.fsync === 'always';
+    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies, lane: this.index });
+  }
+
+  /** Those who wait for the disk; so that they see that it is done, or flush in their turn. */
+  private wakeOthers(libc: Libc): void {
+    for (let lane = 0; lane < this.count; lane++) {
+      if (lane !== this.index && this.state.disk.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
+    }
   }
 
   private replicationLink({ replication, config }: LaneStart): ReplicationLink {
@@ -155,6 +171,18 @@ class LaneWorker implements LoopDuties, Lanes {
         this.post({ kind: 'replication', id, request });
       },
     });
+  }
+
+  private quotaLink({ policies }: LaneStart): QuotaLink {
+    const carrier: QuotaCarrier = {
+      ask: (request, answered) => {
+        const id = this.nextQuestion++;
+        this.quotaAnswers.set(id, answered);
+        this.post({ kind: 'quota', id, request });
+      },
+      foresee: (cell, target) => this.post({ kind: 'foresee', cell, target }),
+    };
+    return new QuotaLink(carrier, policies);
   }
 
   private hear(message: ToLane): void {
@@ -171,17 +199,23 @@ class LaneWorker implements LoopDuties, Lanes {
       const answered = this.diskAnswers.get(message.id);
       this.diskAnswers.delete(message.id);
       answered?.(message.error);
-    } else if (message.kind === 'doorAnswer') {
-      const answered = this.doorAnswers.get(message.id);
-      this.doorAnswers.delete(message.id);
-      answered?.(message.answer);
     } else if (message.kind === 'replicationAnswer') {
       const answered = this.replicationAnswers.get(message.id);
       this.replicationAnswers.delete(message.id);
       answered?.(message.answer);
+    } else if (message.kind === 'quotaAnswer') {
+      const answered = this.quotaAnswers.get(message.id);
+      this.quotaAnswers.delete(message.id);
+      answered?.(message.answer);
+    } else if (message.kind === 'policies') {
+      this.state.quotas.policies.replace(message.policies);
     } else if (message.kind === 'share') {
       this.engine.share();
       this.post({ kind: 'shared' });
+    } else if (message.kind === 'doorAnswer') {
+      const answered = this.doorAnswers.get(message.id);
+      this.doorAnswers.delete(message.id);
+      answered?.(message.answer);
     } else {
       this.acceptor.stop();
       this.loop.stop(message.withinMs);

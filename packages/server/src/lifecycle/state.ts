@@ -7,6 +7,7 @@ import { commands as allCommands } from '../commands/table.js';
 import type { Configuration } from '../config/table.js';
 import { DiskLink } from '../durability/disk-link.js';
 import { type Lanes, onlyLane } from '../lanes/lanes.js';
+import { QuotaLink } from '../quotas/quota-link.js';
 import { ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
 import { Clients } from '../session/clients.js';
@@ -46,6 +47,7 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
     lanes,
     disk: surroundings.disk ?? DiskLink.none(),
     replication: surroundings.replication ?? ReplicationLink.none(config.shardCount),
+    quotas: surroundings.quotas ?? QuotaLink.none(),
   };
 }
 
@@ -55,8 +57,9 @@ export interface Surroundings {
   readonly lanes?: Lanes;
   readonly ids?: Ids;
   readonly disk?: DiskLink | undefined;
-  readonly door?: Door;
   readonly replication?: ReplicationLink;
+  readonly quotas?: QuotaLink;
+  readonly door?: Door;
 }
 
 /** Ids that are unique in the process; lanes draw them from one place. */

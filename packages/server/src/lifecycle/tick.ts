@@ -8,8 +8,8 @@ import type { ServerState } from '../server-state.js';
  */
 export class Tick {
   static readonly INTERVAL_MS = 100;
-  /** Keys dropped in one piece. */
-  static readonly EXPIRE_LIMIT = 1000;
+  /** Keys dropped in one piece: about half a millisecond. */
+  static readonly EXPIRE_LIMIT = 400;
   /** Idle and slow connections are counted in seconds. */
   static readonly SWEEP_INTERVAL_MS = 1000;
 

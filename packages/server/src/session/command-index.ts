@@ -83,6 +83,10 @@ export interface CommandEntry {
   readonly needs: number;
   readonly allowedInTransaction: boolean;
   readonly isWrite: boolean;
+  /** Where its keys are, as in the declaration; all 0 where it has none. */
+  readonly firstKey: number;
+  readonly lastKey: number;
+  readonly keyStep: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
   /** Worth two readings of the clock; all others share the time of their batch. */
@@ -104,6 +108,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
   const entries: CommandEntry[] = [];
   const build = (command: Command, parent: string | undefined): CommandEntry => {
     const fullName = parent === undefined ? command.name : `${parent}|${command.name}`;
+    const [firstKey, lastKey, keyStep] = command.keys ?? [0, 0, 0];
     const entry: CommandEntry = {
       command,
       id: entries.length,
@@ -114,6 +119,9 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       needs: needsOf(command),
       allowedInTransaction: !command.flags.includes('no_multi'),
       isWrite: command.flags.includes('write'),
+      firstKey,
+      lastKey,
+      keyStep,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
       timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
       run: command.run,

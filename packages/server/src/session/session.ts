@@ -1,6 +1,7 @@
 import type { ByteInput, Engine } from '@quotadb/engine';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
 import { refusal, refusalInTransaction } from '../access/permission.js';
+import { isReservedName } from '../cells/cell-key.js';
 import type { Call } from '../commands/command.js';
 import { errors } from '../errors.js';
 import type { ServerState } from '../server-state.js';
@@ -49,7 +50,7 @@ export class Session implements Call {
   private readonly backlog = new Backlog();
   private partial: PartialRequest | undefined = undefined;
   private finish: ((call: Call) => void) | undefined = undefined;
-  private executing = false;
+  executing = false;
   private timedCount = 0;
   private timedMicroseconds = 0;
   private timeEvery = false;
@@ -272,6 +273,8 @@ export class Session implements Call {
       return;
     } else if (entry.isWrite && this.server.disk.refusesWrites) {
       this.reject(entry, errors.diskFailed);
+    } else if (entry.firstKey !== 0 && namesReservedKey(request, entry)) {
+      this.reject(entry, errors.reservedKey);
     } else if (client.transaction !== undefined && !entry.neverQueued) {
       this.queue(entry);
     } else {
@@ -426,3 +429,16 @@ export class Session implements Call {
 
 const MINUS = 0x2d;
 const SPACE = 0x20;
+
+/** The keys of cells are nobody's but the commands' that make them. */
+function namesReservedKey(request: Request, entry: CommandEntry): boolean {
+  const { argumentStart, argumentLength, argumentCount } = request;
+  const { bytes } = request.input;
+  const { lastKey, keyStep } = entry;
+  const end = lastKey < 0 ? argumentCount + lastKey : lastKey;
+  for (let index = entry.firstKey; index <= end; index += keyStep) {
+    if (bytes[argumentStart[index]] === 0 && isReservedName(bytes, argumentStart[index], argumentLength[index]))
+      return true;
+  }
+  return false;
+}

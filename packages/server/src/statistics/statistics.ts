@@ -29,6 +29,8 @@ export class Statistics {
   longestTurnMicroseconds = 0;
   /** Time in which the lane did not wait; kept by loops that know. */
   busyMicroseconds = 0;
+  /** The same in time of the processor: without what other threads took from this one meanwhile. */
+  longestTurnProcessorMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;
 
@@ -48,6 +50,10 @@ export class Statistics {
   /** The longest turn of the last half minute to minute. */
   get recentLongestTurnMicroseconds(): number {
     return Math.max(this.windowLongest, this.lastWindowLongest);
+  }
+
+  recordTurnProcessor(microseconds: number): void {
+    if (microseconds > this.longestTurnProcessorMicroseconds) this.longestTurnProcessorMicroseconds = microseconds;
   }
 
   sampleRates(nowMs: number): void {
@@ -76,6 +82,7 @@ export class Statistics {
     this.outputLimitDisconnections = 0;
     this.queryLimitDisconnections = 0;
     this.longestTurnMicroseconds = 0;
+    this.longestTurnProcessorMicroseconds = 0;
     this.expiryMicroseconds = 0;
     this.peakUsedBytes = 0;
     this.operationRate.reset();

@@ -19,14 +19,15 @@ export class TestLane {
   /** Errors that commands threw and should not have. */
   readonly faults: unknown[] = [];
 
-  constructor(settings: Partial<Configuration> = {}, extraCommands: readonly Command[] = []) {
+  /** Lanes of different nodes have different `originByte`s. */
+  constructor(settings: Partial<Configuration> = {}, extraCommands: readonly Command[] = [], originByte = 1) {
     this.config = { ...defaultConfiguration(), ...settings };
     this.lane = new Lane({
       engine: Engine.format({
         maxMemoryBytes: settings.maxMemoryBytes ?? TEST_MEMORY_BYTES,
         shardCount: settings.shardCount ?? TEST_SHARDS,
         growOnlyPrefixes: this.config.growOnlyPrefixes,
-        origin: new Uint8Array(ORIGIN_ID_BYTES).fill(1),
+        origin: new Uint8Array(ORIGIN_ID_BYTES).fill(originByte),
         nowMs: this.clock.nowMs,
       }),
       server: createState(this.config, this.clock, { commands: [...commands, ...extraCommands] }),

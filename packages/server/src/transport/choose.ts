@@ -5,6 +5,7 @@ import { fixedParameters } from '../config/parameters.js';
 import type { Persistence } from '../durability/persistence.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
 import { SharedControl } from '../lanes/shared-control.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import type { Client } from '../session/client.js';
@@ -20,18 +21,25 @@ const MAXIMUM_USUAL_LANES = 8;
 
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
+/** What serves lanes from the main thread. */
+export interface Services {
+  readonly replication: ReplicationService;
+  readonly quotas: QuotaService;
+  readonly persistence: Persistence | undefined;
+}
+
 /** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
 export async function chooseTransport(
   state: ServerState,
   engine: Engine,
   logger: Logger,
-  replication: ReplicationService,
-  persistence?: Persistence,
+  services: Services,
 ): Promise<Transport> {
+  const { replication, persistence } = services;
   const { config } = state;
   const isNet = config.transport === 'net' || config.respPort === -1;
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
-  if (libc !== undefined) return epollLanes(libc, state, engine, logger, replication, persistence);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, services);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
   if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
   replication.onAcknowledged = () => state.replication.settle();
@@ -55,14 +63,7 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
   }
 }
 
-function epollLanes(
-  libc: Libc,
-  state: ServerState,
-  engine: Engine,
-  logger: Logger,
-  replication: ReplicationService,
-  persistence: Persistence | undefined,
-): Transport {
+function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, services: Services): Transport {
   const { config, identity } = state;
   adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
   const laneCount = config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
@@ -72,12 +73,11 @@ function epollLanes(
     libc,
     laneCount,
     control,
-    store: engine.buffer as SharedArrayBuffer,
+    engine,
     config,
     identity,
     maximumBulkBytes,
-    replication,
-    persistence,
+    ...services,
     main: main ?? state,
     mainLane: main && mainLane(main, engine, control, maximumBulkBytes, faultReporter(logger)),
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),

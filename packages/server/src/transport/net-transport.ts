@@ -72,6 +72,8 @@ export class NetTransport implements Transport {
     });
   }
 
+  /** There is one thread, and it is this one. */
+  async share(): Promise<void> {}
   private startTicking(): void {
     if (this.ticking !== undefined) return;
     const { engine, server } = this.lane;
@@ -85,9 +87,6 @@ export class NetTransport implements Transport {
   ): Promise<readonly Questions[Name]['answer'][]> {
     return [answer(this.lane.server, name, question)];
   }
-
-  /** There is one thread, and it is this one. */
-  async share(): Promise<void> {}
 
   async close(withinMs: number): Promise<void> {
     for (const server of this.servers) server.close();

@@ -9,6 +9,8 @@ export interface Transport {
   readonly laneCount: number;
   /** Starts accepting; resolves to the port, which differs from the one asked for only where that was 0. */
   listen(host: string, port: number): Promise<number>;
+  /** Another thread is about to use the store; resolves when every lane takes locks. */
+  share(): Promise<void>;
   /** The same for clients that use TLS, beside the others. */
   listenSecurely(host: string, port: number, certificates: Certificates): Promise<number>;
   /** The answers of every lane; none while it is closing. */
@@ -16,8 +18,6 @@ export interface Transport {
     name: Name,
     question: Questions[Name]['ask'],
   ): Promise<readonly Questions[Name]['answer'][]>;
-  /** Another thread is about to use the store; resolves when every lane takes locks. */
-  share(): Promise<void>;
   /** Stops accepting, answers everything that was read, sends the replies and closes; never takes much longer than this. */
   close(withinMs: number): Promise<void>;
 }

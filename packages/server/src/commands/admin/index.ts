@@ -7,7 +7,7 @@ import { info } from './info/index.js';
 import { latency } from './latency/index.js';
 import { memory } from './memory/index.js';
 import { pubSubCommands } from './pubsub.js';
-import { backup, bgsave, lastSave } from './save.js';
+import { backup, bgRewriteAof, bgsave, lastSave, save } from './save.js';
 import { functionCommand, script, scriptCalls } from './scripts.js';
 import { slowlog } from './slowlog/index.js';
 import { time } from './time.js';
@@ -18,6 +18,7 @@ export const adminCommands: readonly Command[] = [
   waitAof,
   acl,
   backup,
+  bgRewriteAof,
   bgsave,
   command,
   config,
@@ -27,6 +28,7 @@ export const adminCommands: readonly Command[] = [
   lastSave,
   latency,
   memory,
+  save,
   script,
   ...scriptCalls,
   slowlog,

@@ -1,10 +1,11 @@
+import type { DiskRequest } from '../../durability/disk-link.js';
 import { errors } from '../../errors.js';
 import { textArgument } from '../arguments.js';
-import type { Command } from '../command.js';
+import type { Call, Command } from '../command.js';
 
 const SCHEDULE = 'schedule';
-/** A backup of a full store to a slow disk; whoever asked has waited long enough then. */
-const BACKUP_PATIENCE_MS = 3_600_000;
+/** A snapshot of a full store to a slow disk; whoever asked has waited long enough then. */
+const PATIENCE_MS = 3_600_000;
 
 export const bgsave: Command = {
   name: 'bgsave',
@@ -30,6 +31,46 @@ export const bgsave: Command = {
       disk.ask({ kind: 'snapshot' }, () => {});
       reply.simple('Background saving started');
     }
+  },
+};
+
+/** Redis rewrites its append-only file; here the log becomes a snapshot, which comes to the same. */
+export const bgRewriteAof: Command = {
+  name: 'bgrewriteaof',
+  arity: 1,
+  flags: ['admin', 'noscript', 'no_multi'],
+  group: 'server',
+  summary: 'Folds the log into a snapshot in the background, as BGSAVE does.',
+  since: '1.0.0',
+  complexity: 'O(1)',
+  syntax: '',
+  run({ reply, server }) {
+    const { disk } = server;
+    if (!disk.isOn) {
+      reply.error(errors.noDataDirectory);
+    } else if (disk.board.isSnapshotting) {
+      reply.error(errors.rewriteInProgress);
+    } else {
+      disk.ask({ kind: 'snapshot' }, () => {});
+      reply.simple('Background append only file rewriting started');
+    }
+  },
+};
+
+export const save: Command = {
+  name: 'save',
+  arity: 1,
+  flags: ['admin', 'noscript', 'no_multi'],
+  group: 'server',
+  summary: 'Writes a snapshot and answers when it is on disk. Other clients are served meanwhile.',
+  since: '1.0.0',
+  complexity: 'O(N) with N being the number of keys',
+  syntax: '',
+  run(call) {
+    const { disk } = call.server;
+    if (!disk.isOn) call.reply.error(errors.noDataDirectory);
+    else if (disk.board.isSnapshotting) call.reply.error(errors.saveInProgress);
+    else waitForDisk(call, { kind: 'snapshot' }, errors.saveFailed);
   },
 };
 
@@ -59,24 +100,28 @@ export const backup: Command = {
   complexity: 'O(N) with N being the number of keys',
   syntax: 'directory',
   run(call) {
-    const { request, reply, client, server } = call;
-    if (!server.disk.isOn) {
-      reply.error(errors.noDataDirectory);
-      return;
+    if (call.server.disk.isOn) {
+      waitForDisk(call, { kind: 'backup', directory: textArgument(call.request, 1) }, errors.backupFailed);
+    } else {
+      call.reply.error(errors.noDataDirectory);
     }
-    const directory = textArgument(request, 1);
-    let outcome: string | undefined = 'it took too long';
-    let finished = false;
-    call.suspend(BACKUP_PATIENCE_MS, (resumed) => {
-      finished = true;
-      if (outcome === undefined) resumed.reply.ok();
-      else resumed.reply.error(errors.backupFailed(outcome));
-    });
-    // It waits for us, not for anything it asked to wait for.
-    client.blocked = false;
-    server.disk.ask({ kind: 'backup', directory }, (error) => {
-      outcome = error;
-      if (!finished) client.connection.wake();
-    });
   },
 };
+
+/** Answers when the disk has done it, or says why it could not. */
+function waitForDisk(call: Call, request: DiskRequest, failed: (reason: string) => string): void {
+  const { client, server } = call;
+  let outcome: string | undefined = 'it took too long';
+  let finished = false;
+  call.suspend(PATIENCE_MS, (resumed) => {
+    finished = true;
+    if (outcome === undefined) resumed.reply.ok();
+    else resumed.reply.error(failed(outcome));
+  });
+  // It waits for us, not for anything it asked to wait for.
+  client.blocked = false;
+  server.disk.ask(request, (error) => {
+    outcome = error;
+    if (!finished) client.connection.wake();
+  });
+}

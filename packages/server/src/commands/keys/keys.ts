@@ -1,4 +1,5 @@
 import { visibleKeys } from '../../access/permission.js';
+import { isReservedName } from '../../cells/cell-key.js';
 import { bytesArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { withAllKeysLocked } from './locked.js';
@@ -22,7 +23,8 @@ export const keys: Command = {
     const isVisible = visibleKeys(client);
     const found: Uint8Array[] = [];
     const visit = (key: Uint8Array) => {
-      if ((matches === undefined || matches(key)) && (isVisible === undefined || isVisible(key))) found.push(key);
+      if (isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
+      if (isVisible === undefined || isVisible(key)) found.push(key);
     };
     withAllKeysLocked(engine, () => {
       let cursor = 0n;

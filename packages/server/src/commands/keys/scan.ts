@@ -1,4 +1,5 @@
 import { visibleKeys } from '../../access/permission.js';
+import { isReservedName } from '../../cells/cell-key.js';
 import { errors } from '../../errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
@@ -70,7 +71,7 @@ export const scan: Command = {
     const isVisible = visibleKeys(call.client);
     const found: Uint8Array[] = [];
     const next = engine.scan(cursor, count, (key) => {
-      if (!typeFits || (matches !== undefined && !matches(key))) return;
+      if (!typeFits || isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
       if (isVisible === undefined || isVisible(key)) found.push(key);
     });
     reply.array(2);

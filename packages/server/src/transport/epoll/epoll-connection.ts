@@ -101,8 +101,13 @@ export class EpollConnection implements Connection, DiskWaiter, Sleeper {
   handle(news: number): void {
     if ((news & Interest.writable) !== 0) this.flush();
     if (this.closed) return;
-    if ((news & Interest.readable) !== 0) this.read();
-    else if ((news & (Interest.failed | Interest.hungUp | Interest.peerEnded)) !== 0) this.destroy();
+    if ((news & Interest.readable) !== 0) {
+      // Hardly any client sends more before it has its replies: only one that does has to be kept from being told again.
+      if (this.holds > 0) this.watch(Interest.none);
+      else this.read();
+    } else if ((news & (Interest.failed | Interest.hungUp | Interest.peerEnded)) !== 0) {
+      this.destroy();
+    }
   }
 
   wake(): void {
@@ -215,10 +220,7 @@ export class EpollConnection implements Connection, DiskWaiter, Sleeper {
   private afterTurn(): void {
     this.sendReplies();
     if (this.closed || this.outputEnded) return;
-    if (this.holds > 0) {
-      this.watch(Interest.none);
-      return;
-    }
+    if (this.holds > 0) return;
     const { session } = this;
     let reading: number = Interest.readable;
     if (this.client.closing) {

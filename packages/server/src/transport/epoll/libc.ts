@@ -24,6 +24,9 @@ export interface Libc {
   read(fd: number, bytes: Uint8Array, length: number): number;
   write(fd: number, bytes: Uint8Array, length: number): number;
   madvise(address: number, length: number, advice: number): number;
+  /** The same on a thread of Node's pool; for advice that takes long. */
+  madviseAside(address: number, length: number, advice: number, done: (result: number) => void): void;
+  clockGettime(clock: number, time: BigInt64Array): number;
   errno(): number;
   /** Where a typed array's bytes lie. They stay there as long as the array is referenced. */
   addressOf(bytes: Uint8Array): number;
@@ -59,6 +62,7 @@ export async function loadLibc(): Promise<Libc> {
   if (koffi === undefined)
     throw new EpollUnavailable('the optional dependency koffi is not installed for this machine');
   const libc = koffi.load('libc.so.6');
+  const madvise = libc.func('int madvise(uintptr_t, size_t, int)');
   return {
     socket: libc.func('int socket(int, int, int)'),
     bind: libc.func('int bind(int, void *, uint32_t)'),
@@ -77,7 +81,11 @@ export async function loadLibc(): Promise<Libc> {
     eventfd: libc.func('int eventfd(uint32_t, int)'),
     read: libc.func('int read(int, void *, size_t)'),
     write: libc.func('int write(int, void *, size_t)'),
-    madvise: libc.func('int madvise(uintptr_t, size_t, int)'),
+    madvise,
+    madviseAside: (address, length, advice, done) => {
+      madvise.async(address, length, advice, (error: unknown, result: number) => done(error ? -1 : result));
+    },
+    clockGettime: libc.func('int clock_gettime(int, void *)'),
     errno: () => koffi.errno(),
     addressOf: (bytes) => Number(koffi.address(bytes)),
   };

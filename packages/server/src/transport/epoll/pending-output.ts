@@ -33,6 +33,7 @@ export class PendingOutput {
   }
 
   clear(): void {
+    if (this.bytes.length === PendingOutput.INITIAL_BYTES && spares.length < MAXIMUM_SPARES) spares.push(this.bytes);
     this.bytes = NOTHING;
     this.start = 0;
     this.end = 0;
@@ -48,8 +49,10 @@ export class PendingOutput {
       this.bytes.copyWithin(0, this.start, this.end);
     } else {
       if (size === this.bytes.length) size *= 2;
-      this.bytes = new Uint8Array(size);
+      const before = this.bytes;
+      this.bytes = (size === PendingOutput.INITIAL_BYTES ? spares.pop() : undefined) ?? new Uint8Array(size);
       this.bytes.set(kept);
+      if (before.length === PendingOutput.INITIAL_BYTES && spares.length < MAXIMUM_SPARES) spares.push(before);
     }
     this.start = 0;
     this.end = kept.length;
@@ -57,3 +60,10 @@ export class PendingOutput {
 }
 
 const NOTHING = new Uint8Array(0);
+
+/**
+ * Buffers of the smallest size, free to be used again by any connection of this thread. Where replies wait for the disk,
+ * every one of them needs a buffer for a moment, and making one costs more than the increment did.
+ */
+const spares: Uint8Array[] = [];
+const MAXIMUM_SPARES = 256;

@@ -125,7 +125,7 @@ function* persistenceLines({ server }: Call) {
   yield ['quotadb_last_flush_msec', figures.lastFlushMs.toFixed(3)] as const;
 }
 
-function* statisticsLines({ engine }: Call, { sums, longestTurnMicroseconds }: Figures) {
+function* statisticsLines({ engine }: Call, { sums, ...longest }: Figures) {
   yield ['total_connections_received', sums.connectionsReceived] as const;
   yield ['total_commands_processed', sums.commandsProcessed] as const;
   yield ['instantaneous_ops_per_sec', Math.round(sums.operationsPerSecond)] as const;
@@ -147,7 +147,8 @@ function* statisticsLines({ engine }: Call, { sums, longestTurnMicroseconds }: F
   yield ['total_writes_processed', sums.writesProcessed] as const;
   yield ['client_query_buffer_limit_disconnections', sums.queryLimitDisconnections] as const;
   yield ['client_output_buffer_limit_disconnections', sums.outputLimitDisconnections] as const;
-  yield ['quotadb_longest_turn_usec', Math.round(longestTurnMicroseconds)] as const;
+  yield ['quotadb_longest_turn_usec', Math.round(longest.longestTurnMicroseconds)] as const;
+  yield ['quotadb_longest_turn_cpu_usec', Math.round(longest.longestTurnProcessorMicroseconds)] as const;
 }
 
 function* replicationLines({ server }: Call) {

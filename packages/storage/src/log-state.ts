@@ -1,0 +1,174 @@
+import { MAX_ORIGINS } from '@quotadb/engine';
+
+/**
+ * What threads that write to one log share: whoever holds its lock may write to the segment in use, and leaves it, the
+ * watermarks and the figures as the next one needs them.
+ *
+ *   word      | what
+ *   ----------|--------------------------------------------------------------------------------------------------
+ *   0         | 1 while somebody writes
+ *   1         | 1 while the thread that owns the log wants to be next, and lanes stand back
+ *   2         | file descriptor + 1 of the segment that lanes may write to, 0 = none
+ *   3         | the errno (positive) with which a lane failed; nobody writes to that segment again
+ *   doubles   | NUMBERS, then for each origin and shard up to which version the disk holds everything
+ */
+const Word = { lock: 0, wanted: 1, descriptor: 2, failure: 3 } as const;
+const WORDS = 4;
+
+const Figure = {
+  /** Bytes of the segment: handed over, covered by the watermarks, known to be on disk, and filled with zeros ahead. */
+  written: 0,
+  whole: 1,
+  synced: 2,
+  allocated: 3,
+  /** Of all segments since the last snapshot, as far as they are whole. */
+  bytes: 4,
+  writtenBytesTotal: 5,
+  syncsTotal: 6,
+  flushesTotal: 7,
+  lastFlushMs: 8,
+  lastSyncMs: 9,
+} as const;
+const NUMBERS = 10;
+
+export class LogState {
+  readonly buffer: SharedArrayBuffer;
+  readonly shardCount: number;
+  private readonly words: Int32Array;
+  private readonly numbers: Float64Array;
+  private readonly watermarks: Float64Array;
+
+  constructor(shardCount: number, buffer?: SharedArrayBuffer) {
+    // Reserved for as many origins as there can be; the system gives memory to what is used of it.
+    this.buffer = buffer ?? new SharedArrayBuffer(WORDS * 4 + (NUMBERS + MAX_ORIGINS * shardCount) * 8);
+    this.shardCount = shardCount;
+    this.words = new Int32Array(this.buffer, 0, WORDS);
+    this.numbers = new Float64Array(this.buffer, WORDS * 4, NUMBERS);
+    this.watermarks = new Float64Array(this.buffer, WORDS * 4 + NUMBERS * 8);
+  }
+
+  /** A lane's attempt: it never waits, and stands back for the owner. */
+  tryTake(): boolean {
+    return Atomics.load(this.words, Word.wanted) === 0 && this.tryTakeAsOwner();
+  }
+
+  tryTakeAsOwner(): boolean {
+    return Atomics.compareExchange(this.words, Word.lock, 0, 1) === 0;
+  }
+
+  give(): void {
+    Atomics.store(this.words, Word.lock, 0);
+  }
+
+  setWanted(isWanted: boolean): void {
+    Atomics.store(this.words, Word.wanted, isWanted ? 1 : 0);
+  }
+
+  /** Of the segment that lanes may write to, or -1. */
+  get descriptor(): number {
+    return Atomics.load(this.words, Word.descriptor) - 1;
+  }
+
+  set descriptor(fd: number) {
+    Atomics.store(this.words, Word.descriptor, fd + 1);
+  }
+
+  get failure(): number {
+    return Atomics.load(this.words, Word.failure);
+  }
+
+  set failure(errno: number) {
+    Atomics.store(this.words, Word.failure, errno);
+  }
+
+  watermark(origin: number, shard: number): number {
+    return this.watermarks[origin * this.shardCount + shard];
+  }
+
+  setWatermark(origin: number, shard: number, version: number): void {
+    this.watermarks[origin * this.shardCount + shard] = version;
+  }
+
+  get written(): number {
+    return this.numbers[Figure.written];
+  }
+
+  set written(bytes: number) {
+    this.numbers[Figure.written] = bytes;
+  }
+
+  get whole(): number {
+    return this.numbers[Figure.whole];
+  }
+
+  set whole(bytes: number) {
+    this.numbers[Figure.whole] = bytes;
+  }
+
+  get synced(): number {
+    return this.numbers[Figure.synced];
+  }
+
+  set synced(bytes: number) {
+    this.numbers[Figure.synced] = bytes;
+  }
+
+  get allocated(): number {
+    return this.numbers[Figure.allocated];
+  }
+
+  set allocated(bytes: number) {
+    this.numbers[Figure.allocated] = bytes;
+  }
+
+  get bytes(): number {
+    return this.numbers[Figure.bytes];
+  }
+
+  set bytes(bytes: number) {
+    this.numbers[Figure.bytes] = bytes;
+  }
+
+  get writtenBytesTotal(): number {
+    return this.numbers[Figure.writtenBytesTotal];
+  }
+
+  get syncsTotal(): number {
+    return this.numbers[Figure.syncsTotal];
+  }
+
+  get flushesTotal(): number {
+    return this.numbers[Figure.flushesTotal];
+  }
+
+  get lastFlushMs(): number {
+    return this.numbers[Figure.lastFlushMs];
+  }
+
+  /** How long the last sync took. */
+  get lastSyncMs(): number {
+    return this.numbers[Figure.lastSyncMs];
+  }
+
+  noteWrite(bytes: number): void {
+    this.written += bytes;
+    this.numbers[Figure.writtenBytesTotal] += bytes;
+  }
+
+  noteSync(milliseconds: number): void {
+    this.synced = this.written;
+    this.numbers[Figure.syncsTotal]++;
+    this.numbers[Figure.lastSyncMs] = milliseconds;
+  }
+
+  /** Everything written is covered by the watermarks now. */
+  noteWhole(): void {
+    this.bytes += this.written - this.whole;
+    this.whole = this.written;
+  }
+
+  noteFlush(milliseconds: number): void {
+    this.numbers[Figure.flushesTotal]++;
+    this.numbers[Figure.lastFlushMs] = milliseconds;
+  }
+}
