@@ -9,7 +9,7 @@ import type { Command } from '../commands/command.js';
  *   1   | it is not for everybody who connects (no_auth)      | it has not said who it is
  *   2   | it reads keys                                       | its user has not the role read
  *   4   | it changes keys                                     | its user has not the role write
- *   8   | it takes from quotas or asks rate limits            | its user has not the role quota
+ *   8   | it takes from quotas                                | its user has not the role quota
  *   16  | it changes the server or concerns all keys or users | its user has not the role admin
  *   32  | it has to do with keys                              | its user has key prefixes
  *

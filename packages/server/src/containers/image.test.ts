@@ -120,12 +120,15 @@ test('the certificates, three regions, their health and their end, by the comman
   eu.close();
 
   const authorization = `Basic ${Buffer.from('default:secret').toString('base64')}`;
-  const metrics = await fetch(`http://127.0.0.1:${ports.get('us')?.http}/metrics`, { headers: { authorization } });
-  const connected = parseExposition(await metrics.text()).get('quotadb_peer_connected')?.samples ?? [];
-  expect(connected.map(({ labels, value }) => [labels.peer, value]).sort()).toEqual([
-    ['ap', 1],
-    ['eu', 1],
-  ]);
+  // What came may have come by another way: every link is waited for.
+  await eventually(async () => {
+    const metrics = await fetch(`http://127.0.0.1:${ports.get('us')?.http}/metrics`, { headers: { authorization } });
+    const connected = parseExposition(await metrics.text()).get('quotadb_peer_connected')?.samples ?? [];
+    expect(connected.map(({ labels, value }) => [labels.peer, value]).sort()).toEqual([
+      ['ap', 1],
+      ['eu', 1],
+    ]);
+  });
   const servers = REGIONS.map((region) => `${region}=127.0.0.1:${ports.get(region)?.resp}`);
   const status = await run(join(directory, 'bin/quotadb'), ['status', '--password', 'secret', ...servers]);
   expect(status.stdout).toMatch(/^us +up +us /m);
