@@ -8,6 +8,8 @@ const overSockets = [
   'packages/server/src/differential/{differential,differences}.test.ts',
   'packages/server/src/clients/*.test.ts',
   'packages/server/src/commands/redis-words.test.ts',
+  'packages/server/src/quotas/quotas.test.ts',
+  'packages/server/src/metrics/metrics.test.ts',
 ];
 
 /** Everything once, over node:net; then what goes over a socket again over epoll, on one lane and on four. */

@@ -6,9 +6,11 @@ import { Cleanup } from './cleanup.js';
 import { NoRedisError } from './contenders.js';
 import { runCountsBench } from './counts/run-counts-bench.js';
 import { runDurabilityBench } from './durability/run-durability-bench.js';
+import { runLimitsBench } from './limits/run-limits-bench.js';
 import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
+import { runReplicationBench } from './replication/run-replication-bench.js';
 import { runReport } from './report/run-report.js';
 import { findRepository } from './results/environment.js';
 import { readHistory, writeHistory } from './results/history.js';
@@ -76,9 +78,25 @@ async function benchAndClean(
     }
     return ExitCode.Ok;
   }
+  if (argv[0] === 'limits') {
+    try {
+      await runLimitsBench(argv.slice(1), cleanup, signal, output);
+    } finally {
+      await cleanup.gently();
+    }
+    return ExitCode.Ok;
+  }
   if (argv[0] === 'durability') {
     try {
       await runDurabilityBench(argv.slice(1), cleanup, signal, output);
+    } finally {
+      await cleanup.gently();
+    }
+    return ExitCode.Ok;
+  }
+  if (argv[0] === 'replication') {
+    try {
+      await runReplicationBench(argv.slice(1), cleanup, signal, output);
     } finally {
       await cleanup.gently();
     }

@@ -83,6 +83,19 @@ test('a key used for another payload, item or operation is refused and changes n
   expect(await database.valueOf('strict-other')).toBe(0n);
 });
 
+test('one key sent at once for two requests: one of them happens, the other is refused', async () => {
+  await create('twin-a');
+  await create('twin-b');
+  for (let round = 0; round < 20; round++) {
+    const answers = await Promise.all([
+      call(0, 'POST', '/api/v1/counts/twin-a/increase', `twin-${round}`),
+      call(round % 2, 'POST', '/api/v1/counts/twin-b/increase', `twin-${round}`),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
+  }
+  expect((await database.valueOf('twin-a'))! + (await database.valueOf('twin-b'))!).toBe(20n);
+});
+
 test('the default amount and the same amount written out are one payload', async () => {
   await create('default');
   await call(0, 'POST', '/api/v1/counts/default/increase', 'd-1');

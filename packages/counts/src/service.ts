@@ -19,6 +19,8 @@ export interface CountsServiceOptions {
   readonly directory?: string | undefined;
   /** Without any, everybody who reaches the port may call everything; with empty lists, nobody may. */
   readonly tokens?: RoleTokens | undefined;
+  /** Who else may call what, by bearer token; asked only where tokens are needed. */
+  readonly mayCall?: ((token: string, audience: Audience) => boolean) | undefined;
   /** Connections for changes (statements in flight) and for everything else. */
   readonly changeLanes?: number | undefined;
   readonly queryConnections?: number | undefined;
@@ -34,6 +36,8 @@ export interface CountsServiceOptions {
 export interface CountsService {
   /** These parts of the API, to be served by a node:http server; there may be several, on different ports. */
   endpoint(audiences: readonly Audience[]): CountsEndpoint;
+  /** Throws the problem that tells a caller with this Authorization header why it may not; for other APIs on the same port. */
+  readonly admit: (authorization: string | undefined, audience: Audience) => void;
   /** The use cases, for callers in the same process. */
   readonly api: CountsApi;
   /** The bridge from replicated counters. */
@@ -56,12 +60,13 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const writer = new ChangeWriter(database, options.onTrouble ?? (() => undefined), options.changeLanes);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
-  const gatekeeper = new Gatekeeper(options.tokens);
+  const gatekeeper = new Gatekeeper(options.tokens, options.mayCall);
   const onError = options.onError ?? (() => undefined);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
   const fastLane = new FastLane({ api, gatekeeper, onError });
   return {
     api,
+    admit: (authorization, audience) => gatekeeper.admit(authorization, audience),
     feed: new PostgresComponentFeed(database),
     endpoint: (audiences) => createCountsEndpoint({ api, audiences, gatekeeper, onError, fastLane }),
     ready: () => database.withConnection(async () => undefined),

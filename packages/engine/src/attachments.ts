@@ -14,11 +14,14 @@ import type { Slab } from './slab.js';
  *            |       | cancels come to, signed; 6–7 until when that holds, ms; extra = 1 where 64 bits are too few
  *   floor    | 4     | 2–3 ms: lives of this key born before are dead
  *   cancel   | 8     | 2–3 the life (`born`) that a reset cancelled; 4, 5 its P and 6, 7 its N as observed; extra = origin
+ *   pocket   | 12    | key records of quota cells only, and known to this node alone: 2–3 tokens that may be spent here at
+ *            |       | once; 4–5 tokens held beyond them; 6–7 with fewer than this it is time for more; 8–9 until when
+ *            |       | nothing can be had, ms (pocket.ts)
  */
-export const Kind = { expiry: 1, negative: 2, summary: 3, floor: 4, cancel: 5 } as const;
+export const Kind = { expiry: 1, negative: 2, summary: 3, floor: 4, cancel: 5, pocket: 6 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
-const WORDS: Record<Kind, number> = { 1: 8, 2: 4, 3: 8, 4: 4, 5: 8 };
+const WORDS: Record<Kind, number> = { 1: 8, 2: 4, 3: 8, 4: 4, 5: 8, 6: 12 };
 const KIND_MASK = 0xff;
 const EXTRA_SHIFT = 8;
 

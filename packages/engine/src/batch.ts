@@ -12,6 +12,8 @@ import { ORIGIN_ID_BYTES } from './layout.js';
  * Columns, not objects: a batch is filled and applied thousands of times a second and is reused.
  */
 const INITIAL_COMPONENTS = 64;
+/** The walk is still below the watermark. */
+export const NOT_PASSED = -1;
 
 export class Batch {
   shardIndex = 0;
@@ -23,6 +25,8 @@ export class Batch {
   reached = 0;
   /** A true cut, or 0 in every part but the last. */
   to = 0;
+  /** For whoever makes the next part of the walk: the watermark that it has gone past. Does not travel. */
+  passed = NOT_PASSED;
 
   count = 0;
   keyBytes = new Uint8Array(4096);

@@ -33,6 +33,7 @@ import {
   originIndexOf,
   versionOf,
 } from './record.js';
+import { isReservedKey, isReservedRecord } from './reserved.js';
 import { Slab } from './slab.js';
 import { Status } from './status.js';
 import { Store, type StoreBuffer } from './store.js';
@@ -107,6 +108,7 @@ export class Engine {
   private keyLength = 0;
   /** No other origin ever touched the key: if it exists, it is this node's own life and nothing else. */
   private isOwnOnly = false;
+  private isForbidden = false;
 
   private constructor(store: Store) {
     this.buffer = store.buffer;
@@ -174,6 +176,12 @@ export class Engine {
   // ---- one key ------------------------------------------------------------------------------------------------------
 
   open(input: ByteInput, start: number, length: number): boolean {
+    if (isReservedKey(input, start, length)) return this.openForbidden(input, start, length);
+    return this.openAny(input, start, length);
+  }
+
+  /** Opens also what is the system's own. */
+  openAny(input: ByteInput, start: number, length: number): boolean {
     const store = this.store;
     store.hash.ofInput(input, start, length);
     const shard = store.shardOfHash();
@@ -187,7 +195,17 @@ export class Engine {
     return this.exists;
   }
 
+  /** To a client a key of the system's own is not there, and cannot be made. */
+  private openForbidden(input: ByteInput, start: number, length: number): boolean {
+    this.openAny(input, start, length);
+    this.record = 0;
+    this.isForbidden = true;
+    this.load();
+    return false;
+  }
+
   close(): void {
+    this.isForbidden = false;
     if (this.store.locking && this.lockDepth === 0) giveLock(this.memory, this.shard + Shard.lock);
     this.shard = 0;
     this.record = 0;
@@ -294,6 +312,11 @@ export class Engine {
     const own = lives.isOwnAlive(record) ? lives.positiveOf(record) - lives.negativeOf(record) : 0n;
     const value = own + lives.foreignTotal(record).total;
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : value;
+  }
+
+  /** What other origins add to the value of the open key; the rest is this node's own. */
+  foreignValue(): bigint {
+    return this.record === 0 ? 0n : this.lives.foreignTotal(this.record).total;
   }
 
   /** Adds a signed amount. On any status but Ok nothing has changed. */
@@ -445,6 +468,38 @@ export class Engine {
     return Status.Ok;
   }
 
+  /** What this node itself has added to the open key in its present life, and what it has taken away. */
+  get ownAdded(): number {
+    if (this.record === 0 || !this.lives.isOwnAlive(this.record)) return 0;
+    const { memory, record } = this;
+    return (
+      (memory[record + Component.positiveHigh] >>> 0) * TWO_POW_32 + (memory[record + Component.positiveLow] >>> 0)
+    );
+  }
+
+  get ownTaken(): number {
+    if (this.record === 0 || !this.lives.isOwnAlive(this.record)) return 0;
+    const negative = this.attachments.find(this.record, Kind.negative);
+    if (negative === 0) return 0;
+    return (this.memory[negative + 3] >>> 0) * TWO_POW_32 + (this.memory[negative + 2] >>> 0);
+  }
+
+  /** The version of this node's own component of the open key, and the shard it is in: when it is on disk, it can be told. */
+  get ownVersion(): number {
+    return this.record === 0 ? 0 : versionOf(this.memory, this.record);
+  }
+
+  get openShardIndex(): number {
+    return this.store.shardIndexOf(this.shard);
+  }
+
+  /** The open key's pocket, or 0; made if there is none, unless memory is full. The key exists. */
+  pocket(isMade: boolean): number {
+    if (this.record === 0) return 0;
+    const found = this.attachments.find(this.record, Kind.pocket);
+    return found !== 0 || !isMade ? found : this.attachments.add(this.shard, this.record, Kind.pocket);
+  }
+
   memoryUsageBytes(): number {
     if (!this.exists) return 0;
     const memory = this.memory;
@@ -477,6 +532,7 @@ export class Engine {
 
   private ensureRecord(): Status {
     if (this.record !== 0) return Status.Ok;
+    if (this.isForbidden) return Status.Reserved;
     if (this.keyLength > Engine.MAX_KEY_BYTES) return Status.KeyTooLong;
     this.record = this.makeRecord(this.shard, this.input!, this.keyStart, this.keyLength);
     return this.record === 0 ? Status.OutOfMemory : Status.Ok;
@@ -494,7 +550,10 @@ export class Engine {
     for (const whole = start + (length & ~3); from < whole; from += 4) memory[at++] = input.view.getInt32(from, true);
     const rest = length & 3;
     if (rest !== 0) memory[at] = input.view.getInt32(from, true) & ((1 << (rest << 3)) - 1);
-    if (store.table.insert(shard, record)) return record;
+    if (store.table.insert(shard, record)) {
+      if (isReservedRecord(memory, record)) Atomics.add(memory, Header.reservedRecords, 1);
+      return record;
+    }
     store.slab.give(shard, record);
     return 0;
   }
@@ -527,7 +586,7 @@ export class Engine {
   private count(shard: number, record: number, visible: boolean): void {
     const memory = this.memory;
     const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
-    if (visible === counted) return;
+    if (visible === counted || isReservedRecord(memory, record)) return;
     memory[record + Component.bornHigh] ^= Flag.counted;
     memory[shard + Shard.keys] += visible ? 1 : -1;
   }
@@ -550,6 +609,7 @@ export class Engine {
     if (versionOf(this.memory, record) !== 0) this.dropOwn(shard, record);
     this.wheel.disarm(shard, record);
     this.attachments.dropEvery(shard, record);
+    if (isReservedRecord(this.memory, record)) Atomics.sub(this.memory, Header.reservedRecords, 1);
     this.store.table.remove(shard, record);
     this.store.slab.give(shard, record);
   }
@@ -634,7 +694,8 @@ export class Engine {
   /** Observed reset of everything; keys of grow-only namespaces stay. */
   removeAll(): void {
     this.lockAll();
-    if (this.isAloneEverywhere() && this.origins.count === 1 && this.growOnly.isEmpty) {
+    const isAllGone = this.growOnly.isEmpty && Atomics.load(this.memory, Header.reservedRecords) === 0;
+    if (isAllGone && this.isAloneEverywhere() && this.origins.count === 1) {
       this.store.forgetRecords();
       for (let index = 0; index < this.shardCount; index++) this.wheel.format(this.store.shardAt(index), this.nowMs);
     } else if (this.growOnly.isEmpty) {
@@ -653,6 +714,7 @@ export class Engine {
 
   /** Whether a reader sees the key of a record. The shard's lock is held, and no key is open. */
   isVisible(shard: number, record: number): boolean {
+    if (isReservedRecord(this.memory, record)) return false;
     this.shard = shard;
     this.record = record;
     this.load();
@@ -825,7 +887,7 @@ export class Engine {
   /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */
   restate(key: Uint8Array): boolean {
     const input = ByteInput.copyOf(key);
-    this.open(input, 0, key.length);
+    this.openAny(input, 0, key.length);
     const { shard, record } = this;
     const isHeld = record !== 0 && versionOf(this.memory, record) !== 0;
     if (isHeld) {

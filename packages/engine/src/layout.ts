@@ -57,6 +57,8 @@ export const Header = {
   droppedLost: 13,
   /** 1 where what other origins ended is kept until every peer knows; see Engine.acknowledgeOther. */
   relays: 14,
+  /** How many records have reserved keys; see reserved.ts. */
+  reservedRecords: 15,
   clockNumber: 8,
   graceMsNumber: 9,
   growOnlyCount: 20,

@@ -224,14 +224,11 @@ export class Lives {
     return found;
   }
 
-  /** Whether another origin holds a reset of some life of this node. */
-  isOwnCancelled(record: number): boolean {
-    const memory = this.store.memory;
-    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
-      for (let cancel = this.attachments.find(at, Kind.cancel); cancel !== 0; ) {
-        if (this.attachments.extraOf(cancel) === OWN_ORIGIN) return true;
-        cancel = this.attachments.nextOfKind(cancel);
-      }
+  /** Whether a component of another origin holds a reset of some life of this node. */
+  cancelsOwn(component: number): boolean {
+    for (let cancel = this.attachments.find(component, Kind.cancel); cancel !== 0; ) {
+      if (this.attachments.extraOf(cancel) === OWN_ORIGIN) return true;
+      cancel = this.attachments.nextOfKind(cancel);
     }
     return false;
   }

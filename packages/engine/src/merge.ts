@@ -157,6 +157,7 @@ export class Merge {
     if (component !== 0) engine.lists.insert(state, component);
     if (isTaken && batch.born[index] <= engine.acknowledgedOther(state))
       engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+    if (component !== 0) this.answerCancel(shard, record, component);
     this.settleKey(shard, record);
     return isTaken ? Applied.Ok : Applied.OutOfMemory;
   }
@@ -263,17 +264,22 @@ export class Merge {
   }
 
   /**
+   * A reset of a life that is forgotten here already: say that it is over, or the reset would be kept for ever. Once, when
+   * it comes: one whose origin is no more stays, and two that answered it at every change would answer each other for ever.
+   */
+  private answerCancel(shard: number, record: number, component: number): void {
+    const { lives, ownLife } = this.engine;
+    if (versionOf(this.engine.store.memory, record) === 0 && lives.cancelsOwn(component))
+      this.change(shard, record, () => ownLife.end(shard, record));
+  }
+
+  /**
    * Brings the own life in line with what was just learned: wholly cancelled, it ends; a newer decision about the
    * expiry is taken over; one that passed before it was known, or a floor, is outlived instead of losing the life, unless
    * the life knew and only this node's clock is slower than the one that saw it end.
    */
   private settleOwn(shard: number, record: number): void {
     const { lives, ownLife } = this.engine;
-    if (versionOf(this.engine.store.memory, record) === 0 && lives.isOwnCancelled(record)) {
-      // A reset of a life that is forgotten here already: say that it is over, or the reset would be kept for ever.
-      this.change(shard, record, () => ownLife.end(shard, record));
-      return;
-    }
     if (!lives.isOwnAlive(record)) return;
     const floor = lives.floorMs(record);
     const expiresAt = lives.expiresAt(record);

@@ -93,6 +93,18 @@ describe('a reset', () => {
     expect(values(resetting, owner, late)).toEqual([0n, 0n, 0n]);
   });
 
+  test('is kept when somebody else than its owner says that what it cancelled is gone', () => {
+    const [here, owner] = [makeNode(1), makeNode(2)];
+    add(owner.engine, KEY, 10n);
+    tell(owner, here);
+    remove(here.engine, KEY);
+    // To another it has expired; the owner, out of reach, counts on.
+    expect(here.merge.dropGone(1, Buffer.from(KEY), here.engine.seen(0, 1), false)).toBe(true);
+    add(owner.engine, KEY, 100n);
+    tell(owner, here);
+    expect(values(here)).toEqual([100n]);
+  });
+
   test('of a value that others hold at zero removes the key everywhere', () => {
     const [here, there] = [makeNode(1), makeNode(2)];
     assign(here.engine, KEY, 0n);

@@ -8,6 +8,8 @@ export const Status = {
   /** The key lies in a namespace that only grows, and the change would shrink it. */
   GrowOnly: 3,
   KeyTooLong: 4,
+  /** The key is one of the system's own. */
+  Reserved: 5,
 } as const;
 
 export type Status = (typeof Status)[keyof typeof Status];

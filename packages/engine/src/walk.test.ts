@@ -44,7 +44,7 @@ describe('a walk', () => {
     expect(to.engine.seen(0, 1)).toBe(from.engine.seen(0, OWN_ORIGIN));
   });
 
-  test('of a relay stops at its own watermark: a part that came to it without its walk is no cut to pass on', () => {
+  test('of a relay ends with the watermark that it has passed: a part that came without its walk is no cut to pass on', () => {
     const origin = makeNode(1);
     const relay = makeNode(2);
     const receiver = makeNode(3);
@@ -56,9 +56,24 @@ describe('a walk', () => {
     const first = batchSince(relay.engine, 0, 1, 0, new Batch(), { components: 3, keyBytes: 1000 });
     receiver.merge.apply(first);
     tell(origin, relay);
-    receiver.merge.apply(batchSince(relay.engine, 0, 1, first.reached, new Batch(), undefined, 0));
+    receiver.merge.apply(batchSince(relay.engine, 0, 1, first.reached, new Batch(), undefined, 0, first.passed));
     tell(origin, receiver);
     expect(['a', 'b', 'c', 'd', 'e'].map((key) => read(receiver.engine, key).value)).toEqual([1n, 1n, 1n, 1n, 1n]);
+  });
+
+  test('of a relay is not over before it has told what took the place of something below its watermark', () => {
+    const [origin, relay, receiver] = [makeNode(1), makeNode(2), makeNode(3)];
+    for (const key of ['a', 'b']) add(origin.engine, key, 1n);
+    tell(origin, relay);
+    for (const key of ['c', 'a']) add(origin.engine, key, 1n);
+    const parts = partsOf(origin.engine, OWN_ORIGIN, relay.engine.seen(0, 1), ONE_EACH);
+    for (const part of parts.slice(1)) relay.merge.apply(part);
+    const [first, ...rest] = partsOf(relay.engine, 1, 0, ONE_EACH);
+    receiver.merge.apply(first);
+    expect(receiver.engine.seen(0, 1)).toBe(0);
+    for (const part of rest) receiver.merge.apply(part);
+    expect(receiver.engine.seen(0, 1)).toBe(relay.engine.seen(0, 1));
+    expect(read(receiver.engine, 'a').value).toBe(2n);
   });
 });
 

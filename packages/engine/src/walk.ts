@@ -1,5 +1,5 @@
 import { Kind } from './attachments.js';
-import type { Batch } from './batch.js';
+import { type Batch, NOT_PASSED } from './batch.js';
 import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { joinUint64 } from './int64.js';
@@ -21,9 +21,10 @@ export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256
  * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `batch`. Begins a walk
  * where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
  *
- * The walk of another origin ends at this node's own watermark. Parts that came here out of their walk may lie above it,
- * with gaps between them that will be filled later; a walk that went on past a gap could never come back to it. They go
- * along with the last part, as far as there is room: if that origin is no more, nobody else may have them.
+ * The walk of another origin speaks for everything up to this node's own watermark. Parts that came here out of their walk
+ * may lie above it, with gaps between them. They go along: one of them may have taken the place of what lay below, and if
+ * that origin is no more, nobody else may have them. Once a walk has gone on past the watermark, what fills the gaps may
+ * come to lie behind it; so it ends with the watermark that it has passed, which the parts that follow are told.
  */
 export function batchSince(
   engine: Engine,
@@ -33,6 +34,7 @@ export function batchSince(
   batch: Batch,
   limits: WalkLimits = DEFAULT_WALK_LIMITS,
   start: number = from,
+  passed = NOT_PASSED,
 ): Batch {
   const { store, lists } = engine;
   const shard = store.shardAt(shardIndex);
@@ -45,7 +47,7 @@ export function batchSince(
   batch.reached = from;
   return engine.withShard(shard, () => {
     if (origin === OWN_ORIGIN) lists.order(state);
-    const cut = store.numbers[(state >>> 1) + OriginShard.seenNumber];
+    const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShard.seenNumber] : passed;
     let last = 0;
     const isContinued = from !== start;
     let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
@@ -55,7 +57,8 @@ export function batchSince(
       last = at;
       at = store.memory[at + Component.next];
     }
-    if (at === 0 || versionOf(store.memory, at) > cut) batch.to = cut;
+    if (at === 0) batch.to = cut;
+    batch.passed = batch.reached > cut ? cut : NOT_PASSED;
     if (isContinued || batch.to === 0) lists.moveCursor(state, from, batch.to === 0 ? last : 0);
     return batch;
   });

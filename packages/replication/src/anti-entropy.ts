@@ -17,6 +17,8 @@ const KEYS_PER_BATCH = 256;
 const FIRST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 600_000;
 
+const EMPTY_DIGEST = '0'.repeat(16);
+
 interface Job {
   readonly link: Link;
   readonly scan: RangeScan;
@@ -103,9 +105,11 @@ export class AntiEntropy {
       const digests: string[] = [];
       for (const shard of candidates) {
         const seen = engine.seen(shard, index);
-        const isAligned = theirs?.[shard] === seen || link.sentTo(origin, shard) === seen;
-        if (seen === 0 || !isAligned) continue;
+        const isAligned = (theirs?.[shard] ?? 0) === seen || link.sentTo(origin, shard) === seen;
+        if (!isAligned) continue;
         const { version, digest } = engine.digestAt(shard, index);
+        // Also at 0 there may be something: parts of a first walk that its origin did not live to end.
+        if (version === 0 && digest === EMPTY_DIGEST) continue;
         shards.push(shard);
         versions.push(version);
         digests.push(digest);

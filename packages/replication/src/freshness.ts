@@ -18,6 +18,11 @@ export class Freshness {
   private readonly asOfMs = new Map<string, number>();
   private readonly waiting = new Map<string, Claim[]>();
 
+  /** Those that somebody has spoken of, also if they have never said anything themselves. */
+  get origins(): IterableIterator<string> {
+    return this.waiting.keys();
+  }
+
   /** Somebody had come this far with an origin, at this time of the local monotonic clock or later. */
   hear(origin: string, versions: readonly number[], atMs: number): void {
     if (atMs <= (this.asOfMs.get(origin) ?? Number.NEGATIVE_INFINITY)) return;

@@ -8,6 +8,7 @@ import {
   FrameKind,
   type Hello,
   type Pong,
+  type QuotaFrame,
   type Seen,
 } from '@quotadb/wire';
 import { LinkFigures } from './figures.js';
@@ -123,8 +124,9 @@ export class Link {
 
   // ---- what comes in --------------------------------------------------------------------------------------------------
 
-  receive(bytes: Uint8Array): void {
-    if (this.state === 'closed') return;
+  /** Returns true where a tick should follow soon; what only says how somebody is can wait. */
+  receive(bytes: Uint8Array): boolean {
+    if (this.state === 'closed') return false;
     this.figures.framesIn++;
     this.figures.bytesIn += bytes.length;
     this.heardAtMs = this.replica.clock.monotonicMs();
@@ -134,11 +136,12 @@ export class Link {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.refuse({ code: 'protocol', message: `a frame that cannot be read: ${error.message}` });
-      return;
+      return false;
     }
     if (frame.kind === FrameKind.refusal) this.hearRefusal(frame.code as RefusalCode, frame.message);
     else if (frame.kind === FrameKind.hello) this.greet(frame);
     else if (this.state === 'established') this.hear(frame);
+    return !PASSING_FRAMES.has(frame.kind);
   }
 
   /** The carrier says that the stream is over. */
@@ -197,6 +200,7 @@ export class Link {
     else if (frame.kind === FrameKind.seen) this.hearSeen(frame);
     else if (frame.kind === FrameKind.ping) this.send(this.pongTo(frame.token));
     else if (frame.kind === FrameKind.pong) this.hearPong(frame);
+    else if (isQuotaFrame(frame)) this.replica.events.quota?.(this, frame);
     else this.replica.antiEntropy.hear(this, frame);
   }
 
@@ -355,7 +359,7 @@ export class Link {
   /** Where this node has come to with every origin, its own as well. */
   private tellAll(): void {
     this.toldAtMs = this.replica.clock.monotonicMs();
-    for (const origin of this.replica.origins()) {
+    for (const origin of this.replica.spokenOf()) {
       const seen = Float64Array.from(this.replica.seenOf(origin));
       this.reported.set(origin, seen);
       this.toldWhole.set(origin, Float64Array.from(seen));
@@ -431,6 +435,10 @@ export class Link {
   }
 }
 
+function isQuotaFrame(frame: Frame): frame is QuotaFrame {
+  return frame.kind >= FrameKind.policies;
+}
+
 function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {
   for (const [index, shard] of shards.entries())
     if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
@@ -445,8 +453,15 @@ function timeOfToken(token: number): number {
   return token / 1000;
 }
 
+const PASSING_FRAMES: ReadonlySet<number> = new Set([
+  FrameKind.seen,
+  FrameKind.ping,
+  FrameKind.pong,
+  FrameKind.digests,
+]);
+
 function refusalWords(refusal: 'removed' | 'duplicate', region: string): string {
   return refusal === 'removed'
-    ? `${region} was removed from the peers here (quotadb cli peers add)`
+    ? `${region} was removed from the peers here (quotadb peers add)`
     : `there is another link between these two already`;
 }

@@ -1,5 +1,5 @@
 import type { Engine } from '@quotadb/engine';
-import type { Part, PartMaker } from './parts.js';
+import type { Part, PartMaker, WalkPlace } from './parts.js';
 
 /** What a feed hands its parts to. */
 export interface FeedSink {
@@ -7,10 +7,8 @@ export interface FeedSink {
   sendPart(part: Part): void;
 }
 
-interface OpenWalk {
-  readonly walk: number;
+interface OpenWalk extends WalkPlace {
   readonly start: number;
-  from: number;
 }
 
 /**
@@ -97,21 +95,16 @@ export class OutgoingFeed {
       // Made now it would only wait for the next flush, and what changes until then for the one after.
       if (!isFlushing && this.durable !== undefined && seen > this.durable(shard)) return undefined;
       const part = this.parts.begin(shard, this.origin, start);
-      this.note(shard, { walk: part.walk, start, from: start }, part);
+      this.note(shard, start, part);
       return part;
     }
-    const part = this.parts.make(shard, this.origin, walk.start, walk.from, walk.walk);
-    this.note(shard, walk, part);
+    const part = this.parts.make(shard, this.origin, walk.start, walk);
+    this.note(shard, walk.start, part);
     return part;
   }
 
-  private note(shard: number, walk: OpenWalk, part: Part): void {
-    if (part.to !== 0) {
-      this.sent[shard] = part.to;
-      this.walks[shard] = undefined;
-    } else {
-      walk.from = part.reached;
-      this.walks[shard] = walk;
-    }
+  private note(shard: number, start: number, { walk, reached, passed, to }: Part): void {
+    if (to !== 0) this.sent[shard] = to;
+    this.walks[shard] = to !== 0 ? undefined : { walk, start, from: reached, passed };
   }
 }

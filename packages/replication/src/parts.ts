@@ -1,4 +1,4 @@
-import { Batch, batchSince, type Engine, type WalkLimits } from '@quotadb/engine';
+import { Batch, batchSince, type Engine, NOT_PASSED, type WalkLimits } from '@quotadb/engine';
 import { encodeBatch } from '@quotadb/wire';
 
 /** A part of a walk, ready to be sent. */
@@ -6,11 +6,20 @@ export interface Part {
   readonly bytes: Uint8Array;
   readonly walk: number;
   readonly reached: number;
+  /** See Batch.passed. */
+  readonly passed: number;
   /** Where the walk ended, 0 where more follows. */
   readonly to: number;
   readonly components: number;
   /** Sent only when this node's disk holds its own changes up to here. */
   readonly newest: number;
+}
+
+/** How far a walk has come. */
+export interface WalkPlace {
+  readonly walk: number;
+  readonly from: number;
+  readonly passed: number;
 }
 
 /**
@@ -38,20 +47,21 @@ export class PartMaker {
     const name = `${origin}:${shard}:${start}`;
     let part = this.kept.get(name);
     if (part === undefined) {
-      part = this.make(shard, origin, start, start, ++this.lastWalk);
+      part = this.make(shard, origin, start, { walk: ++this.lastWalk, from: start, passed: NOT_PASSED });
       this.kept.set(name, part);
     }
     return part;
   }
 
-  make(shard: number, origin: number, start: number, from: number, walk: number): Part {
+  make(shard: number, origin: number, start: number, { walk, from, passed }: WalkPlace): Part {
     const { batch } = this;
-    batchSince(this.engine, shard, origin, from, batch, this.limits, start);
+    batchSince(this.engine, shard, origin, from, batch, this.limits, start, passed);
     batch.walk = walk;
     return {
       bytes: encodeBatch(batch),
       walk,
       reached: batch.reached,
+      passed: batch.passed,
       to: batch.to,
       components: batch.count,
       newest: Math.max(batch.reached, batch.to),

@@ -1,4 +1,4 @@
-import { Batch, batchSince, type Engine } from '@quotadb/engine';
+import { Batch, batchSince, type Engine, NOT_PASSED } from '@quotadb/engine';
 import { contentOf, RangeFinder, rangeCountFor } from './key-range.js';
 
 /** Components looked at under one hold of a shard's lock. */
@@ -20,6 +20,7 @@ export class RangeScan {
   private readonly engine: Engine;
   private readonly batch = new Batch();
   private from = 0;
+  private passed = NOT_PASSED;
   private readonly visit: (batch: Batch, index: number) => void;
 
   constructor(engine: Engine, shard: number, origin: number, visit: (batch: Batch, index: number) => void) {
@@ -34,13 +35,12 @@ export class RangeScan {
   step(): void {
     const { batch } = this;
     const limits = { components: STEP_COMPONENTS, keyBytes: STEP_KEY_BYTES };
-    batchSince(this.engine, this.shard, this.origin, this.from, batch, limits, 0);
+    batchSince(this.engine, this.shard, this.origin, this.from, batch, limits, 0, this.passed);
+    this.passed = batch.passed;
     for (let index = 0; index < batch.count; index++) if (!isSilent(batch, index)) this.visit(batch, index);
     this.from = batch.reached;
     this.newest = Math.max(this.newest, batch.reached);
-    // The end of another origin's walk is this node's watermark; parts beyond it that came out of turn follow.
-    this.isDone =
-      batch.count === 0 || (batch.to !== 0 && batch.count < STEP_COMPONENTS && batch.bytes < STEP_KEY_BYTES);
+    this.isDone = batch.count === 0 || batch.to !== 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN, versionAt } from '@quotadb/engine';
-import type { Hello } from '@quotadb/wire';
+import type { Hello, QuotaFrame } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Feeds } from './feeds.js';
 import { Freshness } from './freshness.js';
@@ -34,6 +34,8 @@ export interface ReplicaEvents {
   mismatch(link: Link, origin: string, shard: number): void;
   /** A mistake in the program, met on the way of one link; that link is over. */
   fault(link: Link, error: unknown): void;
+  /** Something about quotas. */
+  quota(link: Link, frame: QuotaFrame): void;
   /** A member was away for so long that it is not waited for any more. */
   forgotten(member: Member): void;
 }
@@ -214,6 +216,13 @@ export class Replica {
     return this.names;
   }
 
+  /** These, and those of which only others have spoken: nothing came from them yet, which is worth knowing too. */
+  spokenOf(): readonly string[] {
+    const known = this.origins();
+    const others = [...this.freshness.origins].filter((origin) => !this.indexes.has(origin));
+    return others.length === 0 ? known : [...known, ...others];
+  }
+
   /** How far this node has come with an origin, as of now. The answer is good until somebody asks again: copy it to keep it. */
   seenOf(origin: string): Watermarks {
     const { engine } = this;
@@ -282,8 +291,7 @@ export class Replica {
     const nowMs = this.clock.monotonicMs();
     this.parts.forget();
     let hasMore = false;
-    for (const origin of this.origins())
-      if (origin !== this.ownName) this.freshness.settle(origin, this.seenOf(origin));
+    for (const origin of this.freshness.origins) this.freshness.settle(origin, this.seenOf(origin));
     for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
     this.feeds.consider(nowMs);
     this.antiEntropy.tick(nowMs);

@@ -1,4 +1,5 @@
 import { Engine, Status } from '@quotadb/engine';
+import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from './cells/cell-key.js';
 
 /**
  * Every error a client can get, in one place. The first word is the code that clients tell errors apart by. Where Redis
@@ -26,6 +27,18 @@ export const errors = {
   noFloats: 'ERR BYFLOAT is not supported: counters hold integers',
   frequencyNotTracked:
     'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.',
+  // Windows and rate limits.
+  reservedKey: 'ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits',
+  cellKeyTooLong: `ERR key is too long: at most ${MAX_CELL_KEY_BYTES} bytes in windows and limits`,
+  windowLength: `ERR window is out of range, must be from 1 to ${MAX_WINDOW_MS} milliseconds`,
+  windowStart: `ERR window start is out of range, must be from 0 to ${MAX_START_MS} milliseconds`,
+  windowOver: 'ERR the window is over',
+  amountNegative: 'ERR amount must not be negative',
+  limitOutOfRange: `ERR limit is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  costOutOfRange: `ERR cost is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  tooManyLimits: (maximum: number) => `ERR too many limits, at most ${maximum} at once`,
+  rateTooFine: 'ERR burst, count and period are too large to be worked with exactly',
+
   // Dispatch.
   internal: 'ERR internal error',
   authenticationRequired: 'NOAUTH Authentication required.',
@@ -52,6 +65,10 @@ export const errors = {
   maximumAge: 'ERR max-age-ms is not an integer or out of range',
   replication: (reason: string) => `ERR ${reason}`,
 
+  // Quotas.
+  quota: (reason: string) => `ERR ${reason}`,
+  quotaInTransaction: 'ERR this waits for another thread, and inside MULTI nothing waits',
+
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',
   nestedTransaction: 'ERR MULTI calls can not be nested',
@@ -65,6 +82,15 @@ export const errors = {
   wrongPassword: 'WRONGPASS invalid username-password pair or user is disabled.',
   noPasswordSet:
     'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',
+  loginUndecided: 'ERR the password could not be checked in time; inside MULTI it never can be',
+  commandNotPermitted: (command: string) => `NOPERM this user has no permissions to run the '${command}' command`,
+  keyNotPermitted: 'NOPERM this user has no permissions to access one of the keys used as arguments',
+  noLongerPermitted: (reason: string) =>
+    `NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is no longer allowed for the following reason: ${reason}`,
+  unknownCategory: (category: string) => `ERR Unknown category '${category}'`,
+  passwordBits:
+    'ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096',
+  reloadFailed: (reason: string) => `ERR nothing was changed: ${reason}`,
   helloUnauthenticated:
     'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time',
   unsupportedProtocol: 'NOPROTO unsupported protocol version',

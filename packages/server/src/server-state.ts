@@ -1,7 +1,10 @@
+import type { Access } from './access/access.js';
+import type { Door } from './access/door.js';
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
 import type { DiskLink } from './durability/disk-link.js';
 import type { Lanes } from './lanes/lanes.js';
+import type { QuotaLink } from './quotas/quota-link.js';
 import type { ReplicationLink } from './replication/replication-link.js';
 import type { Clients } from './session/clients.js';
 import type { CommandDirectory } from './session/command-index.js';
@@ -15,6 +18,10 @@ export interface ServerState {
   /** CONFIG SET changes it in place. */
   readonly config: Configuration;
   readonly clock: Clock;
+  /** Who may do what. */
+  readonly access: Access;
+  /** The way to where passwords are checked. */
+  readonly door: Door;
   readonly commands: CommandDirectory;
   readonly clients: Clients;
   readonly statistics: Statistics;
@@ -26,6 +33,8 @@ export interface ServerState {
   readonly disk: DiskLink;
   /** The way to the thread that replicates. */
   readonly replication: ReplicationLink;
+  /** The policies, and the way to the thread that keeps tokens. */
+  readonly quotas: QuotaLink;
 }
 
 /** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */
@@ -38,6 +47,8 @@ export interface Identity {
   transport: string;
   laneCount: number;
   respPort: number;
+  /** Undefined where no client can use TLS. */
+  respTlsPort: number | undefined;
   httpPort: number;
   /** Undefined where the internal part of the counts API has no port of its own. */
   internalHttpPort: number | undefined;

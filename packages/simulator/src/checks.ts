@@ -81,6 +81,11 @@ function findHoldingFaults(
   for (const component of componentsOf(process.engine, key)) {
     noteEnd(process, key, component, oracle);
     const seen = process.seenOf(component.origin, shardOf(key));
+    const last = oracle.lastChange(component.origin, key, seen);
+    if (isOrderly && component.version < last)
+      faults.push(
+        `${process.label} has seen ${key} of ${nameOf(component.origin)} change at ${last}, and holds ${component.version}`,
+      );
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
       if (fact.origin !== component.origin)
@@ -97,11 +102,14 @@ function findHoldingFaults(
 }
 
 /**
- * Everybody waits for everybody else's word before something is forgotten. Where a member may be given up, or is not known
- * of until it calls, it may hold for a while what everybody else has forgotten: comparing digests finds it.
+ * Everybody waits for everybody else's word before something is forgotten. Where a member may be given up, is not known of
+ * until it calls, or gets another neighbour because one has left, it may hold for a while what that one has forgotten:
+ * comparing digests finds it, and at the end nothing of it may be left.
  */
-function isPatient({ settings, isMutual, topology }: Plan): boolean {
-  return settings.forgetAfterMs === FOREVER_MS && (isMutual || topology === 'mesh');
+function isPatient({ settings, isMutual, topology, steps }: Plan): boolean {
+  if (settings.forgetAfterMs !== FOREVER_MS) return false;
+  if (topology === 'mesh') return true;
+  return isMutual && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }
 
 /** An origin's own component is in a later life: what was in an earlier one is over. */

@@ -19,6 +19,7 @@ export function findDifferences(
       if (new Set(digests).size > 1) differences.push(`digests of ${nameOf(origin)}/${shard}: ${digests.join(' | ')}`);
     }
   }
+  differences.push(...findStale(processes, context));
   for (const key of plan.keys) {
     const readings = processes.map((process) => readingOf(process, key));
     if (new Set(readings).size > 1) differences.push(`${key}: ${readings.join(' | ')}`);
@@ -30,6 +31,28 @@ export function findDifferences(
   }
   return differences;
 }
+
+/** Everybody's view of everybody who is there is fresh again. */
+function findStale(processes: readonly NodeProcess[], { plan, nameOf }: CheckContext): string[] {
+  const { network, settings } = plan;
+  const hopMs =
+    settings.idleStatusIntervalMs + 2 * (network.delayMs + network.jitterMs) + SLOWEST_TICK_MS * plan.unitMs;
+  const stale: string[] = [];
+  for (const process of processes) {
+    for (const { origin } of processes) {
+      if (origin === process.origin) continue;
+      const ageMs = process.replica.freshness.ageMs(origin, process.monotonicMs());
+      if (ageMs < 0 || ageMs > hopMs * FRESH_HOPS)
+        stale.push(`${process.label} sees ${nameOf(origin)} as of ${ageMs} ms ago`);
+    }
+  }
+  return stale;
+}
+
+/** In units of the plan. */
+const SLOWEST_TICK_MS = 500;
+/** A chain of five has four links; each side of one may just have missed the other. */
+const FRESH_HOPS = 12;
 
 function digestOf(process: NodeProcess, origin: string, shard: number): string {
   const index = process.engine.origins.find(process.node.idOf(origin));

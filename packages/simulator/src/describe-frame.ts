@@ -34,5 +34,15 @@ export function describeFrame(frame: Frame, nameOf: (origin: string) => string):
       return `inventory ${of(frame.origin)}/${frame.shard} at ${frame.version}: ${frame.keys.map(
         (key, index) => `${new TextDecoder().decode(key)}@${frame.versions[index]}`,
       )}${frame.wantsAnswer ? ', yours?' : ''}`;
+    case FrameKind.policies:
+      return `policies ${frame.version}`;
+    case FrameKind.tokensWanted:
+      return `tokens wanted from ${frame.toRegion}: ${frame.need}`;
+    case FrameKind.tokensAnswer:
+      return `tokens for ${frame.toRegion}: ${frame.granted}`;
+    case FrameKind.policyChange:
+      return `policy change ${frame.request}`;
+    case FrameKind.policyAnswer:
+      return `policy answer ${frame.request}`;
   }
 }

@@ -37,6 +37,10 @@ export const MISTAKES: readonly Mistake[] = [
     plant: ({ engine }) => Object.assign(engine, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
   },
   {
+    name: 'a reset is taken back before everybody has heard that what it cancelled is over',
+    plant: ({ engine, replica }) => afterApply(replica.merge, (batch) => letGoCancels(engine, batch)),
+  },
+  {
     name: 'a gap is not asked for again',
     plant: ({ replica }) => {
       const feeds = partOf<{ options: object }>(replica, 'feeds');
@@ -92,6 +96,20 @@ function republish(engine: Engine, batch: Batch): void {
     const amount = BigInt(batch.positiveLow[index] >>> 0) + (BigInt(batch.positiveHigh[index]) << 32n);
     if (batch.present[index] === 1 && amount > 0n)
       withKey(engine, keyOf(batch, index), () => engine.add(...splitInt64(amount)));
+  }
+}
+
+/** Of every earlier life than the one that has just come. */
+function letGoCancels(engine: Engine, batch: Batch): void {
+  const origin = engine.origins.find(batch.origin);
+  for (let index = 0; index < batch.count; index++) {
+    withKey(engine, keyOf(batch, index), () => {
+      const record = partOf<number>(engine, 'record');
+      const shard = partOf<number>(engine, 'shard');
+      if (record === 0 || origin <= 0) return;
+      engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+      engine.refreshKey(shard, record);
+    });
   }
 }
 

@@ -39,12 +39,26 @@ export class Oracle {
   readonly deadOrigins = new Set<string>();
   private readonly facts = new Map<Increment, Fact>();
   private readonly byOrigin = new Map<string, Fact[]>();
+  /** By origin and key: the versions of the changes that clients made there. */
+  private readonly changes = new Map<string, number[]>();
 
   made(increment: Increment, fact: Omit<Fact, 'increment' | 'endedAt' | 'isUndone'>): void {
     const whole: Fact = { ...fact, increment, endedAt: Number.POSITIVE_INFINITY, isUndone: false };
     this.ledger.acknowledged(increment);
     this.facts.set(increment, whole);
     this.factsOf(fact.origin).push(whole);
+  }
+
+  noteChange(origin: string, key: string, version: number): void {
+    const name = `${origin}:${key}`;
+    const versions = this.changes.get(name);
+    if (versions === undefined) this.changes.set(name, [version]);
+    else versions.push(version);
+  }
+
+  /** The version of the last change that clients of an origin made to a key, of those up to here; 0 = none. */
+  lastChange(origin: string, key: string, upTo: number): number {
+    return this.changes.get(`${origin}:${key}`)?.findLast((version) => version <= upTo) ?? 0;
   }
 
   factOf(increment: Increment): Fact {
@@ -89,12 +103,21 @@ export class Oracle {
   }
 
   /** A process came back from its disk, which holds its own changes up to these versions. */
-  cameBack(origin: string, sequence: (shard: number) => number): void {
+  cameBack(origin: string, sequence: (shard: number) => number, shardOf: (key: string) => number): void {
     for (const fact of this.factsOf(origin)) {
       if (fact.version > sequence(fact.shard)) fact.isUndone = true;
       if (fact.endedAt > sequence(fact.shard)) fact.endedAt = Number.POSITIVE_INFINITY;
     }
     for (const reset of this.resets)
       if (reset.origin === origin && reset.version > sequence(reset.shard)) reset.state = 'undone';
+    for (const [name, versions] of this.changes) {
+      const [of, key] = name.split(':');
+      if (of !== origin) continue;
+      const upTo = sequence(shardOf(key));
+      this.changes.set(
+        name,
+        versions.filter((version) => version <= upTo),
+      );
+    }
   }
 }

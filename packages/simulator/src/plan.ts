@@ -19,6 +19,9 @@ export interface Step {
   readonly seed: number;
 }
 
+/** What is tuned; the rest is as it comes. */
+type PlannedSettings = Omit<ReplicationSettings, 'partKeyBytes'>;
+
 /** Longer than any schedule. */
 export const FOREVER_MS = 1e12;
 
@@ -57,7 +60,7 @@ export interface Plan {
   readonly tickMs: number;
   readonly redialMs: number;
   readonly flushMs: number;
-  readonly settings: Partial<ReplicationSettings>;
+  readonly settings: PlannedSettings;
   readonly network: NetworkTraits;
   readonly disk: DiskTraits;
   readonly hasExpiry: boolean;
@@ -74,7 +77,7 @@ export function makePlan(seed: number): Plan {
   const random = new Random(seed);
   const unitMs = random.pick([1, 1, 100]);
   const hasExpiry = random.chance(0.5);
-  const skewBoundMs = (random.chance(0.7) ? 2000 : 100) * unitMs;
+  const skewBoundMs = random.pick([20, 100, 2000]) * unitMs;
   const diskShare = random.pick([0, 0.5, 1, 1]);
   const count = 2 + random.below(random.pick([2, 4]));
   const regions = REGION_NAMES.slice(0, count).map((region) => ({
@@ -99,13 +102,13 @@ export function makePlan(seed: number): Plan {
     disk: { writeMs: random.pick([0.1, 2, 20]) * unitMs, syncMs: random.pick([1, 10, 50]) * unitMs },
     hasExpiry,
     skewBoundMs,
-    graceMs: 2 * skewBoundMs + 1000 * unitMs,
-    longestExpiryMs: 10_000 * unitMs,
+    graceMs: 2 * skewBoundMs + random.pick([50, 1000]) * unitMs,
+    longestExpiryMs: random.pick([500, 3000, 10_000]) * unitMs,
     steps: stepsOf(random, unitMs, hasExpiry),
   };
 }
 
-function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partial<ReplicationSettings> {
+function settingsOf(random: Random, unitMs: number, skewBoundMs: number): PlannedSettings {
   return {
     partComponents: random.pick([1, 2, 3, 256]),
     tickBytes: random.pick([200, 1024 * 1024]),
@@ -116,7 +119,7 @@ function settingsOf(random: Random, unitMs: number, skewBoundMs: number): Partia
     digestIntervalMs: random.pick([200, 800]) * unitMs,
     digestShards: random.pick([1, 8]),
     stallMs: random.pick([400, 1500]) * unitMs,
-    forgetAfterMs: random.pick([3000 * unitMs, FOREVER_MS, FOREVER_MS]),
+    forgetAfterMs: random.pick([500 * unitMs, 3000 * unitMs, FOREVER_MS, FOREVER_MS]),
     skewBoundMs: 3 * skewBoundMs,
   };
 }

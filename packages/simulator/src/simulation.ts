@@ -152,7 +152,11 @@ class Simulation implements NodeHost {
       if (sequence < (this.told.get(`${process.origin}:${shard}`) ?? 0))
         this.failed(`${process.label} came back with less than others know of it in shard ${shard}`);
     }
-    this.oracle.cameBack(process.origin, (shard) => process.ownSequence(shard));
+    this.oracle.cameBack(
+      process.origin,
+      (shard) => process.ownSequence(shard),
+      (key) => this.shardOf(key),
+    );
     const held = holdingsOf(process, this.plan.keys, this.oracle);
     this.noteLost(node, ended, held, process);
   }
@@ -298,11 +302,11 @@ class Simulation implements NodeHost {
     assign: (process, random) => this.reset(process, random, true),
     expire: (process, random) => {
       const key = random.pick(this.plan.keys);
-      withKey(process.engine, key, () => this.expireOpen(process, key, this.expiryIn(random)));
+      this.change(process, key, () => this.expireOpen(process, key, this.expiryIn(random)));
     },
     persist: (process, random) => {
       const key = random.pick(this.plan.keys);
-      withKey(process.engine, key, () => this.expectOk(process.engine.persist()));
+      this.change(process, key, () => this.expectOk(process.engine.persist()));
       this.said(`${process.label} persists ${key}`);
     },
     read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
@@ -427,13 +431,21 @@ class Simulation implements NodeHost {
     const key = random.pick(this.plan.keys);
     const increment = this.oracle.ledger.next(key, random.chance(0.3), process.origin, engine.nowMs);
     if (increment === undefined) return;
-    withKey(engine, key, () => {
+    this.change(process, key, () => {
       const before = valueOfOpen(engine);
       this.expectOk(engine.add(...splitInt64(increment.amount)));
       if (valueOfOpen(engine) !== before + increment.amount) this.failed(`${key}: a reply is not the sum`);
       this.made(process, increment);
       if (expires && engine.expiresAtMs === 0) this.expireOpen(process, key, this.expiryIn(random));
     });
+  }
+
+  private change(process: NodeProcess, key: string, work: () => void): void {
+    const shard = this.shardOf(key);
+    const before = process.ownSequence(shard);
+    withKey(process.engine, key, work);
+    const after = process.ownSequence(shard);
+    if (after > before) this.oracle.noteChange(process.origin, key, after);
     this.noteEnds(process, key);
   }
 
@@ -453,7 +465,7 @@ class Simulation implements NodeHost {
     const { ledger } = this.oracle;
     const assigned = assigns ? ledger.next(key, random.chance(0.3), process.origin, engine.nowMs) : undefined;
     if (assigns && assigned === undefined) return;
-    withKey(engine, key, () => {
+    this.change(process, key, () => {
       const inSight = ledger.read(key, valueOfOpen(engine));
       if (typeof inSight === 'string') {
         this.failed(`${process.label}: ${inSight}`);
@@ -467,7 +479,6 @@ class Simulation implements NodeHost {
       this.oracle.noteReset({ key, shard, origin: process.origin, version, increments: new Set(inSight) });
       if (assigned !== undefined) this.made(process, assigned);
     });
-    this.noteEnds(process, key);
   }
 
   private expireOpen(process: NodeProcess, key: string, inMs: number): void {

@@ -27,7 +27,7 @@ export interface DiskEvents {
   recovered(): void;
   /** Everything in the store now will be on disk when this flush is over. */
   flushing(): void;
-  flushed(): void;
+  flushed(milliseconds: number): void;
   /** The log is free again for lanes that write to it by themselves. */
   released(): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
@@ -211,6 +211,7 @@ export class Disk {
   }
 
   private async flushNow(): Promise<void> {
+    const startedAtMs = performance.now();
     // Records carry the time, and so keep the node's clock from running backwards over a restart.
     this.options.engine.advanceTo(this.options.now());
     const syncs = this.mustSync || this.options.fsync !== 'never';
@@ -229,7 +230,7 @@ export class Disk {
       this.fail(error as Error);
       throw error;
     }
-    this.options.events?.flushed?.();
+    this.options.events?.flushed?.(performance.now() - startedAtMs);
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();

@@ -180,8 +180,9 @@ class Recovery {
     try {
       this.applier.apply(record.sections, header.origin);
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw new DamagedFile(scanner.path, record.offset, error.message);
+      if (error instanceof StorageError) throw error;
+      // Its checksum fits and it makes no sense all the same: whoever wrote this was not us, or not well.
+      throw new DamagedFile(scanner.path, record.offset, (error as Error).message);
     }
     this.newestMs = Math.max(this.newestMs, record.nowMs);
     this.bytes += record.end - record.offset;

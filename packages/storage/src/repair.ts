@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Engine, Restore } from '@quotadb/engine';
 import { SectionApplier } from './apply-sections.js';
+import { StorageError } from './errors.js';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { RecordScanner } from './record-scanner.js';
@@ -72,7 +73,13 @@ async function salvage(fileSystem: FileSystem, path: string, applier: SectionApp
     for (;;) {
       const record = await scanner.next();
       if (record !== undefined) {
-        applier.apply(record.sections, header.origin);
+        try {
+          applier.apply(record.sections, header.origin);
+        } catch (error) {
+          if (error instanceof StorageError) throw error;
+          const { offset, end } = record;
+          losses.push({ path, offset, bytes: end - offset, reason: (error as Error).message });
+        }
         continue;
       }
       if (scanner.problem === undefined) return losses;

@@ -1,4 +1,4 @@
-import { Batch, batchSince, type Engine, OWN_ORIGIN, type WalkLimits } from '@quotadb/engine';
+import { Batch, batchSince, type Engine, NOT_PASSED, OWN_ORIGIN, type WalkLimits } from '@quotadb/engine';
 import type { ByteWriter } from './bytes.js';
 import { writeBatch } from './sections.js';
 
@@ -29,12 +29,15 @@ export class WalkWriter {
   /** By shard: where its walk began and how far it came. */
   private readonly starts: Float64Array;
   private readonly positions: Float64Array;
+  /** By shard: the watermark that its walk has gone past, see batchSince. */
+  private readonly passed: Float64Array;
 
   constructor(engine: Engine, writer: ByteWriter) {
     this.engine = engine;
     this.writer = writer;
     this.starts = new Float64Array(engine.shardCount);
     this.positions = new Float64Array(engine.shardCount);
+    this.passed = new Float64Array(engine.shardCount);
   }
 
   /**
@@ -61,6 +64,7 @@ export class WalkWriter {
       const start = goal.from(origin, shard);
       starts[shard] = start;
       positions[shard] = start;
+      this.passed[shard] = NOT_PASSED;
       if (start !== DONE) open++;
     }
     return open;
@@ -68,10 +72,11 @@ export class WalkWriter {
 
   /** True when the walk is over. */
   private writePart(origin: number, shard: number, goal: WalkGoal): boolean {
-    const { batch, starts, positions } = this;
-    batchSince(this.engine, shard, origin, positions[shard], batch, PART_LIMITS, starts[shard]);
+    const { batch, starts, positions, passed } = this;
+    batchSince(this.engine, shard, origin, positions[shard], batch, PART_LIMITS, starts[shard], passed[shard]);
     writeBatch(this.writer, batch, origin === OWN_ORIGIN);
     positions[shard] = batch.reached;
+    passed[shard] = batch.passed;
     if (batch.to === 0 && batch.count > 0) return false;
     starts[shard] = DONE;
     if (batch.to !== 0) goal.reached(origin, shard, batch.to);

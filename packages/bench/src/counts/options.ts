@@ -31,7 +31,7 @@ interface Flag {
 const names = scenarios.map(({ name }) => name);
 
 const flags = {
-  scenario: { placeholder: 'NAME,…', default: names.join(','), help: `any of ${names.join(', ')}` },
+  scenario: { placeholder: 'NAME,…', default: names.join(','), help: `any of ${names.join(', ')}, or none` },
   items: { placeholder: 'N', default: '10000', smoke: '500', help: 'counts in the database' },
   connections: { placeholder: 'N', default: '256', smoke: '16', help: 'HTTP connections at once' },
   seconds: { placeholder: 'S', default: '10', smoke: '1', help: 'length of a round' },
@@ -66,7 +66,7 @@ export function parseCountsOptions(argv: readonly string[]): CountsBenchOptions 
     }
     return value;
   };
-  const chosen = text('scenario').split(',');
+  const chosen = text('scenario') === 'none' ? [] : text('scenario').split(',');
   for (const name of chosen) if (!names.includes(name)) mistakes.push(`--scenario: there is no "${name}"`);
   const client = clientNames.find((name) => name === text('client'));
   if (client === undefined && text('client') !== '') mistakes.push(`--client: must be ${clientNames.join(' or ')}`);

@@ -48,7 +48,7 @@ test('a short run measures both sides and keeps a row for each scenario and for 
 
 test('mistakes in the flags are reported together', async () => {
   const mistakes: string[] = [];
-  const code = await runBench(['counts', '--items', '0', '--scenario', 'none'], {
+  const code = await runBench(['counts', '--items', '0', '--scenario', 'sideways'], {
     ...output,
     progress: (text) => mistakes.push(text),
   });

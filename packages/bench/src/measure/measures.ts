@@ -28,6 +28,17 @@ export const measures = {
   logBytesPerMillionIncrements: { title: 'log, bytes/million increments', better: 'lower', format: thousands },
   loadSeconds: { title: 'start until ready, s', better: 'lower', format: decimals(2) },
   diskBytesPerKey: { title: 'on disk, bytes/key', better: 'lower', format: decimals(1) },
+  lagP50Ms: { title: 'lag p50, ms', better: 'lower', format: decimals(1) },
+  lagP99Ms: { title: 'lag p99, ms', better: 'lower', format: decimals(1) },
+  wireBytesPerMillionIncrements: {
+    title: 'sent to a peer, bytes/million increments',
+    better: 'lower',
+    format: thousands,
+  },
+  componentsPerMillionIncrements: { title: 'sent to a peer, components/million increments', format: thousands },
+  joinSeconds: { title: 'empty until complete, s', better: 'lower', format: decimals(2) },
+  wireBytesPerKey: { title: 'sent to a peer, bytes/key', better: 'lower', format: decimals(1) },
+  wireMebibytesPerSecond: { title: 'sent to a peer, MiB/s', better: 'higher', format: decimals(1) },
   residentMebibytes: { title: 'resident in all, MiB', format: decimals(1) },
 } as const satisfies Record<string, Measure>;
 

@@ -3,6 +3,7 @@ import { redisBenchmarkCommand, runRedisBenchmark } from '../load/redis-benchmar
 import { runLoad } from '../load/run-load.js';
 import { BASELINE } from '../results/row.js';
 import { median } from '../results/summary.js';
+import { ask } from '../servers/ask.js';
 import type { RunningServer } from '../servers/contender.js';
 import type { Workload } from '../workloads.js';
 import { fill } from './fill.js';
@@ -48,7 +49,12 @@ export async function measureScenario(
   signal: AbortSignal,
   progress: (text: string) => void,
 ): Promise<Round[][]> {
-  for (const server of servers) await fill(server, scenario.workload.dataset, settings.keys, signal);
+  for (const server of servers) {
+    await fill(server, scenario.workload.dataset, settings.keys, signal);
+    for (const command of scenario.workload.preparation?.(server.contender.kind) ?? []) {
+      await ask(server.port, ...command);
+    }
+  }
 
   const client = clientFor(scenario.workload, servers, settings);
   const fullLoad = await byTurns(servers, settings.rounds, async (server, round) => {

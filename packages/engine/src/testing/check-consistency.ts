@@ -1,4 +1,4 @@
-import { Kind } from '../attachments.js';
+import { Attachments, Kind } from '../attachments.js';
 import { ByteInput } from '../byte-input.js';
 import { noteWords } from '../dropped.js';
 import type { Engine } from '../engine.js';
@@ -139,7 +139,7 @@ function checkAttachments(engine: Engine, shard: number, holder: number, problem
   let before = 0;
   for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
     const kind = attachments.kindOf(at);
-    reached.push({ shard, address: at, words: kind === Kind.negative || kind === Kind.floor ? 4 : 8 });
+    reached.push({ shard, address: at, words: Attachments.footprintBytes(kind as Kind) / 4 });
     if (kind < before || (kind === before && kind !== Kind.cancel))
       problems.push(`component ${holder} has kind ${kind} behind kind ${before}`);
     if (kind === Kind.summary && isForeign(memory, holder)) problems.push(`foreign ${holder} has a summary`);

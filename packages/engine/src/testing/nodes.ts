@@ -1,4 +1,4 @@
-import { Batch } from '../batch.js';
+import { Batch, NOT_PASSED } from '../batch.js';
 import { Engine, type EngineOptions } from '../engine.js';
 import { OWN_ORIGIN } from '../layout.js';
 import { Merge } from '../merge.js';
@@ -32,11 +32,12 @@ let lastWalk = 0;
 export function partsOf(from: Engine, origin: number, start: number, limits?: WalkLimits, shard = 0): Batch[] {
   const parts: Batch[] = [];
   const walk = ++lastWalk;
-  for (let at = start; ; ) {
-    const batch = batchSince(from, shard, origin, at, new Batch(), limits, start);
+  for (let at = start, passed = NOT_PASSED; ; ) {
+    const batch = batchSince(from, shard, origin, at, new Batch(), limits, start, passed);
     batch.walk = walk;
     parts.push(batch);
     at = batch.reached;
+    passed = batch.passed;
     if (batch.to !== 0 || batch.count === 0) return parts;
   }
 }

@@ -14,6 +14,13 @@ export interface NodeOptions {
   readonly graceMs: number;
 }
 
+export interface OpenWalk {
+  readonly number: number;
+  readonly start: number;
+  at: number;
+  passed: number;
+}
+
 /** What a node tells others: how much of every origin it has seen. */
 export interface SeenReport {
   readonly from: string;
@@ -86,10 +93,12 @@ export class SimulatedNode {
   }
 
   /** One part of a walk that begins or goes on, into a batch of its own. */
-  walkPart(shard: number, origin: string, start: number, from: number, walk: number, limits: WalkLimits): Batch {
+  walkPart(shard: number, origin: string, walk: OpenWalk, limits: WalkLimits): Batch {
     const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
-    const batch = batchSince(this.engine, shard, index, from, new Batch(), limits, start);
-    batch.walk = walk;
+    const batch = batchSince(this.engine, shard, index, walk.at, new Batch(), limits, walk.start, walk.passed);
+    batch.walk = walk.number;
+    walk.at = batch.reached;
+    walk.passed = batch.passed;
     return batch;
   }
 

@@ -1,4 +1,4 @@
-import type { Batch } from '../batch.js';
+import { type Batch, NOT_PASSED } from '../batch.js';
 import { splitInt64 } from '../int64.js';
 import { Status } from '../status.js';
 import { checkConsistency } from './check-consistency.js';
@@ -6,7 +6,7 @@ import { componentsOf } from './inspect.js';
 import { type Increment, Ledger } from './ledger.js';
 import { Random } from './random.js';
 import { repairFrom } from './repair.js';
-import { type SeenReport, SimulatedNode } from './simulated-node.js';
+import { type OpenWalk, type SeenReport, SimulatedNode } from './simulated-node.js';
 import { valueOfOpen, withKey } from './single-key.js';
 
 /**
@@ -31,14 +31,11 @@ export interface Outcome {
 
 type Message = { readonly to: number; readonly batch?: Batch; readonly report?: SeenReport };
 
-interface OpenWalk {
-  readonly number: number;
+interface DirectedWalk extends OpenWalk {
   readonly origin: string;
   readonly shard: number;
-  readonly start: number;
   readonly sender: SimulatedNode;
   readonly receiver: SimulatedNode;
-  at: number;
 }
 
 const START_MS = Date.UTC(2026, 5, 1);
@@ -68,7 +65,7 @@ class Simulation {
   private readonly relays: boolean;
   private readonly wire: Message[] = [];
   private readonly partition = new Set<string>();
-  private readonly openWalks = new Map<string, OpenWalk>();
+  private readonly openWalks = new Map<string, DirectedWalk>();
   private readonly failures: string[] = [];
   private readonly trace: string[] = [];
   private nowMs = START_MS;
@@ -222,15 +219,23 @@ class Simulation {
     if (origin === to.origin) return;
     const shard = random.below(this.shardCount);
     const start = to.seenOf(shard, origin);
-    const walk = { number: ++from.lastWalk, origin, shard, start, at: start, sender: from, receiver: to };
+    const walk = {
+      number: ++from.lastWalk,
+      origin,
+      shard,
+      start,
+      at: start,
+      passed: NOT_PASSED,
+      sender: from,
+      receiver: to,
+    };
     this.sendPart(`${from.name}>${to.name}:${origin}:${shard}`, walk);
   }
 
-  private sendPart(name: string, walk: OpenWalk): void {
+  private sendPart(name: string, walk: DirectedWalk): void {
     const { sender, receiver, origin, shard } = walk;
     const limits = { components: 1 + this.random.below(3), keyBytes: 1000 };
-    const batch = sender.walkPart(shard, origin, walk.start, walk.at, walk.number, limits);
-    walk.at = batch.reached;
+    const batch = sender.walkPart(shard, origin, walk, limits);
     if (batch.to !== 0) this.openWalks.delete(name);
     else this.openWalks.set(name, walk);
     this.wire.push({ to: receiver.name, batch });

@@ -1,6 +1,7 @@
 import type { PeerStream } from '../grpc/peer-stream.js';
 import type { Link } from '../link.js';
 import type { Replica, ReplicaEvents } from '../replica.js';
+import { covers } from '../vectors.js';
 import { Dialer } from './dialer.js';
 import type { MeshPeer, Network } from './network.js';
 import { Pacemaker } from './pacemaker.js';
@@ -16,6 +17,9 @@ export interface MeshEvents extends ReplicaEvents {
   /** A mistake in the program. The link that it concerned is over; undefined where it concerned all of them. */
   fault(link: Link | undefined, error: unknown): void;
 }
+
+/** At the end nobody else needs the processor. */
+const DRAIN_BEAT_MS = 2;
 
 export interface MeshOptions {
   readonly network: Network;
@@ -98,6 +102,20 @@ export class Mesh {
   /** The disk holds it. */
   afterFlush(): void {
     this.pacemaker?.tick();
+  }
+
+  /** Nothing changes here any more: resolves when everybody who is connected has it all, or when the time is over. */
+  async drain(withinMs: number): Promise<void> {
+    const { replica } = this;
+    if (replica === undefined) return;
+    const own = Float64Array.from(replica.seenOf(replica.ownName));
+    const untilMs = replica.clock.monotonicMs() + withinMs;
+    const hasAll = (link: Link) => covers(link.member.seen.of(replica.ownName), own);
+    while (replica.clock.monotonicMs() < untilMs) {
+      this.pacemaker?.tick();
+      if ([...replica.links].every((link) => !link.isEstablished || hasAll(link))) return;
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_BEAT_MS));
+    }
   }
 
   async stop(): Promise<void> {
@@ -183,8 +201,7 @@ export class Mesh {
     };
     stream.onFrame = (frame) => {
       try {
-        link.receive(frame);
-        this.pacemaker?.stir();
+        if (link.receive(frame)) this.pacemaker?.stir();
       } catch (error) {
         replica.engine.releaseLocks();
         this.events.fault?.(link, error);

@@ -1,7 +1,10 @@
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 
 /** Without anything to do a replica is looked after this often: it says that it is there, and what time it is. */
-export const IDLE_TICK_MS = 50;
+export const IDLE_TICK_MS = 250;
+/** When nothing has changed for a while, whether something has is looked at less often. */
+export const QUIET_AFTER_MS = 1000;
+export const QUIET_BEAT_MS = 25;
 
 export interface PacemakerOptions {
   readonly engine: Engine;
@@ -23,6 +26,8 @@ export class Pacemaker {
   private again: NodeJS.Immediate | undefined = undefined;
   private isStirred = false;
   private tickedAtMs = Number.NEGATIVE_INFINITY;
+  private busyAtMs = Number.NEGATIVE_INFINITY;
+  private isStopped = false;
 
   constructor(options: PacemakerOptions) {
     this.options = options;
@@ -30,11 +35,12 @@ export class Pacemaker {
   }
 
   start(): void {
-    this.timer = setInterval(() => this.beat(), this.options.intervalMs);
+    this.beat();
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.isStopped = true;
+    clearTimeout(this.timer);
     clearImmediate(this.again);
   }
 
@@ -59,8 +65,14 @@ export class Pacemaker {
   }
 
   private beat(): void {
-    const isDue = this.isStirred || this.hasMoved() || this.options.monotonicMs() - this.tickedAtMs >= IDLE_TICK_MS;
-    if (isDue) this.tick();
+    const nowMs = this.options.monotonicMs();
+    const isBusy = this.isStirred || this.hasMoved();
+    if (isBusy) this.busyAtMs = nowMs;
+    if (isBusy || nowMs - this.tickedAtMs >= IDLE_TICK_MS) this.tick();
+    if (this.isStopped) return;
+    const { intervalMs } = this.options;
+    const isQuiet = nowMs - this.busyAtMs >= QUIET_AFTER_MS;
+    this.timer = setTimeout(() => this.beat(), isQuiet ? Math.max(intervalMs, QUIET_BEAT_MS) : intervalMs);
   }
 
   private hasMoved(): boolean {

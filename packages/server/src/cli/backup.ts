@@ -1,16 +1,17 @@
 import { resolve } from 'node:path';
-import { callServer, type ServerTarget } from './call-server.js';
-import { EXIT_FAILURE, EXIT_OK } from './serve.js';
+import { RespClient, type Target } from './client/resp-client.js';
+import { EXIT_OK } from './exit-codes.js';
+import { withProgress } from './progress.js';
 
 /** Asks a running server, on this machine, to write everything into a directory. */
-export async function runBackup(target: ServerTarget, directory: string): Promise<number> {
+export async function runBackup(target: Target, directory: string): Promise<number> {
+  const path = resolve(directory);
+  const client = await RespClient.open(target);
   try {
-    const path = resolve(directory);
-    await callServer(target, ['BACKUP', path]);
-    process.stdout.write(`${path} holds a backup; "quotadb serve --data ${path}" starts from it\n`);
-    return EXIT_OK;
-  } catch (error) {
-    process.stderr.write(`quotadb: ${(error as Error).message}\n`);
-    return EXIT_FAILURE;
+    await withProgress(`writing a backup to ${path}`, client.text('BACKUP', path));
+  } finally {
+    client.close();
   }
+  process.stdout.write(`${path} holds a backup; "quotadb serve --data ${path}" starts from it\n`);
+  return EXIT_OK;
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { integer, type Kind, text } from '../config/kinds.js';
 import { Mistake } from '../config/mistake.js';
 import { settings } from '../config/table.js';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './serve.js';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 
 const AUTHORITY_DAYS = 3650;
 const REPLICA_DAYS = 365;

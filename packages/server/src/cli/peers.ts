@@ -3,7 +3,7 @@ import { Mistake } from '../config/mistake.js';
 import { parseAddress } from '../config/peer-address.js';
 import { environmentVariable } from '../config/table.js';
 import { callServer, type Reply } from './call-server.js';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './serve.js';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 
 /** What `list` shows of a peer, under these names. */
 const COLUMNS = ['region', 'state', 'address', 'roundTripMs', 'lagMs', 'skewMs', 'joinedPercent', 'trouble'] as const;

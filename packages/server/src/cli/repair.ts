@@ -3,7 +3,8 @@ import { DataDirectory, readIdentity, repair, StorageError, writeIdentity } from
 import { Mistake } from '../config/mistake.js';
 import { parseSizeBytes } from '../config/size.js';
 import { loadFlock } from '../durability/flock.js';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './serve.js';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
+import { withProgress } from './progress.js';
 
 /** Salvages a data directory that the server refuses to start from, and says what was lost. */
 export async function runRepair(path: string, maxMemory: string, isNewIncarnation: boolean): Promise<number> {
@@ -40,7 +41,10 @@ async function repairDirectory(path: string, maxMemoryBytes: number, isNewIncarn
   try {
     const nowMs = Date.now();
     const engine = Engine.format({ maxMemoryBytes, shardCount, origin: directory.origin, nowMs });
-    const { losses, components, movedTo } = await repair({ directory: path, engine, nowMs });
+    const { losses, components, movedTo } = await withProgress(
+      `reading ${path}`,
+      repair({ directory: path, engine, nowMs }),
+    );
     for (const loss of losses) {
       process.stdout.write(`lost: ${loss.path}, ${loss.bytes} bytes from byte ${loss.offset}: ${loss.reason}\n`);
     }

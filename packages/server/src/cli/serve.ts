@@ -5,21 +5,18 @@ import { systemClock } from '../clock.js';
 import { ConfigurationError, type ConfigurationSources, loadConfiguration } from '../config/load.js';
 import { type Configuration, environmentVariable } from '../config/table.js';
 import { Server } from '../lifecycle/server.js';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 import { stopSignal } from './stop-signal.js';
-
-/** The mistake is in what was asked for. */
-export const EXIT_USAGE = 2;
-/** It was asked for properly and could not be done. */
-export const EXIT_FAILURE = 1;
-export const EXIT_OK = 0;
 
 export async function runServe(
   flags: ConfigurationSources['flags'],
   environment: ConfigurationSources['environment'],
 ): Promise<number> {
+  const readConfiguration = async () =>
+    loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
   let config: Configuration;
   try {
-    config = loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
+    config = await readConfiguration();
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     for (const mistake of error.mistakes) process.stderr.write(`quotadb: ${mistake}\n`);
@@ -34,13 +31,16 @@ export async function runServe(
   let server: Server;
   const stop = stopSignal();
   try {
-    server = new Server(config, systemClock, logger);
+    server = new Server(config, systemClock, logger, undefined, readConfiguration);
     await server.start();
   } catch (error) {
     process.stderr.write(`quotadb: ${explainStart(error as NodeJS.ErrnoException, config)}\n`);
     return EXIT_FAILURE;
   }
   process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
+  process.on('SIGHUP', () => {
+    server.reload().catch((error: Error) => logger.error(`nothing was changed: ${error.message}`));
+  });
   await stop;
   await server.stop();
   return EXIT_OK;
@@ -71,6 +71,7 @@ function explainStart(
         [config.internalHttpPort, '--internal-http'],
         [config.httpPort, '--http'],
         [config.replicationPort, '--repl'],
+        [config.respTlsPort, '--resp-tls'],
       ]);
       const flag = flags.get(error.port ?? config.respPort) ?? '--resp';
       return `${where} is in use by another program; choose another port with ${flag} (0 picks a free one)`;

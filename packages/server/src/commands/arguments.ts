@@ -57,6 +57,11 @@ export function textArgument(request: Request, index: number): string {
   return decoder.decode(bytesArgument(request, index));
 }
 
+/** The argument's bytes, copied. */
+export function copyArgument(request: Request, index: number): Uint8Array {
+  return Uint8Array.from(bytesArgument(request, index));
+}
+
 /** The argument's bytes, still in the input: copy what must outlive the command. */
 export function bytesArgument(request: Request, index: number): Uint8Array {
   const start = request.argumentStart[index];

@@ -1,5 +1,6 @@
 import type { Engine } from '@quotadb/engine';
 import type { ReplyWriter, Request } from '@quotadb/wire';
+import type { Role } from '../access/roles.js';
 import type { ServerState } from '../server-state.js';
 import type { Client } from '../session/client.js';
 import type { QueuedCommand } from '../session/transaction.js';
@@ -16,7 +17,20 @@ export interface Command {
   readonly flags: readonly CommandFlag[];
   /** First key, last key (negative counts from the end), step; left out where there are no keys. */
   readonly keys?: readonly [first: number, last: number, step: number];
-  readonly group: 'counter' | 'generic' | 'connection' | 'server' | 'transactions' | 'replication';
+  /** Who may run it, where that does not follow from its flags: `write`, `readonly` and `admin` ask for those roles. */
+  readonly role?: Role;
+  /** It works on keys it does not name, and leaves out those that its client may not see. */
+  readonly leavesOutKeys?: boolean;
+  readonly group:
+    | 'counter'
+    | 'window'
+    | 'rate'
+    | 'generic'
+    | 'connection'
+    | 'server'
+    | 'transactions'
+    | 'replication'
+    | 'quota';
   readonly summary: string;
   /** The Redis version that has it, or ours where Redis has not. */
   readonly since: string;
@@ -61,6 +75,8 @@ export interface Call {
    * waits: finish is called at once.
    */
   suspend(waitMs: number, finish: (call: Call) => void): void;
+  /** Inside EXEC, where nothing waits. */
+  readonly executing: boolean;
   /** EXEC: runs these one after another; each writes its own reply. */
   runQueued(commands: readonly QueuedCommand[]): void;
 }

@@ -18,6 +18,25 @@ function mistakesOf(sources: Partial<ConfigurationSources>): readonly string[] {
   }
 }
 
+describe('feeds', () => {
+  test('are an item and a key, or one name for both, and may be given several times', () => {
+    const given = load({ flags: { feed: ['visits=page:visits=1', 'plain,other=o'] } });
+    expect(given.feeds).toEqual([
+      { itemId: 'visits', key: 'page:visits=1' },
+      { itemId: 'plain', key: 'plain' },
+      { itemId: 'other', key: 'o' },
+    ]);
+  });
+
+  test('that name no item or no key, or are too many, are mistakes', () => {
+    for (const feed of ['=key', 'item=', '\u0001=key', `${'i'.repeat(256)}=key`]) {
+      expect(mistakesOf({ flags: { feed: [feed] } })).toEqual(['--feed: argument must be an item id, or item=key']);
+    }
+    const feed = Array.from({ length: 10_001 }, (_, index) => `item-${index}`);
+    expect(mistakesOf({ flags: { feed } })).toEqual(['--feed: there may be at most 10000']);
+  });
+});
+
 describe('the table', () => {
   test('without any source every setting has its default', () => {
     expect(load({})).toEqual(defaultConfiguration());
@@ -82,7 +101,7 @@ describe('mistakes', () => {
     expect(mistakes).toEqual([
       'q.json: "tiemout": no such setting',
       'q.json: "region": argument must be a text, a number, true or false',
-      '--resp: argument must be between 0 and 65535 inclusive',
+      '--resp: argument must be between -1 and 65535 inclusive',
       'QUOTADB_MAX_MEMORY: argument must be a memory value',
       'QUOTADB_MAX_CLIENTS: argument must be between 1 and 4294967295 inclusive',
       'q.json: "timeout": argument couldn\'t be parsed into an integer',

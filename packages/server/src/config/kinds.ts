@@ -1,4 +1,7 @@
+import { PolicyError } from '@quotadb/quota';
 import type { FsyncMode } from '@quotadb/storage';
+import { parseDefinition, printDefinition } from '../quotas/define-words.js';
+import type { PartialDefinition } from '../quotas/quota-link.js';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
 import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
@@ -12,6 +15,8 @@ export interface Kind<Value> {
   readonly range: string;
   /** Throws a Mistake. */
   parse(text: string): Value;
+  /** For what a config file says in JSON of its own instead of text; throws a Mistake. */
+  read?(value: unknown): Value;
   /** As CONFIG GET shows it. */
   print(value: Value): string;
   /** As help and the reference show it. */
@@ -19,6 +24,15 @@ export interface Kind<Value> {
 }
 
 const MAXIMUM_PORT = 65_535;
+
+/** A count and the key of the counter that feeds it. */
+export interface Feed {
+  readonly itemId: string;
+  readonly key: string;
+}
+
+/** An item id as the counts API takes it, but for the characters that separate it here. */
+const FEED = /^([^\p{Cc}=]{1,255})(?:=(.+))?$/su;
 
 export function text(placeholder: string, allowed: RegExp, range: string): Kind<string> {
   return {
@@ -142,6 +156,53 @@ export function peerAddresses(): Kind<readonly PeerAddress[]> {
     print: printAll,
     show: printAll,
   };
+}
+
+function parseQuota(text: string): PartialDefinition {
+  try {
+    const definition = parseDefinition(text.trim().split(/\s+/));
+    if (definition.windowMs !== 0) return definition;
+    throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
+  } catch (error) {
+    throw error instanceof PolicyError ? new Mistake(error.message) : error;
+  }
+}
+
+export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
+  const printAll = (definitions: readonly PartialDefinition[]) => definitions.map(printDefinition).join('; ');
+  return {
+    placeholder: 'definition',
+    range: 'such as "calls LIMIT 1000 WINDOW 60000"; several with ";" between them',
+    parse: (value) =>
+      value
+        .split(';')
+        .filter((text) => text.trim() !== '')
+        .map(parseQuota),
+    print: printAll,
+    show: printAll,
+  };
+}
+
+/** ITEM=KEY pairs; ITEM alone stands for the key of the same name. */
+export function feeds(): Kind<readonly Feed[]> {
+  const print = (values: readonly Feed[]) => values.map(({ itemId, key }) => `${itemId}=${key}`).join(',');
+  return {
+    placeholder: 'item=key',
+    range: 'the id of a count and the key of a counter, without commas; may be given several times',
+    parse: (value) =>
+      value
+        .split(',')
+        .filter((pair) => pair !== '')
+        .map(parseFeed),
+    print,
+    show: print,
+  };
+}
+
+function parseFeed(text: string): Feed {
+  const [, itemId, key = itemId] = FEED.exec(text) ?? [];
+  if (itemId === undefined || key === undefined) throw new Mistake('argument must be an item id, or item=key');
+  return { itemId, key };
 }
 
 export function outputLimit(): Kind<OutputLimit> {

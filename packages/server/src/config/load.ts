@@ -61,6 +61,7 @@ function find(flag: string, sources: ConfigurationSources, file: Map<string, Giv
 
 function readValue(name: SettingName, value: unknown): unknown {
   const { kind } = settingOf(name);
+  if (kind.read !== undefined && typeof value === 'object') return kind.read(value);
   if (Array.isArray(value)) {
     if (!Array.isArray(settingOf(name).default)) throw new Mistake('argument must be given once');
     return value.flatMap((item) => kind.parse(String(item)));

@@ -1,6 +1,11 @@
 import type { FsyncMode } from '@quotadb/storage';
+import type { Users } from '../access/user.js';
+import { users } from '../access/users-kind.js';
+import type { PartialDefinition } from '../quotas/quota-link.js';
 import {
   choice,
+  type Feed,
+  feeds,
   fsyncMode,
   integer,
   type Kind,
@@ -9,6 +14,7 @@ import {
   peerAddresses,
   port,
   powerOfTwo,
+  quotaDefinitions,
   size,
   text,
   yesOrNo,
@@ -56,16 +62,16 @@ export const settings = {
   }),
   respPort: setting({
     flag: 'resp',
-    kind: port(),
+    kind: integer('port', -1, 65_535),
     default: 6380,
-    help: 'the port for Redis clients',
+    help: 'the port for Redis clients; 0 picks a free one, -1 is for none, with --resp-tls alone',
     parameter: 'port',
   }),
   httpPort: setting({
     flag: 'http',
     kind: port(),
     default: 8380,
-    help: 'the port for HTTP: the counts API, /healthz and /readyz',
+    help: 'the port for HTTP: counts, windows and rate limits, /healthz and /readyz',
   }),
   internalHttpPort: setting({
     flag: 'internal-http',
@@ -96,7 +102,7 @@ export const settings = {
     flag: 'counts-token',
     kind: list('token', 'any text without commas; may be given several times'),
     default: [] as readonly string[],
-    help: 'who may change counts: "Authorization: Bearer …"; needed where other machines can reach the port',
+    help: 'who may change counts, and count in windows and against limits: "Authorization: Bearer …"; needed where other machines can reach the port',
     secret: true,
   }),
   countsInternalTokens: setting({
@@ -111,6 +117,18 @@ export const settings = {
     kind: integer('hours', 1, 720),
     default: 24,
     help: 'how long an Idempotency-Key of the counts API is remembered',
+  }),
+  feeds: setting({
+    flag: 'feed',
+    kind: feeds(),
+    default: [] as readonly Feed[],
+    help: 'counts that are fed by counters of this server: what regions add to the key goes to the count, exactly once',
+  }),
+  feedIntervalMs: setting({
+    flag: 'feed-interval',
+    kind: integer('milliseconds', 10, 3_600_000),
+    default: 1_000,
+    help: 'how often counters that feed a count are looked at',
   }),
   dataDirectory: setting({
     flag: 'data',
@@ -210,6 +228,18 @@ export const settings = {
     default: 3600,
     help: 'how long a region that is away is waited for before what was deleted is forgotten; it is repaired when it is back',
   }),
+  home: setting({
+    flag: 'home',
+    kind: text('region', /^(?:[a-z0-9-]{1,32})?$/, 'the name of a region; empty for the first by name'),
+    default: '',
+    help: 'the region where quota policies are defined, the same for all regions; without it the first by name of this region and its --peer regions',
+  }),
+  quotas: setting({
+    flag: 'quota',
+    kind: quotaDefinitions(),
+    default: [] as readonly PartialDefinition[],
+    help: 'a quota policy, in the words of QUOTA.DEFINE; used in the home region; may be given several times',
+  }),
   transport: setting({
     flag: 'transport',
     kind: choice('transport', ['auto', 'epoll', 'net']),
@@ -290,6 +320,13 @@ export const settings = {
     changeable: true,
     secret: true,
   }),
+  users: setting({
+    flag: 'users',
+    kind: users(),
+    default: new Map() as Users,
+    help: 'users with roles, key prefixes and hashed secrets, as JSON; in a config file an object. Read again on SIGHUP and ACL LOAD',
+    secret: true,
+  }),
   slowlogSlowerThanMicroseconds: setting({
     flag: 'slowlog-log-slower-than',
     kind: integer('microseconds', -1, Number.MAX_SAFE_INTEGER),
@@ -313,6 +350,52 @@ export const settings = {
     help: 'events that take at least this long are kept for LATENCY; 0 keeps none',
     parameter: 'latency-monitor-threshold',
     changeable: true,
+  }),
+  loginTimeoutSeconds: setting({
+    flag: 'login-timeout',
+    kind: integer('seconds', 0, MAXIMUM_INT32),
+    default: 30,
+    help: 'close a connection that has to log in and has not after this long; 0 never does',
+  }),
+  respTlsPort: setting({
+    flag: 'resp-tls',
+    kind: integer('port', -1, 65_535),
+    default: -1,
+    help: 'a port for Redis clients that use TLS, beside --resp; -1 for none, 0 picks a free one',
+    parameter: 'tls-port',
+  }),
+  httpTls: setting({
+    flag: 'http-tls',
+    kind: yesOrNo(),
+    default: false,
+    help: 'serve HTTP over TLS',
+  }),
+  tlsCertificate: setting({
+    flag: 'tls-cert',
+    kind: text('file', /^[^\0]*$/, 'the path of a PEM file'),
+    default: '',
+    help: 'the certificate of this server, and those between it and its authority; read again on SIGHUP and ACL LOAD',
+    parameter: 'tls-cert-file',
+  }),
+  tlsKey: setting({
+    flag: 'tls-key',
+    kind: text('file', /^[^\0]*$/, 'the path of a PEM file'),
+    default: '',
+    help: 'the private key of --tls-cert; read again with it',
+    parameter: 'tls-key-file',
+  }),
+  tlsAuthority: setting({
+    flag: 'tls-ca',
+    kind: text('file', /^[^\0]*$/, 'the path of a PEM file'),
+    default: '',
+    help: 'the authorities whose client certificates are believed; read again with --tls-cert',
+    parameter: 'tls-ca-cert-file',
+  }),
+  tlsClients: setting({
+    flag: 'tls-clients',
+    kind: choice('certificates', ['ignored', 'optional', 'required']),
+    default: 'ignored',
+    help: 'certificates of clients: ignored, asked for, or required and checked against --tls-ca',
   }),
   logLevel: setting({
     flag: 'log-level',

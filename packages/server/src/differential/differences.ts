@@ -78,6 +78,12 @@ export const differences: readonly Difference[] = [
     },
   },
   {
+    title: 'Keys that begin with the bytes 00 51 44 are reserved',
+    redis: 'A key is any bytes.',
+    ours: 'A command that names such a key is refused. SCAN, KEYS and RANDOMKEY do not show them; DBSIZE and INFO count them, FLUSHALL takes them along.',
+    why: 'They are the cells of WINDOW and RATE commands, which no other command may touch.',
+  },
+  {
     title: 'DBSIZE and keys that have expired',
     redis: 'Counts a key that has expired until it is dropped: when somebody asks for it, or by chance.',
     ours: 'Counts it until it is dropped by the clock, within a fraction of a second.',

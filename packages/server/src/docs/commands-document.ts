@@ -2,9 +2,12 @@ import type { Command } from '../commands/command.js';
 
 const GROUP_TITLES: Readonly<Record<Command['group'], string>> = {
   counter: 'Counters',
+  window: 'Windows',
+  rate: 'Rate limits',
   generic: 'Keys',
   transactions: 'Transactions',
   connection: 'Connections',
+  quota: 'Quotas',
   replication: 'Replication',
   server: 'Server',
 };
@@ -18,7 +21,7 @@ export function commandsDocument(commands: readonly Command[]): string {
     'Made from the table in `packages/server/src/commands`; `npm run generate` makes it anew. Replies and errors are those',
     'of Redis; [redis-differences.md](redis-differences.md) has the exceptions. "Since" is the version of Redis that first had the command.',
     '',
-    ...groups.map(([, title]) => `- [${title}](#${title.toLowerCase()})`),
+    ...groups.map(([, title]) => `- [${title}](#${title.toLowerCase().replaceAll(' ', '-')})`),
     ...groups.flatMap(([group, title]) => groupLines(title, commands, group)),
     '',
   ].join('\n');

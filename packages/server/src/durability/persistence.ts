@@ -5,6 +5,7 @@ import { DataDirectory, Disk, type FileSystem, type Progress, writeIdentity } fr
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { DURATION_BUCKETS, durationBucket } from '../statistics/duration-buckets.js';
 import { DiskBoard } from './disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink, type DiskRequest } from './disk-link.js';
 import { loadFlock } from './flock.js';
@@ -28,6 +29,11 @@ export class Persistence implements DiskCarrier {
   private readonly logger: Logger;
   private readonly fileSystem: FileSystem | undefined;
   private disk: Disk | undefined = undefined;
+  /** The same, also when it is closed: what it holds it still does then. */
+  private written: Disk | undefined = undefined;
+  /** How long flushes took, by duration bucket. */
+  readonly flushDurations = new Float64Array(DURATION_BUCKETS);
+  flushMsTotal = 0;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
 
@@ -72,10 +78,14 @@ export class Persistence implements DiskCarrier {
       },
       events: {
         flushing: () => this.onFlushing(),
-        flushed: () => this.onFlushed(),
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
+        },
+        flushed: (milliseconds) => {
+          this.flushDurations[durationBucket(milliseconds * 1000)]++;
+          this.flushMsTotal += milliseconds;
+          this.onFlushed();
         },
         released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
@@ -85,6 +95,7 @@ export class Persistence implements DiskCarrier {
       },
     });
     this.disk = disk;
+    this.written = disk;
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
@@ -106,13 +117,24 @@ export class Persistence implements DiskCarrier {
 
   /** Up to which of this node's own changes in a shard the disk holds everything. */
   durable(shard: number): number {
-    return this.disk?.durable(shard) ?? 0;
+    return this.written?.durable(shard) ?? 0;
+  }
+
+  /** The same for the changes of any origin, by its index. */
+  durableOf(shard: number, origin: number): number {
+    return this.disk?.durableOf(shard, origin) ?? 0;
   }
 
   signal(): void {
     this.serving ??= this.serve().finally(() => {
       this.serving = undefined;
     });
+  }
+
+  /** Somebody waits for what was just changed; nobody holds the ticket. */
+  flushSoon(): void {
+    this.board.draw();
+    this.signal();
   }
 
   ask(request: DiskRequest, answered: DiskAnswer): void {
@@ -132,6 +154,11 @@ export class Persistence implements DiskCarrier {
       () => finish(undefined),
       (error: Error) => finish(error.message),
     );
+  }
+
+  /** Resolves once everything changed so far is on disk, whatever --fsync says. */
+  async sync(): Promise<void> {
+    await this.disk?.flush({ syncs: true });
   }
 
   async close(): Promise<void> {

@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedPostgres } from '@quotadb/counts';
 import { afterEach, expect, test } from 'vitest';
-import { type SpawnedServer, spawnServer } from '../testing/index.js';
+import { eventually, type SpawnedServer, spawnServer, TestClient, TestRegions } from '../testing/index.js';
 
 interface CountsReadyLine {
+  readonly resp: number;
   readonly http: number;
   readonly internalHttp?: number;
 }
+
+/** A database and three regions take their time to start on a busy machine. */
+const MANY_PROCESSES_TIMEOUT_MS = 90_000;
 
 const servers: SpawnedServer[] = [];
 afterEach(async () => {
@@ -85,6 +89,106 @@ test('--internal-http takes the internal part off the other port, and tokens kee
     'wrong_role',
   );
   expect((await call(http, 'POST', 'counts/split/increase')).json.code).toBe('unauthenticated');
+});
+
+test('--feed: two servers that count the same key over RESP come to one exact record, also after a stop', async () => {
+  const postgres = new EmbeddedPostgres({});
+  const { host, user, database } = await postgres.start();
+  try {
+    const url = `postgresql://${user}@${encodeURIComponent(host!)}/${database}`;
+    const flags = ['--postgres', url, '--feed', 'visits=page:visits,idle', '--feed-interval', '20'];
+    const regions = await Promise.all([start(...flags), start(...flags)]);
+    await call(regions[0]!.http, 'POST', 'internal/counts', { itemId: 'visits' });
+    for (const { resp } of regions) {
+      const client = await TestClient.open(resp);
+      for (let round = 0; round < 100; round++) await client.call('INCRBY', 'page:visits', round);
+      client.close();
+    }
+    const [stopped, other] = regions;
+    expect((await stopped!.server.stop()).code).toBe(0);
+    await eventually(async () => {
+      expect((await call(other!.http, 'GET', 'internal/counts/visits')).json.currentValue).toBe(9_900);
+    });
+    expect((await other!.server.stop()).code).toBe(0);
+  } finally {
+    await postgres.stop();
+  }
+});
+
+test(
+  '--feed: regions that replicate, of which two feed one count, come to the exact total of all, also of one that died',
+  async () => {
+    const postgres = new EmbeddedPostgres({});
+    const { host, user, database } = await postgres.start();
+    const regions = await TestRegions.make(['us', 'eu', 'ap']);
+    try {
+      const url = `postgresql://${user}@${encodeURIComponent(host!)}/${database}`;
+      const feeding = ['--postgres', url, '--feed', 'global=sales', '--feed-interval', '20'];
+      await regions.startAll((name) => (name === 'ap' ? [] : feeding));
+      await regions.allConnected();
+      const { http } = regions.of('us').ready;
+      await call(http, 'POST', 'internal/counts', { itemId: 'global' });
+      const recorded = (value: number) =>
+        eventually(async () => {
+          expect((await call(http, 'GET', 'internal/counts/global')).json.currentValue).toBe(value);
+        });
+      for (let round = 0; round < 30; round++) {
+        for (const [index, name] of regions.names.entries()) await regions.call(name, 'INCRBY', 'sales', 10 ** index);
+      }
+      await regions.agreeOn('sales', 3_330);
+      await recorded(3_330);
+      await regions.kill('ap');
+      await regions.call('eu', 'DECRBY', 'sales', 30);
+      await recorded(3_300);
+      // In memory it comes back as another, and what its former life has counted stays counted.
+      await regions.start('ap');
+      await regions.call('ap', 'INCRBY', 'sales', 7);
+      await regions.agreeOn('sales', 3_307);
+      await recorded(3_307);
+      await regions.call('us', 'DEL', 'sales');
+      await regions.agreeOn('sales', 0);
+      await regions.call('ap', 'INCR', 'sales');
+      await recorded(3_308);
+    } finally {
+      await regions.close();
+      await postgres.stop();
+    }
+  },
+  MANY_PROCESSES_TIMEOUT_MS,
+);
+
+test('--feed: what the record holds of a server, the server holds after a crash, whatever --fsync says', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'quotadb-counts-'));
+  const postgres = new EmbeddedPostgres({});
+  const { host, user, database } = await postgres.start();
+  try {
+    const url = `postgresql://${user}@${encodeURIComponent(host!)}/${database}`;
+    const flags = ['--postgres', url, '--feed', 'kept', '--feed-interval', '20', '--fsync', 'never'];
+    const first = await start('--data', join(folder, 'data'), ...flags);
+    await call(first.http, 'POST', 'internal/counts', { itemId: 'kept' });
+    const before = await TestClient.open(first.resp);
+    for (let value = 1; value <= 50; value++) {
+      await before.call('INCR', 'kept');
+      if (value % 10 !== 0) continue;
+      await eventually(async () => {
+        expect((await call(first.http, 'GET', 'internal/counts/kept')).json.currentValue).toBe(value);
+      });
+    }
+    first.server.child.kill('SIGKILL');
+    await first.server.finished;
+    before.close();
+    const second = await start('--data', join(folder, 'data'), ...flags);
+    const after = await TestClient.open(second.resp);
+    expect(await after.call('INCR', 'kept')).toContain('51');
+    after.close();
+    await eventually(async () => {
+      expect((await call(second.http, 'GET', 'internal/counts/kept')).json.currentValue).toBe(51);
+    });
+    expect((await second.server.stop()).code).toBe(0);
+  } finally {
+    await postgres.stop();
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('where other machines can reach it, the counts API without tokens is closed', async () => {

@@ -1,21 +1,27 @@
 import { join } from 'node:path';
 import { type CountsService, createCountsService, type RoleTokens } from '@quotadb/counts';
 import type { Logger } from 'pino';
+import type { HttpAccess } from '../access/bearer.js';
+import { Need } from '../access/roles.js';
 import { isLoopback } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
 
 const HOUR_MS = 60 * 60 * 1_000;
 
 /** The counts service as this server is configured. Nothing of it runs before it is first used. */
-export function createCounts(config: Configuration, logger: Logger): CountsService {
+export function createCounts(config: Configuration, logger: Logger, access: HttpAccess): CountsService {
   const tokens = roleTokens(config);
-  if (tokens !== undefined && tokens.external.length + tokens.internal.length === 0) {
+  if (tokens !== undefined && tokens.external.length + tokens.internal.length + config.users.size === 0) {
     logger.warn('the counts API is closed: other machines can reach it and there is no --counts-token');
   }
   return createCountsService({
     directory: config.dataDirectory === '' ? undefined : join(config.dataDirectory, 'postgres'),
     postgres: config.postgresUrl === '' ? undefined : { connectionString: config.postgresUrl },
     tokens,
+    mayCall: (token, audience) => {
+      const user = access.byBearerToken(token);
+      return user !== undefined && (user.lacks & (audience === 'internal' ? Need.admin : Need.write)) === 0;
+    },
     changeLanes: config.postgresStatements,
     queryConnections: config.postgresConnections,
     idempotencyWindowMs: config.idempotencyWindowHours * HOUR_MS,
@@ -28,7 +34,8 @@ export function createCounts(config: Configuration, logger: Logger): CountsServi
 /** Open to all only where all are on this machine and nobody asked for tokens. */
 function roleTokens(config: Configuration): RoleTokens | undefined {
   const tokens = { external: config.countsTokens, internal: config.countsInternalTokens };
-  const isOpen = isLoopback(config.host) && tokens.external.length + tokens.internal.length === 0;
+  const isOpen =
+    isLoopback(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;
   return isOpen ? undefined : tokens;
 }
 

@@ -1,26 +1,57 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
+import type { DashboardEndpoint } from '../dashboard/endpoint.js';
+import type { Certificates } from '../tls/certificates.js';
 import type { KeysEndpoint } from './keys.js';
+import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
+import type { QuotasEndpoint } from './quotas/endpoint.js';
+import type { WindowsEndpoint } from './windows/endpoint.js';
 
 export interface HealthAnswers {
   /** Whether clients are being served; false while starting and stopping. */
   readonly isReady: () => boolean;
   /** What `/` tells about this server. */
   readonly describe: () => object;
+  readonly metrics: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }
 
-/** An HTTP port as far as it goes today: the counts API, reading counters, and is it alive, is it ready, who is it. */
+/** What answers beside health and metrics; each says whether an address is its own. */
+export interface Endpoints {
+  readonly counts: CountsEndpoint;
+  readonly keys?: KeysEndpoint;
+  readonly windows?: WindowsEndpoint;
+  readonly quotas?: QuotasEndpoint;
+  readonly dashboard?: DashboardEndpoint;
+}
+
+/** An HTTP port: the APIs, the metrics, and is it alive, is it ready, who is it. */
 export class HealthServer {
   private readonly server: Server;
   private readonly answers: HealthAnswers;
 
-  constructor(answers: HealthAnswers, counts: CountsEndpoint, keys?: KeysEndpoint) {
+  constructor(
+    answers: HealthAnswers,
+    { counts, keys, windows, quotas, dashboard }: Endpoints,
+    limits: HttpLimits,
+    certificates?: Certificates,
+  ) {
     this.answers = answers;
-    this.server = createServer((request, response) => {
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
+      if (windows?.handle(request, response) || quotas?.handle(request, response)) return;
+      if (dashboard?.handle(request, response)) return;
       this.answer(request, response);
-    });
-    counts.accelerate(this.server);
+    };
+    if (certificates === undefined) {
+      this.server = createServer(serverOptions(limits), handle);
+      counts.accelerate(this.server);
+    } else {
+      const server = createSecureServer({ ...certificates.options(), ...serverOptions(limits) }, handle);
+      certificates.keepCurrent(server);
+      this.server = server;
+    }
+    boundConnections(this.server, limits);
   }
 
   listen(host: string, port: number): Promise<number> {
@@ -56,6 +87,9 @@ export class HealthServer {
         send(response, ready ? 200 : 503, { ready });
         break;
       }
+      case '/metrics':
+        this.answers.metrics(request, response).catch(() => response.destroy());
+        break;
       default:
         send(response, 404, { error: 'no such path' });
     }

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ByteInput, Engine, joinInt64 } from '@quotadb/engine';
+import type { HttpAccess } from '../access/bearer.js';
+import { Need } from '../access/roles.js';
+import type { User } from '../access/user.js';
 import type { Clock } from '../clock.js';
-import { credentialsMatch, DEFAULT_USER } from '../commands/connection/credentials.js';
-import type { Configuration } from '../config/table.js';
 import { errors } from '../errors.js';
 import type { ReplicationLink } from '../replication/replication-link.js';
+import { letIn } from './guard.js';
 import { send } from './health.js';
 
 const PATH = /^\/api\/v1\/keys\/([^/?]+)(?:\?(.*))?$/;
@@ -14,7 +16,7 @@ const MAXIMUM_AGE = /^\d{1,15}$/;
 export interface KeysOptions {
   readonly engine: Engine;
   readonly clock: Clock;
-  readonly config: Configuration;
+  readonly access: HttpAccess;
   readonly replication: ReplicationLink;
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
@@ -49,26 +51,21 @@ export class KeysEndpoint {
     const maximumAge = query.get('maxAgeMs');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(response, 405, { code: 'method_not_allowed', error: 'only GET is served here' });
-    } else if (!this.isAllowed(request)) {
-      send(response, 401, {
-        code: 'unauthenticated',
-        error: 'the password is missing or wrong: Authorization: Bearer …',
-      });
-    } else if (key === undefined || key.length > Engine.MAX_KEY_BYTES) {
+      return;
+    }
+    const need = { bit: Need.read, role: 'read', what: 'counters' };
+    const user = await letIn(request, response, this.options.access, need);
+    if (user === undefined) return;
+    if (key === undefined || key.length > Engine.MAX_KEY_BYTES) {
       send(response, 400, { code: 'bad_key', error: 'the key is not percent-encoded, or too long' });
+    } else if (!mayTouch(user, key)) {
+      send(response, 403, { code: 'forbidden', error: 'this user may not see that key' });
     } else if (maximumAge !== null && !MAXIMUM_AGE.test(maximumAge)) {
       send(response, 400, { code: 'bad_max_age', error: 'maxAgeMs must be a whole number of milliseconds' });
     } else {
       await this.options.share();
       this.read(response, key, maximumAge === null ? Number.POSITIVE_INFINITY : Number(maximumAge));
     }
-  }
-
-  private isAllowed({ headers }: IncomingMessage): boolean {
-    const { password } = this.options.config;
-    if (password === '') return true;
-    const [, given] = /^Bearer (.*)$/i.exec(headers.authorization ?? '') ?? [];
-    return given !== undefined && credentialsMatch(DEFAULT_USER, Buffer.from(given), password);
   }
 
   private read(response: ServerResponse, key: Buffer, maximumAgeMs: number): void {
@@ -92,6 +89,11 @@ export class KeysEndpoint {
     if (exists) send(response, 200, { key: shown, value: String(value), regions });
     else send(response, 404, { code: 'no_such_key', error: 'there is no such key', key: shown, regions });
   }
+}
+
+/** A user without prefixes may touch all keys. */
+function mayTouch(user: User, key: Uint8Array): boolean {
+  return !user.hasPrefixes || user.mayTouch(key, 0, key.length);
 }
 
 function decode(text: string): Buffer | undefined {

@@ -5,35 +5,45 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
 import { defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
+import { QuotaService } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
 import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
+import { SharedControl } from './shared-control.js';
 
 async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
   const config = defaultConfiguration();
   const origin = new Uint8Array(ORIGIN_ID_BYTES).fill(1);
+  const main = createState(config, systemClock);
   const engine = Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shared: true,
     origin,
     nowMs: Date.now(),
   });
+  const logger = pino({ level: 'silent' });
+  const clock = systemClock;
+  const quotas = new QuotaService({ config, clock, logger, engine, origin, isNewIncarnation: true });
   return {
     libc: await loadLibc(),
     laneCount,
+    control: SharedControl.create(laneCount),
     engine,
     config,
-    identity: createState(config, systemClock).identity,
+    main,
+    identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
     replication: new ReplicationService({
       config,
-      clock: systemClock,
-      logger: pino({ level: 'silent' }),
+      clock,
+      logger,
       engine,
       acknowledgements: new Acknowledgements(engine),
       origin,
+      quotas,
     }),
+    quotas,
     reportFault: ({ error }) => {
       throw new Error(error);
     },

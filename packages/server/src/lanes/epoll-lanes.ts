@@ -1,15 +1,21 @@
 import { Worker } from 'node:worker_threads';
 import type { Engine } from '@quotadb/engine';
+import { answerAtDoor } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
-import type { Identity } from '../server-state.js';
+import type { Identity, ServerState } from '../server-state.js';
+import type { Certificates } from '../tls/certificates.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
 import { MemoryAhead } from '../transport/epoll/memory-ahead.js';
+import type { NetTransport } from '../transport/net-transport.js';
 import type { Transport } from '../transport/transport.js';
+import { answer } from './lanes.js';
 import type { FromLane, LaneStart, ToLane } from './messages.js';
-import { SharedControl } from './shared-control.js';
+import type { QuestionName, Questions } from './questions.js';
+import type { SharedControl } from './shared-control.js';
 import { openWakeDescriptor, wakeLane } from './wake.js';
 
 /** Workers run what was built, also when this file runs from its source. */
@@ -18,11 +24,17 @@ const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
 export interface EpollLanesOptions {
   readonly libc: Libc;
   readonly laneCount: number;
+  readonly control: SharedControl;
   readonly engine: Engine;
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
   readonly replication: ReplicationService;
+  readonly quotas: QuotaService;
+  /** What the main thread keeps for itself; told of changes that concern everybody. */
+  readonly main: ServerState;
+  /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
+  readonly mainLane?: NetTransport | undefined;
   readonly persistence?: Persistence | undefined;
   readonly reportFault: (fault: { error: string; client: number; command: string }) => void;
   readonly warn: (text: string) => void;
@@ -35,11 +47,11 @@ interface LaneThread {
   readonly ended: Promise<void>;
 }
 
-/** A question on its way: who asked, and what the lanes have answered so far. */
+/** A question on its way: whom to tell, and what the lanes have answered so far. */
 interface Round {
-  readonly from: number;
-  readonly id: number;
+  readonly answered: (answers: unknown[]) => void;
   readonly answers: unknown[];
+  readonly expected: number;
 }
 
 /** N threads on one store, each with an epoll loop of its own; the main thread starts, stops and connects them. */
@@ -63,10 +75,22 @@ export class EpollLanes implements Transport {
   constructor(options: EpollLanesOptions) {
     this.options = options;
     this.laneCount = options.laneCount;
-    this.control = SharedControl.create(options.laneCount);
-    this.isShared = options.persistence !== undefined;
-    if (options.persistence !== undefined) options.persistence.onCompleted = () => this.wakeWaiting();
-    options.replication.onAcknowledged = () => this.wakeAll();
+    this.control = options.control;
+    // The main thread uses the store too where there is a disk, or clients that use TLS.
+    this.isShared = options.persistence !== undefined || options.mainLane !== undefined;
+    if (options.persistence !== undefined) {
+      options.persistence.onCompleted = () => {
+        options.main.disk.settle();
+        this.wakeWaiting();
+      };
+    }
+    options.quotas.onPolicies = (policies) => {
+      for (const lane of this.threads.keys()) this.send(lane, { kind: 'policies', policies });
+    };
+    options.replication.onAcknowledged = () => {
+      options.main.replication.settle();
+      this.wakeAll();
+    };
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -94,6 +118,12 @@ export class EpollLanes implements Transport {
     await Promise.all(shared);
   }
 
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+    const { mainLane } = this.options;
+    if (mainLane === undefined) throw new Error('there is no lane for TLS');
+    return mainLane.listenSecurely(host, port, certificates);
+  }
+
   async close(withinMs: number): Promise<void> {
     if (this.closing) return;
     this.closing = true;
@@ -105,17 +135,29 @@ export class EpollLanes implements Transport {
     const bound = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, withinMs + STOP_SLACK_MS);
     });
-    await Promise.race([Promise.all(this.threads.map(({ ended }) => ended)), bound]);
+    const secured = this.options.mainLane?.close(withinMs);
+    await Promise.race([Promise.all([secured, ...this.threads.map(({ ended }) => ended)]), bound]);
     clearTimeout(timer);
     await Promise.all(this.threads.map(({ worker }) => worker.terminate()));
     this.closeDescriptors();
   }
 
+  ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    if (this.closing || this.threads.length < this.laneCount) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      this.askAll(name, question, (answers) => resolve(answers as Questions[Name]['answer'][]));
+    });
+  }
+
   private startLane(laneIndex: number): Promise<void> {
-    const { engine, config, identity, maximumBulkBytes, persistence, replication } = this.options;
+    const { engine, config, identity, maximumBulkBytes, persistence, replication, quotas } = this.options;
     const start: LaneStart = {
       laneIndex,
       laneCount: this.laneCount,
+      hasMainLane: this.options.mainLane !== undefined,
       store: engine.buffer as SharedArrayBuffer,
       control: this.control.buffer,
       config: { ...config },
@@ -125,6 +167,7 @@ export class EpollLanes implements Transport {
       disk: persistence?.board.buffer,
       log: persistence?.sharedLog,
       replication: replication.board.buffer,
+      policies: quotas.policies,
       isExclusive: this.laneCount === 1 && !this.isShared,
     };
     // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
@@ -168,23 +211,29 @@ export class EpollLanes implements Transport {
 
   private hear(lane: number, message: Exclude<FromLane, { kind: 'ready' }>): void {
     if (message.kind === 'question') {
-      const round = this.nextRound++;
-      this.rounds.set(round, { from: lane, id: message.id, answers: [] });
-      for (let to = 0; to < this.laneCount; to++) {
-        this.send(to, { kind: 'question', id: round, name: message.name, ask: message.ask });
-      }
+      const { id, name, ask } = message;
+      this.askAll(name, ask, (answers) => this.send(lane, { kind: 'answers', id, answers }));
     } else if (message.kind === 'order') {
+      this.tellMain(message.name, message.ask);
       for (let to = 0; to < this.laneCount; to++) if (to !== lane) this.send(to, message);
     } else if (message.kind === 'warning') {
       this.options.warn(message.text);
     } else if (message.kind === 'flush') {
       this.options.persistence?.signal();
+    } else if (message.kind === 'door') {
+      const { id, request } = message;
+      answerAtDoor(this.options.main.door, request, (answer) => this.send(lane, { kind: 'doorAnswer', id, answer }));
     } else if (message.kind === 'disk') {
       const { id, request } = message;
       this.options.persistence?.ask(request, (error) => this.send(lane, { kind: 'diskAnswer', id, error }));
     } else if (message.kind === 'replication') {
       const { id, request } = message;
       this.options.replication.ask(request, (answer) => this.send(lane, { kind: 'replicationAnswer', id, answer }));
+    } else if (message.kind === 'quota') {
+      const { id, request } = message;
+      this.options.quotas.ask(request, (answer) => this.send(lane, { kind: 'quotaAnswer', id, answer }));
+    } else if (message.kind === 'foresee') {
+      this.options.quotas.foresee(message.cell, message.target);
     } else if (message.kind === 'shared') {
       this.unshared.get(lane)?.();
     } else if (message.kind === 'answer') {
@@ -194,13 +243,33 @@ export class EpollLanes implements Transport {
     }
   }
 
+  private askAll(name: QuestionName, ask: unknown, answered: (answers: unknown[]) => void): void {
+    const answers = this.tellMain(name, ask);
+    const round = this.nextRound++;
+    this.rounds.set(round, { answered, answers, expected: answers.length + this.laneCount });
+    for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'question', id: round, name, ask });
+  }
+
+  /** What the main thread answers: nothing, unless it is a lane itself. Some questions change what it keeps anyway. */
+  private tellMain(name: QuestionName, ask: unknown): unknown[] {
+    const { main, mainLane } = this.options;
+    if (mainLane !== undefined) return [answer(main, name, ask as never)];
+    if (name === 'configure' || name === 'users') answer(main, name, ask as never);
+    return [];
+  }
+
+  /** The lanes as the main thread sees them, where it is one itself. */
+  tell(name: QuestionName, ask: unknown): void {
+    for (let to = 0; to < this.laneCount; to++) this.send(to, { kind: 'order', name, ask });
+  }
+
   private collect(number: number, answer: unknown): void {
     const round = this.rounds.get(number);
     if (round === undefined) return;
     round.answers.push(answer);
-    if (round.answers.length < this.laneCount) return;
+    if (round.answers.length < round.expected) return;
     this.rounds.delete(number);
-    this.send(round.from, { kind: 'answers', id: round.id, answers: round.answers });
+    round.answered(round.answers);
   }
 
   /** Tickets are complete: those who wait for one look. */
@@ -217,6 +286,7 @@ export class EpollLanes implements Transport {
   }
 
   private send(lane: number, message: ToLane): void {
+    if (this.listener === -1) return;
     this.threads[lane].worker.postMessage(message);
     wakeLane(this.options.libc, this.control, lane);
   }

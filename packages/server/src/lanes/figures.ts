@@ -10,6 +10,9 @@ export interface Figures {
   readonly largestOutputBytes: number;
   readonly calls: Float64Array;
   readonly microseconds: Float64Array;
+  /** See CommandStatistics. */
+  readonly durations: Float64Array;
+  readonly timedMicroseconds: Float64Array;
   readonly rejected: Float64Array;
   readonly failed: Float64Array;
   readonly errors: ReadonlyMap<string, number>;
@@ -21,6 +24,8 @@ export interface LaneFigures {
   readonly lane: number;
   readonly connections: number;
   readonly commandsProcessed: number;
+  readonly busyMicroseconds: number;
+  readonly recentLongestTurnMicroseconds: number;
 }
 
 type SumName =
@@ -40,11 +45,13 @@ type SumName =
   | 'queryLimitDisconnections'
   | 'expiryMicroseconds'
   | 'errorReplies'
+  | 'slowCommands'
+  | 'slowlogLength'
   | 'operationsPerSecond'
   | 'inputBytesPerSecond'
   | 'outputBytesPerSecond';
 
-export function collectFigures({ statistics, clients, lanes }: ServerState): Figures {
+export function collectFigures({ statistics, clients, lanes, slowlog }: ServerState): Figures {
   let blocked = 0;
   let clientBytes = 0;
   let largestInputBytes = 0;
@@ -74,6 +81,8 @@ export function collectFigures({ statistics, clients, lanes }: ServerState): Fig
       queryLimitDisconnections: statistics.queryLimitDisconnections,
       expiryMicroseconds: statistics.expiryMicroseconds,
       errorReplies: statistics.errors.total,
+      slowCommands: slowlog.total,
+      slowlogLength: slowlog.length,
       operationsPerSecond: statistics.operationRate.rate(),
       inputBytesPerSecond: statistics.inputRate.rate(),
       outputBytesPerSecond: statistics.outputRate.rate(),
@@ -85,10 +94,20 @@ export function collectFigures({ statistics, clients, lanes }: ServerState): Fig
     largestOutputBytes,
     calls: statistics.commands.calls.slice(),
     microseconds: statistics.commands.microseconds.slice(),
+    durations: statistics.commands.durations.slice(),
+    timedMicroseconds: statistics.commands.timedMicroseconds.slice(),
     rejected: statistics.commands.rejected.slice(),
     failed: statistics.commands.failed.slice(),
     errors: new Map(statistics.errors.counts),
-    lanes: [{ lane: lanes.index, connections: clients.count, commandsProcessed: statistics.commandsProcessed }],
+    lanes: [
+      {
+        lane: lanes.index,
+        connections: clients.count,
+        commandsProcessed: statistics.commandsProcessed,
+        busyMicroseconds: statistics.busyMicroseconds,
+        recentLongestTurnMicroseconds: statistics.recentLongestTurnMicroseconds,
+      },
+    ],
   };
 }
 
@@ -110,6 +129,8 @@ export function addFigures(all: readonly Figures[]): Figures {
       largestOutputBytes: Math.max(total.largestOutputBytes, figures.largestOutputBytes),
       calls: added(total.calls, figures.calls),
       microseconds: added(total.microseconds, figures.microseconds),
+      durations: added(total.durations, figures.durations),
+      timedMicroseconds: added(total.timedMicroseconds, figures.timedMicroseconds),
       rejected: added(total.rejected, figures.rejected),
       failed: added(total.failed, figures.failed),
       errors,

@@ -1,12 +1,14 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
 import { LaneLog } from '@quotadb/storage';
+import { type DoorAnswer, remoteDoor } from '../access/door.js';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
 import { DiskBoard } from '../durability/disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink } from '../durability/disk-link.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
+import { type QuotaAnswer, type QuotaCarrier, QuotaLink } from '../quotas/quota-link.js';
 import { ReplicationBoard } from '../replication/board.js';
 import { type ReplicationAnswer, ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
@@ -39,11 +41,13 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly waiting = new Map<number, (answers: never[]) => void>();
   private readonly diskAnswers = new Map<number, DiskAnswer>();
   private readonly replicationAnswers = new Map<number, (answer: ReplicationAnswer) => void>();
+  private readonly quotaAnswers = new Map<number, (answer: QuotaAnswer) => void>();
   private readonly engine: Engine;
+  private readonly doorAnswers = new Map<number, (answer: DoorAnswer) => void>();
   private nextQuestion = 1;
 
   constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
-    this.count = start.laneCount;
+    this.count = start.laneCount + (start.hasMainLane ? 1 : 0);
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
@@ -54,12 +58,19 @@ class LaneWorker implements LoopDuties, Lanes {
       nextClientId: () => this.control.nextClientId(),
       nextSlowlogId: () => this.control.nextSlowlogId(),
     };
+    const door = remoteDoor((request, answered) => {
+      const id = this.nextQuestion++;
+      this.doorAnswers.set(id, answered);
+      this.post({ kind: 'door', id, request });
+    });
     this.state = createState(start.config, clock, {
       commands,
       lanes: this,
       ids,
       disk: this.diskLink(start),
       replication: this.replicationLink(start),
+      quotas: this.quotaLink(start),
+      door,
     });
     Object.assign(this.state.identity, start.identity);
     if (start.log !== undefined) {
@@ -162,6 +173,18 @@ class LaneWorker implements LoopDuties, Lanes {
     });
   }
 
+  private quotaLink({ policies }: LaneStart): QuotaLink {
+    const carrier: QuotaCarrier = {
+      ask: (request, answered) => {
+        const id = this.nextQuestion++;
+        this.quotaAnswers.set(id, answered);
+        this.post({ kind: 'quota', id, request });
+      },
+      foresee: (cell, target) => this.post({ kind: 'foresee', cell, target }),
+    };
+    return new QuotaLink(carrier, policies);
+  }
+
   private hear(message: ToLane): void {
     if (message.kind === 'question') {
       const { id, name, ask } = message;
@@ -180,9 +203,19 @@ class LaneWorker implements LoopDuties, Lanes {
       const answered = this.replicationAnswers.get(message.id);
       this.replicationAnswers.delete(message.id);
       answered?.(message.answer);
+    } else if (message.kind === 'quotaAnswer') {
+      const answered = this.quotaAnswers.get(message.id);
+      this.quotaAnswers.delete(message.id);
+      answered?.(message.answer);
+    } else if (message.kind === 'policies') {
+      this.state.quotas.policies.replace(message.policies);
     } else if (message.kind === 'share') {
       this.engine.share();
       this.post({ kind: 'shared' });
+    } else if (message.kind === 'doorAnswer') {
+      const answered = this.doorAnswers.get(message.id);
+      this.doorAnswers.delete(message.id);
+      answered?.(message.answer);
     } else {
       this.acceptor.stop();
       this.loop.stop(message.withinMs);

@@ -1,5 +1,8 @@
+import type { Cell, Policy } from '@quotadb/quota';
+import type { DoorAnswer, DoorRequest } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { DiskRequest } from '../durability/disk-link.js';
+import type { QuotaAnswer, QuotaRequest } from '../quotas/quota-link.js';
 import type { ReplicationAnswer, ReplicationRequest } from '../replication/replication-link.js';
 import type { Identity } from '../server-state.js';
 import type { QuestionName } from './questions.js';
@@ -8,6 +11,8 @@ import type { QuestionName } from './questions.js';
 export interface LaneStart {
   readonly laneIndex: number;
   readonly laneCount: number;
+  /** The main thread serves clients too. */
+  readonly hasMainLane: boolean;
   readonly store: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
   readonly config: Configuration;
@@ -20,6 +25,7 @@ export interface LaneStart {
   /** The log, where lanes write to it by themselves. */
   readonly log: SharedArrayBuffer | undefined;
   readonly replication: SharedArrayBuffer;
+  readonly policies: readonly Policy[];
   /** Nobody else uses the store: it can do without locks, until it is told otherwise. */
   readonly isExclusive: boolean;
 }
@@ -34,8 +40,11 @@ export type ToLane =
     }
   | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
   | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
+  | { readonly kind: 'doorAnswer'; readonly id: number; readonly answer: DoorAnswer }
   | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
   | { readonly kind: 'replicationAnswer'; readonly id: number; readonly answer: ReplicationAnswer }
+  | { readonly kind: 'quotaAnswer'; readonly id: number; readonly answer: QuotaAnswer }
+  | { readonly kind: 'policies'; readonly policies: readonly Policy[] }
   /** From now on the main thread uses the store too. */
   | { readonly kind: 'share' }
   | { readonly kind: 'stop'; readonly withinMs: number };
@@ -48,7 +57,10 @@ export type FromLane =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'flush' }
+  | { readonly kind: 'door'; readonly id: number; readonly request: DoorRequest }
   | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
   | { readonly kind: 'replication'; readonly id: number; readonly request: ReplicationRequest }
+  | { readonly kind: 'quota'; readonly id: number; readonly request: QuotaRequest }
+  | { readonly kind: 'foresee'; readonly cell: Cell; readonly target: number }
   | { readonly kind: 'shared' }
   | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

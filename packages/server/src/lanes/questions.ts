@@ -1,3 +1,5 @@
+import { replaceUsers } from '../access/replace-users.js';
+import type { Users } from '../access/user.js';
 import { describeClient } from '../commands/connection/client/describe.js';
 import { changeParameters } from '../config/parameters.js';
 import type { ServerState } from '../server-state.js';
@@ -14,7 +16,8 @@ export interface Questions {
   figures: { ask: null; answer: Figures };
   clients: { ask: ClientFilter; answer: readonly DescribedClient[] };
   kill: { ask: ClientFilter; answer: number };
-  configure: { ask: readonly [string, string][]; answer: null };
+  configure: { ask: readonly (readonly [string, string])[]; answer: null };
+  users: { ask: Users; answer: null };
   resetStatistics: { ask: null; answer: null };
   slowCommands: { ask: null; answer: readonly SlowCommand[] };
   resetSlowlog: { ask: null; answer: null };
@@ -28,7 +31,7 @@ export interface ClientFilter {
   readonly ids?: readonly number[];
   readonly address?: string;
   readonly localAddress?: string;
-  readonly authenticated?: boolean;
+  readonly user?: string;
   readonly connectedBeforeMs?: number;
   /** No client at all: a type that we do not have. */
   readonly none?: boolean;
@@ -56,10 +59,14 @@ export const answers: Answers = {
     for (const client of meant) client.connection.destroy();
     return meant.length;
   },
-  configure: ({ config, clients }, changes) => {
+  configure: ({ config, clients, access }, changes) => {
     changeParameters(config, changes);
-    // Without a password there is nothing left to prove.
-    if (config.password === '') for (const client of clients) client.authenticated = true;
+    // Without credentials there is nothing left to prove.
+    if (access.isOpen) for (const client of clients) if (!client.authenticated) client.become(access.newcomer());
+    return null;
+  },
+  users: (state, users) => {
+    replaceUsers(state, users);
     return null;
   },
   resetStatistics: ({ statistics }) => {
@@ -80,6 +87,6 @@ export function isMeant(client: Client, filter: ClientFilter): boolean {
   if (filter.ids !== undefined && !filter.ids.includes(client.id)) return false;
   if (filter.address !== undefined && client.address !== filter.address) return false;
   if (filter.localAddress !== undefined && client.localAddress !== filter.localAddress) return false;
-  if (filter.authenticated !== undefined && client.authenticated !== filter.authenticated) return false;
+  if (filter.user !== undefined && client.user?.name !== filter.user) return false;
   return filter.connectedBeforeMs === undefined || client.connectedAtMs <= filter.connectedBeforeMs;
 }

@@ -1,19 +1,39 @@
 import { randomBytes } from 'node:crypto';
-import type { CountsService } from '@quotadb/counts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
+import { HttpAccess } from '../access/bearer.js';
+import { LoginDesk } from '../access/login-desk.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { DashboardEndpoint } from '../dashboard/endpoint.js';
+import { SnapshotTaker } from '../dashboard/take-snapshot.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
+import { createFeeder } from '../http/counts-feeder.js';
 import { HealthServer } from '../http/health.js';
 import { KeysEndpoint } from '../http/keys.js';
+import { RateDecisions } from '../http/limits/rate-decisions.js';
+import { usualHttpLimits } from '../http/limits.js';
+import { answerMetrics } from '../http/metrics.js';
+import { QuotasEndpoint } from '../http/quotas/endpoint.js';
+import { WindowsEndpoint } from '../http/windows/endpoint.js';
+import { WindowCounts } from '../http/windows/window-counts.js';
+import type { QuestionName, Questions } from '../lanes/questions.js';
+import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
+import { MetricRegistry } from '../metrics/registry.js';
+import { replicationMetrics } from '../metrics/replication-metrics.js';
+import { serverMetrics } from '../metrics/server-metrics.js';
+import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
+import { Certificates } from '../tls/certificates.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
+import { findChanges, logChanges } from './reload.js';
 import { createState } from './state.js';
 
 /** A running server: the store, its clients, and the clock that drives both. */
@@ -27,18 +47,41 @@ export class Server {
   private readonly persistence: Persistence | undefined;
   private readonly acknowledgements: Acknowledgements;
   private readonly replication: ReplicationService;
+  private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
   private readonly counts: CountsService;
+  private readonly feeder: Feeder;
+  private readonly dashboard: DashboardEndpoint;
   private readonly health: HealthServer;
   /** The internal part of the counts API, where it has a port of its own. */
   private readonly internal: HealthServer | undefined;
   private readonly logger: Logger;
+  private readonly desk: LoginDesk;
+  readonly metrics = new MetricRegistry();
+  private readonly processMetrics: ProcessMetrics;
+  private readonly certificates: Certificates | undefined;
+  private readonly reread: (() => Promise<Configuration>) | undefined;
+  /** As the sources said when they were last read. */
+  private configured: Configuration;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  /** `fileSystem` is for tests: a disk that fails when they want it to. */
-  constructor(config: Configuration, clock: Clock, logger: Logger, fileSystem?: FileSystem) {
+  /**
+   * `fileSystem` is for tests: a disk that fails when they want it to. `reread` reads the configuration anew from where
+   * it came from.
+   */
+  constructor(
+    config: Configuration,
+    clock: Clock,
+    logger: Logger,
+    fileSystem?: FileSystem,
+    reread?: () => Promise<Configuration>,
+  ) {
     this.logger = logger;
+    this.reread = reread;
+    this.configured = { ...config };
+    this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
+    this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     const origin = this.persistence?.directory.origin ?? newIncarnation(config);
     this.engine = Engine.format({
@@ -51,63 +94,207 @@ export class Server {
       nowMs: clock.now(),
     });
     this.acknowledgements = new Acknowledgements(this.engine);
-    const { engine, acknowledgements } = this;
-    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin });
+    const { engine, acknowledgements, persistence } = this;
+    const isNewIncarnation = this.persistence?.directory.isNewIncarnation ?? true;
+    this.quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
+    const { quotas } = this;
+    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin, quotas });
     this.state = createState(config, clock, {
       disk: this.persistence?.link(),
       replication: this.replication.link(),
+      quotas: this.quotas.link(),
+      door: this.desk,
     });
-    this.counts = createCounts(config, logger);
-    const answers = { isReady: () => this.serving, describe: () => this.describe() };
+    const access = new HttpAccess(() => config.users, this.state.access, this.desk);
+    this.counts = createCounts(config, logger, access);
+    this.feeder = createFeeder({ config, engine, persistence, record: this.counts.feed, logger });
+    this.processMetrics = processMetrics(this.desk.failed);
+    this.registerMetrics();
+    const answers = {
+      isReady: () => this.serving && !this.state.disk.refusesWrites,
+      describe: () => this.describe(),
+      metrics: (request: IncomingMessage, response: ServerResponse) =>
+        answerMetrics(request, response, this.metrics, access),
+    };
     const isSplit = config.internalHttpPort !== -1;
-    const keys = new KeysEndpoint({
-      engine,
-      clock,
-      config,
-      replication: this.state.replication,
-      share: () => (this.transport as Transport).share(),
+    const limits = { ...usualHttpLimits, maximumConnections: config.maxClients };
+    const secured = config.httpTls ? this.certificates : undefined;
+    const share = () => (this.transport as Transport).share();
+    const keys = new KeysEndpoint({ engine, clock, access, replication: this.state.replication, share });
+    const windows = new WindowsEndpoint({
+      windows: new WindowCounts(this.engine, this.state),
+      share,
+      rates: new RateDecisions(this.engine, this.state),
+      admit: (authorization) => this.counts.admit(authorization, 'external'),
+      onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
-    this.health = new HealthServer(answers, this.counts.endpoint(audiences), keys);
-    this.internal = isSplit ? new HealthServer(answers, this.counts.endpoint(['internal'])) : undefined;
+    this.dashboard = this.makeDashboard(access, share);
+    const { dashboard } = this;
+    const quotasEndpoint = this.makeQuotasEndpoint(access);
+    const endpoints = {
+      counts: this.counts.endpoint(audiences),
+      keys,
+      windows,
+      quotas: quotasEndpoint,
+      dashboard,
+    };
+    this.health = new HealthServer(answers, endpoints, limits, secured);
+    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, secured);
+    this.internal = isSplit ? internal() : undefined;
   }
 
-  /** Listens on all ports or on none. */
+  private openQuotas(options: QuotaServiceOptions): QuotaService {
+    try {
+      return new QuotaService(options);
+    } catch (error) {
+      this.persistence?.directory.close();
+      throw error;
+    }
+  }
+
+  private makeQuotasEndpoint(access: HttpAccess): QuotasEndpoint {
+    const { quotas } = this;
+    return new QuotasEndpoint({
+      access,
+      names: () => quotas.policies.map(({ name }) => name),
+      ask: (request, answered) => quotas.ask(request, answered),
+    });
+  }
+
+  private makeDashboard(access: HttpAccess, share: () => Promise<void>): DashboardEndpoint {
+    const { state, engine, logger } = this;
+    const { config, clock } = state;
+    const ask = async <Name extends QuestionName>(name: Name, question: Questions[Name]['ask']) =>
+      (await this.transport?.ask(name, question)) ?? [];
+    const regionOf = (replicaId: string) =>
+      state.replication
+        .describe()
+        ?.regions.find((region) => Buffer.from(replicaIdOf(config.cluster, region)).toString('hex') === replicaId);
+    return new DashboardEndpoint({
+      config,
+      access,
+      share,
+      logger,
+      snapshots: new SnapshotTaker({
+        state,
+        engine,
+        figures: () => ask('figures', null),
+        slowCommands: () => ask('slowCommands', null),
+      }),
+      keys: { engine, clock, region: config.region, regionOf },
+    });
+  }
+
+  private registerMetrics(): void {
+    const { state, engine, persistence } = this;
+    this.metrics.register(
+      serverMetrics({
+        state,
+        engine,
+        figures: async () => (await this.transport?.ask('figures', null)) ?? [],
+        flushes: persistence && {
+          counts: persistence.flushDurations,
+          sumSeconds: () => persistence.flushMsTotal / 1000,
+        },
+      }),
+    );
+    const { replication } = state;
+    this.metrics.register(
+      replicationMetrics(
+        () => replication.describe(),
+        () => replication.ages(),
+      ),
+    );
+    this.metrics.register(this.processMetrics);
+  }
+
+  /** Listens on all ports or on none. HTTP comes first, so that it can be asked whether the data is loaded yet. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
-    await this.load();
-    const transport = await chooseTransport(this.state, this.engine, this.logger, this.replication, this.persistence);
-    this.transport = transport;
-    identity.transport = transport.name;
-    identity.laneCount = transport.laneCount;
     try {
-      await this.replicate(transport);
-      identity.respPort = await transport.listen(config.host, config.respPort);
       identity.httpPort = await this.health.listen(config.host, config.httpPort);
       identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
+      await this.load();
+      await this.letClientsIn();
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
       this.health.close();
+      this.quotas.stop();
+      this.internal?.close();
+      this.processMetrics.stop();
       await this.replication.stop();
-      await transport.close(0);
+      await this.transport?.close(0);
       await this.persistence?.close();
       throw error;
     }
+    if (config.feeds.length > 0) await this.transport?.share();
+    this.feeder.start();
     this.serving = true;
     const { respPort: resp, httpPort: http, replicationPort: repl } = identity;
     this.logger.info({ resp, http, repl, transport: identity.transport }, 'ready');
   }
 
   private async replicate(transport: Transport): Promise<void> {
-    const { persistence, replication } = this;
+    const { persistence, replication, quotas } = this;
     if (persistence !== undefined) {
       persistence.onFlushing = () => replication.beforeFlush();
-      persistence.onFlushed = () => replication.afterFlush();
+      persistence.onFlushed = () => {
+        replication.afterFlush();
+        quotas.tick();
+      };
     }
-    await replication.start({
-      durable: persistence && ((shard) => persistence.durable(shard)),
+    await quotas.start({
+      disk: persistence && {
+        durable: (shard) => persistence.durable(shard),
+        flushSoon: () => persistence.flushSoon(),
+      },
       share: () => transport.share(),
     });
+    await replication.start({
+      durable: persistence && ((shard) => persistence.durable(shard)),
+      durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
+      share: () => transport.share(),
+    });
+  }
+
+  private async letClientsIn(): Promise<void> {
+    const { config, identity } = this.state;
+    const { replication, quotas, persistence } = this;
+    const transport = await chooseTransport(this.state, this.engine, this.logger, { replication, quotas, persistence });
+    this.transport = transport;
+    identity.transport = transport.name;
+    identity.laneCount = transport.laneCount;
+    this.settleOwnWaits();
+    await this.replicate(transport);
+    if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
+    if (config.respTlsPort !== -1 && this.certificates !== undefined) {
+      identity.respTlsPort = await transport.listenSecurely(config.host, config.respTlsPort, this.certificates);
+    }
+  }
+
+  /** Reads the configuration again: all that can change while the server runs does, or nothing and a rejection. */
+  async reload(): Promise<void> {
+    if (this.reread === undefined) throw new Error('there is no configuration to read again');
+    const found = await this.reread();
+    this.certificates?.reload();
+    const changes = findChanges(this.configured, found);
+    this.configured = found;
+    await this.transport?.ask('configure', changes.parameters);
+    if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
+    this.desk.forget();
+    logChanges(this.logger, changes);
+  }
+
+  /** The main thread waits for the disk too, with requests over HTTP, whoever serves the other clients. */
+  private settleOwnWaits(): void {
+    const { persistence, state } = this;
+    if (persistence === undefined) return;
+    const wakeTransport = persistence.onCompleted;
+    persistence.onCompleted = () => {
+      wakeTransport();
+      state.disk.settle();
+    };
   }
 
   private async load(): Promise<void> {
@@ -115,12 +302,9 @@ export class Server {
       this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
       return;
     }
-    try {
-      await this.persistence.load(this.engine, this.acknowledgements);
-    } catch (error) {
-      await this.persistence.close();
-      throw error;
-    }
+    // What the disk says of keys that are gone is kept for peers that may not have heard of it.
+    if (this.state.config.peers.length > 0) this.acknowledgements.joinPeers();
+    await this.persistence.load(this.engine, this.acknowledgements);
   }
 
   /** What standard output says first. */
@@ -130,6 +314,7 @@ export class Server {
       ready: true,
       region: config.region,
       resp: identity.respPort,
+      ...(identity.respTlsPort !== undefined && { respTls: identity.respTlsPort }),
       http: identity.httpPort,
       ...(identity.internalHttpPort !== undefined && { internalHttp: identity.internalHttpPort }),
       ...(identity.replicationPort !== undefined && { repl: identity.replicationPort }),
@@ -148,12 +333,17 @@ export class Server {
     this.serving = false;
     this.logger.info('stopping');
     await this.transport?.close(Server.STOP_BOUND_MS);
+    this.quotas.stop();
+    await this.feeder.stop();
     await this.persistence?.close();
+    await this.replication.drain();
     await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
+    this.dashboard.close();
     this.health.close();
     this.internal?.close();
+    this.processMetrics.stop();
     this.logger.info('stopped');
   }
 

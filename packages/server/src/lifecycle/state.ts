@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { Access } from '../access/access.js';
+import { closedDoor, type Door } from '../access/door.js';
 import type { Clock } from '../clock.js';
 import type { Command } from '../commands/command.js';
 import { commands as allCommands } from '../commands/table.js';
 import type { Configuration } from '../config/table.js';
 import { DiskLink } from '../durability/disk-link.js';
 import { type Lanes, onlyLane } from '../lanes/lanes.js';
+import { QuotaLink } from '../quotas/quota-link.js';
 import { ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
 import { Clients } from '../session/clients.js';
@@ -16,7 +19,7 @@ import { QUOTADB_VERSION } from '../version.js';
 
 /** The state of a server that nothing has happened to yet. */
 export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
-  const { commands = allCommands, lanes = onlyLane, ids = countingIds() } = surroundings;
+  const { commands = allCommands, lanes = onlyLane, ids = countingIds(), door = closedDoor } = surroundings;
   const directory = buildCommandDirectory(commands);
   return {
     identity: {
@@ -27,12 +30,15 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
       transport: 'net',
       laneCount: 1,
       respPort: config.respPort,
+      respTlsPort: undefined,
       httpPort: config.httpPort,
       internalHttpPort: undefined,
       replicationPort: undefined,
     },
     config,
     clock,
+    access: new Access(config),
+    door,
     commands: directory,
     clients: new Clients(ids.nextClientId),
     statistics: new Statistics(directory.entries.length),
@@ -41,6 +47,7 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
     lanes,
     disk: surroundings.disk ?? DiskLink.none(),
     replication: surroundings.replication ?? ReplicationLink.none(config.shardCount),
+    quotas: surroundings.quotas ?? QuotaLink.none(),
   };
 }
 
@@ -51,6 +58,8 @@ export interface Surroundings {
   readonly ids?: Ids;
   readonly disk?: DiskLink | undefined;
   readonly replication?: ReplicationLink;
+  readonly quotas?: QuotaLink;
+  readonly door?: Door;
 }
 
 /** Ids that are unique in the process; lanes draw them from one place. */

@@ -1,5 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { eventually, TestRegions } from '../testing/index.js';
+
+/** Several processes each, on a machine that may have other things to do. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let regions: TestRegions;
 afterEach(() => regions.close());
@@ -56,7 +59,7 @@ test('alone there is nobody to be behind of', async () => {
   expect(await regions.call('us', 'FRESH.GET', 'a b', -1)).toBe(
     '-ERR max-age-ms is not an integer or out of range\r\n',
   );
-  const headers = { authorization: 'Bearer secret' };
+  const headers = { authorization: `Basic ${btoa('default:secret')}` };
   expect(await readOverHttp('us', 'a%20b?maxAgeMs=0', headers)).toEqual({
     status: 200,
     json: { key: 'a b', value: '9223372036854775807', regions: {} },

@@ -1,5 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { eventually, SpawnedServer, spawnServer, TestClient, TestRegions } from '../testing/index.js';
+
+/** Several processes each, on a machine that may have other things to do. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let regions: TestRegions | undefined;
 const servers: SpawnedServer[] = [];

@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { encodeCommand, eventually, TestRegions } from '../testing/index.js';
+
+/** Several processes each, on a machine that may have other things to do. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let regions: TestRegions;
 afterEach(() => regions.close());

@@ -38,8 +38,17 @@ export function viewRegions(replica: Replica, removed: ReadonlySet<string>, nowM
   return views;
 }
 
+const ids = new Map<string, string>();
+
+/** Asked many times a second for the same few. */
 function idOf(cluster: string, region: string): string {
-  return nameOfOrigin(replicaIdOf(cluster, region));
+  const name = `${cluster}/${region}`;
+  let id = ids.get(name);
+  if (id === undefined) {
+    id = nameOfOrigin(replicaIdOf(cluster, region));
+    ids.set(name, id);
+  }
+  return id;
 }
 
 /** The life that was heard of last. Without any word of one, that which is connected. */

@@ -1,8 +1,11 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventually, SpawnedServer, TestClient, TestRegions } from '../testing/index.js';
+
+/** Several processes each, on a machine that may have other things to do. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let regions: TestRegions;
 let directory: string;
@@ -44,6 +47,18 @@ test('a region that was killed and has its disk goes on as the same one, and the
   await regions.call('us', 'INCRBY', 'k', 5);
   await regions.agreeOn('k', 11);
   expect((await regions.peer('eu', 'us')).refused).toBe('0');
+});
+
+test.each([
+  ['in memory', () => []],
+  ['on disk', onDisk],
+])('a region that is told to stop tells the others what they do not have yet before it goes, %s', async (_, flags) => {
+  regions = await TestRegions.make(['us', 'eu'], { flags: ['--repl-interval', '1000'] });
+  await regions.startAll(flags);
+  await regions.connected('us', 'eu');
+  await regions.call('us', 'INCRBY', 'k', 5);
+  await regions.stop('us');
+  await regions.agreeOn('k', 5);
 });
 
 test('nothing that the own disk does not hold is known elsewhere: after a crash nobody has counts that are gone here', async () => {

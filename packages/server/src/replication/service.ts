@@ -1,11 +1,12 @@
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
-import { GrpcNetwork, Mesh } from '@quotadb/replication/mesh';
+import { GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { hasCertificates } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
+import type { QuotaService } from '../quotas/service.js';
 import { ReplicationBoard, systemMonotonicMs } from './board.js';
 import { describePeers, describeShards } from './describe.js';
 import type { ReplicationDescription } from './description.js';
@@ -20,11 +21,13 @@ import {
 
 /** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
 const AGES_INTERVAL_MS = 20;
-const DESCRIPTION_INTERVAL_MS = 100;
+const DESCRIPTION_INTERVAL_MS = 250;
 /** Certificates are looked at again this often. */
-const CERTIFICATES_INTERVAL_MS = 10_000;
+const CERTIFICATES_INTERVAL_MS = 2000;
 /** How often a long first copy says how far it is. */
 const PROGRESS_INTERVAL_MS = 2000;
+/** How long a stop waits for other regions to take what they have not yet. */
+const DRAIN_BOUND_MS = 2000;
 const REPLICA_ID_DIGITS = 32;
 
 export interface ReplicationOptions {
@@ -34,12 +37,15 @@ export interface ReplicationOptions {
   readonly engine: Engine;
   readonly acknowledgements: Acknowledgements;
   readonly origin: Uint8Array;
+  readonly quotas: QuotaService;
 }
 
 /** What replication needs of the rest of a server that has loaded its data. */
 export interface ReplicationSurroundings {
   /** Up to where the disk holds this node's own changes; undefined where there is no disk. */
   readonly durable: ((shard: number) => number) | undefined;
+  /** The same for the changes of any origin, by its index. */
+  readonly durableOf: ((shard: number, origin: number) => number) | undefined;
   /** Resolves when every thread knows that it is not alone with the store. */
   readonly share: () => Promise<void>;
 }
@@ -59,6 +65,8 @@ export class ReplicationService implements ReplicationCarrier {
   private describedAtMs = Number.NEGATIVE_INFINITY;
   private reportedAtMs = Number.NEGATIVE_INFINITY;
   private hasNews = false;
+  private telling: NodeJS.Immediate | undefined = undefined;
+  private describing: NodeJS.Timeout | undefined = undefined;
   private port = -1;
   private shownRegions: readonly string[] = [];
 
@@ -81,6 +89,7 @@ export class ReplicationService implements ReplicationCarrier {
       nowMs: engine.nowMs,
     };
     this.network = await this.makeNetwork();
+    const journal = this.journal.events();
     const mesh = new Mesh({
       network: this.network,
       makeReplica: async (events) => {
@@ -90,18 +99,41 @@ export class ReplicationService implements ReplicationCarrier {
       intervalMs: config.replicationIntervalMs,
       random: Math.random,
       events: {
-        ...this.journal.events(),
-        ticked: () => this.publish(),
-        seen: () => {
-          this.hasNews = true;
+        ...this.eventsWithQuotas(journal),
+        // Without a replica nothing ticks, and this is all that happens.
+        turnedAway: (code, message, address) => {
+          journal.turnedAway?.(code, message, address);
+          this.describeSoon();
         },
+        ticked: () => {
+          this.publish();
+          this.options.quotas.tick();
+        },
+        seen: () => this.hearAcknowledgement(),
       },
     });
     this.mesh = mesh;
     // Who has been told of others before goes on waiting for them.
     if (engine.origins.count > 1) await mesh.begin();
     for (const peer of config.peers) await mesh.addPeer(peer);
-    this.describe();
+    // Before the first client: a region that is configured and not reached yet makes reads old from the beginning.
+    this.publishNow();
+  }
+
+  private eventsWithQuotas(events: Partial<MeshEvents>): Partial<MeshEvents> {
+    const { quotas } = this.options;
+    return {
+      ...events,
+      established: (link) => {
+        events.established?.(link);
+        quotas.established(link);
+      },
+      closed: (link) => {
+        events.closed?.(link);
+        quotas.closed(link);
+      },
+      quota: (link, frame) => quotas.hear(link, frame),
+    };
   }
 
   beforeFlush(): void {
@@ -112,8 +144,14 @@ export class ReplicationService implements ReplicationCarrier {
     this.mesh?.afterFlush();
   }
 
+  /** Nobody is served any more: what was changed last is sent before this server goes. */
+  async drain(): Promise<void> {
+    await this.mesh?.drain(DRAIN_BOUND_MS);
+  }
+
   async stop(): Promise<void> {
     this.stopWatching();
+    clearTimeout(this.describing);
     await this.mesh?.stop();
   }
 
@@ -196,7 +234,7 @@ export class ReplicationService implements ReplicationCarrier {
 
   private makeReplica(
     events: Partial<ReplicaEvents>,
-    { durable }: ReplicationSurroundings,
+    { durable, durableOf }: ReplicationSurroundings,
     atStart: { readonly versions: Float64Array; readonly nowMs: number },
   ): Replica {
     const { config, clock, engine, acknowledgements, origin, logger } = this.options;
@@ -208,11 +246,15 @@ export class ReplicationService implements ReplicationCarrier {
         cluster: config.cluster,
         region: config.region,
         origin,
-        agreements: [{ name: '--grow-only', value: [...config.growOnlyPrefixes].sort().join(',') }],
+        agreements: [
+          { name: '--grow-only', value: [...config.growOnlyPrefixes].sort().join(',') },
+          ...(config.home === '' ? [] : [{ name: '--home', value: config.home }]),
+        ],
       },
       clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
       acknowledgements,
       ...(durable && { durable }),
+      ...(durableOf && { durableOf }),
       atStart,
       settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
@@ -229,6 +271,16 @@ export class ReplicationService implements ReplicationCarrier {
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
     this.describe();
     this.reportProgress(nowMs);
+  }
+
+  /** Those who wait are told without waiting for the next tick; a burst of words is told once. */
+  private hearAcknowledgement(): void {
+    this.hasNews = true;
+    if (!this.board.isAwaited) return;
+    this.telling ??= setImmediate(() => {
+      this.telling = undefined;
+      this.publishAcknowledged();
+    });
   }
 
   private publishNow(): void {
@@ -257,6 +309,14 @@ export class ReplicationService implements ReplicationCarrier {
     if (isSame) return;
     this.shownRegions = views.map(({ region }) => region);
     this.describe();
+  }
+
+  /** Whoever knocks all the time makes no more work than that. */
+  private describeSoon(): void {
+    this.describing ??= setTimeout(() => {
+      this.describing = undefined;
+      this.describe();
+    }, DESCRIPTION_INTERVAL_MS);
   }
 
   private describe(): void {

@@ -1,3 +1,4 @@
+import { lacksOfClient, type User } from '../access/user.js';
 import type { Transaction } from './transaction.js';
 
 /** What a session asks of whatever carries its bytes: a socket, or a test. */
@@ -29,7 +30,11 @@ export class Client {
   name = '';
   libraryName = '';
   libraryVersion = '';
+  /** Undefined until it has said who it is, where it must. */
+  user: User | undefined;
   authenticated: boolean;
+  /** See Need. */
+  lacks: number;
   noEvict = false;
   noTouch = false;
   replyMode: ReplyMode = ReplyMode.On;
@@ -53,14 +58,22 @@ export class Client {
     this.connectedAtMs = options.nowMs;
     this.lastActiveAtMs = options.nowMs;
     this.connection = options.connection;
-    this.authenticated = options.authenticated;
+    this.user = options.user;
+    this.authenticated = options.user !== undefined;
+    this.lacks = lacksOfClient(options.user);
+  }
+
+  become(user: User | undefined): void {
+    this.user = user;
+    this.authenticated = user !== undefined;
+    this.lacks = lacksOfClient(user);
   }
 
   /** RESET: as if it had just connected. */
-  reset(authenticated: boolean): void {
+  reset(user: User | undefined): void {
     this.protocol = 2;
     this.name = '';
-    this.authenticated = authenticated;
+    this.become(user);
     this.noEvict = false;
     this.noTouch = false;
     this.replyMode = ReplyMode.On;
@@ -75,5 +88,6 @@ export interface ClientOptions {
   readonly localAddress: string;
   readonly nowMs: number;
   readonly connection: Connection;
-  readonly authenticated: boolean;
+  /** Who it is from the beginning. */
+  readonly user: User | undefined;
 }

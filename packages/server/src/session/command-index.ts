@@ -1,3 +1,4 @@
+import { needsOf } from '../access/roles.js';
 import { lowerCase } from '../commands/arguments.js';
 import type { Call, Command } from '../commands/command.js';
 
@@ -78,10 +79,14 @@ export interface CommandEntry {
   /** Words, the name among them. */
   readonly minimumArguments: number;
   readonly maximumArguments: number;
-  /** May be sent before AUTH. */
-  readonly withoutAuthentication: boolean;
+  /** What a client must not lack; see Need. */
+  readonly needs: number;
   readonly allowedInTransaction: boolean;
   readonly isWrite: boolean;
+  /** Where its keys are, as in the declaration; all 0 where it has none. */
+  readonly firstKey: number;
+  readonly lastKey: number;
+  readonly keyStep: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
   /** Worth two readings of the clock; all others share the time of their batch. */
@@ -103,6 +108,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
   const entries: CommandEntry[] = [];
   const build = (command: Command, parent: string | undefined): CommandEntry => {
     const fullName = parent === undefined ? command.name : `${parent}|${command.name}`;
+    const [firstKey, lastKey, keyStep] = command.keys ?? [0, 0, 0];
     const entry: CommandEntry = {
       command,
       id: entries.length,
@@ -110,9 +116,12 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       nameBytes: encoder.encode(command.name),
       minimumArguments: Math.abs(command.arity),
       maximumArguments: command.arity < 0 ? Number.MAX_SAFE_INTEGER : command.arity,
-      withoutAuthentication: command.flags.includes('no_auth'),
+      needs: needsOf(command),
       allowedInTransaction: !command.flags.includes('no_multi'),
       isWrite: command.flags.includes('write'),
+      firstKey,
+      lastKey,
+      keyStep,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
       timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
       run: command.run,

@@ -10,7 +10,14 @@ const MEASURE = `
   const lane = new TestLane();
   const { session } = lane.open();
   const bytesPerCommand = {};
-  for (const words of [['INCR', 'visits:0042'], ['INCRBY', 'visits:0042', '17'], ['GET', 'visits:0042'], ['PING']]) {
+  for (const words of [
+    ['INCR', 'visits:0042'],
+    ['INCRBY', 'visits:0042', '17'],
+    ['GET', 'visits:0042'],
+    ['WINDOW.INCRBY', 'visits:0042', '60000', '17'],
+    ['WINDOW.GET', 'visits:0042', '60000'],
+    ['PING'],
+  ]) {
     const pipeline = Buffer.from(encodeCommand(...words).repeat(64));
     const run = (count) => {
       for (let turn = 0; turn < count; turn++) {
@@ -30,11 +37,11 @@ const MEASURE = `
 /** Less than the smallest object: what a turn as a whole may cost, spread over its commands. */
 const NEXT_TO_NOTHING_BYTES = 4;
 
-test('running INCR, INCRBY, GET and PING makes no garbage', () => {
+test('running INCR, INCRBY, GET, WINDOW.INCRBY, WINDOW.GET and PING makes no garbage', () => {
   const flags = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256', '--input-type=module'];
   const { stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', MEASURE], { encoding: 'utf8' });
   expect(stderr).toBe('');
   const bytesPerCommand: Record<string, number> = JSON.parse(stdout);
-  expect(Object.keys(bytesPerCommand)).toEqual(['INCR', 'INCRBY', 'GET', 'PING']);
+  expect(Object.keys(bytesPerCommand)).toEqual(['INCR', 'INCRBY', 'GET', 'WINDOW.INCRBY', 'WINDOW.GET', 'PING']);
   for (const bytes of Object.values(bytesPerCommand)) expect(bytes).toBeLessThan(NEXT_TO_NOTHING_BYTES);
 });

@@ -1,5 +1,7 @@
 import type { ByteInput, Engine } from '@quotadb/engine';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
+import { refusal, refusalInTransaction } from '../access/permission.js';
+import { isReservedName } from '../cells/cell-key.js';
 import type { Call } from '../commands/command.js';
 import { errors } from '../errors.js';
 import type { ServerState } from '../server-state.js';
@@ -29,6 +31,8 @@ export class Session implements Call {
   static readonly TURN_MICROSECONDS = 5000;
   /** Turns with more input than this are always timed. */
   static readonly LONG_TURN_BYTES = 4096;
+  /** What may wait behind the login of a client that is nobody yet: as much as the smallest limit for others. */
+  static readonly UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
   /** With a slow log this eager every command is timed by itself. */
   static readonly PRECISE_SLOWLOG_MICROSECONDS = 1000;
 
@@ -46,7 +50,7 @@ export class Session implements Call {
   private readonly backlog = new Backlog();
   private partial: PartialRequest | undefined = undefined;
   private finish: ((call: Call) => void) | undefined = undefined;
-  private executing = false;
+  executing = false;
   private timedCount = 0;
   private timedMicroseconds = 0;
   private timeEvery = false;
@@ -121,7 +125,8 @@ export class Session implements Call {
     try {
       for (const { entry, request } of commands) {
         this.request = request;
-        this.run(entry);
+        if ((entry.needs & this.client.lacks) === 0) this.run(entry);
+        else this.runIfStillPermitted(entry);
       }
     } finally {
       this.executing = false;
@@ -160,12 +165,20 @@ export class Session implements Call {
     if (client.closing) {
       backlog.clear();
       this.partial = undefined;
-    } else if (backlog.length > this.server.config.queryBufferLimitBytes) {
+    } else if (backlog.length > 0 && backlog.length > this.inputLimitBytes()) {
       this.server.statistics.queryLimitDisconnections++;
       client.closing = true;
       backlog.clear();
       this.partial = undefined;
     }
+  }
+
+  private inputLimitBytes(): number {
+    const { client, server } = this;
+    const { queryBufferLimitBytes } = server.config;
+    return client.authenticated
+      ? queryBufferLimitBytes
+      : Math.min(queryBufferLimitBytes, Session.UNAUTHENTICATED_INPUT_BYTES);
   }
 
   /** Runs what it can of bytes[from..end) and returns how far it came. */
@@ -256,10 +269,12 @@ export class Session implements Call {
     client.lastCommand = entry.fullName;
     if (request.argumentCount < entry.minimumArguments || request.argumentCount > entry.maximumArguments) {
       this.reject(entry, errors.wrongArity(entry.fullName));
-    } else if (!client.authenticated && !entry.withoutAuthentication) {
-      this.reject(entry, errors.authenticationRequired);
+    } else if ((entry.needs & client.lacks) !== 0 && this.isRefused(entry)) {
+      return;
     } else if (entry.isWrite && this.server.disk.refusesWrites) {
       this.reject(entry, errors.diskFailed);
+    } else if (entry.firstKey !== 0 && namesReservedKey(request, entry)) {
+      this.reject(entry, errors.reservedKey);
     } else if (client.transaction !== undefined && !entry.neverQueued) {
       this.queue(entry);
     } else {
@@ -310,6 +325,23 @@ export class Session implements Call {
       },
       config.slowlogMaximumLength,
     );
+  }
+
+  /** True having replied with the reason. */
+  private isRefused(entry: CommandEntry): boolean {
+    const reason = refusal(this.client, entry, this.request);
+    if (reason !== undefined) this.reject(entry, reason);
+    return reason !== undefined;
+  }
+
+  private runIfStillPermitted(entry: CommandEntry): void {
+    const reason = refusalInTransaction(this.client, entry, this.request);
+    if (reason === undefined) {
+      this.run(entry);
+      return;
+    }
+    this.server.statistics.commands.rejected[entry.id]++;
+    this.replyError(reason);
   }
 
   private queue(entry: CommandEntry): void {
@@ -397,3 +429,16 @@ export class Session implements Call {
 
 const MINUS = 0x2d;
 const SPACE = 0x20;
+
+/** The keys of cells are nobody's but the commands' that make them. */
+function namesReservedKey(request: Request, entry: CommandEntry): boolean {
+  const { argumentStart, argumentLength, argumentCount } = request;
+  const { bytes } = request.input;
+  const { lastKey, keyStep } = entry;
+  const end = lastKey < 0 ? argumentCount + lastKey : lastKey;
+  for (let index = entry.firstKey; index <= end; index += keyStep) {
+    if (bytes[argumentStart[index]] === 0 && isReservedName(bytes, argumentStart[index], argumentLength[index]))
+      return true;
+  }
+  return false;
+}

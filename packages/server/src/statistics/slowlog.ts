@@ -15,6 +15,8 @@ export class Slowlog {
   static readonly MAXIMUM_WORDS = 32;
   static readonly MAXIMUM_WORD_BYTES = 128;
 
+  /** Ever, whether kept or not. */
+  total = 0;
   private entries: SlowCommand[] = [];
   private readonly nextId: () => number;
 
@@ -31,6 +33,7 @@ export class Slowlog {
   }
 
   add(entry: Omit<SlowCommand, 'id'>, maximumLength: number): void {
+    this.total++;
     this.entries.unshift({ id: this.nextId(), ...entry });
     this.entries.length = Math.min(this.entries.length, maximumLength);
   }

@@ -4,6 +4,8 @@ import { RateSampler } from './rate-sampler.js';
 
 /** What INFO reports that happened since the start, or since CONFIG RESETSTAT. */
 export class Statistics {
+  static readonly WINDOW_MS = 30_000;
+
   readonly commands: CommandStatistics;
   readonly errors = new ErrorStatistics();
   readonly operationRate = new RateSampler();
@@ -25,10 +27,16 @@ export class Statistics {
   queryLimitDisconnections = 0;
   /** The longest that one turn of the loop kept everything else waiting. */
   longestTurnMicroseconds = 0;
+  /** Time in which the lane did not wait; kept by loops that know. */
+  busyMicroseconds = 0;
   /** The same in time of the processor: without what other threads took from this one meanwhile. */
   longestTurnProcessorMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;
+
+  private windowLongest = 0;
+  private lastWindowLongest = 0;
+  private windowStartedAtMs = 0;
 
   constructor(commandCount: number) {
     this.commands = new CommandStatistics(commandCount);
@@ -36,6 +44,12 @@ export class Statistics {
 
   recordTurn(microseconds: number): void {
     if (microseconds > this.longestTurnMicroseconds) this.longestTurnMicroseconds = microseconds;
+    if (microseconds > this.windowLongest) this.windowLongest = microseconds;
+  }
+
+  /** The longest turn of the last half minute to minute. */
+  get recentLongestTurnMicroseconds(): number {
+    return Math.max(this.windowLongest, this.lastWindowLongest);
   }
 
   recordTurnProcessor(microseconds: number): void {
@@ -43,6 +57,11 @@ export class Statistics {
   }
 
   sampleRates(nowMs: number): void {
+    if (Math.abs(nowMs - this.windowStartedAtMs) >= Statistics.WINDOW_MS) {
+      this.windowStartedAtMs = nowMs;
+      this.lastWindowLongest = this.windowLongest;
+      this.windowLongest = 0;
+    }
     this.operationRate.sample(this.commandsProcessed, nowMs);
     this.inputRate.sample(this.inputBytes, nowMs);
     this.outputRate.sample(this.outputBytes, nowMs);

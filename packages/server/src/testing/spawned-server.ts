@@ -10,6 +10,7 @@ export interface ReadyLine {
   readonly ready: true;
   readonly region: string;
   readonly resp: number;
+  readonly respTls?: number;
   readonly http: number;
   readonly repl?: number;
   readonly pid: number;

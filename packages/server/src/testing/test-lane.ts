@@ -19,14 +19,15 @@ export class TestLane {
   /** Errors that commands threw and should not have. */
   readonly faults: unknown[] = [];
 
-  constructor(settings: Partial<Configuration> = {}, extraCommands: readonly Command[] = []) {
+  /** Lanes of different nodes have different `originByte`s. */
+  constructor(settings: Partial<Configuration> = {}, extraCommands: readonly Command[] = [], originByte = 1) {
     this.config = { ...defaultConfiguration(), ...settings };
     this.lane = new Lane({
       engine: Engine.format({
         maxMemoryBytes: settings.maxMemoryBytes ?? TEST_MEMORY_BYTES,
         shardCount: settings.shardCount ?? TEST_SHARDS,
         growOnlyPrefixes: this.config.growOnlyPrefixes,
-        origin: new Uint8Array(ORIGIN_ID_BYTES).fill(1),
+        origin: new Uint8Array(ORIGIN_ID_BYTES).fill(originByte),
         nowMs: this.clock.nowMs,
       }),
       server: createState(this.config, this.clock, { commands: [...commands, ...extraCommands] }),
@@ -46,18 +47,19 @@ export class TestSession implements Connection {
   readonly client: Client;
   readonly pendingBytes = 0;
   destroyed = false;
+  private woken = false;
 
   private readonly lane: Lane;
 
   constructor(lane: Lane) {
     this.lane = lane;
-    const { clients, clock, config } = lane.server;
+    const { clients, clock, access } = lane.server;
     this.client = clients.add({
       address: `192.0.2.1:${1000 + clients.count}`,
       localAddress: '192.0.2.2:6380',
       nowMs: clock.now(),
       connection: this,
-      authenticated: config.password === '',
+      user: access.newcomer(),
     });
     this.session = new Session(lane, this.client);
   }
@@ -67,14 +69,16 @@ export class TestSession implements Connection {
     this.lane.server.clients.remove(this.client);
   }
 
-  /** One lane answers itself at once, so nothing is ever waited for that could come early. */
-  wake(): void {}
+  /** One lane answers itself at once: what is waited for comes before anybody has begun to wait. */
+  wake(): void {
+    this.woken = true;
+  }
 
   /** Sends these bytes and takes the replies, of all the turns it takes to make them. */
   send(bytes: string | Uint8Array): string {
     this.session.receive(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
     let replies = this.take();
-    while (this.session.hasMore) replies += this.resume();
+    while (this.session.hasMore || this.woken) replies += this.resume();
     return replies;
   }
 
@@ -84,6 +88,7 @@ export class TestSession implements Connection {
   }
 
   resume(): string {
+    this.woken = false;
     this.session.resume();
     return this.take();
   }

@@ -1,4 +1,4 @@
-import { LinkProxy } from './link-proxy.js';
+import { LinkProxy } from '../demo/link-proxy.js';
 import { eventually } from './questions.js';
 import { type ReadyLine, type SpawnedServer, spawnServer } from './spawned-server.js';
 import { TestClient } from './test-client.js';

@@ -4,11 +4,15 @@ import type { Logger } from 'pino';
 import { fixedParameters } from '../config/parameters.js';
 import type { Persistence } from '../durability/persistence.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
+import { SharedControl } from '../lanes/shared-control.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
+import type { Client } from '../session/client.js';
 import { Lane } from '../session/lane.js';
 import { adviseHugePages } from './epoll/huge-pages.js';
 import { EpollUnavailable, type Libc, loadLibc } from './epoll/libc.js';
+import { mainLane, mainLaneState } from './main-lane.js';
 import { NetTransport } from './net-transport.js';
 import type { Transport } from './transport.js';
 
@@ -17,17 +21,25 @@ const MAXIMUM_USUAL_LANES = 8;
 
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
+/** What serves lanes from the main thread. */
+export interface Services {
+  readonly replication: ReplicationService;
+  readonly quotas: QuotaService;
+  readonly persistence: Persistence | undefined;
+}
+
 /** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
 export async function chooseTransport(
   state: ServerState,
   engine: Engine,
   logger: Logger,
-  replication: ReplicationService,
-  persistence?: Persistence,
+  services: Services,
 ): Promise<Transport> {
+  const { replication, persistence } = services;
   const { config } = state;
-  const libc = config.transport === 'net' ? undefined : await findLibc(config.transport === 'epoll', logger);
-  if (libc !== undefined) return epollLanes(libc, state, engine, logger, replication, persistence);
+  const isNet = config.transport === 'net' || config.respPort === -1;
+  const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, services);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
   if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
   replication.onAcknowledged = () => state.replication.settle();
@@ -36,8 +48,7 @@ export async function chooseTransport(
       engine,
       server: state,
       maximumBulkBytes,
-      reportFault: (error, { id, lastCommand }) =>
-        logger.error({ err: error, client: id, command: lastCommand }, 'a command failed'),
+      reportFault: faultReporter(logger),
     }),
   );
 }
@@ -52,25 +63,23 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
   }
 }
 
-function epollLanes(
-  libc: Libc,
-  state: ServerState,
-  engine: Engine,
-  logger: Logger,
-  replication: ReplicationService,
-  persistence: Persistence | undefined,
-): Transport {
+function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, services: Services): Transport {
   const { config, identity } = state;
   adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
-  return new EpollLanes({
+  const laneCount = config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
+  const control = SharedControl.create(laneCount);
+  const main = config.respTlsPort === -1 ? undefined : mainLaneState(state, control, () => lanes);
+  const lanes: EpollLanes = new EpollLanes({
     libc,
-    laneCount: config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES),
+    laneCount,
+    control,
     engine,
     config,
     identity,
     maximumBulkBytes,
-    replication,
-    persistence,
+    ...services,
+    main: main ?? state,
+    mainLane: main && mainLane(main, engine, control, maximumBulkBytes, faultReporter(logger)),
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),
     laneDied: (error) => {
@@ -79,4 +88,10 @@ function epollLanes(
       process.exit(1);
     },
   });
+  return lanes;
+}
+
+function faultReporter(logger: Logger): (error: unknown, client: Client) => void {
+  return (error, { id, lastCommand }) =>
+    logger.error({ err: error, client: id, command: lastCommand }, 'a command failed');
 }

@@ -4,6 +4,7 @@ import type { DiskWaiter } from '../durability/disk-link.js';
 import { errors } from '../errors.js';
 import type { Client, Connection } from '../session/client.js';
 import type { Lane } from '../session/lane.js';
+import { isOverdue } from '../session/overdue.js';
 import { Session } from '../session/session.js';
 import { OutputWatch } from './output-watch.js';
 
@@ -48,7 +49,7 @@ export class NetConnection implements Connection, DiskWaiter {
       localAddress: address(socket.localAddress, socket.localPort),
       nowMs: server.clock.now(),
       connection: this,
-      authenticated: server.config.password === '',
+      user: server.access.newcomer(),
     });
     this.session = new Session(lane, this.client);
     this.output = new OutputWatch(server.config);
@@ -99,8 +100,7 @@ export class NetConnection implements Connection, DiskWaiter {
       this.destroy();
       return;
     }
-    const idleMs = nowMs - this.client.lastActiveAtMs;
-    if (config.timeoutSeconds > 0 && idleMs > config.timeoutSeconds * 1000 && !this.client.blocked) this.destroy();
+    if (isOverdue(this.client, config, nowMs)) this.destroy();
   }
 
   private receive(bytes: Buffer): void {

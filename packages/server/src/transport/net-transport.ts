@@ -1,38 +1,72 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { errors } from '../errors.js';
+import { answer } from '../lanes/lanes.js';
+import type { QuestionName, Questions } from '../lanes/questions.js';
 import { Tick, TickTimer } from '../lifecycle/tick.js';
 import type { Lane } from '../session/lane.js';
+import type { Certificates } from '../tls/certificates.js';
 import { NetConnection } from './net-connection.js';
 import type { Transport } from './transport.js';
 
-/** node:net, one thread: the main one, which does everything else too. */
+export interface NetOptions {
+  /** Whether this lane drops what expired. */
+  readonly expires: boolean;
+  /** Connections that others serve, of those that may be served at once. */
+  readonly othersCount: () => number;
+}
+
+const ALONE: NetOptions = { expires: true, othersCount: () => 0 };
+
+/** node:net and node:tls, one thread: the main one, which does everything else too. */
 export class NetTransport implements Transport {
   readonly name = 'net';
   readonly laneCount = 1;
 
   private readonly lane: Lane;
-  private readonly server: Server;
+  private readonly options: NetOptions;
+  private readonly servers: Server[] = [];
   private readonly connections = new Set<NetConnection>();
+  /** Sockets of TLS, whether or not they have come to a connection yet. */
+  private readonly secured = new Set<Socket>();
   private ticking: TickTimer | undefined = undefined;
 
-  constructor(lane: Lane) {
+  constructor(lane: Lane, options: NetOptions = ALONE) {
     this.lane = lane;
-    // Half-open, because a client may well say goodbye before it has its last answer.
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
+    this.options = options;
   }
 
   listen(host: string, port: number): Promise<number> {
+    // Half-open, because a client may well say goodbye before it has its last answer.
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
+    return this.open(server, host, port);
+  }
+
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+    const options = { ...certificates.options(), allowHalfOpen: true, noDelay: true };
+    const server = createTlsServer(options, (socket) => this.accept(socket));
+    certificates.keepCurrent(server);
+    server.on('connection', (socket: Socket) => this.boundHandshakes(socket));
+    // One that speaks no TLS, or has no certificate where one is needed: that connection is over, the others are not.
+    server.on('tlsClientError', (_error, socket) => {
+      this.lane.server.statistics.connectionsRejected++;
+      socket.destroy();
+    });
+    return this.open(server, host, port);
+  }
+
+  private open(server: Server, host: string, port: number): Promise<number> {
+    this.servers.push(server);
     return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ host, port, backlog: BACKLOG }, () => {
-        this.server.removeListener('error', reject);
+      server.once('error', reject);
+      server.listen({ host, port, backlog: BACKLOG }, () => {
+        server.removeListener('error', reject);
         // Such as EMFILE on accept: that connection is lost, the others must not be.
-        this.server.on('error', () => {
+        server.on('error', () => {
           this.lane.server.statistics.connectionsRejected++;
         });
-        const { engine, server } = this.lane;
-        this.ticking = new TickTimer(new Tick(server, engine, { expires: true, sweep: (nowMs) => this.sweep(nowMs) }));
-        const address = this.server.address();
+        this.startTicking();
+        const address = server.address();
         resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
     });
@@ -40,9 +74,22 @@ export class NetTransport implements Transport {
 
   /** There is one thread, and it is this one. */
   async share(): Promise<void> {}
+  private startTicking(): void {
+    if (this.ticking !== undefined) return;
+    const { engine, server } = this.lane;
+    const { expires } = this.options;
+    this.ticking = new TickTimer(new Tick(server, engine, { expires, sweep: (nowMs) => this.sweep(nowMs) }));
+  }
+
+  async ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    return [answer(this.lane.server, name, question)];
+  }
 
   async close(withinMs: number): Promise<void> {
-    this.server.close();
+    for (const server of this.servers) server.close();
     const closed = [...this.connections].map((connection) => connection.finish());
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => {
@@ -51,18 +98,34 @@ export class NetTransport implements Transport {
     await Promise.race([Promise.all(closed), bound]);
     clearTimeout(timer);
     for (const connection of this.connections) connection.destroy();
+    for (const socket of this.secured) socket.destroy();
     this.ticking?.stop();
   }
 
   private sweep(nowMs: number): void {
+    // This lane shares its thread, whose load is its own.
+    this.lane.server.statistics.busyMicroseconds = performance.eventLoopUtilization().active * 1000;
     for (const connection of this.connections) connection.sweep(nowMs);
+  }
+
+  /** A handshake costs more than most commands, and one that never ends a place: there are no more than clients. */
+  private boundHandshakes(socket: Socket): void {
+    const { statistics, config } = this.lane.server;
+    if (this.secured.size + this.options.othersCount() >= config.maxClients) {
+      statistics.connectionsReceived++;
+      statistics.connectionsRejected++;
+      socket.destroy();
+      return;
+    }
+    this.secured.add(socket);
+    socket.once('close', () => this.secured.delete(socket));
   }
 
   private accept(socket: Socket): void {
     const { server } = this.lane;
     const { statistics, clients, config } = server;
     statistics.connectionsReceived++;
-    if (clients.count >= config.maxClients) {
+    if (clients.count + this.options.othersCount() >= config.maxClients) {
       statistics.connectionsRejected++;
       refuse(socket);
       return;

@@ -1,3 +1,6 @@
+import type { QuestionName, Questions } from '../lanes/questions.js';
+import type { Certificates } from '../tls/certificates.js';
+
 /** What carries bytes between clients and sessions. */
 export interface Transport {
   /** As the ready line names it. */
@@ -8,6 +11,13 @@ export interface Transport {
   listen(host: string, port: number): Promise<number>;
   /** Another thread is about to use the store; resolves when every lane takes locks. */
   share(): Promise<void>;
+  /** The same for clients that use TLS, beside the others. */
+  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number>;
+  /** The answers of every lane; none while it is closing. */
+  ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]>;
   /** Stops accepting, answers everything that was read, sends the replies and closes; never takes much longer than this. */
   close(withinMs: number): Promise<void>;
 }

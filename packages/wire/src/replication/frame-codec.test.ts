@@ -118,10 +118,10 @@ describe('decoding', () => {
 
   test('a field that a later version added is skipped', () => {
     const extra = [
-      [0x7a, 2, 1, 2], // 15, bytes
-      [0x78, 0xff, 1], // 15, varint
-      [0x79, 1, 2, 3, 4, 5, 6, 7, 8], // 15, fixed64
-      [0x7d, 1, 2, 3, 4], // 15, fixed32
+      [0x82, 1, 2, 1, 2], // 16, bytes
+      [0x80, 1, 0xff, 1], // 16, varint
+      [0x81, 1, 1, 2, 3, 4, 5, 6, 7, 8], // 16, fixed64
+      [0x85, 1, 1, 2, 3, 4], // 16, fixed32
     ].flat();
     const ping = [...encodeFrame({ kind: FrameKind.ping, token: 5 }).subarray(2)];
     const longer = Uint8Array.from([0x32, ping.length + extra.length, ...extra, ...ping, ...extra]);
@@ -135,7 +135,7 @@ describe('decoding', () => {
 
   test.each<[string, Uint8Array, RegExp]>([
     ['no bytes at all', new Uint8Array(0), /unknown kind/],
-    ['a kind that nobody knows', Uint8Array.from([0x5a, 0]), /unknown kind/],
+    ['a kind that nobody knows', Uint8Array.from([0x82, 1, 0]), /unknown kind/],
     ['two frames in one', Uint8Array.from([0x32, 2, 8, 1, 0x32, 2, 8, 1]), /one thing/],
     ['a length that does not fit', Uint8Array.from([0x32, 200, 8, 1]), /ends too early|are there/],
     ['field 0', Uint8Array.from([0x32, 2, 0, 1]), /no field 0/],

@@ -15,6 +15,9 @@ import type { Batch } from '@quotadb/engine';
  *   digests   | both, now and then: my digests of an origin at these watermarks
  *   ranges    | whoever found another digest at the same watermark: my digests by ranges of key hashes
  *   inventory | the answer, and the answer to it: what I hold in a range that differs, by key and version
+ *   policies  | both, after the hello and when they change: the quota policies as the home has them
+ *   change…   | a region asks the home to define or drop a policy; the answer
+ *   tokens…   | a region in need of a quota's tokens asks another; the answer. The grant itself is a counter in a batch
  */
 export const FrameKind = {
   hello: 1,
@@ -27,10 +30,30 @@ export const FrameKind = {
   digests: 8,
   ranges: 9,
   inventory: 10,
+  policies: 11,
+  tokensWanted: 12,
+  tokensAnswer: 13,
+  policyChange: 14,
+  policyAnswer: 15,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
-export type Frame = Hello | Refusal | Feed | BatchFrame | Seen | Ping | Pong | Digests | Ranges | Inventory;
+export type Frame =
+  | Hello
+  | Refusal
+  | Feed
+  | BatchFrame
+  | Seen
+  | Ping
+  | Pong
+  | Digests
+  | Ranges
+  | Inventory
+  | Policies
+  | TokensWanted
+  | TokensAnswer
+  | PolicyChange
+  | PolicyAnswer;
 
 export interface Hello {
   readonly kind: typeof FrameKind.hello;
@@ -132,6 +155,60 @@ export interface Inventory {
   readonly wantsAnswer: boolean;
   readonly keys: readonly Uint8Array[];
   readonly versions: readonly number[];
+}
+
+/** Whatever is said about quotas. */
+export type QuotaFrame = Policies | TokensWanted | TokensAnswer | PolicyChange | PolicyAnswer;
+
+export interface Policies {
+  readonly kind: typeof FrameKind.policies;
+  readonly version: number;
+  /** The set as JSON, see quota/policy-book.ts. */
+  readonly body: Uint8Array;
+}
+
+export interface TokensWanted {
+  readonly kind: typeof FrameKind.tokensWanted;
+  /** The incarnation that asks: what is granted is granted to it and to no other. */
+  readonly origin: Uint8Array;
+  readonly fromRegion: string;
+  readonly toRegion: string;
+  readonly request: number;
+  readonly policy: number;
+  readonly policiesVersion: number;
+  readonly window: number;
+  readonly subject: Uint8Array;
+  readonly need: number;
+  /** Through how many others it came. */
+  readonly hops: number;
+}
+
+export interface TokensAnswer {
+  readonly kind: typeof FrameKind.tokensAnswer;
+  readonly origin: Uint8Array;
+  readonly fromRegion: string;
+  readonly toRegion: string;
+  readonly request: number;
+  readonly policy: number;
+  readonly window: number;
+  readonly subject: Uint8Array;
+  /** 0 = there is nothing to give. */
+  readonly granted: number;
+  readonly hops: number;
+}
+
+export interface PolicyChange {
+  readonly kind: typeof FrameKind.policyChange;
+  readonly request: number;
+  /** What is to be defined or dropped, as JSON; see server/quotas. */
+  readonly body: Uint8Array;
+}
+
+export interface PolicyAnswer {
+  readonly kind: typeof FrameKind.policyAnswer;
+  readonly request: number;
+  /** What came of it, as JSON. */
+  readonly body: Uint8Array;
 }
 
 /** A frame that is longer is refused before it is read: the longest batch is far below. */

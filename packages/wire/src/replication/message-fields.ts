@@ -96,6 +96,9 @@ export const origin: FieldKind<Uint8Array> = {
   read: (reader) => Uint8Array.from(reader.bytesValue()),
 };
 
+/** Bytes of any length that fits into a frame. */
+export const bytes: FieldKind<Uint8Array> = origin;
+
 export const keyList: FieldKind<Uint8Array[]> = {
   missing: () => [],
   write(writer, field, keys) {

@@ -64,6 +64,32 @@ const messages: { readonly [Kind in SmallKind]: Message<Extract<Frame, { kind: K
     keys: [7, fields.keyList],
     versions: [8, fields.uint53List],
   },
+  [FrameKind.policies]: { version: [1, fields.uint53], body: [2, fields.bytes] },
+  [FrameKind.tokensWanted]: {
+    origin: [1, fields.origin],
+    fromRegion: [2, fields.text],
+    toRegion: [3, fields.text],
+    request: [4, fields.uint53],
+    policy: [5, fields.uint32],
+    policiesVersion: [6, fields.uint53],
+    window: [7, fields.double],
+    subject: [8, fields.bytes],
+    need: [9, fields.uint53],
+    hops: [10, fields.uint32],
+  },
+  [FrameKind.tokensAnswer]: {
+    origin: [1, fields.origin],
+    fromRegion: [2, fields.text],
+    toRegion: [3, fields.text],
+    request: [4, fields.uint53],
+    policy: [5, fields.uint32],
+    window: [6, fields.double],
+    subject: [7, fields.bytes],
+    granted: [8, fields.uint53],
+    hops: [9, fields.uint32],
+  },
+  [FrameKind.policyChange]: { request: [1, fields.uint53], body: [2, fields.bytes] },
+  [FrameKind.policyAnswer]: { request: [1, fields.uint53], body: [2, fields.bytes] },
 };
 
 interface Field {

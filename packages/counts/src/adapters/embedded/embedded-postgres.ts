@@ -9,7 +9,8 @@ import { copyNativeFiles, ensureLibraryLinks, findNativeFiles } from './native-f
 import { watchOver } from './watchdog.js';
 
 const START_TIMEOUT_MS = 30_000;
-const READY_MESSAGE = 'database system is ready to accept connections';
+/** A standby is ready too, to be read. */
+const READY_MESSAGE = /database system is ready to accept (?:read-only )?connections/;
 /** Enough of PostgreSQL's own words to explain a start that failed. */
 const KEPT_LOG_CHARACTERS = 4_000;
 
@@ -19,6 +20,8 @@ const SERVER_SETTINGS = ['listen_addresses=', 'jit=off', 'max_connections=150'];
 export interface EmbeddedPostgresOptions {
   /** Where the database lives. Without one it lives in a temporary folder and goes with this process. */
   readonly directory?: string | undefined;
+  /** Further settings of the server, `name=value`; they win over ours. */
+  readonly settings?: readonly string[] | undefined;
   readonly onLog?: ((text: string) => void) | undefined;
 }
 
@@ -79,7 +82,8 @@ export class EmbeddedPostgres {
 
   async #launch(native: string, directory: string, account: Account | undefined, scratch: string): Promise<void> {
     const place = await placeOf(directory, account);
-    const settings = [...SERVER_SETTINGS, `unix_socket_directories=${scratch}`].flatMap((setting) => ['-c', setting]);
+    const own = [...SERVER_SETTINGS, `unix_socket_directories=${scratch}`];
+    const settings = [...own, ...(this.#options.settings ?? [])].flatMap((setting) => ['-c', setting]);
     const server = spawn(join(native, 'bin', 'postgres'), ['-D', place.name, ...settings], {
       ...account,
       cwd: place.cwd,
@@ -116,7 +120,7 @@ export class EmbeddedPostgres {
       server.stderr!.setEncoding('utf8').on('data', (text: string) => {
         this.#options.onLog?.(text.trimEnd());
         log = (log + text).slice(-KEPT_LOG_CHARACTERS);
-        if (!log.includes(READY_MESSAGE)) return;
+        if (!READY_MESSAGE.test(log)) return;
         clearTimeout(timer);
         resolve();
       });

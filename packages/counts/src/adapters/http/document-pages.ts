@@ -13,7 +13,9 @@ interface Page {
 }
 
 /** The page loads nothing from anywhere but this server. */
-const PAGE_POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+const PAGE_POLICY =
+  "default-src 'none'; connect-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
+  "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 /** The OpenAPI document and a page to browse it and try it with. */
 export class DocumentPages {

@@ -100,8 +100,10 @@ function parametersOf(operation: Operation, schemas: Json): Json[] {
 
 function successOf({ success }: Operation, schemas: Json): Json {
   if (success.schema === undefined) return { description: success.description };
+  const location = { schema: { type: 'string' }, description: 'The address of the new count.' };
   return {
     description: success.description,
+    ...(success.status === 201 && { headers: { Location: location } }),
     content: { 'application/json': { schema: reference(success.schema, schemas) } },
   };
 }
@@ -119,9 +121,11 @@ function problemsOf(operation: Operation, schemas: Json): Json {
   for (const status of new Set([...codes].map((code) => problems[code].status))) {
     const ofStatus = [...codes].filter((code) => problems[code].status === status);
     const retries = ofStatus.some((code) => problems[code].retryAfterSeconds !== undefined);
+    const challenges = ofStatus.includes('unauthenticated');
     responses[status] = {
       description: ofStatus.map((code) => `\`${code}\`: ${problems[code].detail}`).join('\n\n'),
       ...(retries && { headers: { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds.' } } }),
+      ...(challenges && { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }),
       content: {
         'application/problem+json': {
           schema: { allOf: [schema, { properties: { code: { enum: ofStatus } } }] },

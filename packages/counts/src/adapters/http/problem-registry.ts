@@ -1,6 +1,6 @@
 import type { CountErrorCode } from '../../domain/count-error.js';
 
-interface ProblemKind {
+export interface ProblemKind {
   readonly status: number;
   readonly title: string;
   /** What the caller can do about it. */

@@ -9,7 +9,7 @@ import { ITEM_ID_MAX_LENGTH, ITEM_ID_PATTERN, isItemId } from '../../domain/item
  */
 type WrittenInteger = number | bigint | string;
 
-function integer(lowest: bigint, highest: bigint) {
+export function integer(lowest: bigint, highest: bigint) {
   const digits = lowest < 0n ? /^-?\d{1,19}$/ : /^\d{1,19}$/;
   const isWritten = (value: unknown): value is WrittenInteger =>
     typeof value === 'bigint' || Number.isSafeInteger(value) || (typeof value === 'string' && digits.test(value));

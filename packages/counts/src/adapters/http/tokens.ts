@@ -14,9 +14,11 @@ const BEARER = /^Bearer +([^ ]+) *$/i;
  */
 export class Gatekeeper {
   readonly #isOpen: boolean;
+  readonly #mayCall: (token: string, audience: Audience) => boolean;
   readonly #roles = new Map<string, Audience>();
 
-  constructor(tokens: RoleTokens | undefined) {
+  constructor(tokens: RoleTokens | undefined, mayCall: (token: string, audience: Audience) => boolean = () => false) {
+    this.#mayCall = mayCall;
     this.#isOpen = tokens === undefined;
     if (tokens === undefined) return;
     for (const role of ['external', 'internal'] as const) {
@@ -29,22 +31,28 @@ export class Gatekeeper {
   }
 
   admits(authorization: string | undefined, audience: Audience): boolean {
-    return this.#isOpen || this.#roleOf(authorization) === audience;
+    return this.#isOpen || this.#roleFor(authorization, audience) === audience;
   }
 
   /** Throws the problem that tells the caller why not. */
   admit(authorization: string | undefined, audience: Audience): void {
     if (this.#isOpen) return;
-    const role = this.#roleOf(authorization);
+    const role = this.#roleFor(authorization, audience);
     if (role === undefined) {
       throw new ProblemError('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });
     }
     if (role !== audience) throw new ProblemError('wrong_role');
   }
 
-  #roleOf(authorization: string | undefined): Audience | undefined {
+  /** The role of the caller: the one asked for, where it has that among others. */
+  #roleFor(authorization: string | undefined, audience: Audience): Audience | undefined {
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
-    return token === undefined ? undefined : this.#roles.get(digest(token));
+    if (token === undefined) return undefined;
+    const role = this.#roles.get(digest(token));
+    if (role !== undefined) return role;
+    if (this.#mayCall(token, audience)) return audience;
+    const other = audience === 'internal' ? 'external' : 'internal';
+    return this.#mayCall(token, other) ? other : undefined;
   }
 }
 

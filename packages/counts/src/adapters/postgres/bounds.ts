@@ -26,6 +26,9 @@ export const MIGRATION_TIMEOUT_MS = 60_000;
 /** Changes waiting in this process. At 20,000 a second this is one second's worth: more could not be served in time. */
 export const MAX_QUEUED_CHANGES = 20_000;
 
+/** Items remembered though nothing of them waits, about 200 bytes each. More than can wait, so that some are always idle. */
+export const MAX_KNOWN_ITEMS = 2 * MAX_QUEUED_CHANGES;
+
 /** Items in one statement. Larger batches save round trips but hold their row locks longer against other instances. */
 export const MAX_BATCH_ITEMS = 256;
 
@@ -34,6 +37,13 @@ export const MAX_RUN_CHANGES = 1_024;
 
 /** Statements in flight. One waits for its commit to reach the disk while the next is being gathered. */
 export const CHANGE_LANES = 2;
+
+/**
+ * Beside a statement in flight, how many items must wait before another is sent, and how long they wait for more at most.
+ * A statement costs the database about as much as twenty rows; ours take 1 to 3 ms, so one that takes longer is stuck.
+ */
+export const MIN_PARALLEL_ITEMS = 32;
+export const MAX_GATHER_MS = 5;
 
 /** How often waiting changes are checked against their deadlines. */
 export const EXPIRY_INTERVAL_MS = 100;

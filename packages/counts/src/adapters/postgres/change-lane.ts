@@ -10,18 +10,29 @@ import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './f
 import { failExpired, type PendingChange } from './pending-change.js';
 import { NotCommittedError } from './transaction.js';
 
+export interface ChangeLaneOptions {
+  readonly database: Database;
+  readonly queue: ChangeQueue;
+  /** Whether what waits should go out now, seen from a lane that has nothing in flight. */
+  readonly isWorthSending: () => boolean;
+  readonly onTrouble: (error: unknown) => void;
+}
+
 /** One connection that carries batches from the queue to the database, one at a time, through whatever goes wrong. */
 export class ChangeLane {
   readonly #database: Database;
   readonly #queue: ChangeQueue;
   readonly #onTrouble: (error: unknown) => void;
+  readonly #isWorthSending: () => boolean;
   #client: Client | undefined;
   #failures = 0;
+  #isSending = false;
   #draining: Promise<void> | undefined;
 
-  constructor(database: Database, queue: ChangeQueue, onTrouble: (error: unknown) => void) {
+  constructor({ database, queue, isWorthSending, onTrouble }: ChangeLaneOptions) {
     this.#database = database;
     this.#queue = queue;
+    this.#isWorthSending = isWorthSending;
     this.#onTrouble = onTrouble;
   }
 
@@ -29,7 +40,12 @@ export class ChangeLane {
     return this.#draining === undefined;
   }
 
-  /** Sends batches until there is nothing to send. */
+  /** A batch is out, or waits for a connection to be sent again on. */
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
+  /** Sends batches until there is nothing that should be sent now. */
   drain(): Promise<void> {
     this.#draining ??= this.#sendAll().finally(() => {
       this.#draining = undefined;
@@ -44,7 +60,7 @@ export class ChangeLane {
 
   /** The connection comes first: as long as there is none, changes wait in the queue, where their deadlines are kept. */
   async #sendAll(): Promise<void> {
-    while (this.#queue.hasReady) {
+    while (this.#isWorthSending()) {
       let client: Client;
       try {
         client = await this.#session();
@@ -53,7 +69,10 @@ export class ChangeLane {
         continue;
       }
       const batch = this.#queue.take();
-      if (batch !== undefined) await this.#apply(client, batch);
+      if (batch === undefined) continue;
+      this.#isSending = true;
+      await this.#apply(client, batch);
+      this.#isSending = false;
     }
   }
 

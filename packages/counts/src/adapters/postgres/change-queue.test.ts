@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pendingChange } from '../../testing/pending-change.js';
-import { MAX_BATCH_ITEMS, MAX_QUEUED_CHANGES } from './bounds.js';
+import { MAX_BATCH_ITEMS, MAX_KNOWN_ITEMS, MAX_QUEUED_CHANGES } from './bounds.js';
 import { type Batch, ChangeQueue } from './change-queue.js';
 import type { PendingChange } from './pending-change.js';
 
@@ -73,6 +73,24 @@ test('the queue says when it is full', () => {
   expect(queue.isFull).toBe(true);
   queue.take();
   expect(queue.isFull).toBe(false);
+});
+
+test('items that have nothing to do are forgotten when there are too many, those in flight are not', () => {
+  const queue = new ChangeQueue();
+  queue.push(add('flies'));
+  const flying = queue.take()!;
+  for (let index = 0; index < MAX_KNOWN_ITEMS + 10; index++) {
+    queue.push(add(`item-${index}`));
+    queue.release(queue.take()!.groups, NONE);
+  }
+  const again = add('flies');
+  queue.push(again);
+  queue.release(flying.groups, NONE);
+  expect(queue.isEmpty).toBe(false);
+  const left = queue.take()!;
+  expect(left.groups.flat()).toEqual([again]);
+  queue.release(left.groups, NONE);
+  expect(queue.isEmpty).toBe(true);
 });
 
 test('what waited past its deadline is taken out, and what is in flight stays', () => {

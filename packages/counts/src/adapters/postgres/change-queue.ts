@@ -1,4 +1,4 @@
-import { MAX_BATCH_ITEMS, MAX_QUEUED_CHANGES, MAX_RUN_CHANGES } from './bounds.js';
+import { MAX_BATCH_ITEMS, MAX_KNOWN_ITEMS, MAX_QUEUED_CHANGES, MAX_RUN_CHANGES } from './bounds.js';
 import type { PendingChange } from './pending-change.js';
 import { runLength } from './run.js';
 
@@ -14,8 +14,10 @@ export type Group = readonly PendingChange[];
 
 interface ItemQueue {
   readonly itemId: string;
-  waiting: PendingChange[];
+  waiting: readonly PendingChange[];
   inFlight: boolean;
+  /** The list in which it waits for its turn, if it has something to send and nothing in flight. */
+  readyIn: ReadyList | undefined;
   /** After a group could not be applied as a whole, the next ones are at most this long. */
   groupLimit: number;
   /** Its row was found locked by a stranger; it must not hold up a batch again. */
@@ -23,38 +25,76 @@ interface ItemQueue {
 }
 
 /**
+ * What an idle item has waiting. An array of its own would be old by the time it is used, and V8 takes everything that was
+ * ever reached from something old for alive until its next full collection.
+ */
+const NOTHING: readonly PendingChange[] = [];
+
+/** Items in the order in which they became ready. Those that have left it meanwhile are passed over. */
+class ReadyList {
+  #items: ItemQueue[] = [];
+  #first = 0;
+  size = 0;
+
+  add(item: ItemQueue): void {
+    item.readyIn = this;
+    this.#items.push(item);
+    this.size++;
+  }
+
+  leave(item: ItemQueue): void {
+    item.readyIn = undefined;
+    this.size--;
+  }
+
+  next(): ItemQueue | undefined {
+    while (this.#first < this.#items.length) {
+      const item = this.#items[this.#first++]!;
+      if (item.readyIn !== this) continue;
+      this.leave(item);
+      return item;
+    }
+    this.#items = [];
+    this.#first = 0;
+    return undefined;
+  }
+}
+
+/**
  * Waiting changes, in order for each item. An item is in at most one batch at a time, so its changes reach the database in
  * the order in which they came, and instances never wait for their own row locks. Knows nothing of databases or clocks.
+ *
+ * Items stay known when they have nothing to do, up to a bound: entries that come and go with every request would make the
+ * map rebuild itself a hundred times a second.
  */
 export class ChangeQueue {
   readonly #items = new Map<string, ItemQueue>();
-  /** Items with something to send and nothing in flight, by the kind of their first waiting change. */
-  readonly #ready = { plain: new Set<ItemQueue>(), keyed: new Set<ItemQueue>() };
+  /** By the kind of the first waiting change. */
+  readonly #ready = { plain: new ReadyList(), keyed: new ReadyList() };
   #size = 0;
+  #itemsInFlight = 0;
   #keyedTurn = false;
 
   /** Nothing waits and nothing is in flight. */
   get isEmpty(): boolean {
-    return this.#items.size === 0;
+    return this.#size === 0 && this.#itemsInFlight === 0;
   }
 
   get isFull(): boolean {
     return this.#size >= MAX_QUEUED_CHANGES;
   }
 
-  get hasReady(): boolean {
-    return this.#ready.plain.size > 0 || this.#ready.keyed.size > 0;
+  /** Items that could be sent now. */
+  get readyItems(): number {
+    return this.#ready.plain.size + this.#ready.keyed.size;
   }
 
   push(pending: PendingChange): void {
-    let item = this.#items.get(pending.itemId);
-    if (item === undefined) {
-      item = { itemId: pending.itemId, waiting: [], inFlight: false, groupLimit: MAX_RUN_CHANGES, suspect: false };
-      this.#items.set(pending.itemId, item);
-    }
-    item.waiting.push(pending);
+    const item = this.#items.get(pending.itemId) ?? this.#addItem(pending.itemId);
+    if (item.waiting === NOTHING) item.waiting = [pending];
+    else (item.waiting as PendingChange[]).push(pending);
     this.#size++;
-    if (!item.inFlight && item.waiting.length === 1) this.#readySet(item).add(item);
+    if (!item.inFlight && item.waiting.length === 1) this.#makeReady(item);
   }
 
   /** The next batch. Plain and keyed changes take turns when both wait. */
@@ -64,11 +104,11 @@ export class ChangeQueue {
     const takeKeyed = plain.size === 0 || (keyed.size > 0 && this.#keyedTurn);
     this.#keyedTurn = !takeKeyed;
     const ready = takeKeyed ? keyed : plain;
-    const groups: PendingChange[][] = [];
-    for (const item of ready) {
-      ready.delete(item);
+    const groups: Group[] = [];
+    while (groups.length < MAX_BATCH_ITEMS) {
+      const item = ready.next();
+      if (item === undefined) break;
       groups.push(this.#takeGroup(item, takeKeyed));
-      if (groups.length === MAX_BATCH_ITEMS) break;
     }
     return { keyed: takeKeyed, groups };
   }
@@ -79,11 +119,11 @@ export class ChangeQueue {
       const item = this.#items.get(group[0]!.itemId)!;
       const returning = unsent.size === 0 ? [] : group.filter((pending) => unsent.has(pending));
       item.inFlight = false;
+      this.#itemsInFlight--;
       if (returning.length === 0) item.groupLimit = Math.min(item.groupLimit * 2, MAX_RUN_CHANGES);
       else item.waiting = returning.concat(item.waiting);
       this.#size += returning.length;
-      if (item.waiting.length === 0) this.#items.delete(item.itemId);
-      else this.#readySet(item).add(item);
+      if (item.waiting.length > 0) this.#makeReady(item);
     }
   }
 
@@ -106,23 +146,41 @@ export class ChangeQueue {
     const expired: PendingChange[] = [];
     for (const item of this.#items.values()) {
       if (item.waiting.length === 0 || item.waiting.every((pending) => pending.deadlineMs > nowMs)) continue;
-      this.#ready.plain.delete(item);
-      this.#ready.keyed.delete(item);
+      item.readyIn?.leave(item);
       expired.push(...item.waiting.filter((pending) => pending.deadlineMs <= nowMs));
-      item.waiting = item.waiting.filter((pending) => pending.deadlineMs > nowMs);
-      if (item.inFlight) continue;
-      if (item.waiting.length === 0) this.#items.delete(item.itemId);
-      else this.#readySet(item).add(item);
+      item.waiting = orNothing(item.waiting.filter((pending) => pending.deadlineMs > nowMs));
+      if (!item.inFlight && item.waiting.length > 0) this.#makeReady(item);
     }
     this.#size -= expired.length;
     return expired;
   }
 
-  #takeGroup(item: ItemQueue, keyed: boolean): PendingChange[] {
+  #addItem(itemId: string): ItemQueue {
+    if (this.#items.size >= MAX_KNOWN_ITEMS) this.#forgetIdleItems();
+    const item: ItemQueue = {
+      itemId,
+      waiting: NOTHING,
+      inFlight: false,
+      readyIn: undefined,
+      groupLimit: MAX_RUN_CHANGES,
+      suspect: false,
+    };
+    this.#items.set(itemId, item);
+    return item;
+  }
+
+  #forgetIdleItems(): void {
+    for (const item of this.#items.values()) {
+      if (!item.inFlight && item.waiting.length === 0) this.#items.delete(item.itemId);
+    }
+  }
+
+  #takeGroup(item: ItemQueue, keyed: boolean): Group {
     item.inFlight = true;
+    this.#itemsInFlight++;
     if (item.waiting.length === 1) {
       const group = item.waiting;
-      item.waiting = [];
+      item.waiting = NOTHING;
       this.#size--;
       return group;
     }
@@ -130,12 +188,19 @@ export class ChangeQueue {
     const sameKind = otherKind === -1 ? item.waiting : item.waiting.slice(0, otherKind);
     const length = runLength(sameKind, item.groupLimit);
     const group = item.waiting.slice(0, length);
-    item.waiting = length === item.waiting.length ? [] : item.waiting.slice(length);
+    item.waiting = orNothing(item.waiting.slice(length));
     this.#size -= length;
     return group;
   }
 
-  #readySet(item: ItemQueue): Set<ItemQueue> {
-    return item.waiting[0]!.request === undefined ? this.#ready.plain : this.#ready.keyed;
+  #makeReady(item: ItemQueue): void {
+    const list = item.waiting[0]!.request === undefined ? this.#ready.plain : this.#ready.keyed;
+    if (item.readyIn === list) return;
+    item.readyIn?.leave(item);
+    list.add(item);
   }
+}
+
+function orNothing(waiting: readonly PendingChange[]): readonly PendingChange[] {
+  return waiting.length === 0 ? NOTHING : waiting;
 }

@@ -2,7 +2,14 @@ import type { Change } from '../../domain/change.js';
 import { CountError } from '../../domain/count-error.js';
 import type { ChangeOutcome } from '../../domain/ports/count-value-repository.js';
 import type { RequestIdentity } from '../../domain/request-identity.js';
-import { CHANGE_LANES, CLOSE_POLL_MS, EXPIRY_INTERVAL_MS, QUEUE_DEADLINE_MS } from './bounds.js';
+import {
+  CHANGE_LANES,
+  CLOSE_POLL_MS,
+  EXPIRY_INTERVAL_MS,
+  MAX_GATHER_MS,
+  MIN_PARALLEL_ITEMS,
+  QUEUE_DEADLINE_MS,
+} from './bounds.js';
 import { ChangeLane } from './change-lane.js';
 import { ChangeQueue } from './change-queue.js';
 import type { Database } from './database.js';
@@ -10,7 +17,9 @@ import { failExpired } from './pending-change.js';
 
 /**
  * Where single changes become batches: whatever arrives while the lanes are busy goes out together in the next statement.
- * An idle lane takes what the present turn of the event loop brings, so a lone request waits for nobody.
+ * While nothing is in flight a lane takes what the present turn of the event loop brings, so a lone request waits for
+ * nobody. Beside a statement in flight another is sent when enough has gathered to be worth its cost, or when the one
+ * in flight takes long: small statements side by side would spend the database's time on everything but changes.
  */
 export class ChangeWriter {
   readonly #queue = new ChangeQueue();
@@ -18,10 +27,15 @@ export class ChangeWriter {
   /** Runs only while something waits. */
   #expiry: NodeJS.Timeout | undefined;
   #wakeUp: NodeJS.Immediate | undefined;
+  /** Runs while less than a worthwhile batch waits beside a statement in flight. */
+  #gathering: NodeJS.Timeout | undefined;
+  #gatheredLongEnough = false;
   #closed = false;
 
   constructor(database: Database, onTrouble: (error: unknown) => void, lanes = CHANGE_LANES) {
-    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane(database, this.#queue, onTrouble));
+    const queue = this.#queue;
+    const isWorthSending = () => this.#isWorthSending();
+    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane({ database, queue, isWorthSending, onTrouble }));
   }
 
   change(itemId: string, change: Change, request: RequestIdentity | undefined): Promise<ChangeOutcome> {
@@ -40,15 +54,35 @@ export class ChangeWriter {
     this.#closed = true;
     while (!this.#queue.isEmpty) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
     clearInterval(this.#expiry);
+    clearTimeout(this.#gathering);
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
   #wake(): void {
     this.#wakeUp = undefined;
     for (const lane of this.#lanes) {
-      if (!this.#queue.hasReady) return;
-      if (lane.isIdle) void lane.drain();
+      if (!lane.isIdle) continue;
+      if (!this.#isWorthSending()) return;
+      void lane.drain();
     }
+  }
+
+  #isWorthSending(): boolean {
+    const { readyItems } = this.#queue;
+    if (readyItems === 0) return false;
+    if (readyItems >= MIN_PARALLEL_ITEMS || this.#gatheredLongEnough || this.#lanes.every((lane) => !lane.isSending)) {
+      this.#gatheredLongEnough = false;
+      clearTimeout(this.#gathering);
+      this.#gathering = undefined;
+      return true;
+    }
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      this.#gatheredLongEnough = true;
+      this.#wake();
+      this.#gatheredLongEnough = false;
+    }, MAX_GATHER_MS);
+    return false;
   }
 
   #expire(nowMs: number): void {

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestDatabase } from '../../testing/test-database.js';
 import { Database } from './database.js';
@@ -40,7 +41,47 @@ test('the table is what the specification asks for', async () => {
       is_nullable: 'NO',
       column_default: 'now()',
     },
+    // Not of the specification and of no meaning: see migrations.ts.
+    { column_name: 'room', data_type: 'text', is_nullable: 'YES', column_default: "repeat(' '::text, 64)" },
   ]);
+});
+
+test('a schema of the first version is brought up to date with everything that is in it', async () => {
+  await database.query('CREATE DATABASE first_version');
+  const options = { ...database.options, database: 'first_version' };
+  const session = new pg.Client(options);
+  await session.connect();
+  await session.query(migrations[0]!);
+  await session.query('CREATE TABLE count_migrations (step integer PRIMARY KEY, applied_at timestamptz DEFAULT now())');
+  await session.query('INSERT INTO count_migrations VALUES (1)');
+  await session.query("INSERT INTO count_values (item_id, current_value) VALUES ('old', 5)");
+  await session.query("INSERT INTO count_components VALUES ('old', 'us', 1, 5, 0, 5)");
+  const own = new Database(async () => options);
+  const { rows } = await own.withConnection((client) =>
+    client.query(APPLY_RUNS, ['{old}', '{2}', '{0}', '{2}', '{false}']),
+  );
+  expect(rows).toEqual([{ item_id: 'old', current_value: '7' }]);
+  expect((await session.query('SELECT origin FROM count_components')).rows).toEqual([{ origin: 'us' }]);
+  await own.close();
+  await session.end();
+});
+
+test('the database keeps last_updated_at for changes made by hand, also for several of one transaction', async () => {
+  await prepare();
+  await database.query("INSERT INTO count_values VALUES ('by-hand', 0, '2001-01-01')");
+  const session = await database.connect();
+  await session.query('BEGIN');
+  await session.query("UPDATE count_values SET current_value = 1 WHERE item_id = 'by-hand'");
+  await session.query("UPDATE count_values SET current_value = 2 WHERE item_id = 'by-hand'");
+  const { rows } = await session.query(
+    "SELECT current_value, last_updated_at = now() AS is_now FROM count_values WHERE item_id = 'by-hand'",
+  );
+  expect(rows).toEqual([{ current_value: '2', is_now: true }]);
+  await session.query('COMMIT');
+  await session.query("UPDATE count_values SET last_updated_at = '2002-02-02Z' WHERE item_id = 'by-hand'");
+  const given = await session.query("SELECT last_updated_at FROM count_values WHERE item_id = 'by-hand'");
+  expect(given.rows[0].last_updated_at).toEqual(new Date('2002-02-02T00:00:00Z'));
+  await session.end();
 });
 
 test('a schema newer than this version is left alone', async () => {

@@ -12,7 +12,7 @@ import { INT64_MAX, INT64_MIN } from '../../domain/int64.js';
 export const APPLY_RUNS = `
   UPDATE count_values AS counted
   SET current_value = CASE WHEN run.assigned THEN run.amount ELSE counted.current_value + run.amount END,
-      last_updated_at = now()
+      last_updated_at = now(), room = NULL
   FROM (
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[])
       AS runs (item_id, amount, lowest, highest, assigned)
@@ -94,6 +94,6 @@ export const FOLD_COMPONENTS = `
   ),
   totals AS (SELECT item_id, sum(last_folded) AS amount FROM folded GROUP BY item_id ORDER BY item_id)
   UPDATE count_values AS counted
-  SET current_value = (counted.current_value + totals.amount)::bigint, last_updated_at = now()
+  SET current_value = (counted.current_value + totals.amount)::bigint, last_updated_at = now(), room = NULL
   FROM totals WHERE counted.item_id = totals.item_id
   RETURNING counted.item_id, counted.current_value`;

@@ -6,7 +6,7 @@
  */
 export interface FedComponent {
   readonly itemId: string;
-  /** The replica and its incarnation; only that origin ever writes this component. */
+  /** Who counted: the replica, its incarnation, and the counter. Nobody else ever writes this component. */
   readonly origin: string;
   /** Grows when the origin starts its component anew (after a reset); totals start from zero in each life. */
   readonly life: bigint;

@@ -1,31 +1,29 @@
+import { logIn } from '../../access/log-in.js';
+import { DEFAULT_USER } from '../../access/user.js';
 import { errors } from '../../errors.js';
 import { bytesArgument, textArgument } from '../arguments.js';
 import type { Command } from '../command.js';
-import { credentialsMatch, DEFAULT_USER } from './credentials.js';
 
 export const auth: Command = {
   name: 'auth',
   arity: -2,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
   group: 'connection',
-  summary: 'Authenticates the connection with the password of --password; the only user is "default".',
+  summary:
+    'Authenticates the connection as a user of the config file, or as "default" with the password of --password.',
   since: '1.0.0',
   complexity: 'O(1)',
   syntax: '[username] password',
-  run({ request, client, server, reply }) {
-    const { password } = server.config;
+  run(call) {
+    const { request, server, reply } = call;
     const last = request.argumentCount - 1;
     if (last > 2) {
       reply.error(errors.syntax);
-    } else if (last === 1 && password === '') {
+    } else if (last === 1 && server.access.isOpen) {
       reply.error(errors.noPasswordSet);
-    } else if (
-      credentialsMatch(last === 1 ? DEFAULT_USER : textArgument(request, 1), bytesArgument(request, last), password)
-    ) {
-      client.authenticated = true;
-      reply.ok();
     } else {
-      reply.error(errors.wrongPassword);
+      const name = last === 1 ? DEFAULT_USER : textArgument(request, 1);
+      logIn(call, name, bytesArgument(request, last), (admitted) => admitted.reply.ok());
     }
   },
 };

@@ -1,10 +1,10 @@
 import type { Request } from '@quotadb/wire';
+import { logIn } from '../../access/log-in.js';
 import { errors } from '../../errors.js';
 import { REDIS_VERSION } from '../../version.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { isPrintable } from './client-name.js';
-import { credentialsMatch } from './credentials.js';
 
 const AUTH = keyword('auth');
 const SETNAME = keyword('setname');
@@ -19,7 +19,7 @@ export const hello: Command = {
   complexity: 'O(1)',
   syntax: '[protover [AUTH username password] [SETNAME clientname]]',
   run(call) {
-    const { request, client, server, reply } = call;
+    const { request, client, reply } = call;
     let protocol: number = client.protocol;
     if (request.argumentCount > 1) {
       protocol = numberArgument(request, 1);
@@ -38,21 +38,14 @@ export const hello: Command = {
       return;
     }
     if (options.credentialsAt > 0) {
-      const user = textArgument(request, options.credentialsAt);
-      if (!credentialsMatch(user, bytesArgument(request, options.credentialsAt + 1), server.config.password)) {
-        reply.error(errors.wrongPassword);
-        return;
-      }
-      client.authenticated = true;
-    }
-    if (!client.authenticated) {
+      const name = textArgument(request, options.credentialsAt);
+      const password = bytesArgument(request, options.credentialsAt + 1);
+      logIn(call, name, password, (admitted) => greet(admitted, protocol, options.name));
+    } else if (client.authenticated) {
+      greet(call, protocol, options.name);
+    } else {
       reply.error(errors.helloUnauthenticated);
-      return;
     }
-    if (options.name !== undefined) client.name = options.name;
-    client.protocol = protocol === 3 ? 3 : 2;
-    reply.protocol = client.protocol;
-    introduce(call);
   },
 };
 
@@ -74,6 +67,14 @@ function readOptions(request: Request): { credentialsAt: number; name: string | 
     }
   }
   return { credentialsAt, name };
+}
+
+function greet(call: Call, protocol: number, name: string | undefined): void {
+  const { client, reply } = call;
+  if (name !== undefined) client.name = name;
+  client.protocol = protocol === 3 ? 3 : 2;
+  reply.protocol = client.protocol;
+  introduce(call);
 }
 
 function introduce({ client, reply }: Call): void {

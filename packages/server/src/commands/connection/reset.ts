@@ -10,7 +10,7 @@ export const reset: Command = {
   complexity: 'O(1)',
   syntax: '',
   run({ client, server, reply }) {
-    client.reset(server.config.password === '');
+    client.reset(server.access.newcomer());
     reply.protocol = client.protocol;
     reply.simple('RESET');
   },

@@ -24,6 +24,7 @@ function isValid(request: Request): boolean {
 const shared = {
   arity: -1,
   flags: ['write'],
+  role: 'admin',
   group: 'server',
   since: '1.0.0',
   complexity: 'O(N) where N is the number of keys.',

@@ -1,3 +1,5 @@
+import { visibleKeys } from '../../access/permission.js';
+import { isReservedName } from '../../cells/cell-key.js';
 import { bytesArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { withAllKeysLocked } from './locked.js';
@@ -10,16 +12,19 @@ export const keys: Command = {
   name: 'keys',
   arity: 2,
   flags: ['readonly'],
+  leavesOutKeys: true,
   group: 'generic',
   summary: 'Returns all keys that match a pattern. Nothing else runs meanwhile: prefer SCAN.',
   since: '1.0.0',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'pattern',
-  run: ({ request, reply, engine }) => {
+  run: ({ request, reply, engine, client }) => {
     const matches = keyFilter(bytesArgument(request, 1));
+    const isVisible = visibleKeys(client);
     const found: Uint8Array[] = [];
     const visit = (key: Uint8Array) => {
-      if (matches === undefined || matches(key)) found.push(key);
+      if (isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
+      if (isVisible === undefined || isVisible(key)) found.push(key);
     };
     withAllKeysLocked(engine, () => {
       let cursor = 0n;

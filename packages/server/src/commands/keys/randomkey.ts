@@ -1,4 +1,17 @@
+import type { Engine } from '@quotadb/engine';
+import { isReservedName } from '../../cells/cell-key.js';
 import type { Command } from '../command.js';
+
+/** Cells of windows and limits are no keys of anybody's; where there is little else, one may not be found. */
+const ATTEMPTS = 100;
+
+function randomKey(engine: Engine): Uint8Array | undefined {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const key = engine.randomKey(Math.random());
+    if (key === undefined || !isReservedName(key, 0, key.length)) return key;
+  }
+  return undefined;
+}
 
 export const randomkey: Command = {
   name: 'randomkey',
@@ -10,7 +23,7 @@ export const randomkey: Command = {
   complexity: 'O(1)',
   syntax: '',
   run: ({ reply, engine }) => {
-    const key = engine.randomKey(Math.random());
+    const key = randomKey(engine);
     if (key === undefined) reply.nil();
     else reply.bulk(key, 0, key.length);
   },

@@ -1,3 +1,5 @@
+import { visibleKeys } from '../../access/permission.js';
+import { isReservedName } from '../../cells/cell-key.js';
 import { errors } from '../../errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
@@ -52,6 +54,7 @@ export const scan: Command = {
   name: 'scan',
   arity: -2,
   flags: ['readonly'],
+  leavesOutKeys: true,
   group: 'generic',
   summary: 'Iterates over the keys, some at a time.',
   since: '2.8.0',
@@ -65,9 +68,11 @@ export const scan: Command = {
     if (options === undefined) return;
 
     const { count, matches, typeFits } = options;
+    const isVisible = visibleKeys(call.client);
     const found: Uint8Array[] = [];
     const next = engine.scan(cursor, count, (key) => {
-      if (typeFits && (matches === undefined || matches(key))) found.push(key);
+      if (!typeFits || isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
+      if (isVisible === undefined || isVisible(key)) found.push(key);
     });
     reply.array(2);
     reply.bulkText(next.toString());

@@ -2,6 +2,7 @@ import type { DiskWaiter } from '../../durability/disk-link.js';
 import { errors } from '../../errors.js';
 import type { Client, Connection } from '../../session/client.js';
 import { Lane } from '../../session/lane.js';
+import { isOverdue } from '../../session/overdue.js';
 import { Session } from '../../session/session.js';
 import { OutputWatch } from '../output-watch.js';
 import { Errno, type Libc } from './libc.js';
@@ -81,7 +82,7 @@ export class EpollConnection implements Connection, DiskWaiter, Sleeper {
       localAddress: describeEnd(libc, fd, 'local'),
       nowMs: server.clock.now(),
       connection: this,
-      authenticated: server.config.password === '',
+      user: server.access.newcomer(),
     });
     this.session = new Session(lane, this.client);
     this.output = new OutputWatch(server.config);
@@ -155,8 +156,7 @@ export class EpollConnection implements Connection, DiskWaiter, Sleeper {
       this.destroy();
       return;
     }
-    const idleMs = nowMs - this.client.lastActiveAtMs;
-    if (config.timeoutSeconds > 0 && idleMs > config.timeoutSeconds * 1000 && !this.client.blocked) this.destroy();
+    if (isOverdue(this.client, config, nowMs)) this.destroy();
   }
 
   private configure(): void {

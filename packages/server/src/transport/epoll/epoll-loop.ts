@@ -152,7 +152,9 @@ export class EpollLoop {
       if (this.hasArrivals) this.letIn();
       if (this.turns.length > 0) this.giveTurns();
       nowMs = clock.monotonic();
-      statistics.recordTurn((nowMs - startedAtMs) * 1000);
+      const microseconds = (nowMs - startedAtMs) * 1000;
+      statistics.busyMicroseconds += microseconds;
+      statistics.recordTurn(microseconds);
       if (isLong) statistics.recordTurnProcessor(threadTime.microseconds() - startedAt);
       isLong = nowMs - startedAtMs > LONG_ROUND_MS;
       if (disk.isGathering) disk.submit();

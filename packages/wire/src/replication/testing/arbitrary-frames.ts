@@ -57,6 +57,8 @@ export const arbitraryBatch: fc.Arbitrary<PlainBatch> = fc
   })
   .map((batch) => ({ ...batch, components: batch.components.toSorted((a, b) => a.version - b.version) }));
 
+const bytes = fc.uint8Array({ maxLength: 60 });
+
 export const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>(
   fc.record({
     kind: fc.constant(FrameKind.hello),
@@ -121,6 +123,34 @@ export const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Fr
       versions: fc.constant(rows.map(([, at]) => at)),
     }),
   ),
+  fc.record({ kind: fc.constant(FrameKind.policies), version, body: bytes }),
+  fc.record({
+    kind: fc.constant(FrameKind.tokensWanted),
+    origin,
+    fromRegion: text,
+    toRegion: text,
+    request: version,
+    policy: fc.nat(),
+    policiesVersion: version,
+    window: double,
+    subject: bytes,
+    need: version,
+    hops: fc.nat(9),
+  }),
+  fc.record({
+    kind: fc.constant(FrameKind.tokensAnswer),
+    origin,
+    fromRegion: text,
+    toRegion: text,
+    request: version,
+    policy: fc.nat(),
+    window: double,
+    subject: bytes,
+    granted: version,
+    hops: fc.nat(9),
+  }),
+  fc.record({ kind: fc.constant(FrameKind.policyChange), request: version, body: bytes }),
+  fc.record({ kind: fc.constant(FrameKind.policyAnswer), request: version, body: bytes }),
 );
 
 export const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(

@@ -28,13 +28,16 @@ export function plainOf(frame: Frame): Plain {
   if (frame.kind === FrameKind.batch) return { batch: plainBatch(fromBatch(frame.batch)) };
   const { kind: _, ...rest } = frame;
   const plain: Plain = { ...rest };
-  for (const field of ['keys', 'token', 'afterToken', 'version'] as const) {
+  const numbers = ['keys', 'token', 'afterToken', 'version', 'request', 'policiesVersion', 'need', 'granted'] as const;
+  for (const field of numbers) {
     if (typeof plain[field] === 'number') plain[field] = String(plain[field]);
   }
   for (const field of ['watermarks', 'versions'] as const) {
     if (field in plain) plain[field] = (plain[field] as number[]).map(String);
   }
-  if ('origin' in plain) plain.origin = [...(plain.origin as Uint8Array)];
+  for (const field of ['origin', 'body', 'subject'] as const) {
+    if (field in plain) plain[field] = [...(plain[field] as Uint8Array)];
+  }
   if (frame.kind === FrameKind.inventory) plain.keys = frame.keys.map((key) => [...key]);
   if (frame.kind === FrameKind.ranges) plain.digests = [...frame.digests];
   if (frame.kind === FrameKind.digests) plain.digests = frame.digests.map((digest) => String(BigInt(`0x${digest}`)));

@@ -1,18 +1,21 @@
+import { roleOf } from '../../../access/roles.js';
 import type { Command } from '../../command.js';
 
 /** The ACL categories Redis would put the command in, in Redis's order; some clients choose by them. */
-export function categoriesOf({ flags, group }: Command): string[] {
+export function categoriesOf(command: Command): string[] {
+  const { flags, group } = command;
   const has = (flag: Command['flags'][number]) => flags.includes(flag);
   const categories: readonly (readonly [string, boolean])[] = [
     ['@keyspace', group === 'generic'],
     ['@read', has('readonly')],
     ['@write', has('write')],
     ['@string', group === 'counter'],
+    ['@quota', roleOf(command) === 'quota'],
     ['@admin', has('admin')],
     ['@fast', has('fast')],
     ['@slow', !has('fast')],
     ['@blocking', has('blocking')],
-    ['@dangerous', has('admin')],
+    ['@dangerous', roleOf(command) === 'admin'],
     ['@connection', group === 'connection'],
     ['@transaction', group === 'transactions'],
   ];

@@ -1,3 +1,4 @@
+import { DEFAULT_USER } from '../../../access/user.js';
 import type { Client } from '../../../session/client.js';
 
 /** One line of CLIENT LIST. Fields that stand for something we do not have say so with Redis's word for none. */
@@ -31,7 +32,7 @@ export function describeClient(client: Client, nowMs: number): string {
     'tot-mem': client.bufferedInputBytes + pending + (transaction?.bytes ?? 0),
     events: pending > 0 ? 'rw' : 'r',
     cmd: client.lastCommand,
-    user: 'default',
+    user: client.user?.name ?? DEFAULT_USER,
     redir: -1,
     resp: client.protocol,
     'lib-name': client.libraryName,

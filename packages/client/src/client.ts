@@ -1,0 +1,169 @@
+import {
+  type BucketDecision,
+  bigintOf,
+  bucketOf,
+  type CallOptions,
+  decisionOf,
+  decisionsOf,
+  type Key,
+  numberOf,
+  type RateDecision,
+  type RateRule,
+  type SeveralDecisions,
+  type WindowCount,
+  windowOf,
+} from './commands.js';
+import { Connection } from './connection.js';
+import { type ClientOptions, resolveOptions } from './options.js';
+import type { Word } from './resp/encode.js';
+import type { Reply } from './resp/reply-parser.js';
+
+type Amount = number | bigint;
+
+/**
+ * A client over RESP. Commands that are sent in the same turn of the event loop travel together; nothing has to be done for it.
+ * Counts are numbers, and a count past 2^53 is an error; with `integers: 'bigint'` they are bigints, and all are exact.
+ */
+export class QuotadbClient<Integer extends number | bigint = number> {
+  readonly #connection: Connection;
+  readonly #integerOf: (reply: Reply) => Integer;
+
+  private constructor(options: string | ClientOptions | undefined, integerOf: (reply: Reply) => Integer) {
+    this.#connection = new Connection(resolveOptions(options));
+    this.#integerOf = integerOf;
+  }
+
+  /** Begins to connect at once; commands wait until it is done. */
+  static open(options?: string | (ClientOptions & { readonly integers?: 'number' })): QuotadbClient<number>;
+  static open(options: ClientOptions & { readonly integers: 'bigint' }): QuotadbClient<bigint>;
+  static open(
+    options?: string | (ClientOptions & { readonly integers?: 'number' | 'bigint' }),
+  ): QuotadbClient<number> | QuotadbClient<bigint> {
+    const isBigint = typeof options === 'object' && options.integers === 'bigint';
+    return isBigint ? new QuotadbClient<bigint>(options, bigintOf) : new QuotadbClient<number>(options, numberOf);
+  }
+
+  get isReady(): boolean {
+    return this.#connection.isReady;
+  }
+
+  /** A connection was tried, or was there, and there is none now. */
+  get isAway(): boolean {
+    return this.#connection.isAway;
+  }
+
+  /** Any command. Rejects with a ReplyError where the server refuses it. */
+  send(words: readonly Word[], options: CallOptions = {}): Promise<Reply> {
+    return this.#connection.send(words, options.signal, options.timeoutMs);
+  }
+
+  /** The same, as ioredis has it. */
+  call(command: string, ...parameters: Word[]): Promise<Reply> {
+    return this.#connection.send([command, ...parameters]);
+  }
+
+  /** Waits for the replies to what was sent, then ends the connection. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async ping(options?: CallOptions): Promise<void> {
+    await this.send(['PING'], options);
+  }
+
+  // ---- counters -----------------------------------------------------------------------------------------------------
+
+  async increment(key: Key, amount: Amount = 1, options?: CallOptions): Promise<Integer> {
+    return this.#integerOf(await this.send(['INCRBY', key, amount], options));
+  }
+
+  async decrement(key: Key, amount: Amount = 1, options?: CallOptions): Promise<Integer> {
+    return this.#integerOf(await this.send(['DECRBY', key, amount], options));
+  }
+
+  /** Adds, and starts an expiry where the key has none. */
+  async incrementExpiring(key: Key, amount: Amount, ttlSeconds: number, options?: CallOptions): Promise<Integer> {
+    return this.#integerOf(await this.send(['INCRBYEX', key, amount, ttlSeconds], options));
+  }
+
+  async get(key: Key, options?: CallOptions): Promise<Integer | undefined> {
+    const reply = await this.send(['GET', key], options);
+    return reply === null ? undefined : this.#integerOf(reply);
+  }
+
+  async getMany(keys: readonly Key[], options?: CallOptions): Promise<(Integer | undefined)[]> {
+    const replies = (await this.send(['MGET', ...keys], options)) as Reply[];
+    return replies.map((reply) => (reply === null ? undefined : this.#integerOf(reply)));
+  }
+
+  async set(key: Key, value: Amount, options?: CallOptions): Promise<void> {
+    await this.send(['SET', key, value], options);
+  }
+
+  /** How many of the keys there were. */
+  async delete(keys: readonly Key[], options?: CallOptions): Promise<number> {
+    return numberOf(await this.send(['DEL', ...keys], options));
+  }
+
+  // ---- windows ------------------------------------------------------------------------------------------------------
+
+  async windowIncrement(
+    key: Key,
+    windowMs: number,
+    amount: Amount = 1,
+    options: CallOptions & { readonly startMs?: number } = {},
+  ): Promise<WindowCount<Integer>> {
+    const start = options.startMs === undefined ? [] : ['START', options.startMs];
+    return windowOf(await this.send(['WINDOW.INCRBY', key, windowMs, amount, ...start], options), this.#integerOf);
+  }
+
+  async windowRead(
+    key: Key,
+    windowMs: number,
+    options: CallOptions & { readonly startMs?: number } = {},
+  ): Promise<WindowCount<Integer>> {
+    const start = options.startMs === undefined ? [] : ['START', options.startMs];
+    return windowOf(await this.send(['WINDOW.GET', key, windowMs, ...start], options), this.#integerOf);
+  }
+
+  // ---- rate limits --------------------------------------------------------------------------------------------------
+
+  async rateLimit(key: Key, limit: number, windowMs: number, cost = 1, options?: CallOptions): Promise<RateDecision> {
+    return decisionOf(await this.send(['RATE.LIMIT', key, limit, windowMs, cost], options));
+  }
+
+  async ratePeek(key: Key, limit: number, windowMs: number, cost = 1, options?: CallOptions): Promise<RateDecision> {
+    return decisionOf(await this.send(['RATE.PEEK', key, limit, windowMs, cost], options));
+  }
+
+  /** Counts what was admitted already, whether it is within the limit or not. */
+  async rateAdd(
+    key: Key,
+    limit: number,
+    windowMs: number,
+    amount: number,
+    options?: CallOptions,
+  ): Promise<RateDecision> {
+    return decisionOf(await this.send(['RATE.ADD', key, limit, windowMs, amount], options));
+  }
+
+  /** Counts against all of the rules or, where one denies, against none. */
+  async rateLimitAll(rules: readonly RateRule[], cost = 1, options?: CallOptions): Promise<SeveralDecisions> {
+    const words = rules.flatMap(({ key, limit, windowMs }) => [key, limit, windowMs]);
+    return decisionsOf(await this.send(['RATE.LIMITALL', cost, ...words], options));
+  }
+
+  async gcra(
+    key: Key,
+    bucket: { readonly burst: number; readonly count: number; readonly periodMs: number },
+    cost = 1,
+    options?: CallOptions,
+  ): Promise<BucketDecision> {
+    const { burst, count, periodMs } = bucket;
+    return bucketOf(await this.send(['RATE.GCRA', key, burst, count, periodMs, cost], options));
+  }
+}

@@ -1,0 +1,24 @@
+export { QuotadbClient } from './client.js';
+export type {
+  BucketDecision,
+  CallOptions,
+  Key,
+  RateDecision,
+  RateRule,
+  SeveralDecisions,
+  WindowCount,
+} from './commands.js';
+export { ConnectionError, QuotadbError, ReplyError, TimeoutError } from './errors.js';
+export { type HttpClientOptions, HttpProblem, QuotadbHttpClient } from './http-client.js';
+export type { WhenAway } from './limiter/away-policy.js';
+export { type LimitResult, type RateBackend, RateLimiter, type RateLimiterOptions } from './limiter/rate-limiter.js';
+export { expressRateLimit } from './middleware/express.js';
+export { fastifyRateLimit } from './middleware/fastify.js';
+export { type RatePolicy, rateLimitHeaders } from './middleware/headers.js';
+export { honoRateLimit } from './middleware/hono.js';
+export type { MiddlewareOptions } from './middleware/middleware-options.js';
+export type { ClientOptions } from './options.js';
+export type { Word } from './resp/encode.js';
+export type { Reply } from './resp/reply-parser.js';
+export { ExpressRateLimitStore, type ExpressRateLimitStoreOptions } from './stores/express-rate-limit.js';
+export { fastifyRateLimitStore } from './stores/fastify-rate-limit.js';

@@ -1,0 +1,53 @@
+import type { LimitResult } from '../limiter/rate-limiter.js';
+
+/**
+ * The fields of draft-ietf-httpapi-ratelimit-headers-10, which are structured fields (RFC 9651): the policy with its quota and
+ * window, and what is left of it for how long. `Retry-After` (RFC 9110) only goes with a refusal, and only where it helps.
+ *
+ *   RateLimit-Policy: "default";q=100;w=60
+ *   RateLimit: "default";r=42;t=17
+ */
+export interface RatePolicy {
+  readonly name: string;
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** The largest integer of a structured field has fifteen digits. */
+const LARGEST_FIELD_INTEGER = 999_999_999_999_999;
+const STRUCTURED_STRING = /^[\x20-\x7e]*$/;
+
+export function rateLimitHeaders(policy: RatePolicy, result: LimitResult, nowMs = Date.now()): Record<string, string> {
+  const name = structuredString(policy.name);
+  const headers: Record<string, string> = {
+    'RateLimit-Policy': `${name};q=${bounded(policy.limit)};w=${seconds(policy.windowMs)}`,
+    RateLimit: `${name};r=${bounded(result.remaining)};t=${seconds(result.reset - nowMs)}`,
+  };
+  if (!result.success && result.retryAfterMs >= 0) {
+    headers['Retry-After'] = String(Math.max(seconds(result.retryAfterMs), 1));
+  }
+  return headers;
+}
+
+/** What a refusal says, as RFC 9457 has it. */
+export function tooManyRequests(policy: RatePolicy, result: LimitResult): string {
+  const detail =
+    result.reason === 'away'
+      ? 'The limit cannot be looked up at the moment.'
+      : `At most ${policy.limit} in ${seconds(policy.windowMs)} seconds.`;
+  return JSON.stringify({ type: 'about:blank', title: 'Too Many Requests', status: 429, detail, policy: policy.name });
+}
+
+/** Rounded up: whoever waits for so many seconds has waited long enough. */
+function seconds(milliseconds: number): number {
+  return bounded(Math.max(Math.ceil(milliseconds / 1_000), 0));
+}
+
+function bounded(value: number): number {
+  return Math.min(value, LARGEST_FIELD_INTEGER);
+}
+
+function structuredString(text: string): string {
+  if (!STRUCTURED_STRING.test(text)) throw new RangeError('the name of a policy is printable ASCII');
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}

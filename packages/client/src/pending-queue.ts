@@ -1,0 +1,56 @@
+import type { Encoded } from './resp/encode.js';
+import type { Reply } from './resp/reply-parser.js';
+
+/** A command and whoever waits for its reply. */
+export interface Pending {
+  readonly encoded: Encoded;
+  /** On the clock of performance.now. */
+  readonly deadlineMs: number;
+  /** The caller has been told otherwise: the reply, when it comes, is for nobody. */
+  isSettled: boolean;
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+/** First in, first out, without moving what is behind: replies come in the order of their commands. */
+export class PendingQueue {
+  #items: (Pending | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  get first(): Pending | undefined {
+    return this.#items[this.#head];
+  }
+
+  push(pending: Pending): void {
+    this.#items.push(pending);
+  }
+
+  shift(): Pending | undefined {
+    const pending = this.#items[this.#head];
+    if (pending === undefined) return undefined;
+    this.#items[this.#head++] = undefined;
+    if (this.#head === this.#items.length) {
+      this.#items = [];
+      this.#head = 0;
+    } else if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return pending;
+  }
+
+  takeAll(): Pending[] {
+    const all = this.#items.slice(this.#head) as Pending[];
+    this.#items = [];
+    this.#head = 0;
+    return all;
+  }
+
+  *[Symbol.iterator](): Generator<Pending> {
+    for (let index = this.#head; index < this.#items.length; index++) yield this.#items[index]!;
+  }
+}

@@ -1,0 +1,103 @@
+import { signal } from '@preact/signals';
+import type { Snapshot } from '../src/snapshot.js';
+import { getJson, NotAllowed, readEvents } from './connection.js';
+
+/** Where snapshots come from: this server, or in the demo each of its regions. */
+export interface Source {
+  readonly region: string;
+  readonly base: string;
+}
+
+export interface Sources {
+  readonly sources: readonly Source[];
+  /** The page can cut links, stop regions and change the traffic. */
+  readonly isDemo: boolean;
+}
+
+/** What was heard of a region, and when. */
+export interface Region {
+  readonly source: Source;
+  readonly snapshot: Snapshot | null;
+  readonly isConnected: boolean;
+  readonly history: readonly Point[];
+}
+
+export interface Point {
+  readonly atMs: number;
+  readonly commandsPerSecond: number;
+  readonly p99Microseconds: number | null;
+  readonly usedBytes: number;
+  readonly keys: number;
+  /** The greatest lag of any peer with this region's changes. */
+  readonly lagMs: number | null;
+}
+
+const HISTORY_POINTS = 300;
+const RETRY_MS = 1000;
+
+export const sources = signal<Sources | null>(null);
+export const regions = signal<ReadonlyMap<string, Region>>(new Map());
+export const needsToken = signal(false);
+/** Why there is nothing to see, while there is not. */
+export const failure = signal('');
+
+/** Begins to listen, and never gives up. */
+export async function start(): Promise<void> {
+  for (;;) {
+    try {
+      sources.value = await getJson<Sources>('/api/v1/dashboard/sources');
+      needsToken.value = false;
+      failure.value = '';
+      break;
+    } catch (error) {
+      if (error instanceof NotAllowed) {
+        needsToken.value = true;
+        return;
+      }
+      failure.value = 'the server does not answer';
+      await later();
+    }
+  }
+  for (const source of sources.value.sources) {
+    update(source.region, { source, snapshot: null, isConnected: false, history: [] });
+    void follow(source);
+  }
+}
+
+async function follow(source: Source): Promise<void> {
+  const controller = new AbortController();
+  for (;;) {
+    try {
+      const address = `${source.base}/api/v1/dashboard/events`;
+      await readEvents(address, (data) => take(source, JSON.parse(data) as Snapshot), controller.signal);
+    } catch (error) {
+      if (error instanceof NotAllowed) needsToken.value = true;
+    }
+    const region = regions.value.get(source.region);
+    if (region !== undefined) update(source.region, { ...region, isConnected: false });
+    await later();
+  }
+}
+
+function take(source: Source, snapshot: Snapshot): void {
+  const before = regions.value.get(source.region)?.history ?? [];
+  const lags = snapshot.replication?.peers.map((peer) => peer.lagMs).filter((lag) => lag >= 0) ?? [];
+  const point: Point = {
+    atMs: snapshot.atMs,
+    commandsPerSecond: snapshot.traffic.commandsPerSecond,
+    p99Microseconds: snapshot.traffic.p99Microseconds,
+    usedBytes: snapshot.memory.usedBytes,
+    keys: snapshot.memory.keys,
+    lagMs: lags.length === 0 ? null : Math.max(...lags),
+  };
+  const history = [...before, point].slice(-HISTORY_POINTS);
+  update(source.region, { source, snapshot, isConnected: true, history });
+}
+
+function update(name: string, region: Region): void {
+  regions.value = new Map(regions.value).set(name, region);
+}
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+}

@@ -1,0 +1,17 @@
+export { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
+export { type DemandOutcome, Keeper, type KeeperOptions, type QuotaPeers } from './keeper.js';
+export { Ledger } from './ledger.js';
+export * from './operations.js';
+export * from './policy.js';
+export { PolicyBook, type RegionState, type SavedBook } from './policy-book.js';
+export {
+  checkDefinition,
+  checkPolicySet,
+  type Definition,
+  MAXIMUM_NAME_BYTES,
+  PolicyError,
+  type PolicySet,
+} from './policy-set.js';
+export { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
+export { MAXIMUM_RESERVATION_MS, Reservations, type Reserved, type Settlement } from './reservations.js';
+export { Taker, Verdict } from './taker.js';

@@ -1,0 +1,174 @@
+import { Engine } from '@quotadb/engine';
+import { beforeEach, expect, test } from 'vitest';
+import { Keeper, type KeeperOptions } from './keeper.js';
+import { Operations, type TakeAnswer } from './operations.js';
+import { PolicyBook } from './policy-book.js';
+import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
+import { Reservations, type Reserved, type Settlement } from './reservations.js';
+
+const START_MS = Date.UTC(2026, 5, 1);
+let nowMs: number;
+let operations: Operations;
+let reservations: Reservations;
+let keeper: Keeper;
+
+beforeEach(() => begin());
+
+function begin(disk: Pick<KeeperOptions, 'durable'> = {}): void {
+  nowMs = START_MS;
+  const origin = new Uint8Array(32).fill(1);
+  const monotonicMs = () => nowMs;
+  const engine = Engine.format({ maxMemoryBytes: 4 * 1024 * 1024, origin, nowMs, shardCount: 4 });
+  const book = new PolicyBook({
+    home: 'a',
+    region: 'a',
+    incarnation: 'a1',
+    isNewIncarnation: true,
+    hasDisk: false,
+    nowMs,
+    skewBoundMs: 2000,
+    isAlone: true,
+    save: () => {},
+  });
+  for (const name of ['calls', 'other'])
+    book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
+  const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
+  keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs: 2000, monotonicMs, ...disk });
+  operations = new Operations({ engine, book, keeper, monotonicMs });
+  let ids = 0;
+  reservations = new Reservations({ operations, monotonicMs, newId: () => `r${++ids}` });
+}
+
+const subject = Uint8Array.of(1);
+
+function take(...items: readonly (readonly [name: string, cost: number])[]): TakeAnswer {
+  const answers: TakeAnswer[] = [];
+  operations.take({ items: items.map(([name, cost]) => ({ name, subject, cost })) }, (answer) => answers.push(answer));
+  // Alone and without a disk nothing waits.
+  expect(answers).toHaveLength(1);
+  return answers[0];
+}
+
+function isAllowed(...items: readonly (readonly [name: string, cost: number])[]): boolean {
+  const answer = take(...items);
+  return 'isAllowed' in answer && answer.isAllowed;
+}
+
+function reserve(cost: number, ttlMs: number): string {
+  const reserved: Reserved[] = [];
+  reservations.reserve({ name: 'calls', subject, cost }, ttlMs, undefined, (answer) => reserved.push(answer));
+  return 'id' in reserved[0] ? reserved[0].id : '';
+}
+
+function commit(id: string, actual: number): Settlement {
+  const settlements: Settlement[] = [];
+  reservations.commit(id, actual, (settlement) => settlements.push(settlement));
+  return settlements[0];
+}
+
+test('of several limits all are taken from or none', () => {
+  expect(isAllowed(['calls', 6], ['other', 10])).toBe(true);
+  expect(isAllowed(['calls', 1], ['other', 1])).toBe(false);
+  expect(isAllowed(['calls', 4])).toBe(true);
+  expect(isAllowed(['calls', 1])).toBe(false);
+});
+
+test('tokens are conserved by reservations, however they end', () => {
+  const settled = reserve(4, 1000);
+  const cancelled = reserve(3, 1000);
+  const forgotten = reserve(3, 1000);
+  expect(isAllowed(['calls', 1])).toBe(false);
+  expect([...reservations.outstanding().values()]).toEqual([10]);
+  expect(commit(settled, 2)).toEqual({ charged: 2, uncharged: 0 });
+  expect(reservations.cancel(cancelled)).toBe(true);
+  nowMs += 1200;
+  reservations.tick();
+  expect(commit(forgotten, 3)).toHaveProperty('error');
+  expect(reservations.cancel(forgotten)).toBe(false);
+  expect([...reservations.outstanding().values()]).toEqual([]);
+  // Two were used in the end.
+  expect(isAllowed(['calls', 8])).toBe(true);
+  expect(isAllowed(['calls', 1])).toBe(false);
+});
+
+test('a settlement that is asked for again is the same, and nothing goes back twice', () => {
+  const id = reserve(8, 1000);
+  for (let again = 0; again < 3; again++) expect(commit(id, 3)).toEqual({ charged: 3, uncharged: 0 });
+  expect(commit(id, 0)).toHaveProperty('error');
+  nowMs += 5000;
+  reservations.tick();
+  expect(commit(id, 3)).toEqual({ charged: 3, uncharged: 0 });
+  expect(isAllowed(['calls', 8])).toBe(false);
+  expect(isAllowed(['calls', 7])).toBe(true);
+});
+
+test('what cost more than was reserved is charged as far as the limit has it', () => {
+  const id = reserve(2, 1000);
+  expect(isAllowed(['calls', 5])).toBe(true);
+  expect(commit(id, 6)).toEqual({ charged: 5, uncharged: 1 });
+  expect(isAllowed(['calls', 1])).toBe(false);
+});
+
+test('an operation that is repeated is done once, and forgotten after its time', () => {
+  const repeats = new Repeats<number>(
+    () => nowMs,
+    (answer) => answer > 0,
+  );
+  let runs = 0;
+  const heard: number[] = [];
+  const run = (payload: string, result: number) =>
+    repeats.run(
+      'id',
+      payload,
+      (done) => {
+        runs++;
+        done(result);
+      },
+      (answer) => heard.push(answer),
+    );
+  // What was not done may be tried again.
+  expect(run('x', 0)).toBe(true);
+  expect(run('x', 1)).toBe(true);
+  expect(run('x', 2)).toBe(true);
+  expect(run('y', 3)).toBe(false);
+  expect([heard, runs]).toEqual([[0, 1, 1], 2]);
+  nowMs += REPEAT_WINDOW_MS + 1;
+  expect(run('y', 3)).toBe(true);
+  expect(heard.at(-1)).toBe(3);
+});
+
+test('who repeats an operation that is still under way hears the same answer', () => {
+  const repeats = new Repeats<number>(
+    () => nowMs,
+    () => true,
+  );
+  const heard: number[] = [];
+  const started: ((answer: number) => void)[] = [];
+  const run = () =>
+    repeats.run(
+      'id',
+      'x',
+      (done) => started.push(done),
+      (answer) => heard.push(answer),
+    );
+  run();
+  run();
+  expect(started).toHaveLength(1);
+  started[0](7);
+  expect(heard).toEqual([7, 7]);
+});
+
+test('the same subject twice in one request is refused, and does not go round in circles', () => {
+  expect(take(['calls', 6], ['calls', 6])).toEqual({ error: expect.stringContaining('there twice') });
+  expect(isAllowed(['calls', 10])).toBe(true);
+});
+
+test('a disk that takes nothing denies in the end, and nobody waits for ever', () => {
+  begin({ durable: () => 0 });
+  const answers: TakeAnswer[] = [];
+  operations.take({ items: [{ name: 'calls', subject, cost: 1 }] }, (answer) => answers.push(answer));
+  expect(answers).toEqual([]);
+  nowMs += 2500;
+  keeper.tick();
+  expect(answers).toMatchObject([{ isAllowed: false }]);
+});

@@ -1,0 +1,190 @@
+import { ByteInput, type Engine } from '@quotadb/engine';
+import { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES } from './cell.js';
+import type { DemandOutcome, Keeper } from './keeper.js';
+import { MAXIMUM_WAIT_MS, type Policy, windowAt } from './policy.js';
+import type { PolicyBook } from './policy-book.js';
+import { Taker, Verdict } from './taker.js';
+
+/** One limit that is asked for something. */
+export interface TakeItem {
+  readonly name: string;
+  readonly subject: Uint8Array;
+  readonly cost: number;
+}
+
+export interface TakeRequest {
+  readonly items: readonly TakeItem[];
+  /** How long to wait for what other regions hold; what the policies say where it is left out. */
+  readonly waitMs?: number | undefined;
+}
+
+/** How a limit stands after a take. */
+export interface Standing {
+  readonly remainingHere: number;
+  readonly remainingEverywhere: number;
+  readonly resetMs: number;
+  readonly retryAfterMs: number;
+}
+
+export type TakeAnswer =
+  | { readonly error: string }
+  | { readonly isAllowed: boolean; readonly standings: readonly Standing[]; readonly cells: readonly Cell[] };
+
+export interface OperationsOptions {
+  readonly engine: Engine;
+  readonly book: PolicyBook;
+  readonly keeper: Keeper;
+  readonly monotonicMs: () => number;
+}
+
+/** More limits than one request has any use for. */
+export const MAXIMUM_ITEMS = 16;
+/** What is held here is waited for in any case: a flush or two. */
+const LOCAL_PATIENCE_MS = 2000;
+/** Tokens that were there are gone again so often before it counts as a denial: others were faster. */
+const MAXIMUM_ATTEMPTS = 50;
+
+interface ResolvedItem {
+  readonly policy: Policy;
+  readonly subject: Uint8Array;
+  readonly cost: number;
+}
+
+interface Patience {
+  /** Until then it waits for what others hold. */
+  readonly untilMs: number;
+  readonly lastMs: number;
+  attemptsLeft: number;
+}
+
+/** Takes that may have to wait, of one limit or of several at once, on the thread of the keeper. */
+export class Operations {
+  readonly taker: Taker;
+  private readonly options: OperationsOptions;
+  private readonly keys = Array.from({ length: MAXIMUM_ITEMS }, () => new CellKey());
+
+  constructor(options: OperationsOptions) {
+    this.options = options;
+    this.taker = new Taker(options.engine);
+  }
+
+  /** All or none: where one limit has too little, nothing is taken from the others. */
+  take({ items, waitMs }: TakeRequest, done: (answer: TakeAnswer) => void): void {
+    const resolved = this.resolve(items);
+    if (typeof resolved === 'string') {
+      done({ error: resolved });
+      return;
+    }
+    const longestMs = waitMs ?? Math.max(...resolved.map(({ policy }) => policy.waitMs));
+    const startMs = this.options.monotonicMs();
+    const untilMs = startMs + Math.min(longestMs, MAXIMUM_WAIT_MS);
+    const patience = { untilMs, lastMs: untilMs + LOCAL_PATIENCE_MS, attemptsLeft: MAXIMUM_ATTEMPTS };
+    this.attempt(resolved, patience, done);
+  }
+
+  peek(name: string, subject: Uint8Array): Standing | { readonly error: string } {
+    const resolved = this.resolve([{ name, subject, cost: 0 }], 0);
+    if (typeof resolved === 'string') return { error: resolved };
+    this.taker.peek(resolved[0].policy, subject, 0, subject.length);
+    return this.standing();
+  }
+
+  private attempt(items: readonly ResolvedItem[], patience: Patience, done: (answer: TakeAnswer) => void): void {
+    const { keeper, monotonicMs } = this.options;
+    const { verdict, missing, cells, standings } = this.takeAll(items);
+    if (verdict !== Verdict.unknown || patience.attemptsLeft-- <= 0) {
+      done({ isAllowed: verdict === Verdict.allowed, standings, cells });
+      return;
+    }
+    let waitingFor = missing.length;
+    let isHopeless = false;
+    const heard = (outcome: DemandOutcome) => {
+      if (outcome === 'none') isHopeless = true;
+      if (--waitingFor > 0) return;
+      if (isHopeless || monotonicMs() >= patience.lastMs) patience.attemptsLeft = 0;
+      this.attempt(items, patience, done);
+    };
+    const waitMs = Math.max(0, patience.untilMs - monotonicMs());
+    for (const { cell, cost } of missing) keeper.demand(cell, cost, waitMs, heard);
+  }
+
+  /** Under the locks of all their shards, taken in one order: nobody sees a part of it, and nobody waits in a circle. */
+  private takeAll(items: readonly ResolvedItem[]): {
+    verdict: Verdict;
+    missing: readonly { cell: Cell; cost: number }[];
+    cells: readonly Cell[];
+    standings: readonly Standing[];
+  } {
+    const { engine, keeper } = this.options;
+    const cells = items.map(({ policy, subject }) => ({
+      policy: policy.number,
+      window: windowAt(policy, engine.nowMs),
+      subject,
+    }));
+    const low: { cell: Cell; target: number }[] = [];
+    this.lock(cells);
+    try {
+      let verdict: Verdict = Verdict.allowed;
+      const missing: { cell: Cell; cost: number }[] = [];
+      const taken: number[] = [];
+      const standings: Standing[] = [];
+      for (const [index, { policy, subject, cost }] of items.entries()) {
+        const found = this.taker.take(policy, subject, 0, subject.length, cost);
+        standings.push(this.standing());
+        if (found === Verdict.allowed) taken.push(index);
+        if (found === Verdict.denied) verdict = Verdict.denied;
+        if (found === Verdict.unknown && verdict !== Verdict.denied) verdict = Verdict.unknown;
+        if (found === Verdict.unknown) missing.push({ cell: cells[index], cost });
+        if (this.taker.refillTarget > 0) low.push({ cell: cells[index], target: this.taker.refillTarget });
+      }
+      if (verdict !== Verdict.allowed) for (const index of taken) this.taker.giveBack(cells[index], items[index].cost);
+      return { verdict, missing, cells, standings };
+    } finally {
+      engine.unlock();
+      for (const { cell, target } of low) keeper.foresee(cell, target);
+    }
+  }
+
+  private lock(cells: readonly Cell[]): void {
+    const parts = cells.map((cell, index) => this.keys[index].marksOf(cell));
+    const bytes = Buffer.concat(parts.map(({ input, length }) => input.bytes.subarray(0, length)));
+    const lengths = Int32Array.from(parts, ({ length }) => length);
+    const starts = new Int32Array(lengths.length);
+    for (let index = 1; index < starts.length; index++) starts[index] = starts[index - 1] + lengths[index - 1];
+    this.options.engine.lockKeys(ByteInput.copyOf(bytes), starts, lengths, 0, lengths.length, 1);
+  }
+
+  private standing(): Standing {
+    const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = this.taker;
+    return { remainingHere, remainingEverywhere, resetMs, retryAfterMs };
+  }
+
+  /** What is wrong with it, in words. */
+  private resolve(items: readonly TakeItem[], leastCost = 1): readonly ResolvedItem[] | string {
+    if (items.length === 0 || items.length > MAXIMUM_ITEMS)
+      return `1 to ${MAXIMUM_ITEMS} limits can be taken from at once`;
+    const resolved: ResolvedItem[] = [];
+    for (const { name, subject, cost } of items) {
+      const policy = this.options.book.named(name);
+      if (policy === undefined) return noSuchPolicy(name);
+      if (subject.length > MAXIMUM_SUBJECT_BYTES) return SUBJECT_TOO_LONG;
+      if (!Number.isSafeInteger(cost) || cost < leastCost) return COST_TOO_SMALL;
+      if (cost > policy.limit) return costBeyondLimit(cost, policy);
+      resolved.push({ policy, subject, cost });
+    }
+    const cells = new Set(items.map(({ name, subject }) => `${name}\0${Buffer.from(subject).toString('latin1')}`));
+    if (cells.size !== items.length) return 'the same subject of the same quota is there twice: add the costs up';
+    return resolved;
+  }
+}
+
+export const SUBJECT_TOO_LONG = `a subject has at most ${MAXIMUM_SUBJECT_BYTES} bytes`;
+export const COST_TOO_SMALL = 'a cost is a whole number of at least 1';
+
+export function noSuchPolicy(name: string): string {
+  return `there is no quota '${name}'`;
+}
+
+export function costBeyondLimit(cost: number, { name, limit }: Policy): string {
+  return `a cost of ${cost} is beyond the limit of ${limit} of '${name}': it could never be allowed`;
+}

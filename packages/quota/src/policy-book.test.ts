@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { PolicyBook, type PolicyBookOptions, type SavedBook } from './policy-book.js';
+import { checkPolicySet, type Definition, type PolicySet } from './policy-set.js';
+
+const NOW_MS = Date.UTC(2026, 5, 1);
+const WINDOW_MS = 3_600_000;
+const SKEW_BOUND_MS = 2000;
+const CALLS: Definition = {
+  name: 'calls',
+  limit: 10,
+  windowMs: WINDOW_MS,
+  allocator: 'b',
+  shares: [],
+  waitMs: 0,
+};
+const THIS_WINDOW = NOW_MS / WINDOW_MS;
+
+function open(region: string, incarnation: string, given: Partial<PolicyBookOptions> = {}): PolicyBook {
+  return new PolicyBook({
+    home: 'a',
+    region,
+    incarnation,
+    isNewIncarnation: true,
+    hasDisk: false,
+    nowMs: NOW_MS,
+    skewBoundMs: SKEW_BOUND_MS,
+    isAlone: false,
+    save: () => {},
+    ...given,
+  });
+}
+
+function homeBook(): PolicyBook {
+  const book = open('a', 'a1');
+  book.begin();
+  return book;
+}
+
+test('a life that the home saw when it defined a policy begins with it, and no other life does', () => {
+  const home = homeBook();
+  const empty = home.set as PolicySet;
+  const policy = home.define(CALLS, NOW_MS, () => ({ incarnation: 'b1', hasDisk: false }));
+  const first = open('b', 'b1');
+  first.adopt(home.set as PolicySet);
+  expect(first.mayStart(policy, THIS_WINDOW)).toBe(true);
+  // It lost its memory, hears an older set from somebody who was cut off, and the policy after that.
+  const second = open('b', 'b2');
+  expect(second.adopt({ ...empty, version: 2 })).toBe(true);
+  expect(second.adopt(home.set as PolicySet)).toBe(true);
+  expect(second.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(second.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+});
+
+test('a region that was not there when a policy was defined begins with its next window', () => {
+  const home = homeBook();
+  const policy = home.define(CALLS, NOW_MS, () => undefined);
+  const book = open('b', 'b1', { nowMs: NOW_MS + 1 });
+  book.adopt(home.set as PolicySet);
+  expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(book.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+});
+
+test('a life whose file is gone does not begin with what it may have begun with before', () => {
+  const home = homeBook();
+  const state = () => ({ incarnation: 'b1', hasDisk: true });
+  const policy = home.define(CALLS, NOW_MS, state);
+  const forgetful = open('b', 'b1', { isNewIncarnation: false, hasDisk: true, nowMs: NOW_MS + 10 });
+  forgetful.adopt(home.set as PolicySet);
+  expect(forgetful.mayStart(policy, THIS_WINDOW)).toBe(false);
+  const later = home.define({ ...CALLS, name: 'later' }, NOW_MS + 10 + SKEW_BOUND_MS, state);
+  expect(forgetful.mayStart(later, THIS_WINDOW)).toBe(true);
+});
+
+test('what is saved comes back, also when this life began and whom it granted to', () => {
+  let saved: SavedBook | undefined;
+  const save = (book: SavedBook) => {
+    saved = JSON.parse(JSON.stringify(book)) as SavedBook;
+  };
+  const first = open('a', 'a1', { hasDisk: true, isAlone: true, save });
+  const policy = first.define({ ...CALLS, allocator: 'a' }, NOW_MS);
+  first.noteGrantee(new Uint8Array(32).fill(7));
+  const again = open('a', 'a1', {
+    isNewIncarnation: false,
+    hasDisk: true,
+    saved: saved as SavedBook,
+    save,
+    nowMs: NOW_MS + 99,
+  });
+  expect(again.named('calls')).toEqual(policy);
+  expect(again.mayStart(policy, THIS_WINDOW)).toBe(true);
+  expect([...again.allGrantees()]).toEqual([new Uint8Array(32).fill(7)]);
+  const newLife = open('a', 'a2', { hasDisk: true, saved: saved as SavedBook, save, nowMs: NOW_MS + 99 });
+  expect(newLife.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect([...newLife.allGrantees()]).toEqual([]);
+});
+
+test('what cannot be written down has not happened', () => {
+  let isFull = false;
+  const book = open('a', 'a1', {
+    hasDisk: true,
+    isAlone: true,
+    save: () => {
+      if (isFull) throw new Error('no space left');
+    },
+  });
+  isFull = true;
+  expect(() => book.define({ ...CALLS, allocator: 'a' }, NOW_MS)).toThrow(/no space/);
+  expect(book.named('calls')).toBeUndefined();
+  expect(() => book.noteGrantee(new Uint8Array(32))).toThrow(/no space/);
+  expect([...book.allGrantees()]).toEqual([]);
+});
+
+test('only the limit and the waiting of a policy can be changed, and saying the same again changes nothing', () => {
+  const book = homeBook();
+  const first = book.define(CALLS, NOW_MS);
+  const version = book.version;
+  expect(book.define(CALLS, NOW_MS + 5)).toBe(first);
+  expect(book.version).toBe(version);
+  const raised = book.define({ ...CALLS, limit: 20 }, NOW_MS + 5);
+  expect(raised).toEqual({ ...first, limit: 20 });
+  expect(() => book.define({ ...CALLS, windowMs: 5 }, NOW_MS)).toThrow(/window of a policy cannot be changed/);
+  expect(() => book.define({ ...CALLS, allocator: 'a' }, NOW_MS)).toThrow(/allocator of a policy cannot be changed/);
+  expect(() => book.define({ ...CALLS, shares: [{ region: 'a', fraction: 0.5 }] }, NOW_MS)).toThrow(
+    /shares of a policy/,
+  );
+});
+
+test('a limit without a window needs a disk where it begins', () => {
+  const book = homeBook();
+  const forever = { ...CALLS, windowMs: 0 };
+  expect(() => book.define(forever, NOW_MS, () => undefined)).toThrow(/region b must be connected/);
+  expect(() => book.define(forever, NOW_MS, () => ({ incarnation: 'b1', hasDisk: false }))).toThrow(
+    /needs a disk in region b/,
+  );
+  expect(book.define(forever, NOW_MS, () => ({ incarnation: 'b1', hasDisk: true })).windowMs).toBe(0);
+});
+
+test('a home without a memory defines nothing before it has heard from a peer', () => {
+  const book = open('a', 'a2');
+  expect(() => book.define(CALLS, NOW_MS)).toThrow(/has not heard from a peer/);
+  expect(() => open('b', 'b1').define(CALLS, NOW_MS)).toThrow(/defined in region a, their home/);
+});
+
+test('what is no set of policies is not taken for one', () => {
+  const book = homeBook();
+  book.define(CALLS, NOW_MS);
+  const set = JSON.parse(JSON.stringify(book.set)) as PolicySet;
+  expect(checkPolicySet(set)).toEqual(set);
+  for (const wrong of [null, 5, {}, { ...set, version: 'x' }, { ...set, policies: [...set.policies, ...set.policies] }])
+    expect(() => checkPolicySet(wrong)).toThrow();
+  expect(() => checkPolicySet({ ...set, policies: [{ ...set.policies[0], limit: -1 }] })).toThrow(/a limit is/);
+  expect(() => checkPolicySet({ ...set, policies: [{ ...set.policies[0], starters: [{}] }] })).toThrow(/not whole/);
+});

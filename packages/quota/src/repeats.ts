@@ -1,0 +1,60 @@
+/** How long the answer to an operation is remembered, and how many are: the oldest are forgotten first. */
+export const REPEAT_WINDOW_MS = 600_000;
+const MAXIMUM_REMEMBERED = 100_000;
+
+interface Remembered<Answer> {
+  readonly payload: string;
+  readonly atMs: number;
+  answer: Answer | undefined;
+  /** Whoever asked the same while it was under way. */
+  readonly waiting: ((answer: Answer) => void)[];
+}
+
+/**
+ * Operations that are known by an id of the caller: what is asked again within the window is not done again, and gets the
+ * first answer. Only what was done is remembered; what was denied has burnt nothing and may be tried anew.
+ */
+export class Repeats<Answer> {
+  private readonly monotonicMs: () => number;
+  private readonly isDone: (answer: Answer) => boolean;
+  /** In the order of their age. */
+  private readonly remembered = new Map<string, Remembered<Answer>>();
+
+  constructor(monotonicMs: () => number, isDone: (answer: Answer) => boolean) {
+    this.monotonicMs = monotonicMs;
+    this.isDone = isDone;
+  }
+
+  /** False where the id stands for another operation: nothing is done then. */
+  run(
+    id: string,
+    payload: string,
+    work: (done: (answer: Answer) => void) => void,
+    done: (answer: Answer) => void,
+  ): boolean {
+    this.forgetOld();
+    const before = this.remembered.get(id);
+    if (before !== undefined) {
+      if (before.payload !== payload) return false;
+      if (before.answer === undefined) before.waiting.push(done);
+      else done(before.answer);
+      return true;
+    }
+    const entry: Remembered<Answer> = { payload, atMs: this.monotonicMs(), answer: undefined, waiting: [done] };
+    this.remembered.set(id, entry);
+    work((answer) => {
+      entry.answer = answer;
+      if (!this.isDone(answer) && this.remembered.get(id) === entry) this.remembered.delete(id);
+      for (const waiting of entry.waiting.splice(0)) waiting(answer);
+    });
+    return true;
+  }
+
+  private forgetOld(): void {
+    const sinceMs = this.monotonicMs() - REPEAT_WINDOW_MS;
+    for (const [id, { atMs }] of this.remembered) {
+      if (atMs >= sinceMs && this.remembered.size < MAXIMUM_REMEMBERED) return;
+      this.remembered.delete(id);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import type { Cell, CellKey } from '../cell.js';
+import type { Keeper, KeeperOptions } from '../keeper.js';
+import type { Ledger } from '../ledger.js';
+import { type Policy, windowAt } from '../policy.js';
+import type { PolicyBookOptions } from '../policy-book.js';
+import type { QuotaNode } from './quota-node.js';
+
+/** Mistakes that somebody could make. Each breaks a rule that nothing but the search for bad schedules would miss. */
+export const mistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
+  'a pocket is filled before the disk has its mark': ({ keeper }) => {
+    const inside = keeper as unknown as { options: KeeperOptions };
+    const { durable: _, ...options } = inside.options;
+    inside.options = options;
+  },
+  'a grant is told before the disk has it': ({ replica }) => {
+    const inside = replica as unknown as { durable: ((shard: number) => number) | undefined };
+    if (inside.durable !== undefined) inside.durable = () => Number.POSITIVE_INFINITY;
+  },
+  'a new life begins with what an earlier one had': ({ book }) => {
+    book.mayStart = () => true;
+  },
+  'what goes back goes back twice': ({ keeper }) => {
+    const ledger = keeper.ledger as unknown as Pick<Ledger, 'takeBack'> & {
+      key: CellKey;
+      add(policy: Policy, cell: Cell, key: CellKey, amount: number): unknown;
+    };
+    const takeBack = ledger.takeBack.bind(ledger);
+    ledger.takeBack = (policy, cell, atMost) => {
+      const amount = takeBack(policy, cell, atMost);
+      if (amount > 0) ledger.add(policy, cell, ledger.key.marksOf(cell), -amount);
+      return amount;
+    };
+  },
+  'the grantor looks at its own window and grants in another': ({ keeper, engine }) => {
+    const { ledger } = keeper as Keeper;
+    const rights = ledger.rights.bind(ledger);
+    ledger.rights = (policy, cell) => rights(policy, { ...cell, window: windowAt(policy, engine.nowMs) });
+  },
+  'whom something was granted to is not written down': ({ book }) => {
+    const inside = book as unknown as { options: PolicyBookOptions };
+    const { options } = inside;
+    inside.options = { ...options, save: (saved) => options.save({ ...saved, grantees: [] }) };
+  },
+};

@@ -1,0 +1,213 @@
+import { Acknowledgements, Batch, batchSince, Engine, OWN_ORIGIN, Restore } from '@quotadb/engine';
+import { type Link, Replica, replicaIdOf } from '@quotadb/replication';
+import { decodeFrame, encodeBatch, FrameKind } from '@quotadb/wire';
+import { CellKey } from '../cell.js';
+import { Keeper } from '../keeper.js';
+import { type Policy, windowAt, windowEndMs } from '../policy.js';
+import { PolicyBook, type SavedBook } from '../policy-book.js';
+import type { PolicySet } from '../policy-set.js';
+
+/** What of a node outlives a crash: what it had written before. */
+export interface TestDisk {
+  readonly batches: Uint8Array[];
+  readonly incarnation: number;
+  book: SavedBook | undefined;
+}
+
+export interface QuotaNodeOptions {
+  readonly region: string;
+  readonly home: string;
+  readonly incarnation: number;
+  readonly nowMs: () => number;
+  readonly skewBoundMs: number;
+  readonly disk?: TestDisk;
+}
+
+export interface Taken {
+  readonly region: string;
+  readonly cell: string;
+  readonly cost: number;
+}
+
+const SHARDS = 4;
+
+/** One region: an engine, replication, a keeper, and a disk that is a list of batches. */
+export class QuotaNode {
+  readonly region: string;
+  readonly origin = new Uint8Array(32);
+  readonly engine: Engine;
+  readonly replica: Replica;
+  readonly keeper: Keeper;
+  readonly book: PolicyBook;
+  readonly links = new Map<string, Link>();
+  private readonly options: QuotaNodeOptions;
+  private readonly durable = new Float64Array(SHARDS);
+  private readonly written: Float64Array[] = [];
+  private readonly key = new CellKey();
+  allowed: Taken[] = [];
+  deniedCount = 0;
+
+  constructor(options: QuotaNodeOptions) {
+    this.options = options;
+    const { region, home, disk, skewBoundMs } = options;
+    this.region = region;
+    this.origin.set(replicaIdOf('test', region));
+    this.origin[31] = options.incarnation + 1;
+    this.engine = Engine.format({
+      maxMemoryBytes: 4 * 1024 * 1024,
+      origin: this.origin,
+      nowMs: options.nowMs(),
+      shardCount: SHARDS,
+      expiryGraceMs: 2 * skewBoundMs,
+    });
+    if (disk !== undefined) this.restore(disk);
+    this.book = new PolicyBook({
+      home,
+      region,
+      incarnation: Buffer.from(this.origin).toString('hex'),
+      isNewIncarnation: disk?.book === undefined,
+      hasDisk: disk !== undefined,
+      nowMs: options.nowMs(),
+      skewBoundMs,
+      isAlone: false,
+      ...(disk?.book && { saved: disk.book }),
+      save: (saved) => {
+        if (disk !== undefined) disk.book = saved;
+      },
+    });
+    const durable = disk === undefined ? undefined : (shard: number) => this.durable[shard];
+    this.replica = new Replica({
+      engine: this.engine,
+      identity: { cluster: 'test', region, origin: this.origin, agreements: [] },
+      clock: { monotonicMs: options.nowMs, wallMs: options.nowMs },
+      acknowledgements: new Acknowledgements(this.engine),
+      ...(durable && { durable }),
+      events: {
+        established: (link) => {
+          this.links.set(link.region, link);
+          this.sendPolicies(link);
+        },
+        closed: (link) => {
+          if (this.links.get(link.region) === link) this.links.delete(link.region);
+        },
+        quota: (_, frame) => {
+          if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.keeper.hear(frame);
+          else if (frame.kind !== FrameKind.policies) return;
+          else if (frame.version === 0) this.begin();
+          else this.adopt(JSON.parse(Buffer.from(frame.body).toString()) as PolicySet);
+        },
+      },
+    });
+    this.keeper = new Keeper({
+      engine: this.engine,
+      region,
+      origin: this.origin,
+      book: this.book,
+      skewBoundMs,
+      monotonicMs: options.nowMs,
+      peers: {
+        regions: () => this.links.keys(),
+        originOf: (other) => this.links.get(other)?.origin,
+        send: (other, frame) => this.links.get(other)?.send(frame),
+      },
+      ...(durable && { durable }),
+    });
+  }
+
+  get hasDisk(): boolean {
+    return this.options.disk !== undefined;
+  }
+
+  define(name: string, limit: number, windowMs: number, allocator: string): void {
+    const definition = { name, limit, windowMs, allocator, shares: [], waitMs: 1000 };
+    this.book.define(definition, this.engine.nowMs, (other) => {
+      const link = this.links.get(other);
+      return link && { incarnation: Buffer.from(link.origin).toString('hex'), hasDisk: true };
+    });
+    for (const link of this.links.values()) this.sendPolicies(link);
+  }
+
+  private begin(): void {
+    if (!this.book.begin()) return;
+    for (const link of this.links.values()) this.sendPolicies(link);
+  }
+
+  private adopt(set: PolicySet): void {
+    if (!this.book.adopt(set)) return;
+    for (const link of this.links.values()) this.sendPolicies(link);
+  }
+
+  private sendPolicies(link: Link): void {
+    const { set, version } = this.book;
+    link.send({ kind: FrameKind.policies, version, body: Buffer.from(set === undefined ? '' : JSON.stringify(set)) });
+  }
+
+  tick(): void {
+    this.engine.advanceTo(this.options.nowMs());
+    this.replica.tick();
+    this.keeper.tick();
+    this.engine.expireSome(100);
+  }
+
+  /** As a lane does it. */
+  take(name: string, subject: string, cost: number): void {
+    const policy = this.book.named(name);
+    if (policy === undefined) return;
+    const window = windowAt(policy, this.engine.nowMs);
+    const bytes = Uint8Array.from(Buffer.from(subject));
+    if (this.tryTake(policy, window, bytes, cost, false)) return;
+    this.keeper.demand({ policy: policy.number, window, subject: bytes }, cost, 5000, () => {
+      if (!this.tryTake(policy, window, bytes, cost, true)) this.deniedCount++;
+    });
+  }
+
+  /** True when it is decided. */
+  private tryTake(policy: Policy, window: number, subject: Uint8Array, cost: number, isLast: boolean): boolean {
+    const { pockets } = this.keeper.ledger;
+    // A window that has ended by the deciding clock is not spent from any more.
+    if (isLast && this.engine.nowMs >= windowEndMs(policy, window)) return false;
+    const { input, length } = this.key.marks(policy.number, window, subject, 0, subject.length);
+    pockets.open(input, 0, length);
+    const isTaken = pockets.take(cost);
+    const isDenied = !isTaken && pockets.deniedUntilMs > this.engine.nowMs;
+    pockets.close();
+    if (isTaken)
+      this.allowed.push({ region: this.region, cell: `${policy.number}:${window}:${Buffer.from(subject)}`, cost });
+    if (isDenied && !isLast) this.deniedCount++;
+    return isTaken || (isDenied && !isLast);
+  }
+
+  /** Everything behind the watermarks, as the log does it. */
+  flush(): void {
+    const { disk } = this.options;
+    if (disk === undefined) return;
+    const batch = new Batch();
+    for (let shard = 0; shard < SHARDS; shard++) {
+      for (let origin = this.engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
+        this.written[origin] ??= new Float64Array(SHARDS);
+        const start = this.written[origin][shard];
+        if (this.engine.seen(shard, origin) <= start) continue;
+        for (let from = start; ; from = batch.reached) {
+          batchSince(this.engine, shard, origin, from, batch, undefined, start);
+          disk.batches.push(encodeBatch(batch));
+          if (batch.to !== 0 || batch.count === 0) break;
+        }
+        this.written[origin][shard] = batch.to;
+        if (origin === OWN_ORIGIN) this.durable[shard] = batch.to;
+      }
+    }
+  }
+
+  private restore(disk: TestDisk): void {
+    const restore = new Restore(this.engine);
+    for (const bytes of disk.batches) {
+      const frame = decodeFrame(bytes);
+      if (frame.kind === FrameKind.batch) restore.apply(frame.batch);
+    }
+    restore.finish(this.options.nowMs());
+    for (let origin = 0; origin < this.engine.origins.count; origin++) {
+      this.written[origin] = Float64Array.from({ length: SHARDS }, (_, shard) => this.engine.seen(shard, origin));
+    }
+    this.durable.set(this.written[OWN_ORIGIN]);
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { Feeds } from './feeds.js';
+import type { Link } from './link.js';
+import { WatermarkTable } from './vectors.js';
+
+const ORIGIN = 'aa';
+const STALL_MS = 1000;
+
+/** A link to an origin that is ahead, and the times at which it was asked for its changes. */
+function makeLink(): { link: Link; asked: number[]; clock: { nowMs: number } } {
+  const seen = new WatermarkTable(1);
+  seen.of(ORIGIN)[0] = 100;
+  const asked: number[] = [];
+  const clock = { nowMs: 0 };
+  const link = {
+    isEstablished: true,
+    mayRelay: true,
+    origin: Buffer.from(ORIGIN, 'hex'),
+    member: { seen },
+    startFeed: () => asked.push(clock.nowMs),
+    stopFeed: () => {},
+  } as unknown as Link;
+  return { link, asked, clock };
+}
+
+test('what should have come and did not is asked for again', () => {
+  const { link, asked, clock } = makeLink();
+  const feeds = new Feeds({ links: [link], ownOrigin: 'bb', seenOf: () => new Float64Array(1), stallMs: STALL_MS });
+  for (let nowMs = 1; nowMs < 2500; nowMs += 100) {
+    clock.nowMs = nowMs;
+    feeds.choose(nowMs);
+  }
+  expect(asked).toEqual([1, 1001, 2001]);
+});
+
+test('a walk that takes longer is not begun again as long as its parts come', () => {
+  const { link, asked, clock } = makeLink();
+  const feeds = new Feeds({ links: [link], ownOrigin: 'bb', seenOf: () => new Float64Array(1), stallMs: STALL_MS });
+  for (let nowMs = 1; nowMs < 10_000; nowMs += 100) {
+    clock.nowMs = nowMs;
+    feeds.heard(ORIGIN, link, nowMs);
+    feeds.choose(nowMs);
+  }
+  expect(asked).toEqual([1]);
+});

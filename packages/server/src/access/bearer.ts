@@ -1,0 +1,66 @@
+import type { Access } from './access.js';
+import type { Door } from './door.js';
+import { hashToken } from './secrets.js';
+import { User, type Users } from './user.js';
+
+const BEARER = /^Bearer +([^ ]+) *$/i;
+const BASIC = /^Basic +([A-Za-z0-9+/=]+) *$/i;
+
+/**
+ * Who an HTTP request comes from. `Authorization: Bearer …` is looked up by digest, so that the time a lookup takes says
+ * nothing about tokens; `Basic …` is a name and a password, checked as AUTH does.
+ */
+export class HttpAccess {
+  private readonly users: () => Users;
+  private readonly access: Access;
+  private readonly door: Door;
+  private indexed: Users | undefined = undefined;
+  private byToken: ReadonlyMap<string, User> = new Map();
+
+  constructor(users: () => Users, access: Access, door: Door) {
+    this.users = users;
+    this.access = access;
+    this.door = door;
+  }
+
+  get isOpen(): boolean {
+    return this.access.isOpen;
+  }
+
+  /** Undefined where nobody has this token. */
+  byBearerToken(token: string): User | undefined {
+    const users = this.users();
+    if (users !== this.indexed) {
+      this.indexed = users;
+      this.byToken = new Map(
+        [...users.values()].flatMap((record) => {
+          const user = new User(record.name, record);
+          return record.tokens.map((hash) => [hash, user] as const);
+        }),
+      );
+    }
+    return this.byToken.get(hashToken(token));
+  }
+
+  /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */
+  async identify(authorization: string | undefined, address: string): Promise<User | undefined> {
+    if (authorization === undefined) return this.access.newcomer();
+    const token = BEARER.exec(authorization)?.[1];
+    if (token !== undefined) {
+      const user = this.byBearerToken(token);
+      if (user === undefined) await this.ask('', Buffer.alloc(0), address, true);
+      return user;
+    }
+    const credentials = BASIC.exec(authorization)?.[1];
+    if (credentials === undefined) return undefined;
+    const [name, ...rest] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
+    const password = Buffer.from(rest.join(':'));
+    const known = this.access.checkAtOnce(name, password);
+    const isRight = known === true || (await this.ask(name, password, address, known === false));
+    return isRight ? this.access.find(name) : undefined;
+  }
+
+  private ask(name: string, password: Uint8Array, address: string, isKnownWrong: boolean): Promise<boolean> {
+    return new Promise((resolve) => this.door.login({ name, password, address, isKnownWrong }, resolve));
+  }
+}

@@ -1,0 +1,48 @@
+import type { Clock } from '../clock.js';
+
+/** Who failed to log in lately, by address: the more often, the longer the next refusal takes. */
+export class FailedLogins {
+  static readonly FIRST_DELAY_MS = 100;
+  static readonly LONGEST_DELAY_MS = 5000;
+  /** An address that has not failed for so long begins anew. */
+  static readonly FORGET_AFTER_MS = 15 * 60_000;
+  /** Addresses remembered; past it the one that failed longest ago is forgotten. */
+  static readonly MAXIMUM_ADDRESSES = 10_000;
+
+  total = 0;
+  private readonly clock: Clock;
+  /** Oldest failure first. */
+  private readonly addresses = new Map<string, { failures: number; atMs: number }>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** One more; returns how often this address has failed lately and how long its refusal must take. */
+  record(address: string): { readonly failures: number; readonly delayMs: number } {
+    this.total++;
+    const nowMs = this.clock.monotonic();
+    const known = this.addresses.get(address);
+    const isRecent = known !== undefined && nowMs - known.atMs < FailedLogins.FORGET_AFTER_MS;
+    const failures = isRecent ? known.failures + 1 : 1;
+    this.addresses.delete(address);
+    this.addresses.set(address, { failures, atMs: nowMs });
+    if (this.addresses.size > FailedLogins.MAXIMUM_ADDRESSES) {
+      for (const oldest of this.addresses.keys()) {
+        this.addresses.delete(oldest);
+        break;
+      }
+    }
+    const delayMs = Math.min(FailedLogins.FIRST_DELAY_MS * 2 ** (failures - 1), FailedLogins.LONGEST_DELAY_MS);
+    return { failures, delayMs };
+  }
+
+  get addressCount(): number {
+    return this.addresses.size;
+  }
+}
+
+/** host:port without the port. */
+export function hostOf(address: string): string {
+  return address.slice(0, Math.max(address.lastIndexOf(':'), 0)) || address;
+}

@@ -1,0 +1,112 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.js';
+import type { Door, LoginAttempt } from './door.js';
+import { FailedLogins, hostOf } from './failed-logins.js';
+import { passwordMatches } from './secrets.js';
+import type { UserRecord, Users } from './user.js';
+
+/** Hashed for names that nobody has, so that the time taken does not tell which names there are. */
+const DECOY = 'scrypt:16384:8:5:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+/**
+ * Where passwords are checked: on the main thread, hashing in the background, for all lanes. Hashing is slow on purpose.
+ * So that a thousand connections of one program do not cost a thousand hashes, a password that was right once is
+ * recognised by a keyed digest, which is forgotten when the process ends or the hash leaves the configuration.
+ */
+export class LoginDesk implements Door {
+  /** Hashes at once: as many threads of the pool, and 16 MB each. */
+  static readonly CONCURRENT_HASHES = 2;
+  /** Attempts that wait to be hashed; past it they are refused, unless they are recognised. */
+  static readonly MAXIMUM_WAITING = 256;
+
+  readonly failed: FailedLogins;
+  private readonly users: () => Users;
+  private readonly logger: Logger;
+  private readonly reread: () => Promise<void>;
+  private readonly digestKey = randomBytes(32);
+  private readonly recognised = new Map<string, Buffer>();
+  private hashing = 0;
+  private readonly waiting: (() => void)[] = [];
+  private readonly delay: (milliseconds: number) => Promise<unknown>;
+
+  constructor(options: {
+    users: () => Users;
+    clock: Clock;
+    logger: Logger;
+    /** Reads the configuration again; fails with what is wrong with it. */
+    reread?: () => Promise<void>;
+    /** For tests. */
+    delay?: (milliseconds: number) => Promise<unknown>;
+  }) {
+    this.users = options.users;
+    this.failed = new FailedLogins(options.clock);
+    this.logger = options.logger;
+    this.reread = options.reread ?? (() => Promise.reject(new Error('there is no configuration to read again')));
+    this.delay = options.delay ?? ((milliseconds) => wait(milliseconds, undefined, { ref: false }));
+  }
+
+  login(attempt: LoginAttempt, answered: (isRight: boolean) => void): void {
+    this.check(attempt).then(answered, (error: unknown) => {
+      this.logger.error({ err: error }, 'a password could not be checked');
+      answered(false);
+    });
+  }
+
+  reload(answered: (mistake: string | undefined) => void): void {
+    this.reread().then(
+      () => answered(undefined),
+      (error: Error) => answered(error.message),
+    );
+  }
+
+  /** True at once or after hashing; false never before its delay is over. */
+  async check(attempt: LoginAttempt): Promise<boolean> {
+    const user = this.users().get(attempt.name);
+    if (!attempt.isKnownWrong && (await this.isRight(user, attempt.password))) return true;
+    const address = hostOf(attempt.address);
+    const { failures, delayMs } = this.failed.record(address);
+    // Once, twice, four times …: an attack is seen, and does not fill the log.
+    if ((failures & (failures - 1)) === 0) this.logger.warn({ address, user: attempt.name, failures }, 'login failed');
+    await this.delay(delayMs);
+    return false;
+  }
+
+  /** The users have changed: what was recognised by hashes that are gone is forgotten. */
+  forget(): void {
+    const hashes = new Set([...this.users().values()].flatMap(({ passwords }) => passwords));
+    for (const hash of this.recognised.keys()) if (!hashes.has(hash)) this.recognised.delete(hash);
+  }
+
+  private async isRight(user: UserRecord | undefined, password: Uint8Array): Promise<boolean> {
+    const digest = createHmac('sha256', this.digestKey).update(password).digest();
+    const hashes = user === undefined || user.passwords.length === 0 ? [DECOY] : user.passwords;
+    for (const hash of hashes) {
+      const known = this.recognised.get(hash);
+      if (known !== undefined && timingSafeEqual(known, digest)) return true;
+    }
+    for (const hash of hashes) {
+      if (!(await this.hash(password, hash)) || hash === DECOY) continue;
+      this.recognised.set(hash, digest);
+      return true;
+    }
+    return false;
+  }
+
+  private async hash(password: Uint8Array, hash: string): Promise<boolean> {
+    if (this.hashing >= LoginDesk.CONCURRENT_HASHES) {
+      if (this.waiting.length >= LoginDesk.MAXIMUM_WAITING) return false;
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    } else {
+      this.hashing++;
+    }
+    try {
+      return await passwordMatches(password, hash);
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.hashing--;
+      else next();
+    }
+  }
+}

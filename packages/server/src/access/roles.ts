@@ -1,0 +1,51 @@
+import type { Command } from '../commands/command.js';
+
+/**
+ * What a command needs and what a client lacks, as bits, so that the whole question of access is one test for each
+ * command: `(entry.needs & client.lacks) !== 0` means that somebody has to look closer.
+ *
+ *   bit | a command needs it when                             | a client lacks it when
+ *   ----|-----------------------------------------------------|------------------------------------------
+ *   1   | it is not for everybody who connects (no_auth)      | it has not said who it is
+ *   2   | it reads keys                                       | its user has not the role read
+ *   4   | it changes keys                                     | its user has not the role write
+ *   8   | it takes from quotas or asks rate limits            | its user has not the role quota
+ *   16  | it changes the server or concerns all keys or users | its user has not the role admin
+ *   32  | it has to do with keys                              | its user has key prefixes
+ *
+ * An admin lacks nothing, and a client of a server without users is an admin.
+ */
+export const Need = { authentication: 1, read: 2, write: 4, quota: 8, admin: 16, prefixes: 32 } as const;
+
+export const roles = ['read', 'write', 'quota', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+const ROLE_NEEDS = Need.read | Need.write | Need.quota | Need.admin;
+
+/** What lacks everything: a client that has not said who it is. */
+export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.prefixes;
+
+export function needsOf(command: Command): number {
+  if (command.flags.includes('no_auth')) return 0;
+  const role = roleOf(command);
+  if (role === undefined) return Need.authentication;
+  return Need.authentication | Need[role] | (role === 'admin' ? 0 : Need.prefixes);
+}
+
+/** The role a command asks for; undefined where everybody who has logged in may run it. */
+export function roleOf(command: Command): Role | undefined {
+  if (command.role !== undefined) return command.role;
+  if (command.flags.includes('admin')) return 'admin';
+  if (command.flags.includes('write')) return 'write';
+  return command.flags.includes('readonly') ? 'read' : undefined;
+}
+
+export function lacksOf(granted: readonly Role[], hasPrefixes: boolean): number {
+  if (granted.includes('admin')) return 0;
+  const had = granted.reduce((bits, role) => bits | Need[role], 0);
+  return (ROLE_NEEDS & ~had) | (hasPrefixes ? Need.prefixes : 0);
+}
+
+export function isRoleMissing(needs: number, lacks: number): boolean {
+  return (needs & lacks & ROLE_NEEDS) !== 0;
+}

@@ -1,0 +1,119 @@
+import type { Reply } from './reply.js';
+
+/** How replies are shown to people, after redis-cli: quoted texts, numbered lists, `(integer) 1`. */
+export function formatReply(reply: Reply, indent = ''): string {
+  switch (reply.kind) {
+    case 'nil':
+      return '(nil)';
+    case 'integer':
+      return `(integer) ${reply.text}`;
+    case 'double':
+      return `(double) ${reply.text}`;
+    case 'big':
+      return `(big number) ${reply.text}`;
+    case 'boolean':
+      return reply.value ? '(true)' : '(false)';
+    case 'error':
+      return `(error) ${visible(reply.text)}`;
+    case 'simple':
+      return visible(reply.text);
+    case 'verbatim':
+      return reply.text.trimEnd();
+    case 'text':
+      return quoted(reply.text);
+    case 'map':
+      return reply.entries.length === 0 ? '(empty map)' : formatMap(reply.entries, indent);
+    default:
+      return reply.items.length === 0 ? `(empty ${reply.kind})` : formatItems(reply.items, indent, reply.kind);
+  }
+}
+
+/** The reply as JSON. Integers past 2^53 are texts, so that nobody rounds them. */
+export function replyToJson(reply: Reply): unknown {
+  switch (reply.kind) {
+    case 'nil':
+      return null;
+    case 'integer':
+    case 'double':
+    case 'big':
+      return exactNumber(reply.text);
+    case 'boolean':
+      return reply.value;
+    case 'error':
+      return { error: reply.text };
+    case 'map':
+      return Object.fromEntries(reply.entries.map(([name, value]) => [plain(name), replyToJson(value)]));
+    case 'array':
+    case 'set':
+    case 'push':
+      return reply.items.map(replyToJson);
+    default:
+      return reply.text;
+  }
+}
+
+/** For pipes: nothing but what the server said. */
+export function rawReply(reply: Reply): string {
+  switch (reply.kind) {
+    case 'nil':
+      return '';
+    case 'boolean':
+      return reply.value ? 'true' : 'false';
+    case 'map':
+      return reply.entries.map(([name, value]) => `${rawReply(name)}\n${rawReply(value)}`).join('\n');
+    case 'array':
+    case 'set':
+    case 'push':
+      return reply.items.map(rawReply).join('\n');
+    case 'verbatim':
+      return reply.text.trimEnd();
+    default:
+      return reply.text;
+  }
+}
+
+function formatItems(items: readonly Reply[], indent: string, kind: 'array' | 'set' | 'push'): string {
+  const width = String(items.length).length;
+  const mark = kind === 'set' ? '~' : ')';
+  return items
+    .map((item, index) => {
+      const number = `${String(index + 1).padStart(width)}${mark} `;
+      const text = formatReply(item, `${indent}${' '.repeat(number.length)}`);
+      return `${index === 0 ? '' : indent}${number}${text}`;
+    })
+    .join('\n');
+}
+
+function formatMap(entries: readonly (readonly [Reply, Reply])[], indent: string): string {
+  const width = String(entries.length).length;
+  return entries
+    .map(([name, value], index) => {
+      const lead = `${String(index + 1).padStart(width)}# ${formatReply(name)} => `;
+      const isNested = value.kind === 'map' || value.kind === 'array' || value.kind === 'set';
+      const inner = isNested ? `\n${indent}   ${formatReply(value, `${indent}   `)}` : formatReply(value);
+      return `${index === 0 ? '' : indent}${lead}${inner}`;
+    })
+    .join('\n');
+}
+
+function exactNumber(text: string): number | string {
+  const number = Number(text);
+  return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : Number.isFinite(number) ? number : text;
+}
+
+function plain(reply: Reply): string {
+  return 'text' in reply ? reply.text : JSON.stringify(replyToJson(reply));
+}
+
+function quoted(text: string): string {
+  return `"${visible(text.replaceAll('\\', '\\\\').replaceAll('"', '\\"'))}"`;
+}
+
+/** What a terminal would act upon is written out: a key may hold anything. */
+function visible(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+    const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+    return named[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
+}

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatReply, rawReply, replyToJson } from './format.js';
+import { type Reply, ReplyReader } from './reply.js';
+
+const WIRE =
+  '+OK\r\n:-5\r\n$-1\r\n$3\r\na\r\n\r\n*2\r\n*0\r\n%1\r\n$1\r\nk\r\n,1.5\r\n#t\r\n_\r\n=7\r\ntxt:a\nb\r\n-ERR no\r\n' +
+  '~1\r\n:1\r\n(12345678901234567890\r\n*-1\r\n>1\r\n+x\r\n!5\r\nERR x\r\n';
+
+function readAll(pieces: readonly Buffer[]): Reply[] {
+  const reader = new ReplyReader();
+  const replies: Reply[] = [];
+  for (const piece of pieces) {
+    reader.push(piece);
+    for (let reply = reader.next(); reply !== undefined; reply = reader.next()) replies.push(reply);
+  }
+  return replies;
+}
+
+const replies = readAll([Buffer.from(WIRE)]);
+
+describe('replies', () => {
+  test('of every kind are read', () => {
+    expect(replies.map(replyToJson)).toEqual([
+      'OK',
+      -5,
+      null,
+      'a\r\n',
+      [[], { k: 1.5 }],
+      true,
+      null,
+      'a\nb',
+      { error: 'ERR no' },
+      [1],
+      '12345678901234567890',
+      null,
+      ['x'],
+      { error: 'ERR x' },
+    ]);
+  });
+
+  test('are the same however their bytes are cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: WIRE.length })), (cuts) => {
+        const ends = [...cuts, WIRE.length].sort((a, b) => a - b);
+        const bytes = Buffer.from(WIRE);
+        expect(readAll(ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end)))).toEqual(replies);
+      }),
+    );
+  });
+
+  test('that are none are refused', () => {
+    expect(() => readAll([Buffer.from('HTTP/1.1 400 Bad Request\r\n')])).toThrow(/this is no reply/);
+  });
+});
+
+describe('what is shown', () => {
+  test('is made after redis-cli', () => {
+    expect(replies.map((reply) => formatReply(reply))).toEqual([
+      'OK',
+      '(integer) -5',
+      '(nil)',
+      '"a\\r\\n"',
+      '1) (empty array)\n2) 1# "k" => (double) 1.5',
+      '(true)',
+      '(nil)',
+      'a\nb',
+      '(error) ERR no',
+      '1~ (integer) 1',
+      '(big number) 12345678901234567890',
+      '(nil)',
+      '1) x',
+      '(error) ERR x',
+    ]);
+  });
+
+  test('never holds what a terminal acts upon, whatever a key is called', () => {
+    const hostile = '\u001b]0;title\u0007\u001b[2J\r\nbell\u009b31m';
+    const shown = formatReply({
+      kind: 'array',
+      items: [
+        { kind: 'text', text: hostile },
+        { kind: 'error', text: hostile },
+      ],
+    });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(shown.replaceAll('\n2)', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  });
+
+  test('into a pipe is what the server said', () => {
+    expect(
+      rawReply({
+        kind: 'array',
+        items: [{ kind: 'integer', text: '1' }, { kind: 'nil' }, { kind: 'text', text: 'x' }],
+      }),
+    ).toBe('1\n\nx');
+  });
+
+  test('integers that a number of JSON cannot hold are texts', () => {
+    expect(replyToJson({ kind: 'integer', text: '9223372036854775807' })).toBe('9223372036854775807');
+    expect(replyToJson({ kind: 'integer', text: '9007199254740991' })).toBe(9007199254740991);
+  });
+});

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
+import { type Reply, ReplyReader } from './reply.js';
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  readonly tls?: TlsTarget | undefined;
+}
+
+export interface TlsTarget {
+  /** Paths; without an authority the system's are believed. */
+  readonly authority?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** The server could not be reached, or went away. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+/** The server said no. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+}
+
+const CONNECT_TIMEOUT_MS = 5000;
+
+/** A connection for tools: one command after another, replies in RESP3 where the server can. */
+export class RespClient {
+  readonly where: string;
+  private readonly socket: Socket;
+  private readonly reader = new ReplyReader();
+  private readonly waiting: { resolve: (reply: Reply) => void; reject: (error: Error) => void }[] = [];
+  private over: Error | undefined = undefined;
+
+  private constructor(socket: Socket, where: string) {
+    this.socket = socket;
+    this.where = where;
+    socket.on('data', (bytes: Buffer) => this.receive(bytes));
+    socket.on('error', (error) => this.end(new Unreachable(`${where}: ${error.message}`)));
+    socket.on('close', () => this.end(new Unreachable(`${where} closed the connection`)));
+  }
+
+  /** Connects, logs in where that is asked for, and turns to RESP3. */
+  static async open(target: Target): Promise<RespClient> {
+    const { host, port, user, password } = target;
+    const where = `${host}:${port}`;
+    const socket = await reach(target, where);
+    const client = new RespClient(socket, where);
+    try {
+      const login = password === undefined ? [] : ['AUTH', user ?? 'default', password];
+      const greeting = await client.call('HELLO', '3', ...login);
+      // One that does not know HELLO is served in RESP2; one that wants a password says so to the first command too.
+      if (greeting.kind === 'error' && login.length > 0) throw new Refused(greeting.text);
+      return client;
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  call(...words: readonly (string | Uint8Array)[]): Promise<Reply> {
+    if (this.over !== undefined) return Promise.reject(this.over);
+    this.socket.write(encode(words));
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  }
+
+  /** The reply as text; an error reply throws. */
+  async text(...words: readonly string[]): Promise<string> {
+    const reply = await this.call(...words);
+    if (reply.kind === 'error') throw new Refused(reply.text);
+    return 'text' in reply ? reply.text : '';
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private receive(bytes: Buffer): void {
+    this.reader.push(bytes);
+    try {
+      for (let reply = this.reader.next(); reply !== undefined; reply = this.reader.next()) {
+        if (reply.kind !== 'push') this.waiting.shift()?.resolve(reply);
+      }
+    } catch (error) {
+      this.end(error as Error);
+      this.socket.destroy();
+    }
+  }
+
+  private end(error: Error): void {
+    this.over ??= error;
+    for (const { reject } of this.waiting.splice(0)) reject(this.over);
+  }
+}
+
+function reach({ host, port, tls }: Target, where: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = tls === undefined ? connect({ host, port, noDelay: true }) : secureSocket(host, port, tls);
+    const fail = (reason: string): void => {
+      socket.destroy();
+      reject(new Unreachable(`cannot reach ${where}: ${reason}`));
+    };
+    const onError = (error: Error): void => fail(error.message);
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail('no answer'));
+    socket.once('error', onError);
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
+      socket.setTimeout(0);
+      socket.removeListener('error', onError);
+      resolve(socket);
+    });
+  });
+}
+
+function secureSocket(host: string, port: number, { authority, certificate, key }: TlsTarget): Socket {
+  return connectSecurely({
+    host,
+    port,
+    ...(authority !== undefined && { ca: readFileSync(authority) }),
+    ...(certificate !== undefined && { cert: readFileSync(certificate) }),
+    ...(key !== undefined && { key: readFileSync(key) }),
+  });
+}
+
+function encode(words: readonly (string | Uint8Array)[]): Buffer {
+  const parts: Uint8Array[] = [Buffer.from(`*${words.length}\r\n`)];
+  for (const word of words) {
+    const bytes = typeof word === 'string' ? Buffer.from(word) : word;
+    parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'));
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+
+export const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
+interface Completable {
+  readonly name: string;
+  readonly description: string;
+  readonly flags: readonly { readonly long: string; readonly description: string }[];
+}
+
+/** A script that completes commands and flags, made from the commands themselves. */
+export function completionScript(program: Command, shell: Shell): string {
+  const commands = program.commands.map((command) => ({
+    name: command.name(),
+    description: firstSentence(command.description()),
+    flags: command.options.flatMap(({ long, description }) =>
+      long === undefined || long === null ? [] : [{ long, description: firstSentence(description) }],
+    ),
+  }));
+  const writers = { bash: bashScript, zsh: zshScript, fish: fishScript };
+  return writers[shell](commands);
+}
+
+function bashScript(commands: readonly Completable[]): string {
+  const cases = commands.map(
+    ({ name, flags }) => `    ${name}) words="${flags.map(({ long }) => long).join(' ')} --help" ;;`,
+  );
+  return `# quotadb completion bash > /etc/bash_completion.d/quotadb
+_quotadb() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" words
+  case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+    *) words="" ;;
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then words="${commands.map(({ name }) => name).join(' ')} --help --version"; fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [ "\${#COMPREPLY[@]}" -eq 0 ]; then COMPREPLY=($(compgen -f -- "$current")); fi
+}
+complete -F _quotadb quotadb
+`;
+}
+
+function zshScript(commands: readonly Completable[]): string {
+  const described = commands.map(({ name, description }) => `    '${name}:${quote(description)}'`);
+  const cases = commands.map(({ name, flags }) => {
+    const specifications = flags.map(({ long, description }) => `      '${long}[${quote(description)}]:value:_files'`);
+    return `    ${name}) _arguments \\\n${[...specifications, "      '--help[help]'"].join(' \\\n')} ;;`;
+  });
+  return `#compdef quotadb
+# quotadb completion zsh > "\${fpath[1]}/_quotadb"
+_quotadb() {
+  local -a commands
+  commands=(
+${described.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe 'command' commands
+    return
+  fi
+  shift words
+  (( CURRENT-- ))
+  case "$words[1]" in
+${cases.join('\n')}
+  esac
+}
+compdef _quotadb quotadb
+`;
+}
+
+function fishScript(commands: readonly Completable[]): string {
+  const lines = commands.flatMap(({ name, description, flags }) => [
+    `complete -c quotadb -n __fish_use_subcommand -f -a ${name} -d '${quote(description)}'`,
+    ...flags.map(
+      ({ long, description: help }) =>
+        `complete -c quotadb -n '__fish_seen_subcommand_from ${name}' -l ${long.slice(2)} -d '${quote(help)}'`,
+    ),
+  ]);
+  return `# quotadb completion fish > ~/.config/fish/completions/quotadb.fish\n${lines.join('\n')}\n`;
+}
+
+function firstSentence(text: string): string {
+  return text.split(/[;:(]/)[0].trim();
+}
+
+/** Inside single quotes, and where brackets and colons mean something. */
+function quote(text: string): string {
+  return text.replaceAll("'", '’').replaceAll(/[[\]:\\]/g, ' ');
+}

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../../testing/index.js';
+
+const directory = fileURLToPath(new URL('../../../../../examples/', import.meta.url));
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+  }
+});
+
+function run(file: string): ChildProcess {
+  const child = spawn(process.execPath, [`${directory}${file}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, QUOTADB_URL: `quotadb://127.0.0.1:${server.port}`, PORT: '0' },
+  });
+  children.push(child);
+  return child;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout! })) return line;
+  throw new Error('the example said nothing');
+}
+
+async function output(child: ChildProcess): Promise<string> {
+  let text = '';
+  child.stdout!.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  const [code] = await once(child, 'close');
+  expect(code).toBe(0);
+  return text;
+}
+
+const services = ['express.mjs', 'fastify.mjs', 'hono.mjs', 'express-rate-limit.mjs', 'fastify-rate-limit.mjs'];
+
+test.each(services)('examples/%s says hello five times and then no more', async (file) => {
+  const url = await firstLine(run(file));
+  const statuses: number[] = [];
+  let last: Response | undefined;
+  for (let request = 0; request < 6; request++) {
+    last = await fetch(url);
+    statuses.push(last.status);
+    if (last.status === 200) expect(await last.text()).toBe('hello\n');
+  }
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+  expect(Number(last!.headers.get('retry-after'))).toBeGreaterThan(0);
+});
+
+test('examples/windows.mjs tells facts', async () => {
+  expect(await output(run('windows.mjs'))).toBe(
+    [
+      'login 1: 1 in this hour',
+      'login 2: 2 in this hour',
+      'login 3: 3 in this hour, which is a lot',
+      'login 4: 4 in this hour, which is a lot',
+      'plain counter: 1',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('examples/several-limits.mjs charges all or none', async () => {
+  expect(await output(run('several-limits.mjs'))).toBe(
+    [
+      'request 1: allowed, 99 and 1 remain',
+      'request 2: allowed, 98 and 0 remain',
+      'request 3: denied, 98 and 0 remain',
+      'bucket: allowed, 4 remain',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('every example is among those tested', () => {
+  const tested = [...services, 'windows.mjs', 'several-limits.mjs'];
+  expect(
+    readdirSync(directory)
+      .filter((name) => name.endsWith('.mjs'))
+      .sort(),
+  ).toEqual(tested.sort());
+});

@@ -1,0 +1,19 @@
+import type { Command } from '../command.js';
+import { quotaPeek } from './quota-peek.js';
+import { quotaDefine, quotaDrop, quotaInfo, quotaList } from './quota-policies.js';
+import { quotaCancel, quotaCommit, quotaReserve } from './quota-reserve.js';
+import { quotaTake } from './quota-take.js';
+import { quotaTakeAll } from './quota-take-all.js';
+
+export const quotaCommands: readonly Command[] = [
+  quotaCancel,
+  quotaCommit,
+  quotaDefine,
+  quotaDrop,
+  quotaInfo,
+  quotaList,
+  quotaPeek,
+  quotaReserve,
+  quotaTake,
+  quotaTakeAll,
+];

@@ -1,0 +1,60 @@
+/**
+ * The arithmetic of a bucket that is emptied by requests and filled by time (GCRA). What is kept is one time: when the bucket will
+ * be full again. `count` requests per `period` fill it; so that no rate is rounded, time is counted in parts of a millisecond of which there are
+ * `count`, and a request costs `period` of them. All numbers are integers below 2^53.
+ *
+ *   debt   how many parts the bucket is short of full: (full again − now) × count
+ *   limit  burst + 1 requests, the most that a full bucket takes at once
+ */
+export interface Bucket {
+  /** Requests that fill it in a period, and the period: in lowest terms. */
+  readonly count: number;
+  readonly periodMs: number;
+  /** Requests that a full bucket holds. */
+  readonly limit: number;
+}
+
+/** Parts of a millisecond that can be told apart in what is kept: 22 bits of it. */
+export const MAX_PARTS = 2 ** 22;
+
+/** The longest that an empty bucket may take to fill, 34 years: a time so far ahead fits what is kept until 2059. */
+export const MAX_FILL_MS = 2 ** 40;
+
+/** Undefined where these numbers cannot be worked with exactly. */
+export function bucketOf(burst: number, count: number, periodMs: number): Bucket | undefined {
+  const divisor = greatestCommonDivisor(count, periodMs);
+  const bucket = { count: count / divisor, periodMs: periodMs / divisor, limit: burst + 1 };
+  const capacity = bucket.limit * bucket.periodMs;
+  const isExact = bucket.count <= MAX_PARTS && capacity <= Number.MAX_SAFE_INTEGER / 2;
+  return isExact && capacity <= MAX_FILL_MS * bucket.count ? bucket : undefined;
+}
+
+export interface BucketDecision {
+  allowed: boolean;
+  /** Parts the bucket is short of full, afterwards. */
+  debt: number;
+  remaining: number;
+  /** −1 where there is no need to try again, or no use. */
+  retryAfterMs: number;
+  /** Until it is full. */
+  resetAfterMs: number;
+}
+
+/** Decides about a request and writes the decision into `to`. A denied one changes nothing. */
+export function decideBucket(bucket: Bucket, debt: number, cost: number, to: BucketDecision): void {
+  const { count, periodMs, limit } = bucket;
+  const capacity = limit * periodMs;
+  // A cost that no bucket takes is compared before it is multiplied, which could leave 2^53.
+  const after = cost > limit ? Number.POSITIVE_INFINITY : debt + cost * periodMs;
+  to.allowed = after <= capacity;
+  to.debt = to.allowed ? after : debt;
+  to.remaining = Math.max(Math.floor((capacity - to.debt) / periodMs), 0);
+  to.retryAfterMs = to.allowed || cost > limit ? -1 : Math.ceil((after - capacity) / count);
+  to.resetAfterMs = Math.ceil(to.debt / count);
+}
+
+function greatestCommonDivisor(one: number, other: number): number {
+  let [larger, smaller] = [one, other];
+  while (smaller !== 0) [larger, smaller] = [smaller, larger % smaller];
+  return larger;
+}

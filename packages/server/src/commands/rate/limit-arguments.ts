@@ -1,0 +1,37 @@
+import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS } from '../../cells/cell-key.js';
+import { errors } from '../../errors.js';
+import { numberArgument } from '../arguments.js';
+import type { Call } from '../command.js';
+
+/** Up to here a double holds every integer, and limits are compared as doubles. */
+const HIGHEST = Number.MAX_SAFE_INTEGER;
+
+/** What the readers return having replied with an error; Number.isNaN tells. */
+const REFUSED = Number.NaN;
+
+export function isKeyRefused({ request, reply }: Call, index: number): boolean {
+  if (request.argumentLength[index] <= MAX_CELL_KEY_BYTES) return false;
+  reply.error(errors.cellKeyTooLong);
+  return true;
+}
+
+export function windowArgument(call: Call, index: number): number {
+  return boundedArgument(call, index, 1, MAX_WINDOW_MS, errors.windowLength);
+}
+
+export function limitArgument(call: Call, index: number): number {
+  return boundedArgument(call, index, 0, HIGHEST, errors.limitOutOfRange);
+}
+
+/** 1 where it is left out. */
+export function costArgument(call: Call, index: number): number {
+  if (index >= call.request.argumentCount) return 1;
+  return boundedArgument(call, index, 0, HIGHEST, errors.costOutOfRange);
+}
+
+export function boundedArgument(call: Call, index: number, lowest: number, highest: number, error: string): number {
+  const value = numberArgument(call.request, index);
+  if (value >= lowest && value <= highest) return value;
+  call.reply.error(Number.isNaN(value) ? errors.notAnInteger : error);
+  return REFUSED;
+}

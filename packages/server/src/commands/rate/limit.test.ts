@@ -1,0 +1,364 @@
+import { Batch, batchSince, Merge, OWN_ORIGIN } from '@quotadb/engine';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { CELL_MARGIN_MS } from '../../cells/cell-key.js';
+import { TestLane } from '../../testing/index.js';
+
+const WINDOW_MS = 10_000;
+/** The beginning of a window. */
+const START_MS = 1_700_000_000_000;
+
+interface Decision {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+  readonly retryAfterMs: number;
+}
+
+/** A node with a client. */
+class Node {
+  readonly lane: TestLane;
+  readonly call: (...words: (string | number)[]) => string;
+  private readonly merge: Merge;
+
+  constructor(originByte = 1, maxMemoryBytes = 16 * 1024 * 1024) {
+    this.lane = new TestLane({ maxMemoryBytes }, [], originByte);
+    const session = this.lane.open();
+    this.call = (...words) => {
+      const reply = session.call(...words);
+      expect(this.lane.faults).toEqual([]);
+      return reply;
+    };
+    this.merge = new Merge(this.lane.lane.engine);
+  }
+
+  limit(limit: number, cost = 1, key = 'k', windowMs = WINDOW_MS): Decision {
+    return decisionOf(integers(this.call('RATE.LIMIT', key, limit, windowMs, cost)));
+  }
+
+  peek(limit: number, cost = 1, key = 'k', windowMs = WINDOW_MS): Decision {
+    return decisionOf(integers(this.call('RATE.PEEK', key, limit, windowMs, cost)));
+  }
+
+  cells(key = 'k', windowMs = WINDOW_MS) {
+    const [startMs, currentOwn, currentForeign, previousOwn, previousForeign] = integers(
+      this.call('RATE.CELLS', key, windowMs),
+    );
+    return { startMs, currentOwn, currentForeign, previousOwn, previousForeign };
+  }
+
+  advance(milliseconds: number): void {
+    const { clock, lane } = this.lane;
+    clock.advance(milliseconds);
+    lane.engine.advanceTo(clock.now());
+  }
+
+  /** Takes in everything that the other has of its own. */
+  hear(other: Node): void {
+    const theirs = other.lane.lane.engine;
+    for (let shard = 0; shard < theirs.shardCount; shard++) {
+      this.merge.apply(batchSince(theirs, shard, OWN_ORIGIN, 0, new Batch()));
+    }
+  }
+}
+
+function integers(reply: string): number[] {
+  return [...reply.matchAll(/:(-?\d+)\r\n/g)].map(([, digits]) => Number(digits));
+}
+
+function decisionOf([allowed, limit, remaining, resetMs, retryAfterMs]: number[]): Decision {
+  return {
+    allowed: allowed === 1,
+    limit: limit!,
+    remaining: remaining!,
+    resetMs: resetMs!,
+    retryAfterMs: retryAfterMs!,
+  };
+}
+
+let node: Node;
+beforeEach(() => {
+  node = new Node();
+  expect(node.lane.clock.now()).toBe(START_MS);
+});
+
+describe('RATE.LIMIT', () => {
+  test('admits up to the limit, and says what remains and when the window ends', () => {
+    expect(node.call('RATE.LIMIT', 'k', 2, WINDOW_MS)).toBe('*5\r\n:1\r\n:2\r\n:1\r\n:10000\r\n:0\r\n');
+    node.advance(1_000);
+    expect(node.limit(2)).toEqual({ allowed: true, limit: 2, remaining: 0, resetMs: 9_000, retryAfterMs: 0 });
+    expect(node.limit(2).allowed).toBe(false);
+  });
+
+  test('a request that is denied burns nothing', () => {
+    node.limit(10, 7);
+    for (let attempt = 0; attempt < 100; attempt++) expect(node.limit(10, 4).allowed).toBe(false);
+    expect(node.cells().currentOwn).toBe(7);
+    expect(node.limit(10, 3).allowed).toBe(true);
+    const { lane } = new Node();
+    expect(lane.open().call('RATE.LIMIT', 'k', 0, WINDOW_MS)).toContain(':0\r\n');
+    expect(lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('the window before fades as the current one goes by', () => {
+    node.limit(100, 100);
+    node.advance(WINDOW_MS);
+    expect(node.limit(100).allowed).toBe(false);
+    node.advance(WINDOW_MS / 4);
+    expect(node.peek(100).remaining).toBe(25);
+    expect(node.limit(100, 25).allowed).toBe(true);
+    expect(node.limit(100).allowed).toBe(false);
+    node.advance(WINDOW_MS / 4);
+    expect(node.limit(100, 25).remaining).toBe(0);
+  });
+
+  test('after as long as it says, a request is admitted, and not a millisecond earlier', () => {
+    node.limit(10, 10);
+    node.advance(3_333);
+    const { retryAfterMs } = node.limit(10, 4);
+    node.advance(retryAfterMs - 1);
+    expect(node.peek(10, 4).allowed).toBe(false);
+    node.advance(1);
+    expect(node.limit(10, 4)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test('what costs more than the limit will never be admitted', () => {
+    expect(node.limit(10, 11)).toMatchObject({ allowed: false, remaining: 10, retryAfterMs: -1 });
+  });
+
+  test('a cost of 0 asks whether the limit holds, and counts nothing', () => {
+    expect(node.limit(0, 0)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(node.lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('the limit is not part of what is counted: another limit sees the same count', () => {
+    node.limit(10, 8);
+    expect(node.limit(5)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(node.limit(20)).toMatchObject({ allowed: true, remaining: 11 });
+  });
+
+  test('keys, window lengths and WINDOW.INCRBY count apart', () => {
+    node.limit(10, 5);
+    node.limit(10, 3, 'k', WINDOW_MS + 1);
+    node.limit(10, 2, 'kk');
+    node.call('WINDOW.INCRBY', 'k', WINDOW_MS, 9);
+    expect(node.cells().currentOwn).toBe(5);
+    expect(node.cells('k', WINDOW_MS + 1).currentOwn).toBe(3);
+    expect(node.cells('kk').currentOwn).toBe(2);
+  });
+
+  test('cells go after the window in which they are the one before', () => {
+    node.limit(10, 5);
+    node.advance(2 * WINDOW_MS - 1);
+    expect(node.cells().previousOwn).toBe(5);
+    node.advance(1 + CELL_MARGIN_MS + 1_000);
+    while (node.lane.lane.engine.expireSome(1_000) > 0);
+    expect(node.lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('in any window of time no more than the limit and what fades in the meantime is admitted', () => {
+    const step = fc.record({ afterMs: fc.integer({ min: 0, max: WINDOW_MS }), cost: fc.integer({ min: 0, max: 6 }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (steps, limit) => {
+        const fresh = new Node();
+        const admitted: { atMs: number; cost: number }[] = [];
+        for (const { afterMs, cost } of steps) {
+          fresh.advance(afterMs);
+          const atMs = fresh.lane.clock.now();
+          const { allowed, remaining } = fresh.limit(limit, cost);
+          const inWindow = (from: number, to: number) =>
+            admitted.filter((one) => one.atMs >= from && one.atMs < to).reduce((sum, one) => sum + one.cost, 0);
+          const windowStart = Math.floor(atMs / WINDOW_MS) * WINDOW_MS;
+          const current = inWindow(windowStart, windowStart + WINDOW_MS);
+          const previous = inWindow(windowStart - WINDOW_MS, windowStart);
+          const weighted = (previous * (WINDOW_MS - (atMs - windowStart))) / WINDOW_MS;
+          expect(allowed).toBe(current + weighted + cost <= limit);
+          if (allowed) admitted.push({ atMs, cost });
+          const after = current + (allowed ? cost : 0);
+          expect(remaining).toBe(Math.max(Math.floor(limit - after - weighted), 0));
+          // No fixed window ever admits more than the limit.
+          expect(after).toBeLessThanOrEqual(limit);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('limits and costs up to 2^53 − 1 are exact', () => {
+    const highest = Number.MAX_SAFE_INTEGER;
+    expect(node.limit(highest, highest - 1)).toMatchObject({ allowed: true, remaining: 1 });
+    expect(node.limit(highest, 2).allowed).toBe(false);
+    expect(node.limit(highest, 1)).toMatchObject({ allowed: true, remaining: 0 });
+    node.advance(WINDOW_MS + 1);
+    expect(node.peek(highest).remaining).toBe(Number(9007199254740991n - (9007199254740991n * 9999n + 9999n) / 10000n));
+  });
+
+  test('a window so long that there is none before it', () => {
+    expect(node.limit(5, 5, 'k', 2 ** 47 - 1).remaining).toBe(0);
+    expect(node.cells('k', 2 ** 47 - 1)).toMatchObject({ currentOwn: 5, previousOwn: 0 });
+  });
+
+  test.each([
+    [['k', 'x', 1000], 'ERR value is not an integer or out of range'],
+    [['k', 10, 'x'], 'ERR value is not an integer or out of range'],
+    [['k', 10, 1000, 'x'], 'ERR value is not an integer or out of range'],
+    [['k', -1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
+    [['k', '9007199254740992', 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
+    [['k', 10, 0], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [['k', 10, 1000, -1], 'ERR cost is out of range, must not be negative and at most 9007199254740991'],
+    [['k', 10, 1000, 1, 1], 'ERR syntax error'],
+    [['k'.repeat(65_513), 10, 1000], 'ERR key is too long: at most 65512 bytes in windows and limits'],
+  ])('%j is refused', (words, error) => {
+    expect(node.call('RATE.LIMIT', ...words)).toBe(`-${error}\r\n`);
+    expect(node.call('RATE.PEEK', ...words)).toBe(`-${error}\r\n`);
+    expect(node.lane.lane.engine.keyCount()).toBe(0);
+  });
+});
+
+test('RATE.PEEK says what RATE.LIMIT would, and counts nothing', () => {
+  for (let count = 0; count < 5; count++) expect(node.peek(3)).toMatchObject({ allowed: true, remaining: 3 });
+  node.limit(3, 3);
+  expect(node.peek(3)).toEqual({ ...node.limit(3), allowed: false });
+});
+
+test('RATE.ADD counts what was admitted elsewhere, past the limit too', () => {
+  expect(node.call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toBe('*5\r\n:1\r\n:10\r\n:3\r\n:10000\r\n:0\r\n');
+  expect(node.call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toMatch(/^\*5\r\n:0\r\n:10\r\n:0\r\n/);
+  expect(node.cells().currentOwn).toBe(14);
+  expect(node.limit(10).allowed).toBe(false);
+});
+
+describe('RATE.LIMITALL', () => {
+  test('counts against all limits', () => {
+    expect(node.call('RATE.LIMITALL', 2, 'a', 10, WINDOW_MS, 'b', 20, 1000)).toBe(
+      '*3\r\n:1\r\n*5\r\n:1\r\n:10\r\n:8\r\n:10000\r\n:0\r\n*5\r\n:1\r\n:20\r\n:18\r\n:1000\r\n:0\r\n',
+    );
+  });
+
+  test('where one denies, nothing is counted against any, and each says for itself', () => {
+    node.limit(10, 9, 'b');
+    expect(node.call('RATE.LIMITALL', 2, 'a', 10, WINDOW_MS, 'b', 10, WINDOW_MS, 'c', 10, WINDOW_MS)).toBe(
+      '*4\r\n:0\r\n*5\r\n:1\r\n:10\r\n:10\r\n:10000\r\n:0\r\n*5\r\n:0\r\n:10\r\n:1\r\n:10000\r\n:11112\r\n*5\r\n:1\r\n:10\r\n:10\r\n:10000\r\n:0\r\n',
+    );
+    expect(node.cells('a').currentOwn).toBe(0);
+    expect(node.cells('b').currentOwn).toBe(9);
+  });
+
+  test('a cell that is named twice is counted in once, under both limits', () => {
+    expect(node.call('RATE.LIMITALL', 3, 'a', 10, WINDOW_MS, 'a', 5, WINDOW_MS)).toContain(
+      ':1\r\n*5\r\n:1\r\n:10\r\n:7',
+    );
+    expect(node.cells('a').currentOwn).toBe(3);
+    expect(node.call('RATE.LIMITALL', 3, 'a', 10, WINDOW_MS, 'a', 5, WINDOW_MS)).toMatch(/^\*3\r\n:0/);
+    expect(node.cells('a').currentOwn).toBe(3);
+  });
+
+  test('without memory for one of the cells nothing is counted in the others', () => {
+    const small = new Node(1, 4 * 1024 * 1024);
+    small.call('RATE.LIMIT', 'there', 10, WINDOW_MS, 1);
+    for (let key = 0; small.call('INCR', `${'k'.repeat(50_000)}${key}`) === ':1\r\n'; key++);
+    for (let key = 0; small.call('INCR', `${'k'.repeat(300)}${key}`) === ':1\r\n'; key++);
+    const reply = small.call('RATE.LIMITALL', 1, 'there', 10, WINDOW_MS, 'n'.repeat(40_000), 10, WINDOW_MS);
+    expect(reply).toMatch(/^-OOM/);
+    expect(small.cells('there').currentOwn).toBe(1);
+  });
+
+  test.each([
+    [[1, 'a', 10], "ERR wrong number of arguments for 'rate.limitall' command"],
+    [[1, 'a', 10, 1000, 'b'], 'ERR syntax error'],
+    [
+      [1, ...Array.from({ length: 17 }, (_, key) => [`k${key}`, 1, 1000]).flat()],
+      'ERR too many limits, at most 16 at once',
+    ],
+    [[1, 'a', 10, 1000, 'b', -1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
+  ])('%j is refused', (words, error) => {
+    expect(node.call('RATE.LIMITALL', ...words)).toBe(`-${error}\r\n`);
+    expect(node.lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('names its keys', () => {
+    expect(node.call('COMMAND', 'GETKEYS', 'RATE.LIMITALL', 1, 'a', 1, 2, 'b', 1, 2)).toBe(
+      '*2\r\n$1\r\na\r\n$1\r\nb\r\n',
+    );
+  });
+});
+
+describe('across regions', () => {
+  let other: Node;
+  beforeEach(() => {
+    other = new Node(2);
+  });
+
+  test('each region owns only its own component', () => {
+    node.limit(100, 30);
+    other.limit(100, 20);
+    node.hear(other);
+    expect(node.cells()).toMatchObject({ currentOwn: 30, currentForeign: 20 });
+    node.limit(100, 5);
+    expect(node.cells()).toMatchObject({ currentOwn: 35, currentForeign: 20 });
+  });
+
+  test('what others counted is read by a decision', () => {
+    other.limit(100, 90);
+    node.hear(other);
+    expect(node.limit(100, 11)).toMatchObject({ allowed: false, remaining: 10 });
+    expect(node.limit(100, 10)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test('what others counted is never told to them again', () => {
+    other.limit(100, 40);
+    node.hear(other);
+    node.limit(100, 1);
+    for (let round = 0; round < 3; round++) {
+      other.hear(node);
+      node.hear(other);
+    }
+    expect(other.cells()).toMatchObject({ currentOwn: 40, currentForeign: 1 });
+    expect(node.cells()).toMatchObject({ currentOwn: 1, currentForeign: 40 });
+  });
+
+  test('a component only grows: hearing the same twice, or late, changes nothing', () => {
+    other.limit(100, 40);
+    node.hear(other);
+    node.hear(other);
+    other.limit(100, 2);
+    node.hear(other);
+    expect(node.cells().currentForeign).toBe(42);
+  });
+
+  test('both regions give the cell the same expiry, and it does not move', () => {
+    node.limit(100, 1);
+    other.advance(WINDOW_MS - 1);
+    other.limit(100, 1);
+    node.hear(other);
+    other.hear(node);
+    for (const each of [node, other]) {
+      each.lane.clock.nowMs = START_MS + 2 * WINDOW_MS + CELL_MARGIN_MS + 1_000;
+      each.lane.lane.engine.advanceTo(each.lane.clock.now());
+      while (each.lane.lane.engine.expireSome(1_000) > 0);
+      expect(each.lane.lane.engine.keyCount()).toBe(0);
+    }
+  });
+
+  test('a window that has aged out is not written any more: new windows are new cells', () => {
+    other.limit(100, 60);
+    node.advance(2 * WINDOW_MS);
+    node.hear(other);
+    expect(node.cells()).toMatchObject({ currentOwn: 0, currentForeign: 0, previousOwn: 0, previousForeign: 0 });
+    expect(node.limit(100, 100).allowed).toBe(true);
+  });
+
+  test('windows of WINDOW.INCRBY add up', () => {
+    node.call('WINDOW.INCRBY', 'w', WINDOW_MS, 3);
+    other.call('WINDOW.INCRBY', 'w', WINDOW_MS, 4);
+    node.hear(other);
+    expect(node.call('WINDOW.GET', 'w', WINDOW_MS)).toMatch(/^\*3\r\n:7\r\n/);
+  });
+
+  test('buckets are each node’s own', () => {
+    expect(other.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
+    node.hear(other);
+    expect(node.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
+  });
+});

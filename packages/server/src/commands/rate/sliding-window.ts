@@ -1,0 +1,47 @@
+/**
+ * The arithmetic of a sliding window that is read from two fixed ones:
+ *
+ *   counted = current + previous × (window − elapsed) / window
+ *
+ * A request of some cost is within the limit where counted + cost ≤ limit. Everything here is integers, and exact: a part of a
+ * count counts as a whole one, so what is compared is never rounded in the caller's favour.
+ */
+
+/** What the window before still counts for after so much of the current one, rounded up. */
+export function faded(previous: number, windowMs: number, elapsedMs: number): number {
+  return divideUp(previous, windowMs - elapsedMs, windowMs);
+}
+
+/**
+ * How long until a request of this cost is within the limit if nothing else is counted meanwhile; 0 where it is already, −1
+ * where it never will be.
+ */
+export function retryAfterMs(
+  current: number,
+  previous: number,
+  windowMs: number,
+  elapsedMs: number,
+  limit: number,
+  cost: number,
+): number {
+  const room = limit - cost;
+  if (room < 0) return -1;
+  if (current + faded(previous, windowMs, elapsedMs) <= room) return 0;
+  // Within this window, once enough of the one before has faded.
+  if (current <= room) return windowMs - divideDown(room - current, windowMs, previous) - elapsedMs;
+  // Only in the next, in which what is counted now fades.
+  return windowMs - elapsedMs + windowMs - divideDown(room, windowMs, current);
+}
+
+/** ⌈ a × b / c ⌉ for integers from 0 on, c not 0. A quotient of doubles is exact enough only where the product is exact. */
+function divideUp(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= Number.MAX_SAFE_INTEGER) return Math.ceil(product / c);
+  return Number((BigInt(a) * BigInt(b) + BigInt(c) - 1n) / BigInt(c));
+}
+
+function divideDown(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= Number.MAX_SAFE_INTEGER) return Math.floor(product / c);
+  return Number((BigInt(a) * BigInt(b)) / BigInt(c));
+}

@@ -1,0 +1,259 @@
+import { ByteInput } from '@quotadb/engine';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { CELL_MARGIN_MS, CellKind, CellNames, isReservedName, MAX_CELL_KEY_BYTES } from '../../cells/cell-key.js';
+import { CommandRunner, TestLane } from '../../testing/index.js';
+
+const MINUTE_MS = 60_000;
+
+let lane: TestLane;
+let call: (...words: (string | number)[]) => string;
+let nowMs: () => number;
+beforeEach(() => {
+  lane = new TestLane();
+  const session = lane.open();
+  call = (...words) => {
+    const reply = session.call(...words);
+    expect(lane.faults).toEqual([]);
+    return reply;
+  };
+  nowMs = () => lane.clock.now();
+});
+
+function startOf(lengthMs: number): number {
+  return Math.floor(nowMs() / lengthMs) * lengthMs;
+}
+
+function window(count: number | bigint | string, startMs: number, lengthMs: number): string {
+  return `*3\r\n:${count}\r\n:${startMs}\r\n:${startMs + lengthMs}\r\n`;
+}
+
+function expire(): void {
+  lane.lane.engine.advanceTo(lane.clock.now());
+  while (lane.lane.engine.expireSome(1000) > 0);
+}
+
+describe('WINDOW.INCRBY and WINDOW.GET', () => {
+  test('count in the window that the node is in, which begins at a multiple of its length', () => {
+    const start = startOf(MINUTE_MS);
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 5)).toBe(window(5, start, MINUTE_MS));
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 2)).toBe(window(7, start, MINUTE_MS));
+    expect(call('WINDOW.GET', 'k', MINUTE_MS)).toBe(window(7, start, MINUTE_MS));
+    expect(call('WINDOW.GET', 'other', MINUTE_MS)).toBe(window(0, start, MINUTE_MS));
+  });
+
+  test('a window never sees what another counted, at the millisecond of the boundary either', () => {
+    const start = startOf(MINUTE_MS);
+    lane.clock.advance(start + MINUTE_MS - 1 - nowMs());
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 5)).toBe(window(5, start, MINUTE_MS));
+    lane.clock.advance(1);
+    expect(call('WINDOW.GET', 'k', MINUTE_MS)).toBe(window(0, start + MINUTE_MS, MINUTE_MS));
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 1)).toBe(window(1, start + MINUTE_MS, MINUTE_MS));
+    expect(call('WINDOW.GET', 'k', MINUTE_MS, 'START', start)).toBe(window(5, start, MINUTE_MS));
+  });
+
+  test('windows of different lengths and keys count apart, also where they begin at the same time', () => {
+    const start = startOf(1000);
+    for (const [key, length, amount] of [
+      ['k', 1000, 1],
+      ['k', 1001, 2],
+      ['kk', 1000, 3],
+      ['', 1000, 4],
+    ] as const) {
+      call('WINDOW.INCRBY', key, length, amount, 'START', start);
+    }
+    expect(call('WINDOW.GET', 'k', 1000, 'START', start)).toBe(window(1, start, 1000));
+    expect(call('WINDOW.GET', 'k', 1001, 'START', start)).toBe(window(2, start, 1001));
+    expect(call('WINDOW.GET', 'kk', 1000, 'START', start)).toBe(window(3, start, 1000));
+    expect(call('WINDOW.GET', '', 1000, 'START', start)).toBe(window(4, start, 1000));
+  });
+
+  test('a window that a client named does not stay the current one', () => {
+    const start = startOf(MINUTE_MS);
+    const named = nowMs() - 17;
+    call('WINDOW.INCRBY', 'k', MINUTE_MS, 3, 'START', named);
+    expect(call('WINDOW.GET', 'k', MINUTE_MS)).toBe(window(0, start, MINUTE_MS));
+    expect(call('WINDOW.GET', 'k', MINUTE_MS, 'start', named)).toBe(window(3, named, MINUTE_MS));
+  });
+
+  test('the cell is gone when its window has been over for the margin, and cannot come back', () => {
+    const start = startOf(1000);
+    call('WINDOW.INCRBY', 'k', 1000, 5);
+    lane.clock.advance(start + 1000 + CELL_MARGIN_MS - 1 - nowMs());
+    expect(call('WINDOW.GET', 'k', 1000, 'START', start)).toBe(window(5, start, 1000));
+    expect(call('WINDOW.INCRBY', 'k', 1000, 1, 'START', start)).toBe(window(6, start, 1000));
+    lane.clock.advance(1);
+    expect(call('WINDOW.GET', 'k', 1000, 'START', start)).toBe(window(0, start, 1000));
+    expect(call('WINDOW.INCRBY', 'k', 1000, 1, 'START', start)).toBe('-ERR the window is over\r\n');
+    lane.clock.advance(1000);
+    expire();
+    expect(lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('counting does not move the expiry, which follows from the window', () => {
+    call('WINDOW.INCRBY', 'k', MINUTE_MS, 1);
+    lane.clock.advance(startOf(MINUTE_MS) + MINUTE_MS - 1 - nowMs());
+    call('WINDOW.INCRBY', 'k', MINUTE_MS, 1);
+    lane.clock.advance(1 + CELL_MARGIN_MS);
+    lane.clock.advance(1000);
+    expire();
+    expect(lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('counts are exact to 64 bits, and one that would leave them is refused', () => {
+    const start = startOf(MINUTE_MS);
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, '9223372036854775806')).toBe(
+      window('9223372036854775806', start, MINUTE_MS),
+    );
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 1)).toBe(window('9223372036854775807', start, MINUTE_MS));
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 1)).toBe('-ERR increment or decrement would overflow\r\n');
+    expect(call('WINDOW.GET', 'k', MINUTE_MS)).toBe(window('9223372036854775807', start, MINUTE_MS));
+  });
+
+  test('an amount of zero is a count of zero', () => {
+    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 0)).toBe(window(0, startOf(MINUTE_MS), MINUTE_MS));
+  });
+
+  test('the longest window there is', () => {
+    expect(call('WINDOW.INCRBY', 'k', 2 ** 47 - 1, 1)).toBe(window(1, 0, 2 ** 47 - 1));
+  });
+
+  test.each([
+    [['k', 'x', 1], 'ERR value is not an integer or out of range'],
+    [['k', 1000, 'x'], 'ERR value is not an integer or out of range'],
+    [['k', 1000, 1, 'START', 'x'], 'ERR value is not an integer or out of range'],
+    [['k', 0, 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [['k', -1000, 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [['k', '140737488355328', 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [['k', '9223372036854775807', 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [['k', 0, 1, 'START', 0], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [['k', 1000, -1], 'ERR amount must not be negative'],
+    [['k', 1000, 1, 'START', -1], 'ERR window start is out of range, must be from 0 to 281474976710655 milliseconds'],
+    [
+      ['k', 1000, 1, 'START', 2 ** 48],
+      'ERR window start is out of range, must be from 0 to 281474976710655 milliseconds',
+    ],
+    [['k', 1000, 1, 'START', 0], 'ERR the window is over'],
+    [['k', 1000, 1, 'START'], 'ERR syntax error'],
+    [['k', 1000, 1, 'BEGIN', 0], 'ERR syntax error'],
+    [['k', 1000, 1, 'START', 0, 0], 'ERR syntax error'],
+    [['k', 1000], "ERR wrong number of arguments for 'window.incrby' command"],
+    [['k'.repeat(MAX_CELL_KEY_BYTES + 1), 1000, 1], 'ERR key is too long: at most 65512 bytes in windows and limits'],
+  ])('%j is refused and changes nothing', (words, error) => {
+    expect(call('WINDOW.INCRBY', ...words)).toBe(`-${error}\r\n`);
+    expect(lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('the longest key counts', () => {
+    const key = 'k'.repeat(MAX_CELL_KEY_BYTES);
+    call('WINDOW.INCRBY', key, MINUTE_MS, 1);
+    call('WINDOW.INCRBY', `${key.slice(1)}l`, MINUTE_MS, 5);
+    expect(call('WINDOW.INCRBY', key, MINUTE_MS, 1)).toBe(window(2, startOf(MINUTE_MS), MINUTE_MS));
+  });
+
+  test('without memory a new window is refused, and those that are there go on', () => {
+    const small = new CommandRunner({ maxMemoryBytes: 4 * 1024 * 1024 });
+    const refused = '-OOM command not allowed';
+    expect(small.run('WINDOW.INCRBY first 60000 1')).toMatch(/^\*3\r\n:1\r\n/);
+    let keys = 0;
+    while (!small.run(`WINDOW.INCRBY key:${keys} 60000 1`).startsWith(refused)) keys++;
+    expect(small.run('WINDOW.INCRBY first 60000 1')).toMatch(/^\*3\r\n:2\r\n/);
+    expect(small.run(`WINDOW.GET key:${keys} 60000`)).toMatch(/^\*3\r\n:0\r\n/);
+  });
+
+  test('inside MULTI they count like outside', () => {
+    const start = startOf(MINUTE_MS);
+    call('MULTI');
+    call('WINDOW.INCRBY', 'k', MINUTE_MS, 1);
+    call('WINDOW.GET', 'k', MINUTE_MS);
+    expect(call('EXEC')).toBe(`*2\r\n${window(1, start, MINUTE_MS)}${window(1, start, MINUTE_MS)}`);
+  });
+});
+
+describe('the keys of cells', () => {
+  test('are made of these bytes', () => {
+    const names = new CellNames();
+    names.setHeader(0, CellKind.window, 60_000, 1_763_251_260_000);
+    const length = names.setKey(0, 16, ByteInput.copyOf(Buffer.from('user:42')), 0, 7);
+    expect(Buffer.from(names.input.bytes.subarray(0, length)).toString('hex')).toBe(
+      `005144${'77'}${(60_000).toString(16).padStart(12, '0')}${(1_763_251_260_000).toString(16).padStart(12, '0')}${Buffer.from('user:42').toString('hex')}`,
+    );
+  });
+
+  test('are different for every kind, length, start and key', () => {
+    const part = fc.record({
+      kind: fc.constantFrom(CellKind.window, CellKind.rate),
+      lengthMs: fc.maxSafeNat().map((value) => value % 2 ** 47),
+      startMs: fc.maxSafeNat().map((value) => value % 2 ** 48),
+      key: fc.uint8Array({ maxLength: 300 }),
+    });
+    const names = new CellNames(2);
+    const nameOf = (
+      index: number,
+      { kind, lengthMs, startMs, key }: { kind: CellKind; lengthMs: number; startMs: number; key: Uint8Array },
+    ) => {
+      names.setHeader(index, kind, lengthMs, startMs);
+      const length = names.setKey(index, 16, ByteInput.copyOf(key), 0, key.length);
+      const start = names.startOf(index);
+      return Buffer.from(names.input.bytes.subarray(start, start + length));
+    };
+    fc.assert(
+      fc.property(part, part, fc.boolean(), fc.boolean(), fc.boolean(), (one, two, sameKey, sameStart, sameLength) => {
+        const other = {
+          ...two,
+          ...(sameKey && { key: one.key }),
+          ...(sameStart && { startMs: one.startMs }),
+          ...(sameLength && { lengthMs: one.lengthMs }),
+        };
+        const equal =
+          one.kind === other.kind &&
+          one.lengthMs === other.lengthMs &&
+          one.startMs === other.startMs &&
+          Buffer.from(one.key).equals(Buffer.from(other.key));
+        const first = nameOf(0, one);
+        expect(first.equals(nameOf(1, other))).toBe(equal);
+        expect(first.equals(nameOf(0, one))).toBe(true);
+        expect(isReservedName(first, 0, first.length)).toBe(true);
+      }),
+    );
+  });
+
+  const reserved = '-ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits\r\n';
+
+  test.each([
+    ['INCR', '\0QD'],
+    ['GET', '\0QDw'],
+    ['SET', '\0QDw', 1],
+    ['MSET', 'a', 1, '\0QDw', 2],
+    ['DEL', 'a', 'b', '\0QDwxyz'],
+    ['EXPIRE', '\0QDw', 100],
+    ['WINDOW.INCRBY', '\0QDw', 1000, 1],
+    ['OBJECT', 'ENCODING', '\0QDw'],
+  ])('%s of %j does not reach them', (...words) => {
+    expect(call(...words)).toBe(reserved);
+    expect(lane.lane.engine.keyCount()).toBe(0);
+  });
+
+  test('a transaction that names one is broken', () => {
+    call('MULTI');
+    expect(call('INCR', '\0QDw')).toBe(reserved);
+    expect(call('EXEC')).toContain('EXECABORT');
+  });
+
+  test('keys that merely begin with a zero byte, or are part of the reserved bytes, are keys like any other', () => {
+    for (const key of ['\0', '\0Q', '\0QE', '\0\0QD', 'QD']) expect(call('INCR', key)).toBe(':1\r\n');
+    // What lies behind a short key is not a part of it.
+    expect(call('MGET', '\0', 'QD', '\0Q', 'D')).toContain('$1\r\n1\r\n');
+  });
+
+  test('SCAN, KEYS and RANDOMKEY do not show them, and FLUSHALL takes them along', () => {
+    for (let index = 0; index < 50; index++) call('WINDOW.INCRBY', `k${index}`, MINUTE_MS, 1);
+    expect(call('KEYS', '*')).toBe('*0\r\n');
+    expect(call('RANDOMKEY')).toBe('$-1\r\n');
+    call('INCR', 'mine');
+    expect(call('KEYS', '*')).toBe('*1\r\n$4\r\nmine\r\n');
+    expect(call('SCAN', 0, 'COUNT', 1000)).toBe('*2\r\n$1\r\n0\r\n*1\r\n$4\r\nmine\r\n');
+    call('FLUSHALL');
+    expect(call('WINDOW.GET', 'k1', MINUTE_MS)).toBe(window(0, startOf(MINUTE_MS), MINUTE_MS));
+  });
+});

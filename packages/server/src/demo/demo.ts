@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DemoState } from '@quotadb/dashboard';
+import { type DemoControls, DemoHttp } from './demo-http.js';
+import { LinkProxy } from './link-proxy.js';
+import { DemoServer } from './region.js';
+import { Traffic } from './traffic.js';
+
+const REGIONS = ['us', 'eu', 'ap'] as const;
+const FIRST_REQUESTS_PER_SECOND = 100;
+const MOST_REQUESTS_PER_SECOND = 10_000;
+
+interface DemoLink {
+  readonly from: string;
+  readonly to: string;
+  readonly proxy: LinkProxy;
+  isCut: boolean;
+}
+
+/**
+ * Three regions on this machine, each a real server with its own data, and clients in each. Every link between two goes
+ * through a proxy that can be cut, and every region can be killed; the page shows what becomes of it.
+ */
+export class Demo implements DemoControls {
+  readonly regions = REGIONS;
+  private readonly directory: string;
+  private readonly links: DemoLink[] = [];
+  private readonly servers = new Map<string, DemoServer>();
+  private readonly traffic = new Map<string, Traffic>();
+  private readonly http = new DemoHttp(this);
+
+  private constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  /** Resolves when all regions serve; the port is that of the page. */
+  static async start(port: number): Promise<{ demo: Demo; port: number }> {
+    const demo = new Demo(await mkdtemp(join(tmpdir(), 'quotadb-demo-')));
+    try {
+      await demo.startAll();
+      return { demo, port: await demo.http.listen(port) };
+    } catch (error) {
+      await demo.stop();
+      throw error;
+    }
+  }
+
+  private async startAll(): Promise<void> {
+    for (const [index, from] of REGIONS.entries())
+      for (const to of REGIONS.slice(index + 1))
+        this.links.push({ from, to, proxy: await LinkProxy.open(), isCut: false });
+    for (const name of REGIONS) {
+      const peers = this.links.filter(({ from }) => from === name);
+      const flags = peers.flatMap(({ to, proxy }) => ['--peer', `${to}=127.0.0.1:${proxy.port}`]);
+      const server = new DemoServer(name, [...flags, '--data', join(this.directory, name), '--max-memory', '128mb']);
+      this.servers.set(name, server);
+    }
+    await Promise.all(REGIONS.map((name) => this.startRegion(name)));
+    for (const server of this.servers.values())
+      this.traffic.set(server.name, new Traffic(server, FIRST_REQUESTS_PER_SECOND));
+  }
+
+  private async startRegion(name: string): Promise<void> {
+    const { repl } = await this.server(name).start();
+    for (const { to, proxy } of this.links) if (to === name) proxy.targetPort = repl;
+  }
+
+  /** Nothing is left behind: no process, no port, no file. */
+  async stop(): Promise<void> {
+    this.http.close();
+    for (const traffic of this.traffic.values()) traffic.stop();
+    await Promise.all([...this.servers.values()].map((server) => server.stop()));
+    await Promise.all(this.links.map(({ proxy }) => proxy.close()));
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  httpPortOf(region: string): number | undefined {
+    return this.servers.get(region)?.ports?.http;
+  }
+
+  state(): DemoState {
+    const all = [...this.traffic.values()];
+    return {
+      requestsPerSecond: all.reduce((sum, traffic) => sum + traffic.requestsPerSecond, 0) / Math.max(1, all.length),
+      regions: REGIONS.map((name) => ({
+        name,
+        isRunning: this.server(name).isRunning,
+        requestsPerSecond: this.traffic.get(name)?.measured ?? 0,
+        total: this.traffic.get(name)?.total ?? '–',
+      })),
+      links: this.links.map(({ from, to, isCut }) => ({ from, to, isCut })),
+    };
+  }
+
+  async act(what: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+    if (what === 'cut' || what === 'heal') this.setCut(String(body.from), String(body.to), what === 'cut');
+    else if (what === 'kill') await this.server(String(body.region)).kill();
+    else if (what === 'start') await this.restart(String(body.region));
+    else this.setTraffic(Number(body.requestsPerSecond));
+  }
+
+  private async restart(name: string): Promise<void> {
+    if (!this.server(name).isRunning) await this.startRegion(name);
+  }
+
+  private setCut(from: string, to: string, isCut: boolean): void {
+    const link = this.links.find((other) => other.from === from && other.to === to);
+    if (link === undefined) throw new Error(`there is no link from ${from} to ${to}`);
+    link.isCut = isCut;
+    if (isCut) link.proxy.cut();
+    else link.proxy.heal();
+  }
+
+  private setTraffic(requestsPerSecond: number): void {
+    if (!(requestsPerSecond >= 0 && requestsPerSecond <= MOST_REQUESTS_PER_SECOND))
+      throw new Error(`traffic is a number from 0 to ${MOST_REQUESTS_PER_SECOND}`);
+    for (const traffic of this.traffic.values()) traffic.requestsPerSecond = requestsPerSecond;
+  }
+
+  private server(name: string): DemoServer {
+    const server = this.servers.get(name);
+    if (server === undefined) throw new Error(`there is no region ${name}`);
+    return server;
+  }
+}

@@ -1,0 +1,16 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface CorpusEntry {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** What packages/server/corpus holds of this kind, in the order of names. */
+export function readCorpus(kind: 'resp' | 'http' | 'config'): readonly CorpusEntry[] {
+  const directory = new URL(`../../corpus/${kind}/`, import.meta.url);
+  const entries = readdirSync(directory)
+    .sort()
+    .map((name) => ({ name, bytes: readFileSync(new URL(name, directory)) }));
+  if (entries.length === 0) throw new Error(`there is nothing in corpus/${kind}`);
+  return entries;
+}

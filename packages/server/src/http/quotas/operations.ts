@@ -1,0 +1,193 @@
+import {
+  MAXIMUM_ITEMS,
+  MAXIMUM_LIMIT,
+  MAXIMUM_RESERVATION_MS,
+  MAXIMUM_WAIT_MS,
+  MAXIMUM_WINDOW_MS,
+  type Settlement,
+  type Standing,
+} from '@quotadb/quota';
+import { z } from 'zod';
+import { USUAL_WAIT_MS } from '../../quotas/define-words.js';
+import type { QuotaRequest } from '../../quotas/quota-link.js';
+import type { ProblemCode } from './problems.js';
+
+/** One declaration per operation: routing, checking, asking, answering and the OpenAPI document all come from it. */
+export interface QuotaOperation {
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `{name}` and `{reservation}` are the variable segments. */
+  readonly path: string;
+  readonly summary: string;
+  readonly body?: z.ZodType;
+  /** What a refusal means here. */
+  readonly refusal: ProblemCode;
+  readonly request: (variable: string, body: never, query: URLSearchParams) => QuotaRequest;
+  readonly answer: (value: never) => object;
+}
+
+const subject = z.string().max(1024);
+const cost = z.int().min(1).max(MAXIMUM_LIMIT);
+const waitMs = z.int().min(0).max(MAXIMUM_WAIT_MS).optional();
+/** A repetition with the same id is free and gets the first answer. */
+const id = z.string().min(1).max(128).optional();
+
+const takeBody = z.strictObject({ subject, cost, waitMs, id });
+const takeAllBody = z.strictObject({
+  items: z
+    .array(z.strictObject({ name: z.string().min(1), subject, cost }))
+    .min(1)
+    .max(MAXIMUM_ITEMS),
+  waitMs,
+  id,
+});
+const reserveBody = z.strictObject({
+  subject,
+  estimate: cost,
+  ttlMs: z.int().min(1).max(MAXIMUM_RESERVATION_MS),
+  waitMs,
+});
+const commitBody = z.strictObject({ actual: z.int().min(0).max(MAXIMUM_LIMIT) });
+const defineBody = z.strictObject({
+  limit: z.int().min(0).max(MAXIMUM_LIMIT),
+  /** Null: the limit holds for ever. */
+  windowMs: z.int().min(1).max(MAXIMUM_WINDOW_MS).nullable(),
+  allocator: z.string().min(1).optional(),
+  shares: z.array(z.strictObject({ region: z.string().min(1), fraction: z.number().gt(0).max(1) })).optional(),
+  waitMs,
+});
+
+function operation<Body extends z.ZodType, Value>(
+  declaration: Omit<QuotaOperation, 'request' | 'answer' | 'body'> & {
+    readonly body?: Body;
+    readonly request: (variable: string, body: z.output<Body>, query: URLSearchParams) => QuotaRequest;
+    readonly answer: (value: Value) => object;
+  },
+): QuotaOperation {
+  return declaration as unknown as QuotaOperation;
+}
+
+const bytes = (text: string) => Uint8Array.from(Buffer.from(text));
+
+export const quotaOperations: readonly QuotaOperation[] = [
+  operation({
+    id: 'takeQuota',
+    method: 'POST',
+    path: '/api/v1/quotas/{name}/take',
+    summary: 'Takes so much of a quota, if there is enough.',
+    body: takeBody,
+    refusal: 'quota_refused',
+    request: (name, body) => ({
+      kind: 'take',
+      items: [{ name, subject: bytes(body.subject), cost: body.cost }],
+      waitMs: body.waitMs,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
+      allowed: isAllowed,
+      ...standings[0],
+    }),
+  }),
+  operation({
+    id: 'takeAllQuotas',
+    method: 'POST',
+    path: '/api/v1/quotas/take-all',
+    summary: 'Takes from several quotas at once, from all of them or from none.',
+    body: takeAllBody,
+    refusal: 'quota_refused',
+    request: (_, body) => ({
+      kind: 'take',
+      items: body.items.map((item) => ({ ...item, subject: bytes(item.subject) })),
+      waitMs: body.waitMs,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
+      allowed: isAllowed,
+      quotas: standings,
+    }),
+  }),
+  operation({
+    id: 'reserveQuota',
+    method: 'POST',
+    path: '/api/v1/quotas/{name}/reserve',
+    summary: 'Takes an estimate, to be settled when the cost is known; what is not settled in time comes back.',
+    body: reserveBody,
+    refusal: 'quota_refused',
+    request: (name, body) => ({
+      kind: 'reserve',
+      item: { name, subject: bytes(body.subject), cost: body.estimate },
+      ttlMs: body.ttlMs,
+      waitMs: body.waitMs,
+    }),
+    answer: ({ isAllowed, id: reservation, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+      allowed: isAllowed,
+      ...(isAllowed && { reservation }),
+      ...standing,
+    }),
+  }),
+  operation({
+    id: 'commitReservation',
+    method: 'POST',
+    path: '/api/v1/quotas/reservations/{reservation}/commit',
+    summary: 'Settles a reservation with what it cost in truth.',
+    body: commitBody,
+    refusal: 'reservation_refused',
+    request: (reservation, body) => ({ kind: 'commit', reservation, actual: body.actual }),
+    answer: (settlement: Settlement) => settlement,
+  }),
+  operation({
+    id: 'cancelReservation',
+    method: 'DELETE',
+    path: '/api/v1/quotas/reservations/{reservation}',
+    summary: 'Gives a reservation back.',
+    refusal: 'reservation_refused',
+    request: (reservation) => ({ kind: 'cancel', reservation }),
+    answer: (wasHeld: boolean) => ({ cancelled: wasHeld }),
+  }),
+  operation({
+    id: 'readQuota',
+    method: 'GET',
+    path: '/api/v1/quotas/{name}',
+    summary: 'What is known of a quota and, with ?subject=…, of one of its subjects in the window that it is now.',
+    refusal: 'no_such_quota',
+    request: (name, _, query) => {
+      const given = query.get('subject');
+      return { kind: 'info', name, subject: given === null ? undefined : bytes(given) };
+    },
+    answer: (fields: readonly (readonly [string, string | number])[]) =>
+      Object.fromEntries(fields.map(([name, value]) => [camelCase(name), value])),
+  }),
+  operation({
+    id: 'defineQuota',
+    method: 'PUT',
+    path: '/api/v1/quotas/{name}',
+    summary: 'Defines a quota, or changes the limit of one; done in the home region, wherever it is asked for.',
+    body: defineBody,
+    refusal: 'policy_refused',
+    request: (name, body) => ({
+      kind: 'define',
+      definition: {
+        name,
+        limit: body.limit,
+        windowMs: body.windowMs ?? 0,
+        allocator: body.allocator,
+        shares: body.shares ?? [],
+        waitMs: body.waitMs ?? USUAL_WAIT_MS,
+      },
+    }),
+    answer: () => ({ defined: true }),
+  }),
+  operation({
+    id: 'dropQuota',
+    method: 'DELETE',
+    path: '/api/v1/quotas/{name}',
+    summary: 'Drops a quota.',
+    refusal: 'policy_refused',
+    request: (name) => ({ kind: 'drop', name }),
+    answer: (wasThere: boolean) => ({ dropped: wasThere }),
+  }),
+];
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../../testing/index.js';
+import { quotaOperations } from './operations.js';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/v1/quotas${path}`, {
+    method,
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+test('what the commands do can be done over HTTP', async () => {
+  expect(await call('PUT', '/calls', { limit: 10, windowMs: 3_600_000 })).toEqual({
+    status: 200,
+    body: { defined: true },
+  });
+  expect((await call('GET', '')).body).toEqual({ quotas: ['calls'] });
+  const taken = await call('POST', '/calls/take', { subject: 's', cost: 4, id: 'one' });
+  expect(taken.body).toMatchObject({ allowed: true, remainingEverywhere: 6, retryAfterMs: 0 });
+  expect(await call('POST', '/calls/take', { subject: 's', cost: 4, id: 'one' })).toEqual(taken);
+  const reserved = await call('POST', '/calls/reserve', { subject: 's', estimate: 6, ttlMs: 60_000 });
+  expect(reserved.body.allowed).toBe(true);
+  expect((await call('POST', '/calls/take', { subject: 's', cost: 1 })).body.allowed).toBe(false);
+  const commit = `/reservations/${reserved.body.reservation}/commit`;
+  expect((await call('POST', commit, { actual: 5 })).body).toEqual({ charged: 5, uncharged: 0 });
+  const items = [
+    { name: 'calls', subject: 's', cost: 1 },
+    { name: 'calls', subject: 't', cost: 1 },
+  ];
+  expect((await call('POST', '/take-all', { items })).body.allowed).toBe(true);
+  expect((await call('POST', '/take-all', { items })).body.allowed).toBe(false);
+  expect((await call('GET', '/calls?subject=t')).body).toMatchObject({ limit: 10, remainingEverywhere: 9 });
+  expect((await call('DELETE', `/reservations/${reserved.body.reservation}`)).body).toEqual({ cancelled: false });
+  expect((await call('DELETE', '/calls')).body).toEqual({ dropped: true });
+});
+
+test.each([
+  ['POST', '/nobody/take', { subject: 's', cost: 1 }, 404, 'no_such_quota'],
+  ['GET', '/nobody', undefined, 404, 'no_such_quota'],
+  ['POST', '/nobody/take', '{', 400, 'malformed_json'],
+  ['POST', '/nobody/take', { subject: 's', cost: 0 }, 400, 'invalid_body'],
+  ['POST', '/nobody/take', { subject: 's', cost: 1, more: 1 }, 400, 'invalid_body'],
+  ['POST', '/nobody/take', `"${'x'.repeat(70_000)}"`, 413, 'body_too_large'],
+  ['PUT', '/forever', { limit: 1, windowMs: null }, 409, 'policy_refused'],
+  ['POST', '/reservations/none/commit', { actual: 1 }, 409, 'reservation_refused'],
+  ['PATCH', '/nobody', {}, 405, 'method_not_allowed'],
+  ['POST', '/a/b/c/d', {}, 404, 'no_such_path'],
+  ['GET', '/%ff', undefined, 400, 'invalid_name'],
+] as const)('%s %s is answered with a problem', async (method, path, body, status, code) => {
+  expect(await call(method, path, body)).toMatchObject({ status, body: { status, code } });
+});
+
+test('the document names every operation', async () => {
+  const { paths } = (await call('GET', '/openapi.json')).body as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  const named = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+  expect(named.sort()).toEqual(quotaOperations.map(({ id }) => id).sort());
+});

@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { metricTables } from './table.js';
+
+/** What the files of deploy/ ask for must be something that a server tells. */
+const series = new Set(
+  Object.values(metricTables).flatMap((table) =>
+    Object.entries(table).flatMap(([name, { type }]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((suffix) => name + suffix) : [name],
+    ),
+  ),
+);
+/** Prometheus's own. */
+series.add('up');
+
+function read(path: string): Promise<string> {
+  return readFile(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
+}
+
+/** The names of metrics in an expression: words that are followed neither by a bracket nor are labels, strings or words of PromQL. */
+function metricsIn(expression: string): string[] {
+  const bare = expression
+    .replaceAll(/"[^"]*"/g, '""')
+    .replaceAll(/\{[^}]*\}/g, '')
+    .replaceAll(/\[[^\]]*\]/g, '')
+    .replaceAll(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, '');
+  return [...bare.matchAll(/[a-zA-Z_:][a-zA-Z0-9_:]*(?!\w|\s*\()/g)].map(([name]) => name);
+}
+
+function expectKnown(expression: string): void {
+  const names = metricsIn(expression);
+  expect([expression, names.length]).not.toEqual([expression, 0]);
+  for (const name of names) expect([expression, series.has(name) ? 'known' : name]).toEqual([expression, 'known']);
+}
+
+test('a name that nobody tells is found out', () => {
+  expect(metricsIn('rate(quotadb_nothing{region="x"}[5m]) > 1')).toEqual(['quotadb_nothing']);
+  expect(() => expectKnown('quotadb_nothing > 1')).toThrow();
+});
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string };
+}
+
+test('every alert asks for metrics that exist, and says how bad it is and what to do', async () => {
+  const { groups } = parse(await read('prometheus/alerts.yaml')) as { groups: { rules: Rule[] }[] };
+  const rules = groups.flatMap((group) => group.rules);
+  expect(rules.length).toBeGreaterThan(5);
+  expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+  for (const rule of rules) {
+    expectKnown(rule.expr);
+    expect(rule.alert).toMatch(/^Quotadb[A-Z]/);
+    expect(rule.for).toMatch(/^\d+[smh]$/);
+    expect(['info', 'warning', 'critical']).toContain(rule.labels.severity);
+    expect(rule.annotations.summary).not.toBe('');
+  }
+});
+
+describe('the Grafana dashboard', () => {
+  interface Panel {
+    readonly id: number;
+    readonly type: string;
+    readonly title: string;
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+    readonly targets?: readonly { readonly expr: string; readonly refId: string }[];
+  }
+
+  async function panels(): Promise<readonly Panel[]> {
+    return (JSON.parse(await read('grafana/dashboards/quotadb.json')) as { panels: Panel[] }).panels;
+  }
+
+  test('asks for metrics that exist', async () => {
+    for (const { targets } of await panels()) for (const { expr } of targets ?? []) expectKnown(expr);
+  });
+
+  test('has panels that do not overlap, each with an id of its own', async () => {
+    const all = await panels();
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    for (const { gridPos: a, title } of all) {
+      expect([title, a.x + a.w <= 24]).toEqual([title, true]);
+      const over = all.filter(
+        ({ gridPos: b }) => b !== a && a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h,
+      );
+      expect([title, over]).toEqual([title, []]);
+    }
+  });
+
+  test('shows every metric of the lanes, the store and the disk that changes', async () => {
+    const asked = new Set(
+      (await panels()).flatMap(({ targets }) => (targets ?? []).flatMap(({ expr }) => metricsIn(expr))),
+    );
+    for (const name of ['quotadb_commands_total', 'quotadb_lane_busy_seconds_total', 'quotadb_longest_turn_seconds']) {
+      expect(asked).toContain(name);
+    }
+  });
+});
+
+test('the scrape configuration and what Grafana is given fit together', async () => {
+  const prometheus = parse(await read('prometheus/prometheus.yaml'));
+  expect(prometheus.rule_files).toEqual(['/etc/prometheus/alerts.yaml']);
+  expect(
+    prometheus.scrape_configs[0].static_configs.map(({ labels }: { labels: { region: string } }) => labels.region),
+  ).toEqual(['us', 'eu', 'ap']);
+  const source = parse(await read('grafana/provisioning/datasources/prometheus.yaml'));
+  expect(source.datasources[0].url).toBe('http://prometheus:9090');
+});

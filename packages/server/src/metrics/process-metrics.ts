@@ -1,0 +1,68 @@
+import { readdirSync } from 'node:fs';
+import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { FailedLogins } from '../access/failed-logins.js';
+import { processMemory } from '../commands/admin/process-memory.js';
+import type { MetricSource, Sample } from './metric.js';
+
+/** The names Prometheus's own clients give to what every process has; ours begin with `quotadb_`. */
+export const processMetricTable = {
+  process_cpu_seconds_total: { type: 'counter', help: 'Processor time used, user and system.' },
+  process_resident_memory_bytes: { type: 'gauge', help: 'Memory that is resident.' },
+  process_open_fds: { type: 'gauge', help: 'Open file descriptors; absent where the system does not tell.' },
+  quotadb_heap_used_bytes: { type: 'gauge', help: 'JavaScript heap of the main thread.' },
+  quotadb_main_thread_busy_seconds_total: { type: 'counter', help: 'Time the main thread was not waiting.' },
+  quotadb_main_thread_delay_seconds: {
+    type: 'gauge',
+    help: 'How late timers of the main thread were, since the last scrape.',
+  },
+  quotadb_logins_failed_total: { type: 'counter', help: 'Logins with a wrong password or token.' },
+} as const satisfies MetricSource['metrics'];
+
+/** Milliseconds between two looks at the clock; finer costs more. */
+const DELAY_RESOLUTION_MS = 20;
+const NANOSECONDS = 1e9;
+
+export interface ProcessMetrics extends MetricSource<keyof typeof processMetricTable> {
+  stop(): void;
+}
+
+export function processMetrics(failedLogins: FailedLogins): ProcessMetrics {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delay.enable();
+  return {
+    metrics: processMetricTable,
+    stop: () => delay.disable(),
+    collect() {
+      const { user, system } = process.cpuUsage();
+      const { residentBytes, heapUsedBytes } = processMemory();
+      const descriptors = openDescriptors();
+      return {
+        process_cpu_seconds_total: (user + system) / 1e6,
+        process_resident_memory_bytes: residentBytes,
+        ...(descriptors !== undefined && { process_open_fds: descriptors }),
+        quotadb_heap_used_bytes: heapUsedBytes,
+        quotadb_main_thread_busy_seconds_total: performance.eventLoopUtilization().active / 1000,
+        quotadb_main_thread_delay_seconds: delays(delay),
+        quotadb_logins_failed_total: failedLogins.total,
+      };
+    },
+  };
+}
+
+function delays(histogram: IntervalHistogram): Sample[] {
+  const samples = [50, 99, 100].map((percentile) => ({
+    labels: { quantile: percentile / 100 },
+    // A timer is late by what it took beyond its own time.
+    value: Math.max(histogram.percentile(percentile) / NANOSECONDS - DELAY_RESOLUTION_MS / 1000, 0),
+  }));
+  histogram.reset();
+  return samples;
+}
+
+function openDescriptors(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import type { PeerDescription, ReplicationDescription } from '../replication/description.js';
+import type { RegionAge } from '../replication/replication-link.js';
+import type { MetricSource, Sample, Samples } from './metric.js';
+
+/** What the regions tell that this one replicates with; nothing before there was one. */
+export const replicationMetricTable = {
+  quotadb_peer_connected: {
+    type: 'gauge',
+    help: '1 while the other region is connected, by peer and the state it is in.',
+  },
+  quotadb_peer_lag_seconds: { type: 'gauge', help: 'How far the other region is behind with the changes of this one.' },
+  quotadb_peer_lag_shards: { type: 'gauge', help: 'Shards of which the other region has not acknowledged everything.' },
+  quotadb_peer_round_trip_seconds: { type: 'gauge', help: 'Time to the other region and back.' },
+  quotadb_peer_clock_skew_seconds: {
+    type: 'gauge',
+    help: 'How far the clock of the other region is ahead of this one.',
+  },
+  quotadb_peer_joined_ratio: {
+    type: 'gauge',
+    help: 'How much of what the other region holds is here, after a start with nothing.',
+  },
+  quotadb_peer_bytes_total: { type: 'counter', help: 'Bytes exchanged with the other region, by direction.' },
+  quotadb_peer_batches_total: { type: 'counter', help: 'Batches exchanged with the other region, by direction.' },
+  quotadb_peer_components_total: { type: 'counter', help: 'Components exchanged with the other region, by direction.' },
+  quotadb_peer_gaps_total: {
+    type: 'counter',
+    help: 'Batches that did not follow on what had come before, and were asked for again.',
+  },
+  quotadb_peer_digest_mismatches_total: {
+    type: 'counter',
+    help: 'Comparisons with the other region that found a difference.',
+  },
+  quotadb_peer_components_resent_total: { type: 'counter', help: 'Components sent again to repair a difference.' },
+  quotadb_peer_connections_total: { type: 'counter', help: 'Times the other region was connected.' },
+  quotadb_replication_refusals_total: { type: 'counter', help: 'Regions that were refused, by code.' },
+  quotadb_region_age_seconds: {
+    type: 'gauge',
+    help: 'How old the view of another region is that values here are made of.',
+  },
+} as const satisfies MetricSource['metrics'];
+
+type Name = keyof typeof replicationMetricTable;
+
+const MILLISECONDS = 1000;
+const PERCENT = 100;
+
+export function replicationMetrics(
+  describe: () => ReplicationDescription | undefined,
+  ages: () => readonly RegionAge[],
+): MetricSource<Name> {
+  return {
+    metrics: replicationMetricTable,
+    collect() {
+      const description = describe();
+      if (description?.isActive !== true) return {};
+      return { ...ofPeers(description.peers), ...ofRegions(description, ages()) };
+    },
+  };
+}
+
+function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
+  /** Of those for which there is a figure at all. */
+  const each = (value: (peer: PeerDescription) => number | undefined): Sample[] =>
+    peers.flatMap((peer) => {
+      const found = value(peer);
+      return found === undefined ? [] : [{ labels: { peer: peer.region }, value: found }];
+    });
+  const bothWays = (name: 'bytes' | 'batches' | 'components'): Sample[] =>
+    peers.flatMap(({ region, figures }) => [
+      { labels: { peer: region, direction: 'in' }, value: figures[`${name}In`] },
+      { labels: { peer: region, direction: 'out' }, value: figures[`${name}Out`] },
+    ]);
+  const seconds = (milliseconds: number): number | undefined =>
+    milliseconds < 0 ? undefined : milliseconds / MILLISECONDS;
+  return {
+    quotadb_peer_connected: peers.map(({ region, state }) => ({
+      labels: { peer: region, state },
+      value: state === 'connected' ? 1 : 0,
+    })),
+    quotadb_peer_lag_seconds: each(({ lagMs }) => seconds(lagMs)),
+    quotadb_peer_lag_shards: each(({ lagShards }) => lagShards),
+    quotadb_peer_round_trip_seconds: each(({ roundTripMs }) => seconds(roundTripMs)),
+    quotadb_peer_clock_skew_seconds: each(({ skewMs }) => skewMs / MILLISECONDS),
+    quotadb_peer_joined_ratio: each(({ joinedPercent }) => joinedPercent / PERCENT),
+    quotadb_peer_bytes_total: bothWays('bytes'),
+    quotadb_peer_batches_total: bothWays('batches'),
+    quotadb_peer_components_total: bothWays('components'),
+    quotadb_peer_gaps_total: each(({ figures }) => figures.gaps),
+    quotadb_peer_digest_mismatches_total: each(({ figures }) => figures.digestMismatches),
+    quotadb_peer_components_resent_total: each(({ figures }) => figures.componentsResent),
+    quotadb_peer_connections_total: each(({ figures }) => figures.connections),
+  };
+}
+
+function ofRegions({ refusals, region: own }: ReplicationDescription, ages: readonly RegionAge[]): Samples<Name> {
+  return {
+    quotadb_replication_refusals_total: Object.entries(refusals).map(([code, value]) => ({ labels: { code }, value })),
+    quotadb_region_age_seconds: ages
+      .filter(({ region, ageMs }) => ageMs !== undefined && region !== own)
+      .map(({ region, ageMs }) => ({ labels: { peer: region }, value: (ageMs ?? 0) / MILLISECONDS })),
+  };
+}

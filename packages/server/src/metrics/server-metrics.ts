@@ -1,0 +1,179 @@
+import type { Engine } from '@quotadb/engine';
+import { addFigures, type Figures } from '../lanes/figures.js';
+import type { ServerState } from '../server-state.js';
+import { bucketBoundsSeconds, DURATION_BUCKETS } from '../statistics/duration-buckets.js';
+import type { MetricSource, Sample, Samples } from './metric.js';
+
+/** What the lanes, the store and the disk tell. */
+export const serverMetricTable = {
+  quotadb_info: { type: 'gauge', help: 'Who this server is; always 1.' },
+  quotadb_start_time_seconds: { type: 'gauge', help: 'When it was started, in seconds since 1970.' },
+  quotadb_commands_total: { type: 'counter', help: 'Commands run, by command.' },
+  quotadb_commands_failed_total: { type: 'counter', help: 'Commands that replied with an error, by command.' },
+  quotadb_commands_rejected_total: { type: 'counter', help: 'Commands refused before they ran, by command.' },
+  quotadb_command_duration_seconds: {
+    type: 'histogram',
+    help: 'Time commands took to run, of those that were timed: one turn in sixteen, and all that can be long.',
+  },
+  quotadb_error_replies_total: { type: 'counter', help: 'Error replies, by code.' },
+  quotadb_slow_commands_total: { type: 'counter', help: 'Commands that were slower than slowlog-log-slower-than.' },
+  quotadb_slowlog_length: { type: 'gauge', help: 'Slow commands kept for SLOWLOG GET.' },
+  quotadb_keyspace_hits_total: { type: 'counter', help: 'Counters read that were there.' },
+  quotadb_keyspace_misses_total: { type: 'counter', help: 'Counters read that were not there.' },
+  quotadb_connections: { type: 'gauge', help: 'Clients connected, by lane.' },
+  quotadb_connections_maximum: { type: 'gauge', help: 'Clients that may be connected at once.' },
+  quotadb_connections_received_total: { type: 'counter', help: 'Connections accepted or refused.' },
+  quotadb_connections_refused_total: { type: 'counter', help: 'Connections refused: too many, or no proper TLS.' },
+  quotadb_connections_dropped_total: {
+    type: 'counter',
+    help: 'Connections closed because a limit was passed: replies not read (output), commands too large (query).',
+  },
+  quotadb_clients_blocked: { type: 'gauge', help: 'Clients that wait in a command such as WAIT.' },
+  quotadb_clients_buffered_bytes: { type: 'gauge', help: 'Unfinished commands and unsent replies of all clients.' },
+  quotadb_network_received_bytes_total: { type: 'counter', help: 'Bytes read from clients.' },
+  quotadb_network_sent_bytes_total: { type: 'counter', help: 'Bytes sent to clients.' },
+  quotadb_lane_commands_total: { type: 'counter', help: 'Commands run, by lane.' },
+  quotadb_lane_busy_seconds_total: { type: 'counter', help: 'Time a lane was not waiting for clients.' },
+  quotadb_longest_turn_seconds: {
+    type: 'gauge',
+    help: 'The longest that one turn of a loop kept everything else waiting, in the last half minute to minute.',
+  },
+  quotadb_keys: { type: 'gauge', help: 'Keys in the store.' },
+  quotadb_keys_expiring: { type: 'gauge', help: 'Keys that have an expiry.' },
+  quotadb_keys_expired_total: { type: 'counter', help: 'Keys dropped because they expired.' },
+  quotadb_memory_used_bytes: { type: 'gauge', help: 'Memory of the store in use.' },
+  quotadb_memory_maximum_bytes: { type: 'gauge', help: 'Memory the store may use (--max-memory).' },
+  quotadb_disk_up: { type: 'gauge', help: '1 while the disk takes what it is given; absent without --data.' },
+  quotadb_wal_bytes: { type: 'gauge', help: 'Size of the log since the last snapshot.' },
+  quotadb_wal_written_bytes_total: { type: 'counter', help: 'Bytes written to the log.' },
+  quotadb_wal_flushes_total: { type: 'counter', help: 'Writes of the log.' },
+  quotadb_wal_fsyncs_total: { type: 'counter', help: 'Times the system was asked to put the log on disk.' },
+  quotadb_wal_flushes_late_total: {
+    type: 'counter',
+    help: 'Flushes that took longer than --fsync allows between two.',
+  },
+  quotadb_wal_flush_duration_seconds: { type: 'histogram', help: 'Time a flush of the log took, fsync included.' },
+  quotadb_snapshot_bytes: { type: 'gauge', help: 'Size of the last snapshot.' },
+  quotadb_snapshot_duration_seconds: { type: 'gauge', help: 'Time the last snapshot took.' },
+  quotadb_snapshot_time_seconds: { type: 'gauge', help: 'When the last snapshot was finished, in seconds since 1970.' },
+  quotadb_snapshot_failed: { type: 'gauge', help: '1 when the last snapshot failed.' },
+} as const satisfies MetricSource['metrics'];
+
+type Name = keyof typeof serverMetricTable;
+
+export interface ServerMetricsOptions {
+  readonly state: ServerState;
+  readonly engine: Engine;
+  /** The figures of every lane; none while there are none. */
+  readonly figures: () => Promise<readonly Figures[]>;
+  /** How many flushes of the log took how long, by duration bucket, and their sum; undefined without a disk. */
+  readonly flushes: { readonly counts: Float64Array; readonly sumSeconds: () => number } | undefined;
+}
+
+export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name> {
+  return {
+    metrics: serverMetricTable,
+    async collect() {
+      const figures = await options.figures();
+      return {
+        ...about(options),
+        ...(figures.length > 0 && ofLanes(options, addFigures(figures))),
+        ...ofDisk(options),
+      };
+    },
+  };
+}
+
+function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
+  const { identity, config } = state;
+  const { keys, keysWithExpiry, expiredKeysTotal, usedBytes, maxMemoryBytes } = engine.stats();
+  const { version } = identity;
+  const labels = { version, region: config.region, transport: identity.transport, lanes: identity.laneCount };
+  return {
+    quotadb_info: [{ labels, value: 1 }],
+    quotadb_start_time_seconds: identity.startedAtMs / 1000,
+    quotadb_keys: keys,
+    quotadb_keys_expiring: keysWithExpiry,
+    quotadb_keys_expired_total: expiredKeysTotal,
+    quotadb_memory_used_bytes: usedBytes,
+    quotadb_memory_maximum_bytes: maxMemoryBytes,
+    quotadb_connections_maximum: config.maxClients,
+  };
+}
+
+function ofLanes({ state }: ServerMetricsOptions, figures: Figures): Samples<Name> {
+  const { sums, lanes } = figures;
+  return {
+    ...ofCommands(state, figures),
+    quotadb_error_replies_total: [...figures.errors].map(([code, value]) => ({ labels: { code }, value })),
+    quotadb_slow_commands_total: sums.slowCommands,
+    quotadb_slowlog_length: Math.min(sums.slowlogLength, state.config.slowlogMaximumLength),
+    quotadb_keyspace_hits_total: sums.keyspaceHits,
+    quotadb_keyspace_misses_total: sums.keyspaceMisses,
+    quotadb_connections: lanes.map(({ lane, connections }) => ({ labels: { lane }, value: connections })),
+    quotadb_connections_received_total: sums.connectionsReceived,
+    quotadb_connections_refused_total: sums.connectionsRejected,
+    quotadb_connections_dropped_total: [
+      { labels: { limit: 'output' }, value: sums.outputLimitDisconnections },
+      { labels: { limit: 'query' }, value: sums.queryLimitDisconnections },
+    ],
+    quotadb_clients_blocked: sums.blocked,
+    quotadb_clients_buffered_bytes: sums.clientBytes,
+    quotadb_network_received_bytes_total: sums.inputBytes,
+    quotadb_network_sent_bytes_total: sums.outputBytes,
+    quotadb_lane_commands_total: lanes.map(({ lane, commandsProcessed }) => ({
+      labels: { lane },
+      value: commandsProcessed,
+    })),
+    quotadb_lane_busy_seconds_total: lanes.map(({ lane, busyMicroseconds }) => ({
+      labels: { lane },
+      value: busyMicroseconds / 1e6,
+    })),
+    quotadb_longest_turn_seconds: lanes.map(({ lane, recentLongestTurnMicroseconds }) => ({
+      labels: { lane },
+      value: recentLongestTurnMicroseconds / 1e6,
+    })),
+  };
+}
+
+/** Commands nobody has sent are left out: there are many of them. */
+function ofCommands({ commands }: ServerState, figures: Figures): Samples<Name> {
+  const { calls, failed, rejected, durations, timedMicroseconds } = figures;
+  const used = commands.entries.filter(({ id }) => calls[id] > 0 || rejected[id] > 0);
+  const counted = (counts: Float64Array): Sample[] =>
+    used.map(({ id, fullName }) => ({ labels: { command: fullName }, value: counts[id] }));
+  return {
+    quotadb_commands_total: counted(calls),
+    quotadb_commands_failed_total: counted(failed),
+    quotadb_commands_rejected_total: counted(rejected),
+    quotadb_command_duration_seconds: used.map(({ id, fullName }) => ({
+      labels: { command: fullName },
+      value: {
+        bounds: bucketBoundsSeconds,
+        counts: durations.subarray(id * DURATION_BUCKETS, (id + 1) * DURATION_BUCKETS),
+        sum: timedMicroseconds[id] / 1e6,
+      },
+    })),
+  };
+}
+
+function ofDisk({ state, flushes }: ServerMetricsOptions): Samples<Name> {
+  if (flushes === undefined) return {};
+  const { board } = state.disk;
+  const figures = board.figures();
+  return {
+    quotadb_disk_up: board.isFailed ? 0 : 1,
+    quotadb_wal_bytes: figures.logBytes,
+    quotadb_wal_written_bytes_total: figures.writtenBytesTotal,
+    quotadb_wal_flushes_total: figures.flushesTotal,
+    quotadb_wal_fsyncs_total: figures.syncsTotal,
+    quotadb_wal_flushes_late_total: figures.lateFlushesTotal,
+    quotadb_wal_flush_duration_seconds: [
+      { value: { bounds: bucketBoundsSeconds, counts: flushes.counts, sum: flushes.sumSeconds() } },
+    ],
+    quotadb_snapshot_bytes: figures.snapshotBytes,
+    quotadb_snapshot_duration_seconds: figures.lastSnapshotMs / 1000,
+    quotadb_snapshot_time_seconds: figures.lastSaveMs / 1000,
+    quotadb_snapshot_failed: board.lastSnapshotFailed ? 1 : 0,
+  };
+}

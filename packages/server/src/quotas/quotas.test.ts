@@ -1,0 +1,253 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { Configuration } from '../config/table.js';
+import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
+
+const HOUR_MS = 3_600_000;
+const opened: { stop(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.stop();
+});
+
+async function serve(settings: Partial<Configuration> = {}): Promise<{ server: TestServer; client: TestClient }> {
+  const server = await startTestServer(settings);
+  opened.push(server);
+  return { server, client: await connect(server) };
+}
+
+async function connect(server: TestServer): Promise<TestClient> {
+  const client = await TestClient.open(server.port);
+  opened.push({ stop: async () => client.close() });
+  return client;
+}
+
+async function directory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'quotadb-quotas-'));
+  opened.push({ stop: () => rm(path, { recursive: true, force: true }) });
+  return path;
+}
+
+function numbers(reply: string): number[] {
+  expect(reply[0]).toBe('*');
+  return [...reply.matchAll(/^:(-?\d+)\r$/gm)].map(([, digits]) => Number(digits));
+}
+
+async function isAllowed(client: TestClient, ...words: (string | number)[]): Promise<boolean> {
+  return numbers(await client.call('QUOTA.TAKE', ...words))[0] === 1;
+}
+
+async function countAllowed(client: TestClient, calls: number): Promise<number> {
+  let allowed = 0;
+  for (let call = 0; call < calls; call++) if (await isAllowed(client, 'calls', 'alice', 1)) allowed++;
+  return allowed;
+}
+
+test.each(['memory', 'disk'])('exactly the limit is allowed, from many connections at once, in %s', async (mode) => {
+  const { server, client } = await serve(mode === 'disk' ? { dataDirectory: await directory() } : {});
+  expect(await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 100, 'WINDOW', HOUR_MS)).toBe('+OK\r\n');
+  const clients = await Promise.all(Array.from({ length: 10 }, () => connect(server)));
+  const counts = await Promise.all(clients.map((each) => countAllowed(each, 30)));
+  expect(counts.reduce((sum, count) => sum + count)).toBe(100);
+  const [here, everywhere, resetMs] = numbers(await client.call('QUOTA.PEEK', 'calls', 'alice'));
+  expect([here, everywhere]).toEqual([0, 0]);
+  expect(resetMs).toBeGreaterThan(0);
+  expect(await isAllowed(client, 'calls', 'bob', 100)).toBe(true);
+});
+
+test('a reply says what is left, when the window is over and when to try again', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const [allowed, here, everywhere, resetMs, retryAfterMs] = numbers(await client.call('QUOTA.TAKE', 'calls', 's', 4));
+  expect([allowed, here, everywhere, retryAfterMs]).toEqual([1, 6, 6, 0]);
+  expect(resetMs).toBeLessThanOrEqual(HOUR_MS);
+  const denied = numbers(await client.call('QUOTA.TAKE', 'calls', 's', 7));
+  expect(denied.slice(0, 3)).toEqual([0, 6, 6]);
+  expect(denied[4]).toBe(denied[3]);
+  // Denied calls burn nothing.
+  expect(await isAllowed(client, 'calls', 's', 6)).toBe(true);
+});
+
+test('a new window begins with the limit', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', 200);
+  const until = Date.now() + 20_000;
+  let allowed = 0;
+  const windows = new Set<number>();
+  while (allowed < 3 && Date.now() < until) {
+    const before = Math.floor(Date.now() / 200);
+    if (!(await isAllowed(client, 'calls', 's', 1))) continue;
+    allowed++;
+    // It was decided between these two readings of the clock.
+    const after = Math.floor(Date.now() / 200);
+    if (before === after) expect(windows.has(after)).toBe(false);
+    windows.add(after);
+  }
+  expect(allowed).toBe(3);
+});
+
+test('what makes no sense gets an error that says why', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  expect(await client.call('QUOTA.TAKE', 'other', 's', 1)).toMatch(/^-ERR there is no quota 'other'/);
+  for (const cost of [0, -1, 'x', '1.5']) {
+    expect(await client.call('QUOTA.TAKE', 'calls', 's', cost)).toMatch(/^-ERR a cost is a whole number/);
+  }
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 11)).toMatch(/^-ERR a cost of 11 is beyond the limit of 10/);
+  expect(await client.call('QUOTA.TAKE', 'calls', 'x'.repeat(1025), 1)).toMatch(
+    /^-ERR a subject has at most 1024 bytes/,
+  );
+  expect(await client.call('QUOTA.PEEK', 'calls', 'x'.repeat(1025))).toMatch(/^-ERR a subject has at most 1024 bytes/);
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 1, 'WAIT')).toMatch(/^-ERR syntax error/);
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 1, 'WAIT', -1)).toMatch(/^-ERR value is out of range/);
+  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', -1, 'WINDOW', 1)).toMatch(/^-ERR a limit is a whole number/);
+  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', 'x')).toMatch(/^-ERR a WINDOW is needed/);
+  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', 5, 'SOON')).toMatch(
+    /^-ERR 'SOON' is not understood/,
+  );
+  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', 'NONE')).toMatch(/needs a disk in region local/);
+  expect(await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', 5)).toMatch(/the window of a policy cannot/);
+  expect(await client.call('QUOTA.LIST')).toBe('*1\r\n$5\r\ncalls\r\n');
+});
+
+test('raising a limit takes effect at once, lowering it takes what is left', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 2, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 2)).toBe(true);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(true);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+});
+
+test('dropped is dropped, and defined anew is new', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
+  expect(await client.call('QUOTA.DROP', 'calls')).toBe(':1\r\n');
+  expect(await client.call('QUOTA.DROP', 'calls')).toBe(':0\r\n');
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 1)).toMatch(/^-ERR there is no quota/);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
+});
+
+test('what was spent stays spent over a restart, and what was not is not lost', async () => {
+  const dataDirectory = await directory();
+  const first = await serve({ dataDirectory });
+  await first.client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 100, 'WINDOW', HOUR_MS);
+  await first.client.call('QUOTA.DEFINE', 'seats', 'LIMIT', 10, 'WINDOW', 'NONE');
+  expect(await isAllowed(first.client, 'calls', 's', 30)).toBe(true);
+  expect(await isAllowed(first.client, 'seats', 's', 4)).toBe(true);
+  await first.server.stop();
+  const { client } = await serve({ dataDirectory });
+  expect(await isAllowed(client, 'calls', 's', 71)).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 70)).toBe(true);
+  expect(await isAllowed(client, 'seats', 's', 7)).toBe(false);
+  expect(await isAllowed(client, 'seats', 's', 6)).toBe(true);
+});
+
+test('inside MULTI nothing waits, and what is in the pocket is taken', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
+  await client.call('MULTI');
+  await client.call('QUOTA.TAKE', 'calls', 's', 1);
+  await client.call('QUOTA.TAKE', 'calls', 'nobody yet', 1);
+  const [, ...results] = (await client.call('EXEC')).split('*5\r\n');
+  expect(results.map((result) => numbers(`*\r\n${result}`)[0])).toEqual([1, 0]);
+});
+
+test('a damaged file of policies is said, and nothing starts', async () => {
+  const dataDirectory = await directory();
+  const { server, client } = await serve({ dataDirectory });
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
+  await server.stop();
+  const path = join(dataDirectory, 'quotas.json');
+  await writeFile(path, (await readFile(path, 'utf8')).slice(0, -20));
+  await expect(startTestServer({ dataDirectory })).rejects.toThrow(/quotas\.json is damaged/);
+  // Without the file the replica has forgotten what it gave out: it begins with nothing.
+  await rm(path);
+  const { client: after } = await serve({ dataDirectory });
+  expect(await after.call('QUOTA.LIST')).toBe('*0\r\n');
+});
+
+test('a quota of the configuration is there, and in memory begins with its next window', async () => {
+  const definition = { name: 'calls', limit: 5, windowMs: HOUR_MS, allocator: undefined, shares: [], waitMs: 1000 };
+  const { client: inMemory } = await serve({ quotas: [definition] });
+  expect(await inMemory.call('QUOTA.LIST')).toBe('*1\r\n$5\r\ncalls\r\n');
+  expect(await isAllowed(inMemory, 'calls', 's', 1)).toBe(false);
+  expect(await inMemory.call('QUOTA.INFO', 'calls')).toContain('starts-here\r\n:0\r\n');
+  const { client: onDisk } = await serve({ quotas: [definition], dataDirectory: await directory() });
+  expect(await isAllowed(onDisk, 'calls', 's', 5)).toBe(true);
+  expect(await isAllowed(onDisk, 'calls', 's', 1)).toBe(false);
+});
+
+test('several limits at once: all or none, and nothing leaks', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'user', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  await client.call('QUOTA.DEFINE', 'team', 'LIMIT', 8, 'WINDOW', HOUR_MS);
+  const both = (user: string) => client.call('QUOTA.TAKEALL', 2, 'user', user, 3, 'team', 't', 3);
+  expect(numbers(await both('a'))[0]).toBe(1);
+  expect(numbers(await both('b'))[0]).toBe(1);
+  // The team has 2 left: neither the user nor the team is charged.
+  expect(numbers(await both('c'))[0]).toBe(0);
+  expect(await isAllowed(client, 'user', 'c', 5)).toBe(true);
+  expect(await isAllowed(client, 'team', 't', 2)).toBe(true);
+  expect(await isAllowed(client, 'team', 't', 1)).toBe(false);
+  const twice = await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 3, 'user', 'd', 3);
+  expect(twice).toMatch(/^-ERR the same subject of the same quota is there twice/);
+  expect(await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 2)).toMatch(/^-ERR syntax error/);
+  expect(await client.call('QUOTA.TAKEALL', 17, 'user', 'd', 2)).toMatch(/^-ERR 1 to 16 limits/);
+});
+
+test('a repetition with the same id is free, whichever connection it comes from', async () => {
+  const { server, client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  const first = await client.call('QUOTA.TAKE', 'calls', 's', 2, 'ID', 'one');
+  for (let again = 0; again < 4; again++) {
+    const other = await connect(server);
+    expect(await other.call('QUOTA.TAKE', 'calls', 's', 2, 'ID', 'one')).toBe(first);
+  }
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 3, 'ID', 'one')).toMatch(/^-ERR this ID was used for another/);
+  expect(await isAllowed(client, 'calls', 's', 4, 'ID', 'two')).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(true);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+});
+
+async function reserve(client: TestClient, estimate: number, ttlMs: number): Promise<string> {
+  const reply = await client.call('QUOTA.RESERVE', 'calls', 's', estimate, 'TTL', ttlMs);
+  return reply.split('\r\n')[3];
+}
+
+test('a reservation is settled once: what was too much comes back, what was missing is charged within the limit', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const first = await reserve(client, 8, 60_000);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(false);
+  expect(numbers(await client.call('QUOTA.COMMIT', first, 5))).toEqual([5, 0]);
+  expect(numbers(await client.call('QUOTA.COMMIT', first, 5))).toEqual([5, 0]);
+  expect(await client.call('QUOTA.COMMIT', first, 1)).toMatch(/^-ERR the reservation is settled already/);
+  expect(await client.call('QUOTA.CANCEL', first)).toBe(':0\r\n');
+  const second = await reserve(client, 2, 60_000);
+  // 3 are left: of the 6 that it cost in the end, 5 can be charged.
+  expect(numbers(await client.call('QUOTA.COMMIT', second, 6))).toEqual([5, 1]);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  expect(await client.call('QUOTA.COMMIT', 'nobody', 1)).toMatch(/^-ERR there is no such reservation/);
+  expect(await client.call('QUOTA.RESERVE', 'calls', 's', 1, 'TTL', 0)).toMatch(/^-ERR a reservation holds for 1 to/);
+});
+
+test('a reservation that is cancelled or forgotten comes back', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const cancelled = await reserve(client, 10, 60_000);
+  expect(await client.call('QUOTA.CANCEL', cancelled)).toBe(':1\r\n');
+  expect(await client.call('QUOTA.CANCEL', cancelled)).toBe(':0\r\n');
+  const forgotten = await reserve(client, 10, 50);
+  expect(forgotten).not.toBe('');
+  await eventually(async () => expect(await isAllowed(client, 'calls', 's', 10)).toBe(true));
+  expect(await client.call('QUOTA.COMMIT', forgotten, 10)).toMatch(/^-ERR there is no such reservation/);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+});

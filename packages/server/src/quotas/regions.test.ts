@@ -1,0 +1,174 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { eventually, TestClient, TestRegions } from '../testing/index.js';
+
+const HOUR_MS = 3_600_000;
+const PATIENCE_MS = 120_000;
+const opened: { close(): Promise<unknown> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+async function regions(...given: Parameters<typeof TestRegions.make>): Promise<TestRegions> {
+  const made = await TestRegions.make(...given);
+  opened.push(made);
+  return made;
+}
+
+async function directories(): Promise<(name: string) => string> {
+  const path = await mkdtemp(join(tmpdir(), 'quotadb-quota-regions-'));
+  opened.push({ close: () => rm(path, { recursive: true, force: true }) });
+  return (name) => join(path, name);
+}
+
+/** Allowed, denied, or undefined where the connection broke before that was known. */
+async function take(client: TestClient, cost = 1): Promise<boolean | undefined> {
+  const reply = await client.call('QUOTA.TAKE', 'calls', 's', cost).catch(() => undefined);
+  return reply === undefined ? undefined : reply.startsWith('*5\r\n:1\r\n');
+}
+
+async function known(cluster: TestRegions): Promise<void> {
+  for (const name of cluster.names)
+    await eventually(async () => expect(await cluster.call(name, 'QUOTA.LIST')).toContain('calls'));
+}
+
+/** Some clients in a region that call until they were denied a few times in a row; returns how many calls were allowed. */
+async function load(port: number, clientCount: number, callsEach: number): Promise<number> {
+  const work = async () => {
+    const client = await TestClient.open(port);
+    let allowed = 0;
+    for (let call = 0; call < callsEach; call++) {
+      const outcome = await take(client);
+      if (outcome === undefined) break;
+      if (outcome) allowed++;
+    }
+    client.close();
+    return allowed;
+  };
+  const counts = await Promise.all(Array.from({ length: clientCount }, work));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+test(
+  'three regions under skewed load allow exactly the limit, wherever it was defined',
+  async () => {
+    const cluster = await regions(['a', 'b', 'c']);
+    await cluster.startAll();
+    await cluster.allConnected();
+    // Not the home, and the allocator is a third one.
+    const definition = ['calls', 'LIMIT', 300, 'WINDOW', HOUR_MS, 'ALLOCATOR', 'c'] as const;
+    expect(await cluster.call('b', 'QUOTA.DEFINE', ...definition)).toBe('+OK\r\n');
+    await known(cluster);
+    const counts = await Promise.all([
+      load(cluster.of('a').ready.resp, 6, 60),
+      load(cluster.of('b').ready.resp, 2, 20),
+      load(cluster.of('c').ready.resp, 1, 20),
+    ]);
+    let allowed = counts.reduce((sum, count) => sum + count);
+    // What lies unused in one region is found by another.
+    await eventually(async () => {
+      while (allowed < 300 && (await take(cluster.of('b').client))) allowed++;
+      expect(allowed).toBe(300);
+    });
+    for (const name of cluster.names) expect(await take(cluster.of(name).client)).toBe(false);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'behind a partition each side spends what it holds and no more, and the home cannot be told anything',
+  async () => {
+    const cluster = await regions(['a', 'b']);
+    await cluster.startAll();
+    await cluster.allConnected();
+    const definition = ['calls', 'LIMIT', 100, 'WINDOW', HOUR_MS, 'ON-UNREACHABLE', 'WAIT', 200] as const;
+    expect(await cluster.call('a', 'QUOTA.DEFINE', ...definition)).toBe('+OK\r\n');
+    await known(cluster);
+    let allowed = 0;
+    await eventually(async () => {
+      expect(await take(cluster.of('b').client)).toBe(true);
+      allowed++;
+    });
+    cluster.cut('a', 'b');
+    await eventually(async () => {
+      expect((await cluster.peer('b', 'a')).state).not.toBe('connected');
+    });
+    expect(await cluster.call('b', 'QUOTA.DEFINE', 'more', 'LIMIT', 1, 'WINDOW', 1000)).toMatch(
+      /^-ERR policies are defined in region a, their home, and there is no connection to it/,
+    );
+    allowed += await load(cluster.of('a').ready.resp, 4, 60);
+    allowed += await load(cluster.of('b').ready.resp, 4, 60);
+    expect(allowed).toBeLessThanOrEqual(100);
+    cluster.heal('a', 'b');
+    await cluster.allConnected();
+    await eventually(async () => {
+      while (allowed < 100 && (await take(cluster.of('b').client))) allowed++;
+      expect(allowed).toBe(100);
+    });
+    expect(await take(cluster.of('a').client)).toBe(false);
+    expect(await take(cluster.of('b').client)).toBe(false);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'an allocator that is killed and comes back with its disk gives nothing out twice',
+  async () => {
+    const directory = await directories();
+    const cluster = await regions(['a', 'b']);
+    const flagsOf = (name: string) => ['--data', directory(name)];
+    await cluster.startAll(flagsOf);
+    await cluster.allConnected();
+    expect(await cluster.call('a', 'QUOTA.DEFINE', 'calls', 'LIMIT', 200, 'WINDOW', HOUR_MS)).toBe('+OK\r\n');
+    await known(cluster);
+    let allowed = 0;
+    for (let round = 0; round < 2; round++) {
+      const loads = [load(cluster.of('a').ready.resp, 3, 15), load(cluster.of('b').ready.resp, 3, 15)];
+      await cluster.kill('a');
+      allowed += (await Promise.all(loads)).reduce((sum, count) => sum + count);
+      await cluster.start('a', flagsOf('a'));
+      await cluster.allConnected();
+    }
+    allowed += await load(cluster.of('a').ready.resp, 4, 60);
+    allowed += await load(cluster.of('b').ready.resp, 4, 60);
+    expect(allowed).toBeLessThanOrEqual(200);
+    expect(allowed).toBeGreaterThan(0);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'an allocator that lost its memory begins with nothing in a window that it may have begun before',
+  async () => {
+    const cluster = await regions(['a', 'b']);
+    await cluster.startAll();
+    await cluster.allConnected();
+    await cluster.call('b', 'QUOTA.DEFINE', 'calls', 'LIMIT', 50, 'WINDOW', HOUR_MS, 'ALLOCATOR', 'b');
+    await known(cluster);
+    let allowed = await load(cluster.of('b').ready.resp, 2, 30);
+    expect(allowed).toBe(50);
+    await cluster.kill('b');
+    await cluster.start('b');
+    await cluster.allConnected();
+    await known(cluster);
+    allowed += await load(cluster.of('b').ready.resp, 2, 10);
+    expect(allowed).toBe(50);
+    expect(await cluster.call('b', 'QUOTA.INFO', 'calls')).toContain('starts-here\r\n:0\r\n');
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'regions that were given different homes refuse each other',
+  async () => {
+    const cluster = await regions(['a', 'b']);
+    await cluster.startAll((name) => ['--home', name]);
+    await eventually(async () =>
+      expect((await cluster.peer('a', 'b')).trouble).toMatch(/--home is "a" in a and "b" in b/),
+    );
+  },
+  PATIENCE_MS,
+);

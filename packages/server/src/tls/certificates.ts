@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions, type TlsOptions } from 'node:tls';
+import type { Configuration } from '../config/table.js';
+
+/** Whoever serves with certificates, and takes new ones while it does: a server of node:tls or node:https. */
+export interface CertificateUser {
+  setSecureContext(options: SecureContextOptions): void;
+}
+
+/** A handshake that takes longer is given up: one who connects and says nothing must not hold a place. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** The certificate of this server and those it believes, from files that may be replaced while it runs. */
+export class Certificates {
+  private readonly config: Configuration;
+  private readonly users: CertificateUser[] = [];
+  private loaded: SecureContextOptions;
+
+  /** Throws where the files cannot be used. */
+  constructor(config: Configuration) {
+    this.config = config;
+    this.loaded = load(config);
+  }
+
+  static areNeeded({ respTlsPort, httpTls }: Configuration): boolean {
+    return respTlsPort !== -1 || httpTls;
+  }
+
+  options(): TlsOptions {
+    const { tlsClients } = this.config;
+    return {
+      ...this.loaded,
+      requestCert: tlsClients !== 'ignored',
+      rejectUnauthorized: tlsClients === 'required',
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    };
+  }
+
+  /** Gives this one new certificates when there are some. */
+  keepCurrent(user: CertificateUser): void {
+    this.users.push(user);
+  }
+
+  /** New connections get what the files hold now; throws, having changed nothing, where they cannot be used. */
+  reload(): void {
+    this.loaded = load(this.config);
+    for (const user of this.users) user.setSecureContext(this.loaded);
+  }
+}
+
+function load({ tlsCertificate, tlsKey, tlsAuthority }: Configuration): SecureContextOptions {
+  const options: SecureContextOptions = {
+    cert: read('--tls-cert', tlsCertificate),
+    key: read('--tls-key', tlsKey),
+    ...(tlsAuthority !== '' && { ca: read('--tls-ca', tlsAuthority) }),
+    minVersion: 'TLSv1.2',
+  };
+  try {
+    createSecureContext(options);
+  } catch (error) {
+    throw new Error(`--tls-cert and --tls-key: ${(error as Error).message}`);
+  }
+  return options;
+}
+
+function read(flag: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new Error(`${flag}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,1 @@
+export { describeWindowCounterStore, type WindowCounterStoreHarness } from './describe-window-counter-store.js';
