@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, QUOTADB_BINARY, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 import { shells } from './completion.js';
@@ -220,7 +221,8 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     child.stdout.on('data', (chunk) => {
       shown += chunk;
     });
-    const see = (text: string | RegExp) => eventually(() => expect(shown).toMatch(text));
+    // Between two keys the terminal may be told to clear the rest of the line.
+    const see = (text: string | RegExp) => eventually(() => expect(stripVTControlCharacters(shown)).toMatch(text));
     const type = async (keys: string) => {
       shown = '';
       for (const key of keys) {

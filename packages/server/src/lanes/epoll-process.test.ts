@@ -133,12 +133,13 @@ describeWithEpoll('a process with lanes', () => {
   });
 
   test('without descriptors left it does not spin, serves those it has, and accepts again when some have gone', async () => {
-    const server = serve(epoll(2), {}, 256);
+    // Enough to start with: each lane opens the files of the program at the same time.
+    const server = serve(epoll(2), {}, 600);
     const { resp, pid } = await server.ready();
     const watcher = await TestClient.open(resp);
     expect(await watcher.call('PING')).toBe('+PONG\r\n');
     // The system lets them connect; the server cannot take them all.
-    const clients = await Promise.all(Array.from({ length: 300 }, () => TestClient.open(resp)));
+    const clients = await Promise.all(Array.from({ length: 750 }, () => TestClient.open(resp)));
     let served = 0;
     for (const client of clients) {
       void client.call('PING').then(
