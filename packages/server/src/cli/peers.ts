@@ -2,7 +2,8 @@ import { Command } from 'commander';
 import { Mistake } from '../config/mistake.js';
 import { parseAddress } from '../config/peer-address.js';
 import { environmentVariable } from '../config/table.js';
-import { callServer, type Reply } from './call-server.js';
+import type { Reply } from './client/reply.js';
+import { RespClient } from './client/resp-client.js';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
 
 /** What `list` shows of a peer, under these names. */
@@ -41,8 +42,14 @@ export function peersCommand(onExitCode: (code: number) => void): Command {
 async function runPeers({ server, password }: PeersOptions, words: readonly string[]): Promise<number> {
   try {
     const target = { ...parseAddress(server), password: password ?? process.env[environmentVariable('password')] };
-    const reply = await callServer(target, words);
-    process.stdout.write(Array.isArray(reply) ? table(reply) : 'OK\n');
+    const client = await RespClient.open(target);
+    try {
+      const reply = await client.call(...words);
+      if (reply.kind === 'error') throw new Error(reply.text);
+      process.stdout.write('items' in reply ? table(reply.items) : 'OK\n');
+    } finally {
+      client.close();
+    }
     return EXIT_OK;
   } catch (error) {
     process.stderr.write(`quotadb: ${(error as Error).message}\n`);
@@ -51,7 +58,7 @@ async function runPeers({ server, password }: PeersOptions, words: readonly stri
 }
 
 function table(peers: readonly Reply[]): string {
-  const rows = peers.map((peer) => COLUMNS.map((column) => field(peer as readonly Reply[], column)));
+  const rows = peers.map((peer) => COLUMNS.map((column) => field(peer, column)));
   const lines = [[...COLUMNS], ...rows];
   const widths = COLUMNS.map((_, index) => Math.max(...lines.map((line) => line[index].length)));
   return lines
@@ -65,7 +72,8 @@ function table(peers: readonly Reply[]): string {
     .join('');
 }
 
-function field(peer: readonly Reply[], name: string): string {
-  const at = peer.indexOf(name);
-  return at === -1 ? '' : String(peer[at + 1]);
+function field(peer: Reply, name: string): string {
+  if (peer.kind !== 'map') return '';
+  const value = peer.entries.find(([key]) => 'text' in key && key.text === name)?.[1];
+  return value !== undefined && 'text' in value ? value.text : '';
 }

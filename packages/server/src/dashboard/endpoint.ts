@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PAGE_HEADERS, readPageFile } from '@quotadb/dashboard';
 import { Engine } from '@quotadb/engine';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/bearer.js';
@@ -9,6 +8,7 @@ import { type Configuration, settingNames, settingOf } from '../config/table.js'
 import { letIn } from '../http/guard.js';
 import { send } from '../http/health.js';
 import { describeKey, findKeys, type KeysView } from './look-at-keys.js';
+import { sendPage } from './send-page.js';
 import type { SnapshotTaker } from './take-snapshot.js';
 
 /**
@@ -142,21 +142,6 @@ export class DashboardEndpoint {
       this.options.logger.error({ err: error }, 'no snapshot could be taken for the dashboard');
     }
   }
-}
-
-function sendPage(response: ServerResponse, name: string | undefined): void {
-  if (name === undefined) {
-    // So that what belongs to the page is found beside it.
-    response.writeHead(301, { location: '/dashboard/' }).end();
-    return;
-  }
-  const file = readPageFile(name === '' ? 'index.html' : name);
-  if (file === undefined) {
-    send(response, 404, { code: 'no_such_path', error: 'no such file; was the dashboard built (npm run build)?' });
-    return;
-  }
-  const caching = name === '' ? 'no-cache' : 'public, max-age=31536000, immutable';
-  response.writeHead(200, { ...PAGE_HEADERS, 'content-type': file.type, 'cache-control': caching }).end(file.bytes);
 }
 
 function settingsOf(config: Configuration): readonly { name: string; value: string }[] {

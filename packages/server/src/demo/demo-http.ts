@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type DemoState, PAGE_HEADERS, readPageFile } from '@quotadb/dashboard';
+import type { DemoState } from '@quotadb/dashboard';
+import { sendPage } from '../dashboard/send-page.js';
 import { send } from '../http/health.js';
 
 /** What the page can do to the demo. */
@@ -94,12 +95,6 @@ export class DemoHttp {
       send(response, 400, { error: (error as Error).message });
     }
   }
-}
-
-function sendPage(response: ServerResponse, name: string): void {
-  const file = readPageFile(name === '' ? 'index.html' : name);
-  if (file === undefined) send(response, 404, { error: 'no such file' });
-  else response.writeHead(200, { ...PAGE_HEADERS, 'content-type': file.type }).end(file.bytes);
 }
 
 async function readBody(incoming: IncomingMessage): Promise<string> {
