@@ -90,6 +90,8 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
   const redis = new Redis(ports.redis);
   const postgres = new EmbeddedPostgres({});
   const pool = new pg.Pool({ ...(await postgres.start()), max: DATABASE_CONNECTIONS });
+  // `end` does not wait for the sockets: a server that stops right after still tells them, and unheard that ends us.
+  pool.on('error', () => undefined);
   onCleanup(cleanup, async () => {
     redis.disconnect();
     await client.close();
