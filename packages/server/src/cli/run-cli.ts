@@ -56,6 +56,6 @@ async function runPipe(client: RespClient, options: CliOptions): Promise<number>
 /** At a terminal as people read it, into a pipe as programs do. */
 function show(reply: Reply, { json }: CliOptions): number {
   const text = json ? JSON.stringify(replyToJson(reply)) : process.stdout.isTTY ? formatReply(reply) : rawReply(reply);
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(Buffer.concat([Buffer.from(text), Buffer.from('\n')]));
   return reply.kind === 'error' ? EXIT_FAILURE : EXIT_OK;
 }

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, QUOTADB_BINARY, startTestServer, TestClient, type TestServer } from '../testing/index.js';
-import { shells } from './completion.js';
+import { completionScript, shells } from './completion.js';
+import { buildProgram } from './program.js';
 
 let server: TestServer;
 let guardedServer: TestServer;
@@ -188,13 +189,29 @@ describe('quotadb completion', () => {
     );
     expect(completed.trim()).toBe('status');
   });
+
+  test.each([
+    ['peers', 'l', 'list'],
+    ['certs', 'is', 'issue'],
+    ['completion', 'f', 'fish'],
+    ['import', '--fr', '--from --from-user --from-tls --from-tls-ca'],
+  ])('bash knows what comes behind %s %s', async (command, begun, expected) => {
+    const script = completionScript(
+      buildProgram(() => {}),
+      'bash',
+    );
+    const words = `COMP_WORDS=(quotadb ${command} ${begun}) COMP_CWORD=2; _quotadb; echo "\${COMPREPLY[@]}"`;
+    const completed = execFileSync('bash', ['-c', `${script}\n${words}`], { encoding: 'utf8' });
+    expect(completed.trim()).toBe(expected);
+  });
 });
 
-test('the help of every command shows how it is used', async () => {
-  for (const name of ['serve', 'cli', 'status', 'watch', 'backup', 'completion']) {
-    const { code, stdout } = await run([name, '--help']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`Examples:\n {2}\\$ .*${name}`));
+test('the help of every command shows how it is used', () => {
+  // That of bench is its own.
+  for (const command of buildProgram(() => {}).commands.filter((one) => one.name() !== 'bench')) {
+    const shown: string[] = [];
+    command.configureOutput({ writeOut: (text) => void shown.push(text) }).outputHelp();
+    expect(shown.join('')).toMatch(new RegExp(`Examples?:\n {2}\\$ .*quotadb ${command.name()}`));
   }
 });
 

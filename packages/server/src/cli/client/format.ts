@@ -20,7 +20,7 @@ export function formatReply(reply: Reply, indent = ''): string {
     case 'verbatim':
       return reply.text.trimEnd();
     case 'text':
-      return quoted(reply.text);
+      return reply.bytes === undefined ? quoted(reply.text) : quotedBytes(reply.bytes);
     case 'map':
       return reply.entries.length === 0 ? '(empty map)' : formatMap(reply.entries, indent);
     default:
@@ -52,24 +52,28 @@ export function replyToJson(reply: Reply): unknown {
   }
 }
 
-/** For pipes: nothing but what the server said. */
-export function rawReply(reply: Reply): string {
+/** For pipes: nothing but what the server said, byte by byte. */
+export function rawReply(reply: Reply): Uint8Array {
   switch (reply.kind) {
     case 'nil':
-      return '';
+      return Buffer.alloc(0);
     case 'boolean':
-      return reply.value ? 'true' : 'false';
+      return Buffer.from(String(reply.value));
     case 'map':
-      return reply.entries.map(([name, value]) => `${rawReply(name)}\n${rawReply(value)}`).join('\n');
+      return lines(reply.entries.flat().map(rawReply));
     case 'array':
     case 'set':
     case 'push':
-      return reply.items.map(rawReply).join('\n');
+      return lines(reply.items.map(rawReply));
     case 'verbatim':
-      return reply.text.trimEnd();
+      return Buffer.from(reply.text.trimEnd());
     default:
-      return reply.text;
+      return reply.bytes ?? Buffer.from(reply.text);
   }
+}
+
+function lines(parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [Buffer.from('\n'), part])));
 }
 
 function formatItems(items: readonly Reply[], indent: string, kind: 'array' | 'set' | 'push'): string {
@@ -107,6 +111,12 @@ function plain(reply: Reply): string {
 
 function quoted(text: string): string {
   return `"${visible(text.replaceAll('\\', '\\\\').replaceAll('"', '\\"'))}"`;
+}
+
+/** As redis-cli shows them, and as the prompt takes them. */
+function quotedBytes(bytes: Buffer): string {
+  const ascii = bytes.toString('latin1').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+  return `"${visible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
 }
 
 /** What a terminal would act upon is written out: a key may hold anything. */

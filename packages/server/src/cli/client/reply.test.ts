@@ -89,11 +89,19 @@ describe('what is shown', () => {
 
   test('into a pipe is what the server said', () => {
     expect(
-      rawReply({
-        kind: 'array',
-        items: [{ kind: 'integer', text: '1' }, { kind: 'nil' }, { kind: 'text', text: 'x' }],
-      }),
+      Buffer.from(
+        rawReply({
+          kind: 'array',
+          items: [{ kind: 'integer', text: '1' }, { kind: 'nil' }, { kind: 'text', text: 'x' }],
+        }),
+      ).toString(),
     ).toBe('1\n\nx');
+  });
+
+  test('that is no UTF-8 keeps its bytes, and is shown as the prompt takes it', () => {
+    const [reply] = readAll([Buffer.from('$3\r\na\xff"\r\n', 'latin1')]);
+    expect(formatReply(reply)).toBe('"a\\xff\\""');
+    expect(Buffer.from(rawReply(reply))).toEqual(Buffer.from('a\xff"', 'latin1'));
   });
 
   test('integers that a number of JSON cannot hold are texts', () => {
