@@ -1,4 +1,8 @@
+import { labelsOf } from './labels.js';
 import type { Reply } from './reply.js';
+
+export const DIM = '\x1b[2m';
+export const PLAIN = '\x1b[0m';
 
 /** How replies are shown to people, after redis-cli: quoted texts, numbered lists, `(integer) 1`. */
 export function formatReply(reply: Reply, indent = ''): string {
@@ -26,6 +30,15 @@ export function formatReply(reply: Reply, indent = ''): string {
     default:
       return reply.items.length === 0 ? `(empty ${reply.kind})` : formatItems(reply.items, indent, reply.kind);
   }
+}
+
+/** The same, and behind each number what it means, where the command is one that replies with a row of them. */
+export function formatReplyTo(command: string, reply: Reply): string {
+  const labels = labelsOf(command, reply);
+  if (labels === undefined) return formatReply(reply);
+  const rows = formatReply(reply).split('\n');
+  const width = Math.max(...rows.map((row) => row.length));
+  return rows.map((row, index) => `${row.padEnd(width)}  ${DIM}${labels[index]}${PLAIN}`).join('\n');
 }
 
 /** The reply as JSON. Integers past 2^53 are texts, so that nobody rounds them. */
@@ -93,7 +106,7 @@ function formatMap(entries: readonly (readonly [Reply, Reply])[], indent: string
   return entries
     .map(([name, value], index) => {
       const lead = `${String(index + 1).padStart(width)}# ${formatReply(name)} => `;
-      const isNested = value.kind === 'map' || value.kind === 'array' || value.kind === 'set';
+      const isNested = ('entries' in value && value.entries.length > 0) || ('items' in value && value.items.length > 0);
       const inner = isNested ? `\n${indent}   ${formatReply(value, `${indent}   `)}` : formatReply(value);
       return `${index === 0 ? '' : indent}${lead}${inner}`;
     })
