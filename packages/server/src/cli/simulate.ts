@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_FAILURE, EXIT_OK } from './exit-codes.js';
+import { Progress } from './progress.js';
 
 const EXAMPLES = `
 Examples:
@@ -37,6 +38,7 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
       const { runSimulate } = await import('@quotadb/simulator');
+      const progress = new Progress('simulating', flags.seeds);
       const holds = await runSimulate(
         {
           ...(flags.seed !== undefined && { seed: flags.seed }),
@@ -47,8 +49,12 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
           shrinks: flags.shrink ?? false,
           ...(flags.only && { only: flags.only }),
           ...(flags.mistake !== undefined && { mistake: flags.mistake }),
+          onProgress: (done) => progress.show(done),
         },
-        (line) => process.stdout.write(`${line}\n`),
+        (line) => {
+          progress.end();
+          process.stdout.write(`${line}\n`);
+        },
       );
       // A long trace may still be on its way through a pipe.
       await new Promise((resolve) => process.stdout.write('', resolve));

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, QUOTADB_BINARY, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 import { completionScript, shells } from './completion.js';
 import { buildProgram } from './program.js';
+import { formatStatus } from './status/status.js';
 
 let server: TestServer;
 let guardedServer: TestServer;
@@ -215,6 +216,23 @@ test('the help of every command shows how it is used', () => {
   }
 });
 
+test('status leaves out what a narrow terminal has no room for, and never the state', () => {
+  const status = {
+    server: 'eu',
+    state: 'up',
+    region: 'eu',
+    keys: 1000,
+    longestTurnMs: 1,
+    lanes: 2,
+    transport: 'epoll',
+  } as const;
+  expect(formatStatus([status])).toContain('longest turn');
+  const narrow = formatStatus([status], 50);
+  expect(narrow).not.toContain('longest turn');
+  expect(narrow).toMatch(/^eu +up .*1,000/m);
+  expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(50);
+});
+
 test('bench has a help of its own', async () => {
   const { code, stdout } = await run(['bench', '--help']);
   expect(code).toBe(0);
@@ -240,6 +258,7 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     });
     // Between two keys the terminal may be told to clear the rest of the line.
     const see = (text: string | RegExp) => eventually(() => expect(stripVTControlCharacters(shown)).toMatch(text));
+    const seeRaw = (text: string) => eventually(() => expect(shown.replaceAll('\r', '')).toContain(text));
     const type = async (keys: string) => {
       shown = '';
       for (const key of keys) {
@@ -247,11 +266,11 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
         await new Promise((resolve) => setImmediate(resolve));
       }
     };
-    return { child, see, type, closed: once(child, 'close') };
+    return { child, see, seeRaw, type, closed: once(child, 'close') };
   }
 
   test('the prompt completes, hints, replies, explains and remembers', async () => {
-    const { see, type, closed } = terminal(['cli', ...at()]);
+    const { see, seeRaw, type, closed } = terminal(['cli', ...at()]);
     await see('> ');
     await type('incrbye');
     await see('incrbye');
@@ -260,6 +279,12 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     await see('key increment seconds');
     await type('prompted 2 60\r');
     await see('(integer) 2');
+    await type('quota.take ');
+    await see('name subject cost');
+    // The hint is taken away before the line ends: it must not look as if it had been sent.
+    await type('\r');
+    await see('wrong number of arguments');
+    await seeRaw('\u001b[K\n');
     await type('GET prompted\r');
     await see('"2"');
     await type('help ttl\r');
