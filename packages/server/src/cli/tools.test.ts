@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, QUOTADB_BINARY, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 import { completionScript, shells } from './completion.js';
 import { buildProgram } from './program.js';
-import { formatStatus } from './status/status.js';
+import { formatStatus, readStatus } from './status/status.js';
 
 let server: TestServer;
 let guardedServer: TestServer;
@@ -231,6 +231,14 @@ test('status leaves out what a narrow terminal has no room for, and never the st
   expect(narrow).not.toContain('longest turn');
   expect(narrow).toMatch(/^eu +up .*1,000/m);
   expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(50);
+});
+
+test.each([
+  ['state=connected,rtt_ms=1.5,lag_ms=1200,lag_versions=0', 'connected, round trip 1.5 ms, in step'],
+  ['state=connected,rtt_ms=1.5,lag_ms=1200,lag_versions=7', 'connected, round trip 1.5 ms, behind 1200 ms'],
+  ['state=away,rtt_ms=-1,lag_ms=8000,lag_versions=0', 'away, behind 8000 ms'],
+])('status says of a peer whether it lacks anything: %s', (fields, words) => {
+  expect(readStatus('us', `quotadb_peer_eu:${fields}\r\n`).peers).toEqual({ eu: words });
 });
 
 test('bench has a help of its own', async () => {

@@ -57,10 +57,12 @@ function describePeer(fields: string): string {
     const value = Number(values.get(name) ?? -1);
     return value < 0 ? [] : [`${word} ${value} ms`];
   };
+  // While nothing changes a peer is heard of once a second: that alone does not put it behind.
+  const isInStep = values.get('state') === 'connected' && values.get('lag_versions') === '0';
   return [
     values.get('state') ?? '?',
     ...milliseconds('rtt_ms', 'round trip'),
-    ...milliseconds('lag_ms', 'behind'),
+    ...(isInStep ? ['in step'] : milliseconds('lag_ms', 'behind')),
   ].join(', ');
 }
 
