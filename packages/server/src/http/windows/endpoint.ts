@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonInteger, ProblemError, problemCodeOf, readJsonBody } from '@quotadb/counts';
 import type { RateDecision, RateDecisions } from '../limits/rate-decisions.js';
+import type { Admit } from './admission.js';
 import { windowsOpenApi } from './openapi.js';
 import { WindowProblem, windowProblemAnswer } from './problems.js';
 import { check, checkKey, checkQuery, incrementBody, rateRequest, windowQuery } from './schemas.js';
@@ -21,8 +22,7 @@ export interface WindowsEndpointOptions {
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
   readonly rates: RateDecisions;
-  /** Throws where the caller may not; given the Authorization header. */
-  readonly admit: (authorization: string | undefined) => void;
+  readonly admit: Admit;
   readonly onError: (error: unknown) => void;
 }
 
@@ -102,8 +102,8 @@ export class WindowsEndpoint {
     const route = name !== undefined && Object.hasOwn(routes, name) ? routes[name] : undefined;
     if (match === null || route === undefined) throw new ProblemError('route_not_found');
     requireMethod(request, route.method);
-    this.options.admit(request.headers.authorization);
     const key = checkKey(match[2]!);
+    await this.options.admit(request, key);
     if (route.method === 'POST' && query !== '') throw new ProblemError('unknown_parameter');
     const body = route.method === 'POST' ? ((await readJsonBody(request)) ?? {}) : undefined;
     await this.options.share();
