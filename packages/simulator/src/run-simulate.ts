@@ -15,8 +15,6 @@ export interface SimulateRequest {
   readonly only?: ReadonlySet<number>;
   /** The number of a planted mistake, from 1. */
   readonly mistake?: number;
-  /** Told after each schedule how many are done. */
-  readonly onProgress?: (done: number) => void;
 }
 
 /** Failing schedules that are told in full; more of them are counted. */
@@ -37,7 +35,6 @@ export async function runSimulate(request: SimulateRequest, say: (line: string) 
     if (performance.now() - startedAtMs > request.seconds * 1000) break;
     const outcome = await simulate(seed, options);
     done++;
-    request.onProgress?.(done);
     if (outcome.failures.length > 0 && ++failed <= MOST_TOLD) tellFailure(outcome, say);
     if (done % PROGRESS_SCHEDULES === 0) say(`${done} schedules, ${failed} failed`);
   }

@@ -15,8 +15,13 @@ export async function withProgress<Result>(what: string, work: Promise<Result>):
     return await work;
   } finally {
     clearInterval(timer);
-    process.stderr.write('\r\x1b[K');
+    clearProgress();
   }
+}
+
+/** Before something else is said in its line. */
+export function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
 /** The same for work whose size is known: a bar, how much of how much, and how long the rest takes at this pace. */
@@ -39,7 +44,7 @@ export class Progress {
   }
 
   end(): void {
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+    clearProgress();
   }
 }
 

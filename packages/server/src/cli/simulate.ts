@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_FAILURE, EXIT_OK } from './exit-codes.js';
-import { Progress } from './progress.js';
+import { clearProgress, withProgress } from './progress.js';
 
 const EXAMPLES = `
 Examples:
@@ -38,8 +38,7 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
       const { runSimulate } = await import('@quotadb/simulator');
-      const progress = new Progress('simulating', flags.seeds);
-      const holds = await runSimulate(
+      const schedules = runSimulate(
         {
           ...(flags.seed !== undefined && { seed: flags.seed }),
           from: flags.from ?? Math.floor(Math.random() * SEED_SPACE),
@@ -49,13 +48,13 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
           shrinks: flags.shrink ?? false,
           ...(flags.only && { only: flags.only }),
           ...(flags.mistake !== undefined && { mistake: flags.mistake }),
-          onProgress: (done) => progress.show(done),
         },
         (line) => {
-          progress.end();
+          clearProgress();
           process.stdout.write(`${line}\n`);
         },
       );
+      const holds = await withProgress('simulating', schedules);
       // A long trace may still be on its way through a pipe.
       await new Promise((resolve) => process.stdout.write('', resolve));
       onExitCode(holds ? EXIT_OK : EXIT_FAILURE);

@@ -20,7 +20,6 @@ import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { usualHttpLimits } from '../http/limits.js';
 import { answerMetrics } from '../http/metrics.js';
 import { QuotasEndpoint } from '../http/quotas/endpoint.js';
-import { windowsAdmission } from '../http/windows/admission.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
@@ -126,12 +125,10 @@ export class Server {
       windows: new WindowCounts(this.engine, this.state),
       share,
       rates: new RateDecisions(this.engine, this.state),
-      admit: windowsAdmission({
-        access,
-        countsTokens: config.countsTokens,
-        admitToCounts: (authorization) => this.counts.admit(authorization, 'external'),
-      }),
+      admit: (authorization) => this.counts.admit(authorization, 'external'),
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
+      access,
+      countsTokens: config.countsTokens,
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
     this.dashboard = this.makeDashboard(access, share);

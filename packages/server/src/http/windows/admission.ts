@@ -11,8 +11,8 @@ export interface AdmissionOptions {
   readonly access: HttpAccess;
   /** --counts-token: whoever has one may count here too, on all keys. */
   readonly countsTokens: readonly string[];
-  /** Throws where the caller may not call the external part of the counts API. */
-  readonly admitToCounts: (authorization: string | undefined) => void;
+  /** Throws where the caller may not; asked where the server has neither a password nor users. */
+  readonly admit: (authorization: string | undefined) => void;
 }
 
 /** Throws where the caller may not, resolves where it may. */
@@ -23,14 +23,14 @@ export type Admit = (request: IncomingMessage, key: Uint8Array) => Promise<void>
  * role read, counting the role write, and the prefixes of a user hold. A server that knows no users, but tokens for counts,
  * wants one of those.
  */
-export function windowsAdmission({ access, countsTokens, admitToCounts }: AdmissionOptions): Admit {
+export function windowsAdmission({ access, countsTokens, admit }: AdmissionOptions): Admit {
   const hashes = new Set(countsTokens.map(hashToken));
   return async (request, key) => {
     const { authorization } = request.headers;
     const token = BEARER.exec(authorization ?? '')?.[1];
     if (token !== undefined && hashes.has(hashToken(token))) return;
     if (access.isOpen) {
-      admitToCounts(authorization);
+      admit(authorization);
       return;
     }
     const { remoteAddress, remotePort } = request.socket;
