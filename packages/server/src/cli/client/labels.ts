@@ -17,6 +17,8 @@ export const replyLabels: Readonly<Record<string, readonly string[]>> = {
   'QUOTA.TAKE': ['allowed', ...STANDING, RETRY],
   'QUOTA.PEEK': STANDING,
   'QUOTA.RESERVE': ['allowed', 'reservation', ...STANDING, RETRY],
+  'QUOTA.ACQUIRE': ['allowed', 'lease', ...STANDING, RETRY],
+  'QUOTA.RENEW': ['renewed', 'ms that it holds', RETRY],
   'QUOTA.COMMIT': ['charged', 'could not be charged'],
 };
 

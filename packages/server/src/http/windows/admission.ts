@@ -15,8 +15,16 @@ export interface AdmissionOptions {
   readonly admit: (authorization: string | undefined) => void;
 }
 
+export type Resource = 'windows' | 'limits';
+
 /** Throws where the caller may not, resolves where it may. */
-export type Admit = (request: IncomingMessage, key: Uint8Array) => Promise<void>;
+export type Admit = (request: IncomingMessage, resource: Resource, key: Uint8Array) => Promise<void>;
+
+/** What the commands need that do the same. */
+const NEEDS = {
+  windows: { read: Need.read, count: Need.write },
+  limits: { read: Need.read, count: Need.write },
+} as const;
 
 /**
  * Windows and limits over HTTP are for those who may use the commands that do the same, on the same keys: reading needs the
@@ -25,7 +33,7 @@ export type Admit = (request: IncomingMessage, key: Uint8Array) => Promise<void>
  */
 export function windowsAdmission({ access, countsTokens, admit }: AdmissionOptions): Admit {
   const hashes = new Set(countsTokens.map(hashToken));
-  return async (request, key) => {
+  return async (request, resource, key) => {
     const { authorization } = request.headers;
     const token = BEARER.exec(authorization ?? '')?.[1];
     if (token !== undefined && hashes.has(hashToken(token))) return;
@@ -37,7 +45,7 @@ export function windowsAdmission({ access, countsTokens, admit }: AdmissionOptio
     const user = await access.identify(authorization, `${remoteAddress}:${remotePort}`);
     if (user === undefined)
       throw new ProblemError('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });
-    const need = request.method === 'GET' ? Need.read : Need.write;
+    const need = NEEDS[resource][request.method === 'GET' ? 'read' : 'count'];
     if ((user.lacks & need) !== 0) throw new ProblemError('wrong_role');
     if (user.hasPrefixes && !user.mayTouch(key, 0, key.length)) throw new WindowProblem('key_forbidden');
   };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonInteger, ProblemError, problemCodeOf, readJsonBody } from '@quotadb/counts';
 import type { HttpAccess } from '../../access/bearer.js';
 import type { RateDecision, RateDecisions } from '../limits/rate-decisions.js';
-import { type Admit, windowsAdmission } from './admission.js';
+import { type Admit, type Resource, windowsAdmission } from './admission.js';
 import { windowsOpenApi } from './openapi.js';
 import { WindowProblem, windowProblemAnswer } from './problems.js';
 import { check, checkKey, checkQuery, incrementBody, rateRequest, windowQuery } from './schemas.js';
@@ -110,7 +110,7 @@ export class WindowsEndpoint {
     if (match === null || route === undefined) throw new ProblemError('route_not_found');
     requireMethod(request, route.method);
     const key = checkKey(match[2]!);
-    await this.admit(request, key);
+    await this.admit(request, match[1] as Resource, key);
     if (route.method === 'POST' && query !== '') throw new ProblemError('unknown_parameter');
     const body = route.method === 'POST' ? ((await readJsonBody(request)) ?? {}) : undefined;
     await this.options.share();
