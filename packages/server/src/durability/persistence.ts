@@ -12,6 +12,7 @@ import {
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { recordPast } from '../tracing/tracing.js';
 import { DiskBoard } from './disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink, type DiskRequest } from './disk-link.js';
 import { loadFlock } from './flock.js';
@@ -88,9 +89,14 @@ export class Persistence implements DiskCarrier {
         flushed: () => this.onFlushed(),
         released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
-        snapshotTaken: (bytes, milliseconds) =>
-          logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken'),
-        snapshotFailed: (error) => logger.error({ err: error }, 'the snapshot failed; the log goes on'),
+        snapshotTaken: (bytes, milliseconds) => {
+          recordPast('snapshot', milliseconds, { 'quotadb.bytes': bytes });
+          logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken');
+        },
+        snapshotFailed: (error) => {
+          recordPast('snapshot', 0, {}, error.message);
+          logger.error({ err: error }, 'the snapshot failed; the log goes on');
+        },
       },
     });
     this.disk = disk;

@@ -36,6 +36,8 @@ import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { Certificates } from '../tls/certificates.js';
+import { traceCounts } from '../tracing/trace-counts.js';
+import { startTracing, type Tracing } from '../tracing/tracing.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
 import { findChanges, logChanges } from './reload.js';
@@ -54,6 +56,7 @@ export class Server {
   private readonly replication: ReplicationService;
   private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
+  private readonly tracing: Tracing | undefined;
   private readonly counts: CountsService;
   private readonly countsWatch = new CountsWatch();
   private readonly rates: RateDecisions;
@@ -88,6 +91,8 @@ export class Server {
     this.logger = logger;
     this.reread = reread;
     this.configured = { ...config };
+    this.tracing = startTracing(config, logger);
+    if (this.tracing !== undefined) traceCounts(this.countsWatch);
     this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
     this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
@@ -153,8 +158,9 @@ export class Server {
       quotas: quotasEndpoint,
       dashboard,
     };
-    this.health = new HealthServer(answers, endpoints, limits, secured);
-    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, secured);
+    const ways = { certificates: secured, isTraced: this.tracing !== undefined };
+    this.health = new HealthServer(answers, endpoints, limits, ways);
+    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, ways);
     this.internal = isSplit ? internal() : undefined;
   }
 
@@ -257,6 +263,7 @@ export class Server {
       await this.replication.stop();
       await this.transport?.close(0);
       await this.persistence?.close();
+      await this.tracing?.stop();
       throw error;
     }
     if (config.feeds.length > 0) await this.transport?.share();
@@ -375,6 +382,7 @@ export class Server {
     this.health.close();
     this.internal?.close();
     this.processMetrics.stop();
+    await this.tracing?.stop();
     this.logger.info('stopped');
   }
 

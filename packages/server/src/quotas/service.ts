@@ -21,6 +21,7 @@ import type { Configuration } from '../config/table.js';
 import { systemMonotonicMs } from '../replication/board.js';
 import { OccasionalLog } from '../replication/occasional-log.js';
 import { TakeStatistics } from '../statistics/take-statistics.js';
+import { startSpan } from '../tracing/tracing.js';
 import { loadBook, saveBook } from './book-file.js';
 import { describeCell, describePolicy } from './describe.js';
 import { answerTo, type Change, ForwardedChanges } from './forwarded-changes.js';
@@ -225,11 +226,17 @@ export class QuotaService implements QuotaCarrier {
     operations: Operations,
     done: (answer: TakeAnswer) => void,
   ): void {
-    const take = (finish: (answer: TakeAnswer) => void) =>
+    const take = (finish: (answer: TakeAnswer) => void) => {
+      const span = startSpan('quota take', { attributes: { 'quotadb.quota': items.map(({ name }) => name) } });
       operations.take({ items, waitMs }, (answer) => {
-        if (!('error' in answer)) this.noteTakes(items, answer.isAllowed);
+        if (!('error' in answer)) {
+          this.noteTakes(items, answer.isAllowed);
+          span.setAttribute('quotadb.allowed', answer.isAllowed);
+        }
+        span.end();
         finish(answer);
       });
+    };
     if (id === undefined) {
       take(done);
       return;

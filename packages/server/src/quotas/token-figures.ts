@@ -1,4 +1,5 @@
 import type { KeeperEvents, Policy } from '@quotadb/quota';
+import { recordPast } from '../tracing/tracing.js';
 
 /** What has become of the tokens of one quota in this region. */
 export interface RefillCounts {
@@ -44,7 +45,12 @@ export class TokenFigures implements KeeperEvents {
     this.region(region).given += amount;
   }
 
-  received(_: Policy, region: string, amount: number, waitedMs: number): void {
+  received({ name }: Policy, region: string, amount: number, waitedMs: number): void {
+    recordPast('tokens wanted', waitedMs, {
+      'quotadb.quota': name,
+      'quotadb.peer': region,
+      'quotadb.granted': amount,
+    });
     const counts = this.region(region);
     counts.received += amount;
     counts.requests++;
