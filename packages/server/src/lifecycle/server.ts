@@ -237,6 +237,7 @@ export class Server {
       replicationMetrics(
         () => replication.describe(),
         () => replication.ages(),
+        (region) => this.replication.shardsOf(region),
       ),
     );
     this.metrics.register(

@@ -10,7 +10,7 @@ import type { QuotaService } from '../quotas/service.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
 import { ReplicationBoard, systemMonotonicMs } from './board.js';
-import { describePeers, describeShards } from './describe.js';
+import { describePeers, describeShards, type ShardLag } from './describe.js';
 import type { ReplicationDescription } from './description.js';
 import { Journal } from './journal.js';
 import { viewRegions } from './regions.js';
@@ -188,6 +188,13 @@ export class ReplicationService implements ReplicationCarrier {
     }
     this.publishNow();
     return { value: 'OK' };
+  }
+
+  /** How far a region is with this node's own changes, shard by shard; nothing of one that is no peer. */
+  shardsOf(region: string): ShardLag[] {
+    const replica = this.mesh?.replica;
+    const member = replica?.members.get(region);
+    return replica === undefined || member === undefined ? [] : describeShards(replica, member);
   }
 
   private async makeNetwork(): Promise<GrpcNetwork> {
