@@ -85,6 +85,8 @@ function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number
   const states = props.pair.map(({ peer }) => stateOf(peer));
   const state = states.includes('bad') ? 'bad' : states.includes('warn') ? 'warn' : 'good';
   const lag = Math.max(...props.pair.map(({ peer }) => peer.lagMs));
+  // What went before a link was lost is no longer on its way.
+  const flows = state === 'bad' ? [] : props.flows;
   const x = (x1 + x2) / 2;
   const y = (y1 + y2) / 2;
   return (
@@ -97,21 +99,14 @@ function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number
         y2={y2}
         stroke={`var(--${state})`}
       />
-      {props.flows.map((flow) => (
+      {flows.map((flow) => (
         <Tokens key={flow.from} from={props.place.get(flow.from)!} to={props.place.get(flow.to)!} />
       ))}
-      <rect
-        x={x - 74}
-        y={y - 12}
-        width="148"
-        height={24 + props.flows.length * LINE_PIXELS}
-        rx="6"
-        fill="var(--panel)"
-      />
+      <rect x={x - 74} y={y - 12} width="148" height={24 + flows.length * LINE_PIXELS} rx="6" fill="var(--panel)" />
       <text class="small" x={x} y={y + 5} text-anchor="middle">
         {state === 'bad' ? 'no link' : `lag ${milliseconds(lag)}`}
       </text>
-      {props.flows.map((flow, index) => (
+      {flows.map((flow, index) => (
         <text
           class="small tokens"
           key={flow.from}

@@ -3,7 +3,7 @@ import { count, duration } from '../format.js';
 import { colorOf, total } from '../regions.js';
 
 /** Where the tokens of one subject are: one bar as long as the limit, and the same as a table. */
-export function TokenBar(props: { of: QuotaDetails; hasTable?: boolean }) {
+export function TokenBar(props: { of: QuotaDetails }) {
   const { limit, places, resetMs } = props.of;
   const left = total(places, unspentOf);
   const spent = total(places, spentOf);
@@ -29,7 +29,7 @@ export function TokenBar(props: { of: QuotaDetails; hasTable?: boolean }) {
           />
         ))}
       </div>
-      {props.hasTable !== false && <Places places={places} />}
+      <Places places={places} />
     </>
   );
 }
