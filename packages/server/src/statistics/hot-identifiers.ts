@@ -31,6 +31,7 @@ export interface HotIdentifier {
 }
 
 interface Entry {
+  readonly name: string;
   readonly scope: number;
   readonly identifier: string;
   allowed: number;
@@ -111,7 +112,7 @@ export class HotIdentifiers {
     const { current } = this;
     const known = current.get(name);
     if (known !== undefined) return known;
-    const entry: Entry = { scope, identifier, allowed: 0, denied: 0, inherited: 0 };
+    const entry: Entry = { name, scope, identifier, allowed: 0, denied: 0, inherited: 0 };
     if (current.size >= CAPACITY) this.pushOut(entry);
     current.set(name, entry);
     return entry;
@@ -119,14 +120,14 @@ export class HotIdentifiers {
 
   /** The coldest makes room, and leaves what it had: otherwise two that come in turns would push each other out for ever. */
   private pushOut(newcomer: Entry): void {
-    let coldest = '';
+    let coldest: Entry | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const [name, { allowed, denied }] of this.current) {
-      if (allowed + denied >= least) continue;
-      least = allowed + denied;
-      coldest = name;
+    for (const entry of this.current.values()) {
+      if (entry.allowed + entry.denied >= least) continue;
+      least = entry.allowed + entry.denied;
+      coldest = entry;
     }
-    this.current.delete(coldest);
+    if (coldest !== undefined) this.current.delete(coldest.name);
     newcomer.allowed = least;
     newcomer.inherited = least;
   }
