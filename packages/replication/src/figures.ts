@@ -23,6 +23,8 @@ export class LinkFigures {
   digestMismatches = 0;
   /** Half the time from a ping to its pong is the way of one message; -1 = not measured yet. */
   roundTripMs = -1;
+  /** The lowest of all is the way itself; what others took longer was spent in queues. */
+  lowestRoundTripMs = -1;
   /** How far the other's wall clock is ahead. */
   skewMs = 0;
 
@@ -31,5 +33,10 @@ export class LinkFigures {
     this.componentsOut += components;
     const bucket = components <= 1 ? 0 : 32 - Math.clz32(components - 1);
     this.batchSizesOut[Math.min(bucket, BATCH_SIZE_BUCKETS - 1)]++;
+  }
+
+  hearRoundTrip(roundTripMs: number): void {
+    this.roundTripMs = roundTripMs;
+    if (this.lowestRoundTripMs === -1 || roundTripMs < this.lowestRoundTripMs) this.lowestRoundTripMs = roundTripMs;
   }
 }
