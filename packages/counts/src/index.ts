@@ -15,6 +15,7 @@ export { readJsonBody } from './adapters/http/request-body.js';
 export { integer, problemDetails } from './adapters/http/schemas.js';
 export type { RoleTokens } from './adapters/http/tokens.js';
 export type { ConnectionOptions } from './adapters/postgres/connection.js';
+export type { BatchReport, CountsFigures, CountsObserver } from './adapters/postgres/observer.js';
 export type { ComponentFeed, FedComponent, FoldOutcome } from './domain/ports/component-feed.js';
 export type { ComponentSource, CountedLife } from './feeder/component-source.js';
 export { type Feed, Feeder, type FeederOptions } from './feeder/feeder.js';

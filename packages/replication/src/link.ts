@@ -312,8 +312,7 @@ export class Link {
   }
 
   sendPart(part: Part): void {
-    this.figures.batchesOut++;
-    this.figures.componentsOut += part.components;
+    this.figures.noteBatchOut(part.components);
     this.sendBytes(part.bytes);
   }
 

@@ -4,6 +4,7 @@ import type { Configuration } from './table.js';
 
 /** All of them are looked at in every interval. */
 const MAXIMUM_FEEDS = 10_000;
+const HEADER = /^[\w!#$%&'*+.^`|~-]+=[\x20-\x7e]*$/;
 
 /** What no single setting can know: mistakes that lie between them. */
 export function checkTogether(configuration: Configuration): string[] {
@@ -45,6 +46,9 @@ export function checkTogether(configuration: Configuration): string[] {
     mistakes.push('--counts-internal-token: must differ from every --counts-token');
   }
   if (configuration.feeds.length > MAXIMUM_FEEDS) mistakes.push(`--feed: there may be at most ${MAXIMUM_FEEDS}`);
+  if (configuration.otlpHeaders.some((header) => !HEADER.test(header))) {
+    mistakes.push('--otlp-header: a header is name=value');
+  }
   mistakes.push(...checkReplication(configuration));
   return mistakes;
 }
