@@ -495,6 +495,11 @@ export class Engine {
     return this.record === 0 || this.withheld.isUntold(this.record);
   }
 
+  /** Whether something of the open key is withheld. */
+  get isWithheld(): boolean {
+    return this.record !== 0 && this.withheld.isHeld(this.record);
+  }
+
   /**
    * Adds an amount, from 0 on, to the open key, which is untold, and tells nobody: neither peers nor the disk. It counts on this node
    * until that time, or the time given before if that is later. On any status but Ok nothing has changed.

@@ -42,6 +42,13 @@ export class HttpAccess {
     return this.byToken.get(hashToken(token));
   }
 
+  /** Whether the bearer of a token may do what needs this bit; false where there is no token, or nobody has it. */
+  mayBearer(authorization: string | undefined, need: number): boolean {
+    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    const user = token === undefined ? undefined : this.byBearerToken(token);
+    return user !== undefined && (user.lacks & need) === 0;
+  }
+
   /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */
   async identify(authorization: string | undefined, address: string): Promise<User | undefined> {
     if (authorization === undefined) return this.access.newcomer();

@@ -7,6 +7,7 @@ import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import { HttpAccess } from '../access/bearer.js';
 import { LoginDesk } from '../access/login-desk.js';
+import { Need } from '../access/roles.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { DashboardEndpoint } from '../dashboard/endpoint.js';
@@ -125,7 +126,10 @@ export class Server {
       windows: new WindowCounts(this.engine, this.state),
       share,
       rates: new RateDecisions(this.engine, this.state),
-      admit: (authorization) => this.counts.admit(authorization, 'external'),
+      admit: (authorization, resource) => {
+        if (resource === 'limits' && access.mayBearer(authorization, Need.countLimits)) return;
+        this.counts.admit(authorization, 'external');
+      },
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);

@@ -13,7 +13,10 @@ const PREVIOUS = 1;
  * rate limits do to the store is done here. What other regions counted is in the cells as theirs; what this node admits is added to its own component
  * and to nothing else, so nothing foreign is ever told to others as this node's.
  *
- * The cell of the window before is no longer written by this node: it is read first, and only the current one is held while
+ * Where there are other regions they are told of a cell only once what counts has reached a part of the limit, here or in a region that has
+ * spoken of the cell: until then it is withheld (docs/decisions/0022).
+ *
+ * The cell of the window before is no longer counted in by this node: it is read first, and only the current one is held while
  * a request is decided.
  */
 export class SlidingCells {
@@ -25,6 +28,11 @@ export class SlidingCells {
   /** What was counted, as doubles: exact up to 2^53, which no limit is past. */
   previous = 0;
   current = 0;
+  /** What the window before still counts for. */
+  private faded = 0;
+  /** The cell before is known to this node alone, and is to be told of with the current one. */
+  private withholdsPrevious = false;
+  private tellsPrevious = false;
 
   /** Finds the cells of a key, an argument of the request, at the time of the engine, and reads the one before. */
   locate(engine: Engine, request: Request, keyIndex: number, windowMs: number): void {
@@ -44,10 +52,13 @@ export class SlidingCells {
     this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, request.input, start, length);
     this.openPrevious(engine);
     this.previous = openValue(engine);
+    this.withholdsPrevious = engine.isWithheld;
+    this.tellsPrevious = false;
     engine.close();
+    this.faded = faded(this.previous, windowMs, this.elapsedMs);
   }
 
-  /** Opens the current cell and reads it. The caller closes it. */
+  /** Opens the current cell and reads it. The caller closes it, with `close`. */
   openCurrent(engine: Engine): void {
     engine.open(this.names.input, this.names.startOf(CURRENT), this.nameBytes);
     this.current = openValue(engine);
@@ -57,13 +68,30 @@ export class SlidingCells {
     engine.open(this.names.input, this.names.startOf(PREVIOUS), this.nameBytes);
   }
 
-  /** Adds to the current cell, which is open. */
-  charge(engine: Engine, cost: number): Status {
+  /** Adds to the current cell, which is open. With less than `publishFrom` counted it is withheld, if it was until now. */
+  charge(engine: Engine, cost: number, publishFrom: number): Status {
     const high = Math.floor(cost / TWO_POW_32);
-    const status =
-      engine.expiresAtMs === 0 ? addExpiring(engine, high, cost | 0, this.expiresAtMs) : engine.add(high, cost | 0);
+    let status: Status;
+    if (this.counted + cost < publishFrom && engine.isRelaying && engine.isUntold) {
+      status = engine.withhold(high, cost | 0, this.expiresAtMs);
+    } else {
+      this.tellsPrevious = this.withholdsPrevious;
+      status =
+        engine.expiresAtMs === 0 ? addExpiring(engine, high, cost | 0, this.expiresAtMs) : engine.add(high, cost | 0);
+    }
     if (status === Status.Ok) this.current = openValue(engine);
     return status;
+  }
+
+  /** Closes the current cell. Where others have just been told of it, they are told of the one before too. */
+  close(engine: Engine): void {
+    engine.close();
+    if (!this.tellsPrevious) return;
+    this.tellsPrevious = false;
+    this.withholdsPrevious = false;
+    this.openPrevious(engine);
+    engine.publish();
+    engine.close();
   }
 
   isSameCell(other: SlidingCells): boolean {
@@ -73,7 +101,7 @@ export class SlidingCells {
 
   /** Current and previous as they count now. */
   get counted(): number {
-    return this.current + faded(this.previous, this.windowMs, this.elapsedMs);
+    return this.current + this.faded;
   }
 
   /** The current cell goes when the window is over in which it is the one before. */

@@ -1,5 +1,6 @@
 import { ByteInput, type Engine, Status } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
+import { publishFrom } from '../../commands/rate/limit-arguments.js';
 import { SlidingCells } from '../../commands/rate/sliding-cells.js';
 import { retryAfterMs } from '../../commands/rate/sliding-window.js';
 import type { ServerState } from '../../server-state.js';
@@ -18,6 +19,8 @@ export interface RateRequest {
   readonly limit: number;
   readonly windowMs: number;
   readonly cost: number;
+  /** At which part of the limit other regions are told; where it is left out, the server's own. */
+  readonly publishPercent?: number | undefined;
 }
 
 /** What RATE.LIMIT, RATE.PEEK and RATE.ADD decide, for callers on the main thread, on the same cells. */
@@ -47,13 +50,14 @@ export class RateDecisions {
 
   private decide(key: Uint8Array, rate: RateRequest, charges: (isWithin: boolean) => boolean): RateDecision {
     const { engine, cells } = this;
-    const { limit, windowMs, cost } = rate;
+    const { limit, windowMs, cost, publishPercent = this.server.config.ratePublishPercent } = rate;
     engine.advanceTo(this.server.clock.now());
     cells.locate(engine, requestOf(key), 0, windowMs);
     cells.openCurrent(engine);
     const isWithin = cells.counted + cost <= limit;
-    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost) : Status.Ok;
-    engine.close();
+    const from = publishFrom(limit, publishPercent);
+    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost, from) : Status.Ok;
+    cells.close(engine);
     if (status !== Status.Ok) throw refusalOf(status);
     const { current, previous, elapsedMs } = cells;
     return {

@@ -21,8 +21,8 @@ export interface WindowsEndpointOptions {
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
   readonly rates: RateDecisions;
-  /** Throws where the caller may not; given the Authorization header. */
-  readonly admit: (authorization: string | undefined) => void;
+  /** Throws where the caller may not; given the Authorization header, and what is asked for. */
+  readonly admit: (authorization: string | undefined, resource: 'windows' | 'limits') => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -102,7 +102,7 @@ export class WindowsEndpoint {
     const route = name !== undefined && Object.hasOwn(routes, name) ? routes[name] : undefined;
     if (match === null || route === undefined) throw new ProblemError('route_not_found');
     requireMethod(request, route.method);
-    this.options.admit(request.headers.authorization);
+    this.options.admit(request.headers.authorization, match[1] as 'windows' | 'limits');
     const key = checkKey(match[2]!);
     if (route.method === 'POST' && query !== '') throw new ProblemError('unknown_parameter');
     const body = route.method === 'POST' ? ((await readJsonBody(request)) ?? {}) : undefined;

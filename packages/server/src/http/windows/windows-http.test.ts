@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createToken } from '../../access/secrets.js';
+import type { UserRecord } from '../../access/user.js';
 import {
   describeWithEpoll,
   ManualClock,
@@ -171,6 +173,27 @@ describe('the windows API', () => {
     expect((await call('GET', path, undefined, guarded.httpPort, 'managing')).json.code).toBe('wrong_role');
     expect((await call('GET', path, undefined, guarded.httpPort, 'counting')).json.count).toBe(0);
     await guarded.stop();
+  });
+
+  test('limits are also for users with the role quota, windows are not', async () => {
+    const { token, hash } = createToken();
+    const limiter: UserRecord = { name: 'limiter', roles: ['quota'], prefixes: [], passwords: [], tokens: [hash] };
+    const guarded = await startTestServer({ users: new Map([['limiter', limiter]]) });
+    const rate = { limit: 10, windowMs: MINUTE_MS };
+    const take = (bearer?: string) => call('POST', 'limits/k/take', rate, guarded.httpPort, bearer);
+    expect((await take(token)).json).toMatchObject({ allowed: true, remaining: 9 });
+    expect((await take()).json.code).toBe('unauthenticated');
+    expect((await take('another')).json.code).toBe('unauthenticated');
+    const window = await call('GET', `windows/k?windowMs=${MINUTE_MS}`, undefined, guarded.httpPort, token);
+    expect(window.status).toBe(401);
+    await guarded.stop();
+  });
+
+  test('a limit says at which part of it other regions are told', async () => {
+    const rate = { limit: 10, windowMs: MINUTE_MS, publishPercent: 50 };
+    expect((await call('POST', 'limits/published/take', rate)).json).toMatchObject({ allowed: true, remaining: 9 });
+    const tooMuch = await call('POST', 'limits/published/take', { ...rate, publishPercent: 101 });
+    expect(tooMuch.status).toBe(400);
   });
 
   test('without memory a new count is refused with 507', async () => {
