@@ -89,6 +89,10 @@ export const Shard = {
   collectedNumber: 7,
   /** What was let go since the disk was told last, a chain. */
   dropped: 16,
+  /** How many attachments of each kind there are, by kind; see attachments.ts. */
+  attachmentCounts: 18,
+  /** The newest version that an own component had when it said that its life is over. */
+  endedNumber: 13,
   slabHeads: 32,
   wheelBitmaps: 128,
   wheelHeads: 144,
@@ -106,6 +110,8 @@ export const OriginShard = {
   digestHigh: 7,
   /** Own origin: the list is in version order up to here, see version-list.ts. */
   orderedNumber: 4,
+  /** Other origins: the newest version of a component that came to say that its life is over. */
+  endedNumber: 4,
   /** Components of the list near which walks that come in parts go on, CURSORS of them, or 0. */
   cursors: 10,
   /** Other origins, where this node relays: every peer has seen that origin up to here. */
