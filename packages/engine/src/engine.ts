@@ -286,7 +286,6 @@ export class Engine {
           attachments.extraOf(at) !== 0 || isLarge(memory[record + Component.positiveHigh]) || this.isNegativeLarge();
       } else if (kind === Kind.withheld) {
         // Only where there is no component: the rest of the value is 0.
-        this.isOwnOnly = false;
         const expiresAt = attachments.numberAt(at, 4);
         if (expiresAt > nowMs) {
           this.exists = true;
@@ -520,7 +519,7 @@ export class Engine {
     if (!this.withheld.hold(shard, record, amountHigh, amountLow, expiresAtMs)) return this.abandon(Status.OutOfMemory);
     if (!this.exists) this.count(shard, record, true);
     this.exists = true;
-    this.isOwnOnly = false;
+    this.goesOn = false;
     this.valueLow = low;
     this.valueHigh = high;
     this.expiresAtMs = this.withheld.expiresAt(record);
@@ -676,7 +675,6 @@ export class Engine {
     this.count(shard, record, false);
     if (versionOf(this.memory, record) !== 0) this.dropOwn(shard, record);
     this.wheel.disarm(shard, record);
-    this.withheld.discard(shard, record);
     this.attachments.dropEvery(shard, record);
     if (isReservedRecord(this.memory, record)) Atomics.sub(this.memory, Header.reservedRecords, 1);
     this.store.table.remove(shard, record);
@@ -875,7 +873,7 @@ export class Engine {
       keys += memory[shard + Shard.keys];
       records += memory[shard + Shard.records];
       keysWithExpiry += memory[shard + Shard.withExpiry];
-      keysWithheld += memory[shard + Shard.withheld];
+      keysWithheld += this.attachments.countOf(shard, Kind.withheld);
       expiredKeysTotal += numbers[(shard >>> 1) + Shard.expiredNumber];
       buckets += memory[shard + Shard.bucketCount];
     }

@@ -1,7 +1,5 @@
 import { type Attachments, Kind } from './attachments.js';
 import type { Clock } from './clock.js';
-import { TWO_POW_32 } from './int64.js';
-import { Shard } from './layout.js';
 import type { Lives } from './lives.js';
 import type { OwnLife } from './own-life.js';
 import { Component, versionOf } from './record.js';
@@ -46,11 +44,6 @@ export class Withheld {
     return this.attachments.find(record, Kind.withheld) !== 0;
   }
 
-  /** Whether a reader sees it: it is there, and its time is not over. */
-  counts(record: number): boolean {
-    return this.expiresAt(record) > this.clock.nowMs;
-  }
-
   /** 0 where nothing is withheld. */
   expiresAt(record: number): number {
     const attachment = this.attachments.find(record, Kind.withheld);
@@ -66,7 +59,6 @@ export class Withheld {
       if (this.attachments.ensure(shard, record, Kind.expiry) === 0) return false;
       attachment = this.attachments.add(shard, record, Kind.withheld);
       if (attachment === 0) return false;
-      memory[shard + Shard.withheld]++;
     } else if (this.attachments.numberAt(attachment, 4) <= this.clock.nowMs) {
       memory[attachment + 2] = 0;
       memory[attachment + 3] = 0;
@@ -104,16 +96,6 @@ export class Withheld {
 
   discard(shard: number, record: number): void {
     const attachment = this.attachments.find(record, Kind.withheld);
-    if (attachment === 0) return;
-    this.attachments.drop(shard, record, attachment);
-    this.store.memory[shard + Shard.withheld]--;
-  }
-
-  /** The amount, as a double; 0 where there is none or its time is over. */
-  amount(record: number): number {
-    if (!this.counts(record)) return 0;
-    const { memory } = this.store;
-    const attachment = this.attachments.find(record, Kind.withheld);
-    return (memory[attachment + 3] >>> 0) * TWO_POW_32 + (memory[attachment + 2] >>> 0);
+    if (attachment !== 0) this.attachments.drop(shard, record, attachment);
   }
 }

@@ -44,7 +44,6 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
   const shard = store.shardAt(index);
   const records = checkTable(engine, shard, problems, reached);
   let counted = 0;
-  let withheld = 0;
   const held = new Map<number, Set<number>>();
   const hold = (origin: number, component: number) => {
     const of = held.get(origin) ?? new Set();
@@ -53,7 +52,6 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
   };
   for (const record of records) {
     if ((memory[record + Component.bornHigh] & Flag.counted) !== 0) counted++;
-    if (store.attachments.find(record, Kind.withheld) !== 0) withheld++;
     if (versionOf(memory, record) !== 0) hold(OWN_ORIGIN, record);
     checkKey(engine, shard, record, problems, reached);
     for (let at = engine.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
@@ -64,8 +62,6 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
     problems.push(`shard ${index} holds ${records.size} records and counts ${memory[shard + Shard.records]}`);
   if (memory[shard + Shard.keys] !== counted)
     problems.push(`shard ${index} has ${counted} counted keys and says ${memory[shard + Shard.keys]}`);
-  if (memory[shard + Shard.withheld] !== withheld)
-    problems.push(`shard ${index} withholds ${withheld} keys and says ${memory[shard + Shard.withheld]}`);
   for (let origin = 0; origin < engine.origins.count; origin++) {
     checkList(engine, index, origin, held.get(origin) ?? new Set(), problems);
   }
