@@ -286,10 +286,10 @@ export class Engine {
           attachments.extraOf(at) !== 0 || isLarge(memory[record + Component.positiveHigh]) || this.isNegativeLarge();
       } else if (kind === Kind.withheld) {
         // Only where there is no component: the rest of the value is 0.
-        const expiresAt = attachments.numberAt(at, 4);
-        if (expiresAt > nowMs) {
+        const untilMs = attachments.numberAt(at, 4);
+        if (untilMs > nowMs) {
           this.exists = true;
-          this.expiresAtMs = expiresAt;
+          this.expiresAtMs = untilMs;
           low = memory[at + 2];
           high = memory[at + 3];
         }
@@ -506,23 +506,25 @@ export class Engine {
   }
 
   /**
-   * Adds an amount, from 0 on, to the open key, which is untold, and tells nobody: neither peers nor the disk. It counts on this node
-   * until that time, or the time given before if that is later. On any status but Ok nothing has changed.
+   * Adds an amount, from 0 on, to the open key, which is untold, and tells nobody: neither peers nor the disk. It counts on this node, and
+   * can be published, until that time, or the time given before if that is later; published, it expires at the other one, which may lie
+   * later. On any status but Ok nothing has changed.
    */
-  withhold(amountHigh: number, amountLow: number, expiresAtMs: number): Status {
+  withhold(amountHigh: number, amountLow: number, untilMs: number, expiresAtMs = untilMs): Status {
     const low = (this.valueLow + amountLow) | 0;
     const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
     if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
     const status = this.ensureRecord();
     if (status !== Status.Ok) return status;
     const { shard, record } = this;
-    if (!this.withheld.hold(shard, record, amountHigh, amountLow, expiresAtMs)) return this.abandon(Status.OutOfMemory);
+    if (!this.withheld.hold(shard, record, amountHigh, amountLow, untilMs, expiresAtMs))
+      return this.abandon(Status.OutOfMemory);
     if (!this.exists) this.count(shard, record, true);
     this.exists = true;
     this.goesOn = false;
     this.valueLow = low;
     this.valueHigh = high;
-    this.expiresAtMs = this.withheld.expiresAt(record);
+    this.expiresAtMs = this.withheld.untilMs(record);
     return Status.Ok;
   }
 
@@ -815,7 +817,7 @@ export class Engine {
   /** Drops the lives of a key whose own expiry was over at the horizon. */
   private dropExpired(shard: number, record: number, horizonMs: number): void {
     const memory = this.memory;
-    if (this.withheld.expiresAt(record) <= horizonMs) this.withheld.discard(shard, record);
+    if (this.withheld.untilMs(record) <= horizonMs) this.withheld.discard(shard, record);
     const expiresAt = this.lives.expiresAt(record);
     if (expiresAt !== 0 && expiresAt <= horizonMs) {
       const acknowledged = this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];

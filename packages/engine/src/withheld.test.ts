@@ -163,6 +163,21 @@ describe('what is withheld', () => {
     for (let key = 0; key < 20_000; key++) expect(read(node.engine, `cell-${key}`).exists).toBe(false);
   });
 
+  test('counts, and can be published, for a shorter time than it is kept for once it is', () => {
+    const [here, there] = [makeNode(1), makeNode(2)];
+    const late = makeNode(3);
+    for (const node of [here, late])
+      withKey(node.engine, KEY, () => node.engine.withhold(0, 5, START_MS + 1_000, START_MS + 4_000));
+    publish(here);
+    tell(here, there);
+    expect(read(there.engine, KEY).expiresAtMs).toBe(START_MS + 4_000);
+    late.engine.advanceTo(START_MS + 1_000);
+    const before = told(late);
+    tell(here, late);
+    expect(told(late)).toEqual(before);
+    expect(value(late)).toBe(5);
+  });
+
   test('that can move its time, and starts anew when that is over', () => {
     const node = makeNode(1, { expiryGraceMs: 10_000 });
     withhold(node, 5, KEY, START_MS + 100);

@@ -6,7 +6,8 @@ import { Component, versionOf } from './record.js';
 import type { Store } from './store.js';
 
 /**
- * What this node has counted in a key and told nobody: an amount, and until when it counts, that hang off the key's record.
+ * What this node has counted in a key and told nobody: an amount, until when it counts, and when the life that it may become
+ * expires, which hang off the key's record.
  *
  * Nothing of it is in a component. It has no version, so it is in no list, no digest and no batch: peers and disk neither
  * hear of it nor miss it, and every rule about what replicas hold is as if the key had not been touched here. Readers on this node
@@ -44,14 +45,21 @@ export class Withheld {
     return this.attachments.find(record, Kind.withheld) !== 0;
   }
 
-  /** 0 where nothing is withheld. */
-  expiresAt(record: number): number {
+  /** Until when it counts; 0 where nothing is withheld. */
+  untilMs(record: number): number {
     const attachment = this.attachments.find(record, Kind.withheld);
     return attachment === 0 ? 0 : this.attachments.numberAt(attachment, 4);
   }
 
   /** Adds an amount from 0 on that the value can take, to a key that is untold. False where memory is full. */
-  hold(shard: number, record: number, amountHigh: number, amountLow: number, expiresAtMs: number): boolean {
+  hold(
+    shard: number,
+    record: number,
+    amountHigh: number,
+    amountLow: number,
+    untilMs: number,
+    expiresAtMs: number,
+  ): boolean {
     const { memory } = this.store;
     let attachment = this.attachments.find(record, Kind.withheld);
     if (attachment === 0) {
@@ -67,8 +75,9 @@ export class Withheld {
     const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
     memory[attachment + 2] = low;
     memory[attachment + 3] = (memory[attachment + 3] + amountHigh + carry) | 0;
-    if (expiresAtMs > this.attachments.numberAt(attachment, 4)) {
-      this.attachments.setNumberAt(attachment, 4, expiresAtMs);
+    if (untilMs > this.attachments.numberAt(attachment, 4)) {
+      this.attachments.setNumberAt(attachment, 4, untilMs);
+      this.attachments.setNumberAt(attachment, 6, expiresAtMs);
       this.lives.refresh(shard, record);
     }
     return true;
@@ -84,9 +93,10 @@ export class Withheld {
     if (attachment === 0) return;
     const low = memory[attachment + 2];
     const high = memory[attachment + 3];
-    const expiresAtMs = this.attachments.numberAt(attachment, 4);
+    const untilMs = this.attachments.numberAt(attachment, 4);
+    const expiresAtMs = this.attachments.numberAt(attachment, 6);
     this.discard(shard, record);
-    if (expiresAtMs <= this.clock.nowMs) return;
+    if (untilMs <= this.clock.nowMs) return;
     this.ownLife.before(shard, record);
     this.ownLife.begin(shard, record, expiresAtMs);
     memory[record + Component.positiveLow] = low;

@@ -73,7 +73,7 @@ export class SlidingCells {
     const high = Math.floor(cost / TWO_POW_32);
     let status: Status;
     if (this.counted + cost < publishFrom && engine.isRelaying && engine.isUntold) {
-      status = engine.withhold(high, cost | 0, this.expiresAtMs);
+      status = engine.withhold(high, cost | 0, this.agesOutAtMs, this.expiresAtMs);
     } else {
       this.tellsPrevious = this.withholdsPrevious;
       status =
@@ -104,9 +104,14 @@ export class SlidingCells {
     return this.current + this.faded;
   }
 
-  /** The current cell goes when the window is over in which it is the one before. */
+  /** When the window is over in which the current cell is the one before. From then on nothing about it changes. */
+  private get agesOutAtMs(): number {
+    return this.startMs + 2 * this.windowMs;
+  }
+
+  /** It is kept a little longer, for regions whose clocks are behind. */
   private get expiresAtMs(): number {
-    return this.startMs + 2 * this.windowMs + CELL_MARGIN_MS;
+    return this.agesOutAtMs + CELL_MARGIN_MS;
   }
 }
 
