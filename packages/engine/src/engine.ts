@@ -500,9 +500,9 @@ export class Engine {
     return this.record === 0 || this.withheld.isUntold(this.record);
   }
 
-  /** Whether something of the open key is withheld. */
+  /** Whether something of the open key is withheld, and counts. */
   get isWithheld(): boolean {
-    return this.record !== 0 && this.withheld.isHeld(this.record);
+    return this.exists && this.withheld.isHeld(this.record);
   }
 
   /**
@@ -525,6 +525,17 @@ export class Engine {
     this.valueLow = low;
     this.valueHigh = high;
     this.expiresAtMs = this.withheld.untilMs(record);
+    return Status.Ok;
+  }
+
+  /** The same for a key of which something is withheld, and counts, already: at the times that were given then. */
+  withholdMore(amountHigh: number, amountLow: number): Status {
+    const low = (this.valueLow + amountLow) | 0;
+    const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
+    if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
+    this.withheld.holdMore(this.record, amountHigh, amountLow);
+    this.valueLow = low;
+    this.valueHigh = high;
     return Status.Ok;
   }
 

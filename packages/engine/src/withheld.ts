@@ -71,16 +71,26 @@ export class Withheld {
       memory[attachment + 2] = 0;
       memory[attachment + 3] = 0;
     }
-    const low = (memory[attachment + 2] + amountLow) | 0;
-    const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
-    memory[attachment + 2] = low;
-    memory[attachment + 3] = (memory[attachment + 3] + amountHigh + carry) | 0;
+    this.grow(attachment, amountHigh, amountLow);
     if (untilMs > this.attachments.numberAt(attachment, 4)) {
       this.attachments.setNumberAt(attachment, 4, untilMs);
       this.attachments.setNumberAt(attachment, 6, expiresAtMs);
       this.lives.refresh(shard, record);
     }
     return true;
+  }
+
+  /** Adds to what is withheld already. Told no times, which past 32 bits are an allocation for each call. */
+  holdMore(record: number, amountHigh: number, amountLow: number): void {
+    this.grow(this.attachments.find(record, Kind.withheld), amountHigh, amountLow);
+  }
+
+  private grow(attachment: number, amountHigh: number, amountLow: number): void {
+    const { memory } = this.store;
+    const low = (memory[attachment + 2] + amountLow) | 0;
+    const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
+    memory[attachment + 2] = low;
+    memory[attachment + 3] = (memory[attachment + 3] + amountHigh + carry) | 0;
   }
 
   /**

@@ -62,10 +62,13 @@ export class BucketCell {
     const high = Math.floor(sinceEpochMs / LOW_MS);
     const low = ((sinceEpochMs % LOW_MS) << PART_BITS) | (debt - aheadMs * bucket.count);
     if (!subtractInt64(high, low, engine.valueHigh, engine.valueLow)) return Status.Overflow;
+    const isKeptLongEnough = engine.expiresAtMs > fullAtMs;
     const expiresAtMs = fullAtMs + 1 + EXPIRY_SLACK_MS;
     if (isWithheld && engine.isRelaying && engine.isUntold)
-      return engine.withhold(result.high, result.low, engine.expiresAtMs > fullAtMs ? 0 : expiresAtMs);
-    return engine.expiresAtMs > fullAtMs
+      return isKeptLongEnough
+        ? engine.withholdMore(result.high, result.low)
+        : engine.withhold(result.high, result.low, expiresAtMs);
+    return isKeptLongEnough
       ? engine.add(result.high, result.low)
       : addExpiring(engine, result.high, result.low, expiresAtMs);
   }

@@ -2,7 +2,7 @@ import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
 import { replyDecision } from './limit.js';
-import { costArgument, isKeyRefused, limitArgument, publishFrom, windowArgument } from './limit-arguments.js';
+import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
 import { SlidingCells } from './sliding-cells.js';
 
 const COST = 1;
@@ -103,8 +103,7 @@ function chargeAll({ engine, server }: Call, limits: readonly number[], cost: nu
       const cells = cellsOfLimits[index]!;
       const isRepeated = cellsOfLimits.slice(0, index).some((earlier) => earlier.isSameCell(cells));
       cells.openCurrent(engine);
-      const from = publishFrom(limit, ratePublishPercent);
-      const status = isRepeated ? Status.Ok : cells.charge(engine, amount, from);
+      const status = isRepeated ? Status.Ok : cells.charge(engine, amount, limit, ratePublishPercent);
       cells.close(engine);
       if (status !== Status.Ok) return status;
     }

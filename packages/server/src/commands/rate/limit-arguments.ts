@@ -43,11 +43,6 @@ export function publishArgument(call: Call, index: number): number {
   return REFUSED;
 }
 
-/** With this much counted other regions are told. */
-export function publishFrom(limit: number, publishPercent: number): number {
-  return (limit * publishPercent) / ALL_PERCENT;
-}
-
 export function boundedArgument(call: Call, index: number, lowest: number, highest: number, error: string): number {
   const value = numberArgument(call.request, index);
   if (value >= lowest && value <= highest) return value;

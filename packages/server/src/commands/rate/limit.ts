@@ -1,14 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
-import {
-  costArgument,
-  isKeyRefused,
-  limitArgument,
-  publishArgument,
-  publishFrom,
-  windowArgument,
-} from './limit-arguments.js';
+import { costArgument, isKeyRefused, limitArgument, publishArgument, windowArgument } from './limit-arguments.js';
 import { SlidingCells } from './sliding-cells.js';
 import { retryAfterMs } from './sliding-window.js';
 
@@ -43,7 +36,7 @@ function decide(call: Call, charging: Charging): void {
   cells.openCurrent(engine);
   const isWithin = cells.counted + cost <= limit;
   const charges = charging === Charging.Always || (isWithin && charging === Charging.IfWithin);
-  const status = charges && cost > 0 ? cells.charge(engine, cost, publishFrom(limit, publishPercent)) : Status.Ok;
+  const status = charges && cost > 0 ? cells.charge(engine, cost, limit, publishPercent) : Status.Ok;
   cells.close(engine);
   if (status === Status.Ok) replyDecision(call, cells, isWithin, limit, cost);
   else reply.error(statusError(status));

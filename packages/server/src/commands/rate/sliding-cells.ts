@@ -68,19 +68,25 @@ export class SlidingCells {
     engine.open(this.names.input, this.names.startOf(PREVIOUS), this.nameBytes);
   }
 
-  /** Adds to the current cell, which is open. With less than `publishFrom` counted it is withheld, if it was until now. */
-  charge(engine: Engine, cost: number, publishFrom: number): Status {
+  /** Adds to the current cell, which is open. With less than that part of the limit counted it is withheld, if it was until now. */
+  charge(engine: Engine, cost: number, limit: number, publishPercent: number): Status {
     const high = Math.floor(cost / TWO_POW_32);
-    let status: Status;
-    if (this.counted + cost < publishFrom && engine.isRelaying && engine.isUntold) {
-      status = engine.withhold(high, cost | 0, this.agesOutAtMs, this.expiresAtMs);
-    } else {
-      this.tellsPrevious = this.withholdsPrevious;
-      status =
-        engine.expiresAtMs === 0 ? addExpiring(engine, high, cost | 0, this.expiresAtMs) : engine.add(high, cost | 0);
-    }
+    const isCold = (this.counted + cost) * 100 < limit * publishPercent;
+    const status =
+      isCold && engine.isRelaying ? this.chargeCold(engine, high, cost | 0) : this.tell(engine, high, cost | 0);
     if (status === Status.Ok) this.current = openValue(engine);
     return status;
+  }
+
+  private chargeCold(engine: Engine, high: number, low: number): Status {
+    if (engine.isWithheld) return engine.withholdMore(high, low);
+    if (engine.isUntold) return engine.withhold(high, low, this.agesOutAtMs, this.expiresAtMs);
+    return this.tell(engine, high, low);
+  }
+
+  private tell(engine: Engine, high: number, low: number): Status {
+    this.tellsPrevious = this.withholdsPrevious;
+    return engine.expiresAtMs === 0 ? addExpiring(engine, high, low, this.expiresAtMs) : engine.add(high, low);
   }
 
   /** Closes the current cell. Where others have just been told of it, they are told of the one before too. */

@@ -1,6 +1,5 @@
 import { ByteInput, type Engine, Status } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
-import { publishFrom } from '../../commands/rate/limit-arguments.js';
 import { SlidingCells } from '../../commands/rate/sliding-cells.js';
 import { retryAfterMs } from '../../commands/rate/sliding-window.js';
 import type { ServerState } from '../../server-state.js';
@@ -55,8 +54,7 @@ export class RateDecisions {
     cells.locate(engine, requestOf(key), 0, windowMs);
     cells.openCurrent(engine);
     const isWithin = cells.counted + cost <= limit;
-    const from = publishFrom(limit, publishPercent);
-    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost, from) : Status.Ok;
+    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost, limit, publishPercent) : Status.Ok;
     cells.close(engine);
     if (status !== Status.Ok) throw refusalOf(status);
     const { current, previous, elapsedMs } = cells;
