@@ -83,8 +83,13 @@ export class Merge {
    * alike; parts that fit together make a true cut whoever sent them, and a walk in one part needs no other.
    */
   private moveWatermark(batch: Batch, origin: number, seenAt: number): void {
-    const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
+    const numbers = this.engine.store.numbers;
     const isWhole = batch.from === batch.start && batch.to !== 0;
+    if (isWhole && this.walks.size === 0) {
+      if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
+      return;
+    }
+    const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
     const cursor = isWhole ? batch.start : (this.walks.get(name) ?? batch.start);
     if (batch.from !== cursor) return;
     if (batch.to === 0) {
@@ -94,7 +99,6 @@ export class Merge {
       return;
     }
     this.walks.delete(name);
-    const numbers = this.engine.store.numbers;
     if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
   }
 
