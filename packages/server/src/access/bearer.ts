@@ -42,11 +42,10 @@ export class HttpAccess {
     return this.byToken.get(hashToken(token));
   }
 
-  /** Whether the bearer of a token may do what needs this bit; false where there is no token, or nobody has it. */
-  mayBearer(authorization: string | undefined, need: number): boolean {
+  /** The bearer of a token; undefined where there is no token, or nobody has it. */
+  bearer(authorization: string | undefined): User | undefined {
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
-    const user = token === undefined ? undefined : this.byBearerToken(token);
-    return user !== undefined && (user.lacks & need) === 0;
+    return token === undefined ? undefined : this.byBearerToken(token);
   }
 
   /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */

@@ -127,8 +127,12 @@ export class Server {
       share,
       rates: new RateDecisions(this.engine, this.state),
       admit: (authorization, resource) => {
-        if (resource === 'limits' && access.mayBearer(authorization, Need.countLimits)) return;
-        this.counts.admit(authorization, 'external');
+        const user = resource === 'limits' ? access.bearer(authorization) : undefined;
+        if (user === undefined || (user.lacks & Need.countLimits) !== 0) this.counts.admit(authorization, 'external');
+      },
+      mayTouch: (authorization, key) => {
+        const user = access.bearer(authorization);
+        return user === undefined || !user.hasPrefixes || user.mayTouch(key, 0, key.length);
       },
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
     });

@@ -23,6 +23,8 @@ export interface WindowsEndpointOptions {
   readonly rates: RateDecisions;
   /** Throws where the caller may not; given the Authorization header, and what is asked for. */
   readonly admit: (authorization: string | undefined, resource: 'windows' | 'limits') => void;
+  /** Whether who was admitted may touch this key: users may have prefixes. */
+  readonly mayTouch: (authorization: string | undefined, key: Uint8Array) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
@@ -104,6 +106,7 @@ export class WindowsEndpoint {
     requireMethod(request, route.method);
     this.options.admit(request.headers.authorization, match[1] as 'windows' | 'limits');
     const key = checkKey(match[2]!);
+    if (!this.options.mayTouch(request.headers.authorization, key)) throw new WindowProblem('key_not_permitted');
     if (route.method === 'POST' && query !== '') throw new ProblemError('unknown_parameter');
     const body = route.method === 'POST' ? ((await readJsonBody(request)) ?? {}) : undefined;
     await this.options.share();

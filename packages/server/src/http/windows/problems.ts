@@ -37,6 +37,11 @@ export const windowProblems = {
     title: 'Invalid cost',
     detail: `cost must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`,
   },
+  key_not_permitted: {
+    status: 403,
+    title: 'Key not permitted',
+    detail: 'The keys of this user begin with other prefixes.',
+  },
   window_over: {
     status: 409,
     title: 'The window is over',

@@ -189,6 +189,23 @@ describe('the windows API', () => {
     await guarded.stop();
   });
 
+  test('a user with key prefixes touches the keys that begin with them, and no others', async () => {
+    const { token, hash } = createToken();
+    const roles = ['write', 'quota'] as const;
+    const user: UserRecord = { name: 'app', roles, prefixes: ['app:'], passwords: [], tokens: [hash] };
+    const guarded = await startTestServer({ users: new Map([['app', user]]) });
+    const { httpPort } = guarded;
+    const rate = { limit: 10, windowMs: MINUTE_MS };
+    expect((await call('POST', 'limits/app:a/take', rate, httpPort, token)).json).toMatchObject({ allowed: true });
+    for (const path of ['limits/other/take', 'limits/other/add'])
+      expect((await call('POST', path, rate, httpPort, token)).json).toMatchObject({ code: 'key_not_permitted' });
+    const increment = await call('POST', 'windows/other/increment', { windowMs: MINUTE_MS }, httpPort, token);
+    expect([increment.status, increment.json.code]).toEqual([403, 'key_not_permitted']);
+    const read = await call('GET', `windows/other?windowMs=${MINUTE_MS}`, undefined, httpPort, token);
+    expect(read.status).toBe(403);
+    await guarded.stop();
+  });
+
   test('a limit says at which part of it other regions are told', async () => {
     const rate = { limit: 10, windowMs: MINUTE_MS, publishPercent: 50 };
     expect((await call('POST', 'limits/published/take', rate)).json).toMatchObject({ allowed: true, remaining: 9 });
