@@ -18,11 +18,13 @@ import type { Slab } from './slab.js';
  *   pocket   | 12    | key records of quota cells only, and known to this node alone: 2–3 tokens that may be spent here at
  *            |       | once; 4–5 tokens held beyond them; 6–7 with fewer than this it is time for more; 8–9 until when
  *            |       | nothing can be had, ms (pocket.ts)
+ *   withheld | 8     | key records only, and known to this node alone: 2, 3 what was counted and told nobody, unsigned; 4–5 until
+ *            |       | when it counts, ms; 6–7 when the life it may become expires, ms (withheld.ts)
  */
-export const Kind = { expiry: 1, negative: 2, summary: 3, floor: 4, cancel: 5, pocket: 6 } as const;
+export const Kind = { expiry: 1, negative: 2, summary: 3, floor: 4, cancel: 5, pocket: 6, withheld: 7 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
-const WORDS: Record<Kind, number> = { 1: 8, 2: 4, 3: 8, 4: 4, 5: 8, 6: 12 };
+const WORDS: Record<Kind, number> = { 1: 8, 2: 4, 3: 8, 4: 4, 5: 8, 6: 12, 7: 8 };
 const KIND_MASK = 0xff;
 const EXTRA_SHIFT = 8;
 

@@ -39,6 +39,7 @@ import { Status } from './status.js';
 import { Store, type StoreBuffer } from './store.js';
 import { VersionLists } from './version-list.js';
 import { Wheel } from './wheel.js';
+import { Withheld } from './withheld.js';
 
 export interface EngineOptions {
   /** The ceiling: everything the store will ever use is reserved, not committed, at this size. */
@@ -59,6 +60,8 @@ export interface EngineOptions {
 export interface EngineStats {
   readonly keys: number;
   readonly keysWithExpiry: number;
+  /** Keys of which this node has told nobody what it counted. */
+  readonly keysWithheld: number;
   /** Records that hold no key for a reader any more, until every peer knows. */
   readonly removedKeysRetained: number;
   readonly expiredKeysTotal: number;
@@ -89,6 +92,7 @@ export class Engine {
   readonly ownLife: OwnLife;
   readonly wheel: Wheel;
   readonly dropped: DroppedNotes;
+  readonly withheld: Withheld;
   private readonly growOnly: GrowOnly;
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
@@ -126,6 +130,7 @@ export class Engine {
     this.lives = new Lives(store, this.clock, this.wheel);
     this.ownLife = new OwnLife(store, this.clock, this.lists, this.lives, this.wheel);
     this.dropped = new DroppedNotes(store);
+    this.withheld = new Withheld(store, this.clock, this.lives, this.ownLife);
     this.growOnly = new GrowOnly(store);
   }
 
@@ -279,8 +284,15 @@ export class Engine {
         high = (high + memory[at + 5] + (low >>> 0 < memory[at + 4] >>> 0 ? 1 : 0)) | 0;
         wide =
           attachments.extraOf(at) !== 0 || isLarge(memory[record + Component.positiveHigh]) || this.isNegativeLarge();
-      } else {
-        break;
+      } else if (kind === Kind.withheld) {
+        // Only where there is no component: the rest of the value is 0.
+        const untilMs = attachments.numberAt(at, 4);
+        if (untilMs > nowMs) {
+          this.exists = true;
+          this.expiresAtMs = untilMs;
+          low = memory[at + 2];
+          high = memory[at + 3];
+        }
       }
     }
     if (wide) this.goesOn = false;
@@ -350,6 +362,7 @@ export class Engine {
 
   private addWithCare(amountHigh: number, amountLow: number): Status {
     if (amountHigh < 0 && this.isGrowOnly()) return Status.GrowOnly;
+    this.publish();
     const status = this.ensureRecord();
     if (status !== Status.Ok) return status;
     const { memory, shard, record } = this;
@@ -379,6 +392,7 @@ export class Engine {
   /** Observed reset, then this value. */
   assign(valueHigh: number, valueLow: number, keepExpiry: boolean): Status {
     if (this.isGrowOnly()) return Status.GrowOnly;
+    this.publish();
     const status = this.ensureRecord();
     if (status !== Status.Ok) return status;
     const { memory, shard, record } = this;
@@ -418,6 +432,11 @@ export class Engine {
 
   private removeLoaded(): Status {
     const { shard, record } = this;
+    this.withheld.discard(shard, record);
+    if (this.withheld.isUntold(record)) {
+      this.settle();
+      return Status.Ok;
+    }
     if (this.lives.firstForeign(record) === 0 && this.isAlone(shard)) {
       this.dropOwn(shard, record);
     } else {
@@ -443,6 +462,7 @@ export class Engine {
   expireAt(atMs: number): Status {
     if (!this.exists) return Status.Ok;
     if (atMs <= this.clock.nowMs) return this.remove();
+    this.publish();
     const { memory, shard, record } = this;
     const attachment = this.attachments.ensure(shard, record, Kind.expiry);
     if (attachment === 0) return Status.OutOfMemory;
@@ -462,6 +482,7 @@ export class Engine {
 
   persist(): Status {
     if (!this.exists || this.expiresAtMs === 0) return Status.Ok;
+    this.publish();
     const { shard, record } = this;
     this.ownLife.before(shard, record);
     if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
@@ -472,6 +493,58 @@ export class Engine {
     this.settle();
     this.load();
     return Status.Ok;
+  }
+
+  /** Whether nobody, here or elsewhere, has said anything of the open key yet: what is counted in it can be withheld. */
+  get isUntold(): boolean {
+    return this.record === 0 || this.withheld.isUntold(this.record);
+  }
+
+  /** Whether something of the open key is withheld, and counts. */
+  get isWithheld(): boolean {
+    return this.exists && this.withheld.isHeld(this.record);
+  }
+
+  /**
+   * Adds an amount, from 0 on, to the open key, which is untold, and tells nobody: neither peers nor the disk. It counts on this node, and
+   * can be published, until that time, or the time given before if that is later; published, it expires at the other one, which may lie
+   * later. On any status but Ok nothing has changed.
+   */
+  withhold(amountHigh: number, amountLow: number, untilMs: number, expiresAtMs = untilMs): Status {
+    const low = (this.valueLow + amountLow) | 0;
+    const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
+    if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
+    const status = this.ensureRecord();
+    if (status !== Status.Ok) return status;
+    const { shard, record } = this;
+    if (!this.withheld.hold(shard, record, amountHigh, amountLow, untilMs, expiresAtMs))
+      return this.abandon(Status.OutOfMemory);
+    if (!this.exists) this.count(shard, record, true);
+    this.exists = true;
+    this.goesOn = false;
+    this.valueLow = low;
+    this.valueHigh = high;
+    this.expiresAtMs = this.withheld.untilMs(record);
+    return Status.Ok;
+  }
+
+  /** The same for a key of which something is withheld, and counts, already: at the times that were given then. */
+  withholdMore(amountHigh: number, amountLow: number): Status {
+    const low = (this.valueLow + amountLow) | 0;
+    const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
+    if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
+    this.withheld.holdMore(this.record, amountHigh, amountLow);
+    this.valueLow = low;
+    this.valueHigh = high;
+    return Status.Ok;
+  }
+
+  /** Tells others what was withheld of the open key, if anything was. */
+  publish(): void {
+    if (this.record === 0 || !this.withheld.isHeld(this.record)) return;
+    this.withheld.publish(this.shard, this.record);
+    this.settle();
+    this.load();
   }
 
   /** What this node itself has added to the open key in its present life, and what it has taken away. */
@@ -576,7 +649,7 @@ export class Engine {
     if (!hasForeign) {
       const version = versionOf(memory, record);
       const acknowledged = numbers[(shard >>> 1) + Shard.acknowledgedNumber];
-      if (this.ownLife.isEmpty(record) && version <= acknowledged) {
+      if (this.ownLife.isEmpty(record) && version <= acknowledged && !this.withheld.isHeld(record)) {
         this.freeRecord(shard, record);
         return true;
       }
@@ -585,7 +658,8 @@ export class Engine {
     }
     this.lives.refresh(shard, record);
     const summary = this.attachments.find(record, Kind.summary);
-    this.count(shard, record, isPresent(memory, record) || (summary !== 0 && memory[summary + 3] > 0));
+    const isSeen = isPresent(memory, record) || (summary !== 0 && memory[summary + 3] > 0);
+    this.count(shard, record, isSeen || this.withheld.isHeld(record));
     return false;
   }
 
@@ -754,6 +828,7 @@ export class Engine {
   /** Drops the lives of a key whose own expiry was over at the horizon. */
   private dropExpired(shard: number, record: number, horizonMs: number): void {
     const memory = this.memory;
+    if (this.withheld.untilMs(record) <= horizonMs) this.withheld.discard(shard, record);
     const expiresAt = this.lives.expiresAt(record);
     if (expiresAt !== 0 && expiresAt <= horizonMs) {
       const acknowledged = this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
@@ -803,6 +878,7 @@ export class Engine {
     let keys = 0;
     let records = 0;
     let keysWithExpiry = 0;
+    let keysWithheld = 0;
     let expiredKeysTotal = 0;
     let buckets = 0;
     for (let index = 0; index < this.shardCount; index++) {
@@ -810,12 +886,14 @@ export class Engine {
       keys += memory[shard + Shard.keys];
       records += memory[shard + Shard.records];
       keysWithExpiry += memory[shard + Shard.withExpiry];
+      keysWithheld += this.attachments.countOf(shard, Kind.withheld);
       expiredKeysTotal += numbers[(shard >>> 1) + Shard.expiredNumber];
       buckets += memory[shard + Shard.bucketCount];
     }
     return {
       keys,
       keysWithExpiry,
+      keysWithheld,
       removedKeysRetained: records - keys,
       expiredKeysTotal,
       buckets,

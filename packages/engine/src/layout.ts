@@ -26,7 +26,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 4;
+export const LAYOUT_VERSION = 5;
 
 /** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
 export const MAX_ORIGINS = 512;

@@ -313,6 +313,8 @@ export class Lives {
     const summary = this.attachments.find(record, Kind.summary);
     const holdsUntilMs = summary === 0 ? Number.POSITIVE_INFINITY : this.attachments.numberAt(summary, 6);
     let earliest = Math.min(this.expiresAt(record) || Number.POSITIVE_INFINITY, holdsUntilMs);
+    const withheld = this.attachments.find(record, Kind.withheld);
+    if (withheld !== 0) earliest = Math.min(earliest, this.attachments.numberAt(withheld, 4));
     for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
       const expiresAt = this.expiresAt(at);
       if (expiresAt !== 0 && this.isDroppable(shard, at)) earliest = Math.min(earliest, expiresAt);

@@ -293,7 +293,9 @@ export class Merge {
    * the life knew and only this node's clock is slower than the one that saw it end.
    */
   private settleOwn(shard: number, record: number): void {
-    const { lives, ownLife } = this.engine;
+    const { lives, ownLife, withheld } = this.engine;
+    // Once one region has spoken of a key, all do.
+    if (lives.firstForeign(record) !== 0) withheld.publish(shard, record);
     if (!lives.isOwnAlive(record)) return;
     const floor = lives.floorMs(record);
     const expiresAt = lives.expiresAt(record);

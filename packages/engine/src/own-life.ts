@@ -55,11 +55,12 @@ export class OwnLife {
 
   /**
    * A new life of amount zero. Where other origins' lives go on, it shares the key's expiry. Where the key was gone, an
-   * expiry that others still hold must not reach into this life, and lives it ended must not come back with it.
+   * expiry that others still hold must not reach into this life, and lives it ended must not come back with it. Where nobody's
+   * expiry holds, it gets the one given here, if any.
    */
-  begin(shard: number, record: number): void {
+  begin(shard: number, record: number, expiresAtMs = 0): void {
     let version = this.nextVersion(shard);
-    let expiresAt = 0;
+    let expiresAt = expiresAtMs;
     let decided = 0;
     if (this.lives.firstForeign(record) !== 0) {
       const floor = this.lives.floorMs(record);
@@ -74,6 +75,10 @@ export class OwnLife {
         version = this.nextDecision(shard, record);
         decided = version;
       }
+    }
+    if (decided === 0 && expiresAtMs !== 0) {
+      version = this.nextDecision(shard, record);
+      decided = version;
     }
     this.clearAmounts(record);
     setBorn(this.store.memory, record, version);

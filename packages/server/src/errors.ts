@@ -36,6 +36,7 @@ export const errors = {
   amountNegative: 'ERR amount must not be negative',
   limitOutOfRange: `ERR limit is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
   costOutOfRange: `ERR cost is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
+  publishOutOfRange: 'ERR PUBLISH is out of range, must be from 0 to 100 percent',
   tooManyLimits: (maximum: number) => `ERR too many limits, at most ${maximum} at once`,
   rateTooFine: 'ERR burst, count and period are too large to be worked with exactly',
 

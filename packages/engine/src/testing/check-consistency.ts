@@ -144,8 +144,12 @@ function checkKey(engine: Engine, shard: number, record: number, problems: strin
     problems.push(`record ${record} has an amount and no life`);
   const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
   const summary = attachments.find(record, Kind.summary);
+  const isWithheld = attachments.find(record, Kind.withheld) !== 0;
+  if (isWithheld && (summary !== 0 || versionOf(memory, record) !== 0))
+    problems.push(`record ${record} withholds what others, or this node, have spoken of`);
   if (summary === 0) {
-    if (counted !== present) problems.push(`record ${record} is counted ${counted} and present ${present}`);
+    if (counted !== (present || isWithheld))
+      problems.push(`record ${record} is counted ${counted} and present ${present}`);
     return;
   }
   if (memory[summary + 2] === 0) problems.push(`record ${record} has a summary of nothing`);

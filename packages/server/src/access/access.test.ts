@@ -47,6 +47,36 @@ describe('a role', () => {
     expect(session.call('GET', 'a')).toBe(`${NOPERM} run the 'get' command\r\n`);
   });
 
+  test.each(['quota', 'writer'])('%s lets count against rate limits', (name) => {
+    const session = as(name);
+    expect(session.call('RATE.LIMIT', 'a', 10, 1000)).toMatch(/^\*5\r\n:1/);
+    expect(session.call('RATE.ADD', 'a', 10, 1000)).toMatch(/^\*5\r\n:1/);
+    expect(session.call('RATE.LIMITALL', 1, 'a', 10, 1000)).toMatch(/^\*2\r\n:1/);
+    expect(session.call('RATE.GCRA', 'a', 1, 1, 1000)).toMatch(/^\*5\r\n:0/);
+  });
+
+  test.each(['quota', 'reader'])('%s lets look at rate limits', (name) => {
+    const session = as(name);
+    expect(session.call('RATE.PEEK', 'a', 10, 1000)).toMatch(/^\*5\r\n:1/);
+    expect(session.call('RATE.CELLS', 'a', 1000)).toMatch(/^\*5\r\n/);
+  });
+
+  test('quota lets neither read nor change counters', () => {
+    const session = as('quota');
+    for (const words of [
+      ['GET', 'a'],
+      ['INCR', 'a'],
+      ['WINDOW.INCRBY', 'a', 1000, 1],
+      ['WINDOW.GET', 'a', 1000],
+    ])
+      expect(session.call(...words)).toMatch(/^-NOPERM/);
+  });
+
+  test('read does not let count against rate limits, nor write look at them', () => {
+    expect(as('reader').call('RATE.LIMIT', 'a', 10, 1000)).toMatch(/^-NOPERM/);
+    expect(as('writer').call('RATE.PEEK', 'a', 10, 1000)).toMatch(/^-NOPERM/);
+  });
+
   test.each(['FLUSHALL', 'FLUSHDB', 'DEBUG SLEEP 0', 'CONFIG SET timeout 1', 'CLIENT LIST', 'BGSAVE', 'ACL LIST'])(
     '%s is for an admin alone',
     (line) => {
@@ -68,7 +98,7 @@ describe('a role', () => {
     const { entries } = new TestLane().lane.server.commands;
     for (const { command, fullName, needs } of entries) {
       if (command.flags.includes('admin')) expect([fullName, needs]).toEqual([fullName, 17]);
-      if (command.flags.includes('write')) expect([fullName, needs & 28]).not.toEqual([fullName, 0]);
+      if (command.flags.includes('write')) expect([fullName, needs & 92]).not.toEqual([fullName, 0]);
     }
   });
 });
@@ -81,6 +111,14 @@ describe('a key prefix', () => {
     for (const key of ['app', 'xapp:a', 'b', '']) {
       expect(session.call('INCR', key)).toBe(`${NOPERM} access one of the keys used as arguments\r\n`);
     }
+  });
+
+  test('holds for the keys of rate limits', () => {
+    const users = usersOf(user('limited', ['quota'], ['app:']));
+    const session = as('limited', new TestLane({ users }));
+    expect(session.call('RATE.LIMIT', 'app:a', 10, 1000)).toMatch(/^\*5/);
+    expect(session.call('RATE.LIMIT', 'a', 10, 1000)).toMatch(/^-NOPERM .* keys/);
+    expect(session.call('RATE.LIMITALL', 1, 'app:a', 10, 1000, 'b', 10, 1000)).toMatch(/^-NOPERM .* keys/);
   });
 
   test('holds for every key of a command with several', () => {

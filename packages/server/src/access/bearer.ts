@@ -42,6 +42,12 @@ export class HttpAccess {
     return this.byToken.get(hashToken(token));
   }
 
+  /** The bearer of a token; undefined where there is no token, or nobody has it. */
+  bearer(authorization: string | undefined): User | undefined {
+    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    return token === undefined ? undefined : this.byBearerToken(token);
+  }
+
   /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */
   async identify(authorization: string | undefined, address: string): Promise<User | undefined> {
     if (authorization === undefined) return this.access.newcomer();

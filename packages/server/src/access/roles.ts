@@ -12,15 +12,34 @@ import type { Command } from '../commands/command.js';
  *   8   | it takes from quotas                                | its user has not the role quota
  *   16  | it changes the server or concerns all keys or users | its user has not the role admin
  *   32  | it has to do with keys                              | its user has key prefixes
+ *   64  | it counts against a rate limit                      | its user has neither the role write nor quota
+ *   128 | it looks at a rate limit                            | its user has neither the role read nor quota
  *
  * An admin lacks nothing, and a client of a server without users is an admin.
  */
-export const Need = { authentication: 1, read: 2, write: 4, quota: 8, admin: 16, prefixes: 32 } as const;
+export const Need = {
+  authentication: 1,
+  read: 2,
+  write: 4,
+  quota: 8,
+  admin: 16,
+  prefixes: 32,
+  countLimits: 64,
+  readLimits: 128,
+} as const;
 
 export const roles = ['read', 'write', 'quota', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
-const ROLE_NEEDS = Need.read | Need.write | Need.quota | Need.admin;
+const ROLE_NEEDS = Need.read | Need.write | Need.quota | Need.admin | Need.countLimits | Need.readLimits;
+
+/** What roles together let do that neither is alone for: whoever may take from quotas may also count against limits. */
+const ALSO_HAS: Readonly<Record<Role, number>> = {
+  read: Need.readLimits,
+  write: Need.countLimits,
+  quota: Need.countLimits | Need.readLimits,
+  admin: 0,
+};
 
 /** What lacks everything: a client that has not said who it is. */
 export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.prefixes;
@@ -28,6 +47,8 @@ export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.
 export function needsOf(command: Command): number {
   if (command.flags.includes('no_auth')) return 0;
   const role = roleOf(command);
+  if (command.quotaSuffices === true)
+    return Need.authentication | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
   if (role === undefined) return Need.authentication;
   return Need.authentication | Need[role] | (role === 'admin' ? 0 : Need.prefixes);
 }
@@ -42,7 +63,7 @@ export function roleOf(command: Command): Role | undefined {
 
 export function lacksOf(granted: readonly Role[], hasPrefixes: boolean): number {
   if (granted.includes('admin')) return 0;
-  const had = granted.reduce((bits, role) => bits | Need[role], 0);
+  const had = granted.reduce((bits, role) => bits | Need[role] | ALSO_HAS[role], 0);
   return (ROLE_NEEDS & ~had) | (hasPrefixes ? Need.prefixes : 0);
 }
 

@@ -19,6 +19,8 @@ export interface Command {
   readonly keys?: readonly [first: number, last: number, step: number];
   /** Who may run it, where that does not follow from its flags: `write`, `readonly` and `admin` ask for those roles. */
   readonly role?: Role;
+  /** The role quota does as well as the one that follows from its flags, `write` or `readonly`. */
+  readonly quotaSuffices?: true;
   /** It works on keys it does not name, and leaves out those that its client may not see. */
   readonly leavesOutKeys?: boolean;
   readonly group:

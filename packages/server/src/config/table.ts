@@ -230,6 +230,14 @@ export const settings = {
     default: 3600,
     help: 'how long a region that is away is waited for before what was deleted is forgotten; it is repaired when it is back',
   }),
+  ratePublishPercent: setting({
+    flag: 'rate-publish-threshold',
+    kind: integer('percent', 0, 100),
+    default: 20,
+    help: 'other regions are told what is counted against a rate limit once it has reached this part of the limit; until then it is in memory alone. 0 tells them, and the disk, of everything',
+    parameter: 'rate-publish-threshold',
+    changeable: true,
+  }),
   home: setting({
     flag: 'home',
     kind: text('region', /^(?:[a-z0-9-]{1,32})?$/, 'the name of a region; empty for the first by name'),

@@ -40,6 +40,10 @@ export const serverMetricTable = {
   },
   quotadb_keys: { type: 'gauge', help: 'Keys in the store.' },
   quotadb_keys_expiring: { type: 'gauge', help: 'Keys that have an expiry.' },
+  quotadb_keys_withheld: {
+    type: 'gauge',
+    help: 'Cells of rate limits below the publish threshold, of which other regions and the disk are not told.',
+  },
   quotadb_keys_expired_total: { type: 'counter', help: 'Keys dropped because they expired.' },
   quotadb_memory_used_bytes: { type: 'gauge', help: 'Memory of the store in use.' },
   quotadb_memory_maximum_bytes: { type: 'gauge', help: 'Memory the store may use (--max-memory).' },
@@ -90,7 +94,7 @@ export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name>
 
 function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
   const { identity, config } = state;
-  const { keys, keysWithExpiry, expiredKeysTotal, usedBytes, maxMemoryBytes } = engine.stats();
+  const { keys, keysWithExpiry, keysWithheld, expiredKeysTotal, usedBytes, maxMemoryBytes } = engine.stats();
   const { version } = identity;
   const labels = { version, region: config.region, transport: identity.transport, lanes: identity.laneCount };
   return {
@@ -98,6 +102,7 @@ function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
     quotadb_start_time_seconds: identity.startedAtMs / 1000,
     quotadb_keys: keys,
     quotadb_keys_expiring: keysWithExpiry,
+    quotadb_keys_withheld: keysWithheld,
     quotadb_keys_expired_total: expiredKeysTotal,
     quotadb_memory_used_bytes: usedBytes,
     quotadb_memory_maximum_bytes: maxMemoryBytes,

@@ -12,7 +12,8 @@ import type { Bucket } from './bucket-arithmetic.js';
  *   bits 0–21   parts of the millisecond, of which there are `count`
  *
  * It only ever grows, so it is kept by adding to the counter what it grows by, and this node's component is the value. Times
- * of different nodes cannot be added up: the name of the cell has the node's incarnation in it, so each has buckets of its own.
+ * of different nodes cannot be added up: the name of the cell has the node's incarnation in it, so each has buckets of its own. They are
+ * of no use to other regions, which are not told of them unless everything is published.
  */
 const PART_BITS = 22;
 const PART_MASK = 2 ** PART_BITS - 1;
@@ -54,15 +55,21 @@ export class BucketCell {
   }
 
   /** Makes the open bucket short of full by so many parts, which is more than it was. */
-  setDebt(engine: Engine, bucket: Bucket, debt: number): Status {
+  setDebt(engine: Engine, bucket: Bucket, debt: number, isWithheld: boolean): Status {
     const aheadMs = Math.floor(debt / bucket.count);
     const fullAtMs = engine.nowMs + aheadMs;
     const sinceEpochMs = fullAtMs - EPOCH_MS;
     const high = Math.floor(sinceEpochMs / LOW_MS);
     const low = ((sinceEpochMs % LOW_MS) << PART_BITS) | (debt - aheadMs * bucket.count);
     if (!subtractInt64(high, low, engine.valueHigh, engine.valueLow)) return Status.Overflow;
-    return engine.expiresAtMs > fullAtMs
+    const isKeptLongEnough = engine.expiresAtMs > fullAtMs;
+    const expiresAtMs = fullAtMs + 1 + EXPIRY_SLACK_MS;
+    if (isWithheld && engine.isRelaying && engine.isUntold)
+      return isKeptLongEnough
+        ? engine.withholdMore(result.high, result.low)
+        : engine.withhold(result.high, result.low, expiresAtMs);
+    return isKeptLongEnough
       ? engine.add(result.high, result.low)
-      : addExpiring(engine, result.high, result.low, fullAtMs + 1 + EXPIRY_SLACK_MS);
+      : addExpiring(engine, result.high, result.low, expiresAtMs);
   }
 }

@@ -10,6 +10,7 @@ export const rateCells: Command = {
   name: 'rate.cells',
   arity: 3,
   flags: ['readonly'],
+  quotaSuffices: true,
   keys: [1, 1, 1],
   group: 'rate',
   summary:

@@ -25,6 +25,7 @@ export const rateGcra: Command = {
   name: 'rate.gcra',
   arity: -5,
   flags: ['write', 'denyoom', 'fast'],
+  quotaSuffices: true,
   keys: [KEY, KEY, 1],
   group: 'rate',
   summary:
@@ -49,7 +50,8 @@ export const rateGcra: Command = {
 
     cell.open(engine, request, KEY, bucket);
     decideBucket(bucket, cell.debt(engine, bucket), cost, decision);
-    const status = decision.allowed && cost > 0 ? cell.setDebt(engine, bucket, decision.debt) : Status.Ok;
+    const isWithheld = call.server.config.ratePublishPercent > 0;
+    const status = decision.allowed && cost > 0 ? cell.setDebt(engine, bucket, decision.debt, isWithheld) : Status.Ok;
     engine.close();
     if (status !== Status.Ok) return reply.error(statusError(status));
     noteRate(call, KEY, decision.allowed);

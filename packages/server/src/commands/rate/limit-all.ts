@@ -25,6 +25,7 @@ export const rateLimitall: Command = {
   name: 'rate.limitall',
   arity: -5,
   flags: ['write', 'denyoom'],
+  quotaSuffices: true,
   keys: [FIRST_KEY, -STEP, STEP],
   group: 'rate',
   summary:
@@ -48,7 +49,7 @@ export const rateLimitall: Command = {
         engine.close();
         if (cells.counted + cost > limit) isWithin = false;
       }
-      if (isWithin && cost > 0) status = chargeAll(call, limits.length, cost);
+      if (isWithin && cost > 0) status = chargeAll(call, limits, cost);
     } finally {
       engine.unlock();
     }
@@ -97,14 +98,15 @@ function read(call: Call): Reading | undefined {
  * Counts against all, or against none: first every cell is made, which is where memory can run out, and what is made by then
  * is empty; then the cost is added to cells that are there, which cannot fail. A cell that is named twice is counted in once.
  */
-function chargeAll({ engine }: Call, count: number, cost: number): Status {
+function chargeAll({ engine, server }: Call, limits: readonly number[], cost: number): Status {
+  const { ratePublishPercent } = server.config;
   for (const amount of [0, cost]) {
-    for (let index = 0; index < count; index++) {
+    for (const [index, limit] of limits.entries()) {
       const cells = cellsOfLimits[index]!;
       const isRepeated = cellsOfLimits.slice(0, index).some((earlier) => earlier.isSameCell(cells));
       cells.openCurrent(engine);
-      const status = isRepeated ? Status.Ok : cells.charge(engine, amount);
-      engine.close();
+      const status = isRepeated ? Status.Ok : cells.charge(engine, amount, limit, ratePublishPercent);
+      cells.close(engine);
       if (status !== Status.Ok) return status;
     }
   }

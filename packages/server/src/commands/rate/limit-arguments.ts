@@ -1,6 +1,6 @@
 import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS } from '../../cells/cell-key.js';
 import { errors } from '../../errors.js';
-import { numberArgument } from '../arguments.js';
+import { argumentIs, keyword, numberArgument } from '../arguments.js';
 import type { Call } from '../command.js';
 
 /** Up to here a double holds every integer, and limits are compared as doubles. */
@@ -27,6 +27,20 @@ export function limitArgument(call: Call, index: number): number {
 export function costArgument(call: Call, index: number): number {
   if (index >= call.request.argumentCount) return 1;
   return boundedArgument(call, index, 0, HIGHEST, errors.costOutOfRange);
+}
+
+const PUBLISH = keyword('publish');
+const PUBLISH_WORDS = 2;
+const ALL_PERCENT = 100;
+
+/** The percentage behind PUBLISH, the last words of a command; where they are left out, the server's own. */
+export function publishArgument(call: Call, index: number): number {
+  const { request, reply } = call;
+  if (index >= request.argumentCount) return call.server.config.ratePublishPercent;
+  if (request.argumentCount === index + PUBLISH_WORDS && argumentIs(request, index, PUBLISH))
+    return boundedArgument(call, index + 1, 0, ALL_PERCENT, errors.publishOutOfRange);
+  reply.error(errors.syntax);
+  return REFUSED;
 }
 
 export function boundedArgument(call: Call, index: number, lowest: number, highest: number, error: string): number {

@@ -1,86 +1,12 @@
-import { Batch, batchSince, Merge, OWN_ORIGIN } from '@quotadb/engine';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CELL_MARGIN_MS } from '../../cells/cell-key.js';
-import { TestLane } from '../../testing/index.js';
+import { RateNode, WINDOW_MS, WINDOW_START_MS } from '../../testing/rate-node.js';
 
-const WINDOW_MS = 10_000;
-/** The beginning of a window. */
-const START_MS = 1_700_000_000_000;
-
-interface Decision {
-  readonly allowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetMs: number;
-  readonly retryAfterMs: number;
-}
-
-/** A node with a client. */
-class Node {
-  readonly lane: TestLane;
-  readonly call: (...words: (string | number)[]) => string;
-  private readonly merge: Merge;
-
-  constructor(originByte = 1, maxMemoryBytes = 16 * 1024 * 1024) {
-    this.lane = new TestLane({ maxMemoryBytes }, [], originByte);
-    const session = this.lane.open();
-    this.call = (...words) => {
-      const reply = session.call(...words);
-      expect(this.lane.faults).toEqual([]);
-      return reply;
-    };
-    this.merge = new Merge(this.lane.lane.engine);
-  }
-
-  limit(limit: number, cost = 1, key = 'k', windowMs = WINDOW_MS): Decision {
-    return decisionOf(integers(this.call('RATE.LIMIT', key, limit, windowMs, cost)));
-  }
-
-  peek(limit: number, cost = 1, key = 'k', windowMs = WINDOW_MS): Decision {
-    return decisionOf(integers(this.call('RATE.PEEK', key, limit, windowMs, cost)));
-  }
-
-  cells(key = 'k', windowMs = WINDOW_MS) {
-    const [startMs, currentOwn, currentForeign, previousOwn, previousForeign] = integers(
-      this.call('RATE.CELLS', key, windowMs),
-    );
-    return { startMs, currentOwn, currentForeign, previousOwn, previousForeign };
-  }
-
-  advance(milliseconds: number): void {
-    const { clock, lane } = this.lane;
-    clock.advance(milliseconds);
-    lane.engine.advanceTo(clock.now());
-  }
-
-  /** Takes in everything that the other has of its own. */
-  hear(other: Node): void {
-    const theirs = other.lane.lane.engine;
-    for (let shard = 0; shard < theirs.shardCount; shard++) {
-      this.merge.apply(batchSince(theirs, shard, OWN_ORIGIN, 0, new Batch()));
-    }
-  }
-}
-
-function integers(reply: string): number[] {
-  return [...reply.matchAll(/:(-?\d+)\r\n/g)].map(([, digits]) => Number(digits));
-}
-
-function decisionOf([allowed, limit, remaining, resetMs, retryAfterMs]: number[]): Decision {
-  return {
-    allowed: allowed === 1,
-    limit: limit!,
-    remaining: remaining!,
-    resetMs: resetMs!,
-    retryAfterMs: retryAfterMs!,
-  };
-}
-
-let node: Node;
+let node: RateNode;
 beforeEach(() => {
-  node = new Node();
-  expect(node.lane.clock.now()).toBe(START_MS);
+  node = new RateNode();
+  expect(node.lane.clock.now()).toBe(WINDOW_START_MS);
 });
 
 describe('RATE.LIMIT', () => {
@@ -96,7 +22,7 @@ describe('RATE.LIMIT', () => {
     for (let attempt = 0; attempt < 100; attempt++) expect(node.limit(10, 4).allowed).toBe(false);
     expect(node.cells().currentOwn).toBe(7);
     expect(node.limit(10, 3).allowed).toBe(true);
-    const { lane } = new Node();
+    const { lane } = new RateNode();
     expect(lane.open().call('RATE.LIMIT', 'k', 0, WINDOW_MS)).toContain(':0\r\n');
     expect(lane.lane.engine.keyCount()).toBe(0);
   });
@@ -161,7 +87,7 @@ describe('RATE.LIMIT', () => {
     const step = fc.record({ afterMs: fc.integer({ min: 0, max: WINDOW_MS }), cost: fc.integer({ min: 0, max: 6 }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (steps, limit) => {
-        const fresh = new Node();
+        const fresh = new RateNode();
         const admitted: { atMs: number; cost: number }[] = [];
         for (const { afterMs, cost } of steps) {
           fresh.advance(afterMs);
@@ -255,7 +181,7 @@ describe('RATE.LIMITALL', () => {
   });
 
   test('without memory for one of the cells nothing is counted in the others', () => {
-    const small = new Node(1, 4 * 1024 * 1024);
+    const small = new RateNode({ maxMemoryBytes: 4 * 1024 * 1024 });
     small.call('RATE.LIMIT', 'there', 10, WINDOW_MS, 1);
     for (let key = 0; small.call('INCR', `${'k'.repeat(50_000)}${key}`) === ':1\r\n'; key++);
     for (let key = 0; small.call('INCR', `${'k'.repeat(300)}${key}`) === ':1\r\n'; key++);
@@ -281,84 +207,5 @@ describe('RATE.LIMITALL', () => {
     expect(node.call('COMMAND', 'GETKEYS', 'RATE.LIMITALL', 1, 'a', 1, 2, 'b', 1, 2)).toBe(
       '*2\r\n$1\r\na\r\n$1\r\nb\r\n',
     );
-  });
-});
-
-describe('across regions', () => {
-  let other: Node;
-  beforeEach(() => {
-    other = new Node(2);
-  });
-
-  test('each region owns only its own component', () => {
-    node.limit(100, 30);
-    other.limit(100, 20);
-    node.hear(other);
-    expect(node.cells()).toMatchObject({ currentOwn: 30, currentForeign: 20 });
-    node.limit(100, 5);
-    expect(node.cells()).toMatchObject({ currentOwn: 35, currentForeign: 20 });
-  });
-
-  test('what others counted is read by a decision', () => {
-    other.limit(100, 90);
-    node.hear(other);
-    expect(node.limit(100, 11)).toMatchObject({ allowed: false, remaining: 10 });
-    expect(node.limit(100, 10)).toMatchObject({ allowed: true, remaining: 0 });
-  });
-
-  test('what others counted is never told to them again', () => {
-    other.limit(100, 40);
-    node.hear(other);
-    node.limit(100, 1);
-    for (let round = 0; round < 3; round++) {
-      other.hear(node);
-      node.hear(other);
-    }
-    expect(other.cells()).toMatchObject({ currentOwn: 40, currentForeign: 1 });
-    expect(node.cells()).toMatchObject({ currentOwn: 1, currentForeign: 40 });
-  });
-
-  test('a component only grows: hearing the same twice, or late, changes nothing', () => {
-    other.limit(100, 40);
-    node.hear(other);
-    node.hear(other);
-    other.limit(100, 2);
-    node.hear(other);
-    expect(node.cells().currentForeign).toBe(42);
-  });
-
-  test('both regions give the cell the same expiry, and it does not move', () => {
-    node.limit(100, 1);
-    other.advance(WINDOW_MS - 1);
-    other.limit(100, 1);
-    node.hear(other);
-    other.hear(node);
-    for (const each of [node, other]) {
-      each.lane.clock.nowMs = START_MS + 2 * WINDOW_MS + CELL_MARGIN_MS + 1_000;
-      each.lane.lane.engine.advanceTo(each.lane.clock.now());
-      while (each.lane.lane.engine.expireSome(1_000) > 0);
-      expect(each.lane.lane.engine.keyCount()).toBe(0);
-    }
-  });
-
-  test('a window that has aged out is not written any more: new windows are new cells', () => {
-    other.limit(100, 60);
-    node.advance(2 * WINDOW_MS);
-    node.hear(other);
-    expect(node.cells()).toMatchObject({ currentOwn: 0, currentForeign: 0, previousOwn: 0, previousForeign: 0 });
-    expect(node.limit(100, 100).allowed).toBe(true);
-  });
-
-  test('windows of WINDOW.INCRBY add up', () => {
-    node.call('WINDOW.INCRBY', 'w', WINDOW_MS, 3);
-    other.call('WINDOW.INCRBY', 'w', WINDOW_MS, 4);
-    node.hear(other);
-    expect(node.call('WINDOW.GET', 'w', WINDOW_MS)).toMatch(/^\*3\r\n:7\r\n/);
-  });
-
-  test('buckets are each node’s own', () => {
-    expect(other.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
-    node.hear(other);
-    expect(node.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
   });
 });

@@ -1,7 +1,7 @@
 import { Status } from '@quotadb/engine';
-import { errors, statusError } from '../../errors.js';
+import { statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
-import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
+import { costArgument, isKeyRefused, limitArgument, publishArgument, windowArgument } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
 import { SlidingCells } from './sliding-cells.js';
 import { retryAfterMs } from './sliding-window.js';
@@ -10,7 +10,7 @@ const KEY = 1;
 const LIMIT = 2;
 const WINDOW = 3;
 const COST = 4;
-const MAXIMUM_ARGUMENTS = 5;
+const PUBLISH = 5;
 
 /** One for the thread: a command has done with it before the next begins. */
 const cells = new SlidingCells();
@@ -23,10 +23,6 @@ type Charging = (typeof Charging)[keyof typeof Charging];
  */
 function decide(call: Call, charging: Charging): void {
   const { request, reply, engine } = call;
-  if (request.argumentCount > MAXIMUM_ARGUMENTS) {
-    reply.error(errors.syntax);
-    return;
-  }
   if (isKeyRefused(call, KEY)) return;
   const limit = limitArgument(call, LIMIT);
   if (Number.isNaN(limit)) return;
@@ -34,13 +30,15 @@ function decide(call: Call, charging: Charging): void {
   if (Number.isNaN(windowMs)) return;
   const cost = costArgument(call, COST);
   if (Number.isNaN(cost)) return;
+  const publishPercent = publishArgument(call, PUBLISH);
+  if (Number.isNaN(publishPercent)) return;
 
   cells.locate(engine, request, KEY, windowMs);
   cells.openCurrent(engine);
   const isWithin = cells.counted + cost <= limit;
   const charges = charging === Charging.Always || (isWithin && charging === Charging.IfWithin);
-  const status = charges && cost > 0 ? cells.charge(engine, cost) : Status.Ok;
-  engine.close();
+  const status = charges && cost > 0 ? cells.charge(engine, cost, limit, publishPercent) : Status.Ok;
+  cells.close(engine);
   if (status !== Status.Ok) {
     reply.error(statusError(status));
     return;
@@ -70,9 +68,10 @@ const shared = {
   keys: [1, 1, 1],
   group: 'rate',
   arity: -4,
+  quotaSuffices: true,
   since: 'quotadb 0.1.0',
   complexity: 'O(1)',
-  syntax: 'key limit window-ms [cost]',
+  syntax: 'key limit window-ms [cost [PUBLISH percent]]',
 } as const;
 
 export const rateLimit: Command = {

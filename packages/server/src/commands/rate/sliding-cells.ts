@@ -13,7 +13,10 @@ const PREVIOUS = 1;
  * rate limits do to the store is done here. What other regions counted is in the cells as theirs; what this node admits is added to its own component
  * and to nothing else, so nothing foreign is ever told to others as this node's.
  *
- * The cell of the window before is no longer written by this node: it is read first, and only the current one is held while
+ * Where there are other regions they are told of a cell only once what counts has reached a part of the limit, here or in a region that has
+ * spoken of the cell: until then it is withheld (docs/decisions/0022).
+ *
+ * The cell of the window before is no longer counted in by this node: it is read first, and only the current one is held while
  * a request is decided.
  */
 export class SlidingCells {
@@ -25,6 +28,11 @@ export class SlidingCells {
   /** What was counted, as doubles: exact up to 2^53, which no limit is past. */
   previous = 0;
   current = 0;
+  /** What the window before still counts for. */
+  private faded = 0;
+  /** The cell before is known to this node alone, and is to be told of with the current one. */
+  private withholdsPrevious = false;
+  private tellsPrevious = false;
 
   /** Finds the cells of a key, an argument of the request, at the time of the engine, and reads the one before. */
   locate(engine: Engine, request: Request, keyIndex: number, windowMs: number): void {
@@ -44,10 +52,13 @@ export class SlidingCells {
     this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, request.input, start, length);
     this.openPrevious(engine);
     this.previous = openValue(engine);
+    this.withholdsPrevious = engine.isWithheld;
+    this.tellsPrevious = false;
     engine.close();
+    this.faded = faded(this.previous, windowMs, this.elapsedMs);
   }
 
-  /** Opens the current cell and reads it. The caller closes it. */
+  /** Opens the current cell and reads it. The caller closes it, with `close`. */
   openCurrent(engine: Engine): void {
     engine.open(this.names.input, this.names.startOf(CURRENT), this.nameBytes);
     this.current = openValue(engine);
@@ -57,13 +68,36 @@ export class SlidingCells {
     engine.open(this.names.input, this.names.startOf(PREVIOUS), this.nameBytes);
   }
 
-  /** Adds to the current cell, which is open. */
-  charge(engine: Engine, cost: number): Status {
+  /** Adds to the current cell, which is open. With less than that part of the limit counted it is withheld, if it was until now. */
+  charge(engine: Engine, cost: number, limit: number, publishPercent: number): Status {
     const high = Math.floor(cost / TWO_POW_32);
+    const isCold = (this.counted + cost) * 100 < limit * publishPercent;
     const status =
-      engine.expiresAtMs === 0 ? addExpiring(engine, high, cost | 0, this.expiresAtMs) : engine.add(high, cost | 0);
+      isCold && engine.isRelaying ? this.chargeCold(engine, high, cost | 0) : this.tell(engine, high, cost | 0);
     if (status === Status.Ok) this.current = openValue(engine);
     return status;
+  }
+
+  private chargeCold(engine: Engine, high: number, low: number): Status {
+    if (engine.isWithheld) return engine.withholdMore(high, low);
+    if (engine.isUntold) return engine.withhold(high, low, this.agesOutAtMs, this.expiresAtMs);
+    return this.tell(engine, high, low);
+  }
+
+  private tell(engine: Engine, high: number, low: number): Status {
+    this.tellsPrevious = this.withholdsPrevious;
+    return engine.expiresAtMs === 0 ? addExpiring(engine, high, low, this.expiresAtMs) : engine.add(high, low);
+  }
+
+  /** Closes the current cell. Where others have just been told of it, they are told of the one before too. */
+  close(engine: Engine): void {
+    engine.close();
+    if (!this.tellsPrevious) return;
+    this.tellsPrevious = false;
+    this.withholdsPrevious = false;
+    this.openPrevious(engine);
+    engine.publish();
+    engine.close();
   }
 
   isSameCell(other: SlidingCells): boolean {
@@ -73,12 +107,17 @@ export class SlidingCells {
 
   /** Current and previous as they count now. */
   get counted(): number {
-    return this.current + faded(this.previous, this.windowMs, this.elapsedMs);
+    return this.current + this.faded;
   }
 
-  /** The current cell goes when the window is over in which it is the one before. */
+  /** When the window is over in which the current cell is the one before. From then on nothing about it changes. */
+  private get agesOutAtMs(): number {
+    return this.startMs + 2 * this.windowMs;
+  }
+
+  /** It is kept a little longer, for regions whose clocks are behind. */
   private get expiresAtMs(): number {
-    return this.startMs + 2 * this.windowMs + CELL_MARGIN_MS;
+    return this.agesOutAtMs + CELL_MARGIN_MS;
   }
 }
 

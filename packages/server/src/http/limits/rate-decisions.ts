@@ -19,6 +19,8 @@ export interface RateRequest {
   readonly limit: number;
   readonly windowMs: number;
   readonly cost: number;
+  /** At which part of the limit other regions are told; where it is left out, the server's own. */
+  readonly publishPercent?: number | undefined;
 }
 
 /** What RATE.LIMIT, RATE.PEEK and RATE.ADD decide, for callers on the main thread, on the same cells. */
@@ -51,13 +53,13 @@ export class RateDecisions {
 
   private decide(key: Uint8Array, rate: RateRequest, charges: (isWithin: boolean) => boolean): RateDecision {
     const { engine, cells } = this;
-    const { limit, windowMs, cost } = rate;
+    const { limit, windowMs, cost, publishPercent = this.server.config.ratePublishPercent } = rate;
     engine.advanceTo(this.server.clock.now());
     cells.locate(engine, requestOf(key), 0, windowMs);
     cells.openCurrent(engine);
     const isWithin = cells.counted + cost <= limit;
-    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost) : Status.Ok;
-    engine.close();
+    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost, limit, publishPercent) : Status.Ok;
+    cells.close(engine);
     if (status !== Status.Ok) throw refusalOf(status);
     const { current, previous, elapsedMs } = cells;
     return {

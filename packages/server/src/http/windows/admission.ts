@@ -23,12 +23,12 @@ export type Admit = (request: IncomingMessage, resource: Resource, key: Uint8Arr
 /** What the commands need that do the same. */
 const NEEDS = {
   windows: { read: Need.read, count: Need.write },
-  limits: { read: Need.read, count: Need.write },
+  limits: { read: Need.readLimits, count: Need.countLimits },
 } as const;
 
 /**
  * Windows and limits over HTTP are for those who may use the commands that do the same, on the same keys: reading needs the
- * role read, counting the role write, and the prefixes of a user hold. A server that knows no users, but tokens for counts,
+ * role read, counting the role write, for limits quota will do for both, and the prefixes of a user hold. A server that knows no users, but tokens for counts,
  * wants one of those.
  */
 export function windowsAdmission({ access, countsTokens, admit }: AdmissionOptions): Admit {

@@ -35,7 +35,14 @@ export function windowsOpenApi(): Json {
           parameters: [KEY],
           requestBody: { required: true, content: { 'application/json': { schema: reference('Increment') } } },
           responses: responses('WindowCount', [
-            ...['invalid_key', 'invalid_window', 'invalid_start', 'window_over', 'count_out_of_range'],
+            ...[
+              'invalid_key',
+              'key_forbidden',
+              'invalid_window',
+              'invalid_start',
+              'window_over',
+              'count_out_of_range',
+            ],
             ...['out_of_memory', 'disk_failed'],
           ] as WindowProblemCode[]),
         },
@@ -47,7 +54,7 @@ export function windowsOpenApi(): Json {
           description: 'Reading changes nothing. A window in which nothing was counted has the count 0.',
           security: [{ token: [] }, {}],
           parameters: [KEY, ...queryParameters(windowQuery)],
-          responses: responses('WindowCount', ['invalid_key', 'invalid_window', 'invalid_start']),
+          responses: responses('WindowCount', ['invalid_key', 'key_forbidden', 'invalid_window', 'invalid_start']),
         },
       },
       '/api/v1/limits/{key}/take': {
@@ -73,7 +80,13 @@ export function windowsOpenApi(): Json {
           description: 'Counts nothing.',
           security: [{ token: [] }, {}],
           parameters: [KEY, ...queryParameters(rateRequest)],
-          responses: responses('RateDecision', ['invalid_key', 'invalid_limit', 'invalid_window', 'invalid_cost']),
+          responses: responses('RateDecision', [
+            'invalid_key',
+            'key_forbidden',
+            'invalid_limit',
+            'invalid_window',
+            'invalid_cost',
+          ]),
         },
       },
     },
@@ -87,7 +100,15 @@ function countsAgainstLimit(): Json {
     parameters: [KEY],
     requestBody: { required: true, content: { 'application/json': { schema: reference('RateRequest') } } },
     responses: responses('RateDecision', [
-      ...['invalid_key', 'invalid_limit', 'invalid_window', 'invalid_cost', 'out_of_memory', 'disk_failed'],
+      ...[
+        'invalid_key',
+        'key_forbidden',
+        'invalid_limit',
+        'invalid_window',
+        'invalid_cost',
+        'out_of_memory',
+        'disk_failed',
+      ],
     ] as WindowProblemCode[]),
   };
 }

@@ -30,9 +30,16 @@ export const windowCount = z.object({
 
 const limit = z.int().min(0).describe('The most that may be counted in any window of this length.');
 const cost = z.int().min(0).default(1).describe('What the request counts for.');
+const publishPercent = z
+  .int()
+  .min(0)
+  .max(100)
+  .describe(
+    'At which part of the limit other regions are told of what is counted here. Without one, the server’s own.',
+  );
 
 /** What a request is counted against, in a body or in a query. */
-export const rateRequest = z.strictObject({ limit, windowMs, cost });
+export const rateRequest = z.strictObject({ limit, windowMs, cost, publishPercent: publishPercent.optional() });
 
 export const rateDecision = z.object({
   key: z.string(),

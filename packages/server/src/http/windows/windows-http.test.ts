@@ -195,6 +195,9 @@ describe('the windows API', () => {
     expect((await peek('other', 'reader-token')).json.allowed).toBe(true);
     expect((await count('other', 'reader-token')).json.code).toBe('wrong_role');
     expect((await count('other', 'gate-token')).json.code).toBe('wrong_role');
+    const take = { limit: 10, windowMs: MINUTE_MS };
+    const taken = await call('POST', 'limits/k/take', take, guarded.httpPort, 'gate-token');
+    expect(taken.json).toMatchObject({ allowed: true, remaining: 9 });
     expect((await count('other')).json.code).toBe('unauthenticated');
     expect((await count('other', 'nobodys')).json.code).toBe('unauthenticated');
     await guarded.stop();
@@ -208,6 +211,13 @@ describe('the windows API', () => {
     const answer = await fetch(`http://127.0.0.1:${guarded.httpPort}/api/v1/${path}`, { headers: { authorization } });
     expect(answer.status).toBe(200);
     await guarded.stop();
+  });
+
+  test('a limit says at which part of it other regions are told', async () => {
+    const rate = { limit: 10, windowMs: MINUTE_MS, publishPercent: 50 };
+    expect((await call('POST', 'limits/published/take', rate)).json).toMatchObject({ allowed: true, remaining: 9 });
+    const tooMuch = await call('POST', 'limits/published/take', { ...rate, publishPercent: 101 });
+    expect(tooMuch.status).toBe(400);
   });
 
   test('without memory a new count is refused with 507', async () => {

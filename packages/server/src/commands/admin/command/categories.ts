@@ -10,7 +10,7 @@ export function categoriesOf(command: Command): string[] {
     ['@read', has('readonly')],
     ['@write', has('write')],
     ['@string', group === 'counter'],
-    ['@quota', roleOf(command) === 'quota'],
+    ['@quota', roleOf(command) === 'quota' || command.quotaSuffices === true],
     ['@admin', has('admin')],
     ['@fast', has('fast')],
     ['@slow', !has('fast')],

@@ -1,0 +1,271 @@
+import { Applied, Restore } from '@quotadb/engine';
+import { checkConsistency } from '@quotadb/engine/testing';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { CELL_MARGIN_MS } from '../../cells/cell-key.js';
+import { exchangeRates, RateNode, WINDOW_MS, WINDOW_START_MS } from '../../testing/rate-node.js';
+
+let here: RateNode;
+let there: RateNode;
+beforeEach(() => {
+  here = new RateNode();
+  there = new RateNode({ originByte: 2 });
+});
+
+describe('the invariants of global counters', () => {
+  test('1. each region owns only its own component', () => {
+    here.limit(100, 30);
+    there.limit(100, 20);
+    here.hear(there);
+    expect(here.cells()).toMatchObject({ currentOwn: 30, currentForeign: 20 });
+    here.limit(100, 5);
+    expect(here.cells()).toMatchObject({ currentOwn: 35, currentForeign: 20 });
+    expect(there.cells()).toMatchObject({ currentOwn: 20, currentForeign: 0 });
+  });
+
+  test('2. components are merged with max: what comes twice, late or out of order never takes the place of more', () => {
+    there.limit(100, 40);
+    const early = there.told();
+    there.limit(100, 2);
+    const late = there.told();
+    for (const batches of [early, early, late, early, late]) here.hearBatches(batches);
+    expect(here.cells().currentForeign).toBe(42);
+  });
+
+  test('3. an own component that comes back from elsewhere can only raise what the region has counted', () => {
+    here.limit(100, 20);
+    const early = here.told();
+    here.limit(100, 10);
+    const late = here.told();
+    // Others are not listened to about it at all: the region knows better.
+    expect(here.hearBatches(early)).toContain(Applied.Own);
+    expect(here.cells().currentOwn).toBe(30);
+    // The own disk is, and more than it says is never taken back.
+    const restarted = new RateNode();
+    const restore = new Restore(restarted.engine);
+    for (const batch of [...late, ...early]) expect(restore.apply(batch)).toBe(true);
+    expect(restarted.cells()).toMatchObject({ currentOwn: 30, currentForeign: 0 });
+    restarted.limit(100, 1);
+    expect(restarted.cells().currentOwn).toBe(31);
+  });
+
+  test('4. what others counted is read by a decision', () => {
+    there.limit(100, 90);
+    here.hear(there);
+    expect(here.limit(100, 11)).toMatchObject({ allowed: false, remaining: 10 });
+    expect(here.limit(100, 10)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
+  test('4. … and never told to them again', () => {
+    there.limit(100, 40);
+    here.hear(there);
+    here.limit(100, 1);
+    exchangeRates([here, there]);
+    exchangeRates([here, there]);
+    expect(there.cells()).toMatchObject({ currentOwn: 40, currentForeign: 1 });
+    expect(here.cells()).toMatchObject({ currentOwn: 1, currentForeign: 40 });
+  });
+
+  test('5. own and foreign components stay apart when they are taken in', () => {
+    const third = new RateNode({ originByte: 3 });
+    here.limit(100, 7);
+    there.limit(100, 20);
+    third.limit(100, 30);
+    exchangeRates([here, there, third]);
+    expect([here, there, third].map((node) => node.cells().currentOwn)).toEqual([7, 20, 30]);
+    expect([here, there, third].map((node) => node.cells().currentForeign)).toEqual([50, 37, 27]);
+  });
+
+  test('5. … also where a region lost its memory: what it had counted is another’s to it', () => {
+    here.limit(100, 7);
+    there.hear(here);
+    const reborn = new RateNode({ originByte: 9 });
+    reborn.hearBatches(here.told());
+    reborn.limit(100, 1);
+    expect(reborn.cells()).toMatchObject({ currentOwn: 1, currentForeign: 7 });
+    there.hear(reborn);
+    expect(there.cells().currentForeign).toBe(8);
+  });
+
+  test('6. a window that has aged out does not change: new windows are new cells', () => {
+    there.limit(100, 60);
+    here.advance(2 * WINDOW_MS);
+    here.hear(there);
+    expect(here.cells()).toMatchObject({ currentOwn: 0, currentForeign: 0, previousOwn: 0, previousForeign: 0 });
+    expect(here.limit(100, 100).allowed).toBe(true);
+    there.hear(here);
+    expect(there.cells()).toMatchObject({ currentOwn: 60, currentForeign: 0 });
+  });
+
+  test('6. … and both regions drop it at the same time, whoever counted last', () => {
+    here.limit(100, 1);
+    there.advance(WINDOW_MS - 1);
+    there.limit(100, 1);
+    exchangeRates([here, there]);
+    for (const { lane, engine } of [here, there]) {
+      lane.clock.nowMs = WINDOW_START_MS + 2 * WINDOW_MS + CELL_MARGIN_MS + 1_000;
+      engine.advanceTo(lane.clock.now());
+      while (engine.expireSome(1_000) > 0);
+      expect(engine.keyCount()).toBe(0);
+    }
+  });
+});
+
+test('windows of WINDOW.INCRBY add up, whatever they count', () => {
+  const [one, other] = [new RateNode({ hasPeers: true }), new RateNode({ originByte: 2, hasPeers: true })];
+  one.call('WINDOW.INCRBY', 'w', WINDOW_MS, 3);
+  other.call('WINDOW.INCRBY', 'w', WINDOW_MS, 4);
+  one.hear(other);
+  expect(one.call('WINDOW.GET', 'w', WINDOW_MS)).toMatch(/^\*3\r\n:7\r\n/);
+});
+
+describe('the publish threshold', () => {
+  beforeEach(() => {
+    here = new RateNode({ hasPeers: true });
+    there = new RateNode({ originByte: 2, hasPeers: true });
+  });
+
+  test('keeps a count to its region until it has reached 20 % of the limit', () => {
+    for (let request = 0; request < 19; request++) here.limit(100);
+    expect(here.toldCells).toBe(0);
+    expect(here.cells().currentOwn).toBe(19);
+    expect(here.peek(100).remaining).toBe(81);
+    here.limit(100);
+    expect(here.toldCells).toBe(1);
+    there.hear(here);
+    expect(there.cells()).toMatchObject({ currentOwn: 0, currentForeign: 20 });
+  });
+
+  test('is no part of what is decided: a region decides the same with any', () => {
+    for (const percent of [0, 20, 50, 100]) {
+      const node = new RateNode({ hasPeers: true, ratePublishPercent: percent });
+      for (let request = 0; request < 10; request++) expect(node.limit(10).allowed).toBe(true);
+      expect(node.limit(10)).toMatchObject({ allowed: false, remaining: 0 });
+      checkConsistency(node.engine);
+    }
+  });
+
+  test('once one region has published, all do, whether they count on or not', () => {
+    const third = new RateNode({ originByte: 3, hasPeers: true });
+    here.limit(100, 5);
+    there.limit(100, 9);
+    third.limit(100, 50);
+    expect([here, there, third].map((node) => node.toldCells)).toEqual([0, 0, 1]);
+    exchangeRates([here, there, third]);
+    for (const node of [here, there, third]) {
+      expect(node.peek(100).remaining).toBe(36);
+      checkConsistency(node.engine);
+    }
+    here.limit(100, 1);
+    exchangeRates([here, there, third]);
+    expect(third.peek(100).remaining).toBe(35);
+  });
+
+  test('counts the window before: what fades together with what is new', () => {
+    here.limit(100, 15);
+    here.advance(WINDOW_MS);
+    here.limit(100, 4);
+    expect(here.toldCells).toBe(0);
+    here.limit(100, 1);
+    // The cell before is of use to others only together with this one, so they are told of both.
+    expect(here.toldCells).toBe(2);
+    there.advance(WINDOW_MS);
+    there.hear(here);
+    expect(there.cells()).toMatchObject({ currentForeign: 5, previousForeign: 15 });
+  });
+
+  test('tells of the cell before also where another region has spoken of the current one first', () => {
+    here.limit(100, 15);
+    for (const node of [here, there]) node.advance(WINDOW_MS);
+    there.limit(100, 40);
+    here.hear(there);
+    here.limit(100, 1);
+    there.hear(here);
+    expect(there.cells()).toMatchObject({ currentForeign: 1, previousForeign: 15 });
+  });
+
+  test('a key that is hot elsewhere is published from the first request of the next window on', () => {
+    there.limit(100, 60);
+    here.hear(there);
+    here.advance(WINDOW_MS);
+    expect(here.toldCells).toBe(0);
+    here.limit(100, 1);
+    expect(here.toldCells).toBe(1);
+  });
+
+  test('of a limit is given with it', () => {
+    here.call('RATE.LIMIT', 'k', 100, WINDOW_MS, 60, 'PUBLISH', 80);
+    expect(here.toldCells).toBe(0);
+    here.call('RATE.ADD', 'k', 100, WINDOW_MS, 20, 'publish', 80);
+    expect(here.toldCells).toBe(1);
+    here.call('RATE.LIMIT', 'all', 100, WINDOW_MS, 1, 'PUBLISH', 0);
+    expect(here.toldCells).toBe(2);
+    for (const words of [['PUBLISH'], ['PUBLISH', 1, 2], ['PUBLISHED', 1]])
+      expect(here.call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, ...words)).toBe('-ERR syntax error\r\n');
+    for (const percent of [-1, 101])
+      expect(here.call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, 'PUBLISH', percent)).toBe(
+        '-ERR PUBLISH is out of range, must be from 0 to 100 percent\r\n',
+      );
+  });
+
+  test('can be changed while the server runs', () => {
+    expect(here.call('CONFIG', 'SET', 'rate-publish-threshold', 50)).toBe('+OK\r\n');
+    here.limit(100, 49);
+    expect(here.toldCells).toBe(0);
+    here.limit(100, 1);
+    expect(here.toldCells).toBe(1);
+  });
+
+  test('holds for each of several limits', () => {
+    here.call('RATE.LIMITALL', 15, 'large', 100, WINDOW_MS, 'small', 20, WINDOW_MS);
+    there.hear(here);
+    expect([there.cells('large').currentForeign, there.cells('small').currentForeign]).toEqual([0, 15]);
+    checkConsistency(here.engine);
+  });
+
+  test('a region without others to tell withholds nothing: its disk has everything', () => {
+    const alone = new RateNode();
+    alone.limit(100, 1);
+    expect(alone.toldCells).toBe(1);
+  });
+
+  test('what is withheld goes when its window is over, and nobody ever hears of it', () => {
+    here.limit(100, 10);
+    here.advance(2 * WINDOW_MS + CELL_MARGIN_MS + 1_000);
+    while (here.engine.expireSome(1_000) > 0);
+    expect(here.engine.keyCount()).toBe(0);
+    expect(here.toldCells).toBe(0);
+  });
+
+  test('FLUSHALL takes what is withheld along', () => {
+    here.limit(100, 10);
+    here.call('FLUSHALL');
+    expect(here.cells().currentOwn).toBe(0);
+    expect(here.limit(100, 100).allowed).toBe(true);
+  });
+});
+
+describe('buckets', () => {
+  test('are each node’s own', () => {
+    expect(there.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
+    here.hear(there);
+    expect(here.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
+  });
+
+  test('are told to nobody, unless everything is', () => {
+    const node = new RateNode({ hasPeers: true });
+    for (let time = 0; time < 40; time++) {
+      expect(node.call('RATE.GCRA', 'k', 1, 1, 1000, 1)).toMatch(/^\*5\r\n:0\r\n/);
+      node.advance(time % 4 === 0 ? 5_000 : 1_000);
+      checkConsistency(node.engine);
+    }
+    expect(node.toldCells).toBe(0);
+    expect(node.call('RATE.GCRA', 'k', 1, 1, 1000, 2)).toMatch(/^\*5\r\n:0\r\n/);
+    expect(node.call('RATE.GCRA', 'k', 1, 1, 1000, 1)).toMatch(/^\*5\r\n:1\r\n/);
+    node.advance(10_000);
+    while (node.engine.expireSome(1_000) > 0);
+    expect(node.engine.keyCount()).toBe(0);
+    const open = new RateNode({ hasPeers: true, ratePublishPercent: 0 });
+    open.call('RATE.GCRA', 'k', 1, 1, 1000, 1);
+    expect(open.toldCells).toBe(1);
+  });
+});
