@@ -13,5 +13,12 @@ export {
   type PolicySet,
 } from './policy-set.js';
 export { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
-export { MAXIMUM_RESERVATION_MS, Reservations, type Reserved, type Settlement } from './reservations.js';
+export {
+  type Lapse,
+  MAXIMUM_RESERVATION_MS,
+  Reservations,
+  type Reserved,
+  type ReserveRequest,
+  type Settlement,
+} from './reservations.js';
 export { Taker, Verdict } from './taker.js';

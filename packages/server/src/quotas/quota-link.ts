@@ -1,17 +1,12 @@
 import type { Engine } from '@quotadb/engine';
-import { type Cell, type Definition, type Policy, type TakeItem, type TakeRequest, Taker } from '@quotadb/quota';
+import { type Cell, type Definition, type Policy, type ReserveRequest, type TakeRequest, Taker } from '@quotadb/quota';
 import { PolicyTable } from './policy-table.js';
 
 /** What a lane, or HTTP, can ask of the thread that keeps quotas; answered with plain data, or with an error in words. */
 export type QuotaRequest =
   /** With an id, a repetition is not done again and gets the first answer. */
   | ({ readonly kind: 'take'; readonly id?: string | undefined } & TakeRequest)
-  | {
-      readonly kind: 'reserve';
-      readonly item: TakeItem;
-      readonly ttlMs: number;
-      readonly waitMs: number | undefined;
-    }
+  | ({ readonly kind: 'reserve' } & ReserveRequest)
   | { readonly kind: 'commit'; readonly reservation: string; readonly actual: number }
   | { readonly kind: 'cancel'; readonly reservation: string }
   | { readonly kind: 'peek'; readonly name: string; readonly subject: Uint8Array }

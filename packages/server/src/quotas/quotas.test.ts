@@ -251,3 +251,20 @@ test('a reservation that is cancelled or forgotten comes back', async () => {
   expect(await client.call('QUOTA.COMMIT', forgotten, 10)).toMatch(/^-ERR there is no such reservation/);
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
 });
+
+test('a reservation with LAPSE CHARGE counts as used when it is forgotten; settled in time, the rest of it comes back', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const charged = ['QUOTA.RESERVE', 'calls', 's', 4, 'TTL', 50, 'LAPSE', 'CHARGE'] as const;
+  const forgotten = (await client.call(...charged)).split('\r\n')[3];
+  const settled = (await client.call(...charged)).split('\r\n')[3];
+  expect(numbers(await client.call('QUOTA.COMMIT', settled, 1))).toEqual([1, 0]);
+  // What lapses after it comes back: when that is here, the other has lapsed too.
+  await reserve(client, 1, 100);
+  await eventually(async () => expect(numbers(await client.call('QUOTA.PEEK', 'calls', 's'))[1]).toBe(5));
+  expect(await client.call('QUOTA.COMMIT', forgotten, 0)).toMatch(/^-ERR there is no such reservation/);
+  expect(await isAllowed(client, 'calls', 's', 6)).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 5)).toBe(true);
+  expect(await client.call('QUOTA.RESERVE', 'calls', 's', 1, 'TTL', 50, 'LAPSE', 'KEEP')).toBe('-ERR syntax error\r\n');
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 1, 'LAPSE', 'CHARGE')).toBe('-ERR syntax error\r\n');
+});

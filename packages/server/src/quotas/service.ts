@@ -189,7 +189,7 @@ export class QuotaService implements QuotaCarrier {
     if (request.kind === 'take') {
       this.takeOnce(request, operations, plainly);
     } else if (request.kind === 'reserve') {
-      reservations.reserve(request.item, request.ttlMs, request.waitMs, plainly);
+      reservations.reserve(request, plainly);
     } else if (request.kind === 'commit') {
       reservations.commit(request.reservation, request.actual, plainly);
     } else if (request.kind === 'cancel') {

@@ -15,15 +15,15 @@ export const quotaReserve: Command = {
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
+    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back or, with LAPSE CHARGE, counts as used: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
   since: '0.2.0',
   complexity: 'O(1)',
-  syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds]',
+  syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds] [LAPSE REFUND|CHARGE]',
   run(call) {
     const { request, reply } = call;
-    const options = argumentIs(request, 4, TTL) ? readOptions(request, 6) : errors.syntax;
-    if (typeof options === 'string' || options.id !== undefined) {
-      reply.error(typeof options === 'string' ? options : errors.syntax);
+    const options = argumentIs(request, 4, TTL) ? readOptions(request, 6, true) : errors.syntax;
+    if (typeof options === 'string') {
+      reply.error(options);
       return;
     }
     const item = {
@@ -31,7 +31,8 @@ export const quotaReserve: Command = {
       subject: copyArgument(request, 2),
       cost: numberArgument(request, 3),
     };
-    const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), waitMs: options.waitMs } as const;
+    const { waitMs, lapse } = options;
+    const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), waitMs, lapse } as const;
     askQuotas(call, asked, (resumed, answer: { isAllowed: boolean; id: string; standing: Standing }) => {
       const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = answer.standing;
       resumed.reply.array(6);

@@ -46,6 +46,8 @@ const reserveBody = z.strictObject({
   estimate: cost,
   ttlMs: z.int().min(1).max(MAXIMUM_RESERVATION_MS),
   waitMs,
+  /** What becomes of it if nobody settles it in time: it comes back, unless it is to count as used. */
+  lapse: z.enum(['refund', 'charge']).optional(),
 });
 const commitBody = z.strictObject({ actual: z.int().min(0).max(MAXIMUM_LIMIT) });
 const defineBody = z.strictObject({
@@ -110,7 +112,8 @@ export const quotaOperations: readonly QuotaOperation[] = [
     id: 'reserveQuota',
     method: 'POST',
     path: '/api/v1/quotas/{name}/reserve',
-    summary: 'Takes an estimate, to be settled when the cost is known; what is not settled in time comes back.',
+    summary:
+      'Takes an estimate, to be settled when the cost is known; what is not settled in time comes back, or counts as used.',
     body: reserveBody,
     refusal: 'quota_refused',
     request: (name, body) => ({
@@ -118,6 +121,7 @@ export const quotaOperations: readonly QuotaOperation[] = [
       item: { name, subject: bytes(body.subject), cost: body.estimate },
       ttlMs: body.ttlMs,
       waitMs: body.waitMs,
+      lapse: body.lapse,
     }),
     answer: ({ isAllowed, id: reservation, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
       allowed: isAllowed,
