@@ -1,6 +1,6 @@
 import { type Engine, OWN_ORIGIN, Pockets, Status, splitInt64 } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
-import { initialOf, type Policy, windowEndMs, windowStartMs } from './policy.js';
+import { initialOf, type Policy, reachMs, windowEndMs, windowStartMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 
 /** Where a change will be found: it is on disk, and may be told, when the disk has come this far in this shard. */
@@ -48,11 +48,12 @@ export class Ledger {
   }
 
   /**
-   * No clock within the bound can have come to this window. Whoever asks for it all the same is wrong; and the next life of
+   * No clock within the bound can have come to this window, nor a lease reach into it. Whoever asks for it all the same is wrong; and the next life of
    * this node may begin with it, which is only safe because this one has let go of nothing.
    */
   private isAhead(policy: Policy, cell: Cell): boolean {
-    return windowStartMs(policy, cell.window) > this.engine.nowMs + this.options.skewBoundMs;
+    const { skewBoundMs } = this.options;
+    return windowStartMs(policy, cell.window) > this.engine.nowMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
   /** By this node's clock the traces of the cell are gone. */

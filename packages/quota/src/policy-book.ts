@@ -1,5 +1,5 @@
 import { EPOCH_MS } from '@quotadb/engine';
-import { type Policy, startingRegions, windowStartMs } from './policy.js';
+import { type Policy, reachMs, startingRegions, windowStartMs } from './policy.js';
 import {
   checkDefinition,
   type Definition,
@@ -133,7 +133,7 @@ export class PolicyBook {
       (starter) => starter.region === region && starter.incarnation === incarnation,
     );
     if (isStarter && policy.definedMs >= this.startsFromMs) return true;
-    return windowStartMs(policy, window) >= this.beganMs + skewBoundMs;
+    return windowStartMs(policy, window) >= this.beganMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
   /**
@@ -158,7 +158,9 @@ export class PolicyBook {
     if (before !== undefined) return this.change(set, before, definition, nowMs);
     if (set.policies.length >= MAXIMUM_POLICIES)
       throw new PolicyError(`there are ${MAXIMUM_POLICIES} policies already`);
-    const { name, limit, windowMs, allocator, shares, waitMs } = definition;
+    const { name, limit, leaseMs = 0, allocator, shares, waitMs } = definition;
+    // So that a lease reaches into one further window at most, by any clock.
+    const windowMs = leaseMs === 0 ? definition.windowMs : leaseMs + this.options.skewBoundMs;
     const starters = [...startingRegions(definition)].flatMap((region) => {
       const state = this.stateOf(region, regionState);
       if (windowMs === 0) this.mustLast(region, state);
@@ -173,6 +175,7 @@ export class PolicyBook {
       name,
       limit,
       windowMs,
+      ...(leaseMs > 0 && { leaseMs }),
       allocator,
       shares,
       waitMs,
@@ -185,10 +188,11 @@ export class PolicyBook {
 
   /** Only what no region could misunderstand that has not heard of it yet. */
   private change(set: PolicySet, before: Policy, definition: Definition, nowMs: number): Policy {
-    const { limit, windowMs, allocator, shares, waitMs } = definition;
+    const { limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = definition;
     const isFixed = (what: string) =>
       new PolicyError(`the ${what} of a policy cannot be changed: drop it and define it anew`);
-    if (before.windowMs !== windowMs) throw isFixed('window');
+    if ((before.leaseMs ?? 0) !== leaseMs) throw isFixed('lease');
+    if (leaseMs === 0 && before.windowMs !== windowMs) throw isFixed('window');
     if (before.allocator !== allocator) throw isFixed('allocator');
     if (JSON.stringify(before.shares) !== JSON.stringify(shares)) throw isFixed('shares');
     // A limit can change: whoever starts with a part of the old one makes no more of it than the higher of the two.

@@ -1,4 +1,5 @@
 import { type Cell, nameOfCell } from './cell.js';
+import { Deadlines } from './deadlines.js';
 import type { Operations, Standing, TakeItem } from './operations.js';
 
 export const MAXIMUM_RESERVATION_MS = 3_600_000;
@@ -6,7 +7,6 @@ export const MAXIMUM_RESERVATION_MS = 3_600_000;
 const MAXIMUM_RESERVATIONS = 100_000;
 /** How long it is remembered what became of one: whoever has not heard the answer asks again. */
 const SETTLED_MS = 600_000;
-const BUCKET_MS = 100;
 
 export type Settlement =
   | { readonly error: string }
@@ -20,7 +20,6 @@ export type Reserved =
 interface Reservation {
   readonly item: TakeItem;
   readonly cell: Cell;
-  dueMs: number;
   /** Once it is settled: for what, and how that went. */
   settled: { readonly actual: number; readonly settlement: Settlement } | undefined;
 }
@@ -40,13 +39,12 @@ export interface ReservationsOptions {
 export class Reservations {
   private readonly options: ReservationsOptions;
   private readonly held = new Map<string, Reservation>();
-  /** Ids by the time when something is to be done about them, in steps. */
-  private readonly due = new Map<number, string[]>();
-  private doneUpTo: number;
+  /** When they lapse, and once they are settled, when that is forgotten. */
+  private readonly deadlines: Deadlines;
 
   constructor(options: ReservationsOptions) {
     this.options = options;
-    this.doneUpTo = Math.floor(options.monotonicMs() / BUCKET_MS);
+    this.deadlines = new Deadlines(options.monotonicMs());
   }
 
   reserve(item: TakeItem, ttlMs: number, waitMs: number | undefined, done: (reserved: Reserved) => void): void {
@@ -115,12 +113,7 @@ export class Reservations {
 
   /** What nobody has settled in time comes back. */
   tick(): void {
-    const upTo = Math.floor(this.options.monotonicMs() / BUCKET_MS);
-    for (let bucket = this.doneUpTo; bucket < upTo && this.due.size > 0; bucket++) {
-      for (const id of this.due.get(bucket) ?? []) this.lapse(id, bucket);
-      this.due.delete(bucket);
-    }
-    this.doneUpTo = upTo;
+    this.deadlines.pass(this.options.monotonicMs(), (id) => this.lapse(id));
   }
 
   /** What is held and not settled, by cell. */
@@ -136,31 +129,20 @@ export class Reservations {
 
   private hold(item: TakeItem, cell: Cell, ttlMs: number): string {
     const id = this.options.newId();
-    this.held.set(id, { item, cell, dueMs: 0, settled: undefined });
-    this.schedule(id, ttlMs);
+    this.held.set(id, { item, cell, settled: undefined });
+    this.deadlines.set(id, this.options.monotonicMs() + ttlMs);
     return id;
   }
 
   private settle(id: string, reservation: Reservation, actual: number, settlement: Settlement): void {
     reservation.settled = { actual, settlement };
-    this.schedule(id, SETTLED_MS);
+    this.deadlines.set(id, this.options.monotonicMs() + SETTLED_MS);
   }
 
-  private schedule(id: string, inMs: number): void {
-    const reservation = this.held.get(id) as Reservation;
-    reservation.dueMs = this.options.monotonicMs() + inMs;
-    const bucket = Math.ceil(reservation.dueMs / BUCKET_MS);
-    const ids = this.due.get(bucket);
-    if (ids === undefined) this.due.set(bucket, [id]);
-    else ids.push(id);
-  }
-
-  private lapse(id: string, bucket: number): void {
+  private lapse(id: string): void {
     const reservation = this.held.get(id);
-    // Settled meanwhile: it is due later.
-    if (reservation === undefined || Math.ceil(reservation.dueMs / BUCKET_MS) !== bucket) return;
     this.held.delete(id);
-    if (reservation.settled === undefined)
+    if (reservation !== undefined && reservation.settled === undefined)
       this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
   }
 }
