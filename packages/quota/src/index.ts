@@ -1,5 +1,6 @@
 export { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
 export { type DemandOutcome, Keeper, type KeeperOptions, type QuotaPeers } from './keeper.js';
+export { type Acquired, type LeaseRequest, Leases, type Renewed } from './leases.js';
 export { Ledger } from './ledger.js';
 export * from './operations.js';
 export * from './policy.js';
@@ -21,4 +22,5 @@ export {
   type ReserveRequest,
   type Settlement,
 } from './reservations.js';
+export { checkReaches, MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
 export { Taker, Verdict } from './taker.js';

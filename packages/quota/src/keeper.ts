@@ -4,13 +4,15 @@ import { type Cell, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
 import { type ChangeMark, Ledger } from './ledger.js';
 import { type Policy, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
+import { MAXIMUM_HOPS } from './routes.js';
 
 /** The other regions, as far as they can be reached now. */
 export interface QuotaPeers {
-  /** Regions that there is a link to. */
+  /** Regions that there is a link to, or a way through others. */
   regions(): Iterable<string>;
   /** The incarnation that a region is in. */
   originOf(region: string): Uint8Array | undefined;
+  /** To the region, or to the next one on the way. */
   send(region: string, frame: TokensWanted | TokensAnswer): void;
 }
 
@@ -47,8 +49,6 @@ const IDLE_SCAN_MS = 250;
 const IDLE_SCAN_CELLS = 1000;
 /** Cells that are looked after at once; the ones longest out of use are let go, and with them nothing but the memory of them. */
 const MAXIMUM_CELLS = 65_536;
-/** A request passed on through so many hubs has lost its way. */
-const MAXIMUM_HOPS = 4;
 
 /** What has become of a demand: it is worth trying again, or there is nothing to be had. */
 export type DemandOutcome = 'ready' | 'none';
@@ -343,10 +343,10 @@ export class Keeper {
 
   // ---- what is wanted elsewhere -----------------------------------------------------------------------------------------
 
+  /** Nothing is remembered of it: the answer finds its own way, and whoever hears none asks again. */
   private passOn(frame: TokensWanted | TokensAnswer): void {
     if (frame.hops >= MAXIMUM_HOPS) return;
-    const { peers } = this.options;
-    if ([...peers.regions()].includes(frame.toRegion)) peers.send(frame.toRegion, { ...frame, hops: frame.hops + 1 });
+    this.options.peers.send(frame.toRegion, { ...frame, hops: frame.hops + 1 });
   }
 
   private hearWanted(wanted: TokensWanted): void {

@@ -1,4 +1,5 @@
 import { type Cell, nameOfCell } from './cell.js';
+import { Deadlines } from './deadlines.js';
 import type { Operations, Standing, TakeItem } from './operations.js';
 
 export const MAXIMUM_RESERVATION_MS = 3_600_000;
@@ -7,7 +8,6 @@ export const MAXIMUM_RESERVATIONS = 100_000;
 /** How long it is remembered what became of one, and of how many: whoever has not heard the answer asks again. The oldest are forgotten first. */
 const SETTLED_MS = 600_000;
 export const MAXIMUM_SETTLED = 100_000;
-const BUCKET_MS = 100;
 
 export type Settlement =
   | { readonly error: string }
@@ -35,7 +35,6 @@ interface Reservation {
   readonly item: TakeItem;
   readonly cell: Cell;
   readonly lapse: Lapse;
-  readonly bucket: number;
 }
 
 interface Settled {
@@ -61,13 +60,12 @@ export class Reservations {
   private readonly held = new Map<string, Reservation>();
   /** In the order in which they were settled. */
   private readonly settled = new Map<string, Settled>();
-  /** Ids of what is held by the time when it lapses, in steps. */
-  private readonly due = new Map<number, Set<string>>();
-  private doneUpTo: number;
+  /** When what is held lapses. */
+  private readonly deadlines: Deadlines;
 
   constructor(options: ReservationsOptions) {
     this.options = options;
-    this.doneUpTo = Math.floor(options.monotonicMs() / BUCKET_MS);
+    this.deadlines = new Deadlines(options.monotonicMs());
   }
 
   reserve({ item, ttlMs, waitMs, lapse = 'refund' }: ReserveRequest, done: (reserved: Reserved) => void): void {
@@ -110,13 +108,13 @@ export class Reservations {
     const { operations } = this.options;
     const missing = actual - item.cost;
     if (missing <= 0) {
-      this.settle(id, reservation, actual, { charged: actual, uncharged: 0 });
+      this.settle(id, actual, { charged: actual, uncharged: 0 });
       operations.taker.giveBack(cell, -missing);
       done({ charged: actual, uncharged: 0 });
       return;
     }
     // Settled before anything else can happen to it; how much more can be had is seen then.
-    const settled = this.settle(id, reservation, actual, { charged: item.cost, uncharged: missing });
+    const settled = this.settle(id, actual, { charged: item.cost, uncharged: missing });
     operations.take({ items: [{ ...item, cost: missing }], waitMs: 0 }, (answer) => {
       const isAllowed = !('error' in answer) && answer.isAllowed;
       const more = isAllowed ? missing : operations.taker.takeSome(cell, missing);
@@ -129,19 +127,14 @@ export class Reservations {
   cancel(id: string): boolean {
     const reservation = this.held.get(id);
     if (reservation === undefined) return false;
-    this.settle(id, reservation, 0, { charged: 0, uncharged: 0 });
+    this.settle(id, 0, { charged: 0, uncharged: 0 });
     this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
     return true;
   }
 
   /** What nobody has settled in time comes back. */
   tick(): void {
-    const upTo = Math.floor(this.options.monotonicMs() / BUCKET_MS);
-    for (let bucket = this.doneUpTo; bucket < upTo && this.due.size > 0; bucket++) {
-      for (const id of this.due.get(bucket) ?? []) this.lapse(id);
-      this.due.delete(bucket);
-    }
-    this.doneUpTo = upTo;
+    this.deadlines.pass(this.options.monotonicMs(), (id) => this.lapse(id));
     this.forgetSettled();
   }
 
@@ -157,20 +150,15 @@ export class Reservations {
 
   private hold(item: TakeItem, cell: Cell, ttlMs: number, lapse: Lapse): string {
     const id = this.options.newId();
-    const bucket = Math.ceil((this.options.monotonicMs() + ttlMs) / BUCKET_MS);
-    this.held.set(id, { item, cell, lapse, bucket });
-    const ids = this.due.get(bucket);
-    if (ids === undefined) this.due.set(bucket, new Set([id]));
-    else ids.add(id);
+    this.held.set(id, { item, cell, lapse });
+    this.deadlines.set(id, this.options.monotonicMs() + ttlMs);
     return id;
   }
 
-  private settle(id: string, { bucket }: Reservation, actual: number, settlement: Settlement): Settled {
+  private settle(id: string, actual: number, settlement: Settlement): Settled {
     const settled = { actual, settlement, untilMs: this.options.monotonicMs() + SETTLED_MS };
     this.held.delete(id);
-    const ids = this.due.get(bucket);
-    ids?.delete(id);
-    if (ids?.size === 0) this.due.delete(bucket);
+    this.deadlines.delete(id);
     this.settled.set(id, settled);
     this.forgetSettled();
     return settled;

@@ -1,6 +1,6 @@
 import { type Engine, Pockets } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
-import { type Policy, windowAt, windowEndMs } from './policy.js';
+import { isLeased, type Policy, windowAt, windowEndMs } from './policy.js';
 
 /** What became of a take. With `unknown` it is up to the keeper: there is too little here, and nobody has been asked yet. */
 export const Verdict = { allowed: 0, denied: 1, unknown: 2 } as const;
@@ -32,22 +32,26 @@ export class Taker {
   }
 
   take(policy: Policy, subject: Uint8Array, start: number, length: number, cost: number): Verdict {
+    return this.takeIn(windowAt(policy, this.engine.nowMs), policy, subject, start, length, cost);
+  }
+
+  takeIn(window: number, policy: Policy, subject: Uint8Array, start: number, length: number, cost: number): Verdict {
     const { pockets } = this;
-    this.open(policy, subject, start, length);
+    this.open(window, policy, subject, start, length);
     const before = pockets.balance;
     const isTaken = pockets.take(cost);
     const low = pockets.lowWatermark;
     this.refillTarget = isTaken && before >= low && before - cost < low ? 2 * low : 0;
     const isDenied = !isTaken && pockets.deniedUntilMs > this.engine.nowMs;
     this.note(policy);
-    this.retryAfterMs = isTaken ? 0 : this.retryAfter(cost);
+    this.retryAfterMs = isTaken ? 0 : this.retryAfter(policy, cost);
     pockets.close();
     return isTaken ? Verdict.allowed : isDenied ? Verdict.denied : Verdict.unknown;
   }
 
   /** Looks, and takes nothing. */
   peek(policy: Policy, subject: Uint8Array, start: number, length: number): void {
-    this.open(policy, subject, start, length);
+    this.open(windowAt(policy, this.engine.nowMs), policy, subject, start, length);
     this.note(policy);
     this.retryAfterMs = 0;
     this.pockets.close();
@@ -74,10 +78,10 @@ export class Taker {
     pockets.close();
   }
 
-  private open(policy: Policy, subject: Uint8Array, start: number, length: number): void {
-    this.window = windowAt(policy, this.engine.nowMs);
+  private open(window: number, policy: Policy, subject: Uint8Array, start: number, length: number): void {
+    this.window = window;
     const { key } = this;
-    key.marks(policy.number, this.window, subject, start, length);
+    key.marks(policy.number, window, subject, start, length);
     this.pockets.open(key.input, 0, key.length);
   }
 
@@ -87,11 +91,13 @@ export class Taker {
     const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
     this.remainingHere = pockets.balance + pockets.reserve;
     this.remainingEverywhere = Math.max(0, policy.limit - marked) + pockets.balance;
-    this.resetMs = policy.windowMs === 0 ? -1 : Math.max(1, windowEndMs(policy, this.window) - engine.nowMs);
+    const isEndless = policy.windowMs === 0 || isLeased(policy);
+    this.resetMs = isEndless ? -1 : Math.max(1, windowEndMs(policy, this.window) - engine.nowMs);
   }
 
-  private retryAfter(cost: number): number {
-    if (this.remainingEverywhere < cost) return this.resetMs;
+  private retryAfter(policy: Policy, cost: number): number {
+    // A lease may be given back at any moment.
+    if (this.remainingEverywhere < cost && !isLeased(policy)) return this.resetMs;
     const soonMs = Math.max(1, this.pockets.deniedUntilMs - this.engine.nowMs);
     return this.resetMs === -1 ? soonMs : Math.min(soonMs, this.resetMs);
   }

@@ -70,6 +70,8 @@ const USUAL_WAIT_MS = 1_000;
 const POLICY_AGE_MS = 10_000;
 /** A share is settled long before this; what is not has been spent, for all that anybody knows. */
 const SHARE_TTL_MS = 10_000;
+/** Nobody waits for a share, nor for its settlement: a reply that is late is worth more than one that was given up on, which is a share wasted. */
+const BACKGROUND_TIMEOUT_MS = 5_000;
 /** What this process held itself may have been what was missing, that often. */
 const MAXIMUM_ATTEMPTS = 3;
 
@@ -230,7 +232,7 @@ export class Quota {
     const askedAtMs = performance.now();
     try {
       const reserved = await this.#client.quotaReserve(this.name, cell.subject, size, SHARE_TTL_MS, {
-        timeoutMs: this.#timeoutMs,
+        timeoutMs: BACKGROUND_TIMEOUT_MS,
         // What other regions hold is for requests that need it.
         waitMs: 0,
         // What is spent here is spent, also when nobody lives to tell.
@@ -263,8 +265,9 @@ export class Quota {
 
   /** Tells what was spent. Where that does not arrive all of it counts as spent. */
   async #settle({ reservation, size, left }: Share): Promise<void> {
-    const options = { timeoutMs: this.#timeoutMs };
-    await this.#client.quotaCommit(reservation, size - left, options).catch(() => undefined);
+    await this.#client
+      .quotaCommit(reservation, size - left, { timeoutMs: BACKGROUND_TIMEOUT_MS })
+      .catch(() => undefined);
   }
 
   #scheduleSweep(): void {

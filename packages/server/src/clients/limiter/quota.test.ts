@@ -92,7 +92,7 @@ async function define(limit: number, windowMs: number = HOUR_MS): Promise<string
 function open(name: string, options: Partial<QuotaOptions> = {}, backend: QuotaBackend = client) {
   const watched = new WatchedBackend(backend);
   const quota = new Quota({
-    ...{ client: watched, name, whenAway: 'closed', stalenessMs: LONG_STALENESS_MS },
+    ...{ client: watched, name, whenAway: 'closed', stalenessMs: LONG_STALENESS_MS, timeoutMs: 20_000 },
     ...options,
   });
   quotas.push(quota);
@@ -237,7 +237,7 @@ test('a process that is killed has wasted its share at most, and what it spent i
   const program = `
     import { Quota, QuotadbClient } from '@quotadb/client';
     const client = QuotadbClient.open({ port: ${server.port} });
-    const quota = new Quota({ client, name: '${name}', whenAway: 'closed', stalenessMs: 5_000 });
+    const quota = new Quota({ client, name: '${name}', whenAway: 'closed', stalenessMs: 5_000, timeoutMs: 20_000 });
     let admitted = 0;
     for (; admitted < 100; admitted++) if (!(await quota.take('alice')).success) throw new Error('denied');
     console.log(admitted);
@@ -389,7 +389,7 @@ test('a quota without a window never resets', async () => {
   const lastingClient = QuotadbClient.open({ port: lasting.port });
   try {
     await lastingClient.quotaDefine('seats', { limit: 2, windowMs: null });
-    const { quota } = open('seats', { timeoutMs: 5_000 }, lastingClient);
+    const { quota } = open('seats', {}, lastingClient);
     expect(await quota.take('team', 2)).toMatchObject({ success: true, reset: Number.POSITIVE_INFINITY });
     expect(await quota.take('team')).toMatchObject({ success: false, retryAfterMs: -1 });
     expect(quota.tryTake('team')).toMatchObject({ success: false, retryAfterMs: -1 });

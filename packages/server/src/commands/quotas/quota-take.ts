@@ -1,7 +1,9 @@
 import {
   COST_TOO_SMALL,
   costBeyondLimit,
+  isLeased,
   MAXIMUM_SUBJECT_BYTES,
+  onlyLeases,
   type Policy,
   type Standing,
   SUBJECT_TOO_LONG,
@@ -97,6 +99,7 @@ export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: 
 
 function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {
   if (!Number.isSafeInteger(cost) || cost < 1) return COST_TOO_SMALL;
+  if (isLeased(policy)) return onlyLeases(policy);
   if (cost > policy.limit) return costBeyondLimit(cost, policy);
   return subjectBytes > MAXIMUM_SUBJECT_BYTES ? SUBJECT_TOO_LONG : undefined;
 }

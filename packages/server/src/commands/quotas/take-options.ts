@@ -33,7 +33,7 @@ export function readOptions(request: Request, first: number, isReservation = fal
       if (argumentIs(request, index + 1, REFUND)) lapse = 'refund';
       else if (argumentIs(request, index + 1, CHARGE)) lapse = 'charge';
       else return errors.syntax;
-    } else if (!isReservation && argumentIs(request, index, ID) && id === undefined) {
+    } else if (argumentIs(request, index, ID) && id === undefined) {
       const length = request.argumentLength[index + 1];
       if (length < 1 || length > MAXIMUM_ID_BYTES) return errors.quota(`an ID has 1 to ${MAXIMUM_ID_BYTES} bytes`);
       id = Buffer.from(bytesArgument(request, index + 1)).toString('latin1');
