@@ -18,18 +18,23 @@ import { Connection } from './connection.js';
 import { type ClientOptions, resolveOptions } from './options.js';
 import {
   definitionWords,
+  type QuotaAcquired,
   type QuotaDecision,
   type QuotaDefinition,
   type QuotaItem,
   type QuotaPolicy,
+  type QuotaRenewed,
   type QuotaReserved,
   type QuotaReserveOptions,
   type QuotaSettlement,
   type QuotaStanding,
   type QuotaTakeOptions,
+  type QuotaWaitOptions,
+  quotaAcquiredOf,
   quotaDecisionOf,
   quotaDecisionsOf,
   quotaPolicyOf,
+  quotaRenewedOf,
   quotaReservedOf,
   quotaStandingOf,
   reserveWords,
@@ -241,5 +246,27 @@ export class QuotadbClient<Integer extends number | bigint = number> {
   /** Whether there was such a reservation, not settled yet. */
   async quotaCancel(reservation: string, options?: CallOptions): Promise<boolean> {
     return (await this.send(['QUOTA.CANCEL', reservation], options)) === 1;
+  }
+
+  async quotaAcquire(
+    name: string,
+    subject: Key,
+    ttlMs: number,
+    options: QuotaTakeOptions = {},
+  ): Promise<QuotaAcquired> {
+    return quotaAcquiredOf(
+      await this.send(['QUOTA.ACQUIRE', name, subject, 'TTL', ttlMs, ...takeWords(options)], options),
+    );
+  }
+
+  async quotaRenew(lease: string, ttlMs: number, options: QuotaWaitOptions = {}): Promise<QuotaRenewed> {
+    const { waitMs } = options;
+    const words = ['QUOTA.RENEW', lease, 'TTL', ttlMs, ...(waitMs === undefined ? [] : ['WAIT', waitMs])];
+    return quotaRenewedOf(await this.send(words, options));
+  }
+
+  /** Whether it was still held. */
+  async quotaRelease(lease: string, options?: CallOptions): Promise<boolean> {
+    return (await this.send(['QUOTA.RELEASE', lease], options)) === 1;
   }
 }

@@ -2,15 +2,18 @@ import type { CallOptions, RateDecision, WindowCount } from './commands.js';
 import { bigintOf } from './commands.js';
 import { ConnectionError, QuotadbError, TimeoutError } from './errors.js';
 import type {
+  QuotaAcquired,
   QuotaDecision,
   QuotaDefinition,
   QuotaItem,
   QuotaPolicy,
+  QuotaRenewed,
   QuotaReserved,
   QuotaReserveOptions,
   QuotaSettlement,
   QuotaStanding,
   QuotaTakeOptions,
+  QuotaWaitOptions,
   SeveralQuotaDecisions,
 } from './quota-commands.js';
 
@@ -108,8 +111,9 @@ export class QuotadbHttpClient {
   }
 
   async quotaPolicy(name: string, options?: CallOptions): Promise<QuotaPolicy> {
-    const { limit, windowMs, waitMs } = (await this.#call('GET', quotaPath(name), undefined, options)) as Numbers;
-    return { limit: limit!, windowMs: windowMs!, waitMs: waitMs! };
+    const policy = (await this.#call('GET', quotaPath(name), undefined, options)) as Numbers;
+    const { limit, windowMs, leaseMs, waitMs } = policy;
+    return { limit: limit!, windowMs: windowMs!, leaseMs: leaseMs ?? 0, waitMs: waitMs! };
   }
 
   async quotaPeek(name: string, subject: string, options?: CallOptions): Promise<QuotaStanding> {
@@ -146,8 +150,8 @@ export class QuotadbHttpClient {
     ttlMs: number,
     options: QuotaReserveOptions = {},
   ): Promise<QuotaReserved> {
-    const { waitMs, lapse } = options;
-    const body = { subject, estimate, ttlMs, waitMs, lapse };
+    const { waitMs, id, lapse } = options;
+    const body = { subject, estimate, ttlMs, waitMs, id, lapse };
     const json = await this.#call('POST', quotaPath(name, '/reserve'), body, options);
     return { ...quotaDecisionOf(json), reservation: json.reservation as string | undefined };
   }
@@ -163,6 +167,30 @@ export class QuotadbHttpClient {
     return (await this.#call('DELETE', path, undefined, options)).cancelled === true;
   }
 
+  async quotaAcquire(
+    name: string,
+    subject: string,
+    ttlMs: number,
+    options: QuotaTakeOptions = {},
+  ): Promise<QuotaAcquired> {
+    const { waitMs, id } = options;
+    const json = await this.#call('POST', quotaPath(name, '/acquire'), { subject, ttlMs, waitMs, id }, options);
+    return { ...quotaDecisionOf(json), lease: json.lease as string | undefined };
+  }
+
+  async quotaRenew(lease: string, ttlMs: number, options: QuotaWaitOptions = {}): Promise<QuotaRenewed> {
+    const path = `quotas/leases/${encodeURIComponent(lease)}/renew`;
+    const { waitMs } = options;
+    return (await this.#call('POST', path, { ttlMs, waitMs }, options)) as unknown as QuotaRenewed;
+  }
+
+  /** Whether it was still held. */
+  async quotaRelease(lease: string, options?: CallOptions): Promise<boolean> {
+    return (
+      (await this.#call('DELETE', `quotas/leases/${encodeURIComponent(lease)}`, undefined, options)).released === true
+    );
+  }
+
   async #rate(method: string, path: string, body: object | undefined, options?: CallOptions): Promise<RateDecision> {
     const { key: _, ...decision } = await this.#call(method, path, body, options);
     return decision as unknown as RateDecision;
@@ -172,7 +200,7 @@ export class QuotadbHttpClient {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     const signals = [
       ...(options.signal === undefined ? [] : [options.signal]),
-      ...(timeoutMs > 0 ? [AbortSignal.timeout(timeoutMs)] : []),
+      ...(timeoutMs > 0 ? [AbortSignal.timeout(Math.ceil(timeoutMs))] : []),
     ];
     let status: number;
     let text: string;

@@ -19,18 +19,28 @@ export { type RatePolicy, rateLimitHeaders } from './middleware/headers.js';
 export { honoRateLimit } from './middleware/hono.js';
 export type { MiddlewareOptions } from './middleware/middleware-options.js';
 export type { ClientOptions } from './options.js';
-export { Quota, type QuotaBackend, type QuotaOptions, type ReserveOptions } from './quota/quota.js';
+export { QuotaLease } from './quota/lease.js';
+export {
+  type AcquireOptions,
+  Quota,
+  type QuotaBackend,
+  type QuotaOptions,
+  type ReserveOptions,
+} from './quota/quota.js';
 export { QuotaReservation } from './quota/reservation.js';
 export type {
+  QuotaAcquired,
   QuotaDecision,
   QuotaDefinition,
   QuotaItem,
   QuotaPolicy,
+  QuotaRenewed,
   QuotaReserved,
   QuotaReserveOptions,
   QuotaSettlement,
   QuotaStanding,
   QuotaTakeOptions,
+  QuotaWaitOptions,
   SeveralQuotaDecisions,
 } from './quota-commands.js';
 export type { Word } from './resp/encode.js';

@@ -26,6 +26,18 @@ export interface QuotaReserved extends QuotaDecision {
   readonly reservation: string | undefined;
 }
 
+export interface QuotaAcquired extends QuotaDecision {
+  /** What it is renewed and released by; undefined where it was denied. */
+  readonly lease: string | undefined;
+}
+
+export interface QuotaRenewed {
+  readonly renewed: boolean;
+  /** How long the lease holds from now on; as long as before where it was not renewed. */
+  readonly ttlMs: number;
+  readonly retryAfterMs: number;
+}
+
 export interface QuotaSettlement {
   readonly charged: number;
   /** What was used and could not be charged: the limit had no more. */
@@ -36,6 +48,8 @@ export interface QuotaPolicy {
   readonly limit: number;
   /** 0: the limit holds for ever. */
   readonly windowMs: number;
+  /** How long a lease holds at most, where what is held at once is limited; 0 where it is what is used up. */
+  readonly leaseMs: number;
   /** How long a caller who does not say waits for what other regions hold. */
   readonly waitMs: number;
 }
@@ -43,7 +57,9 @@ export interface QuotaPolicy {
 export interface QuotaDefinition {
   readonly limit: number;
   /** Null: the limit holds for ever. */
-  readonly windowMs: number | null;
+  readonly windowMs?: number | null;
+  /** In place of a window: what is held at once is limited, and a lease holds so long at most. */
+  readonly leaseMs?: number;
   /** The region that begins every window with the limit; the home if left out. */
   readonly allocator?: string;
   /** Which part of the limit a region begins with by itself. */
@@ -58,15 +74,17 @@ export interface QuotaItem {
   readonly cost: number;
 }
 
-export interface QuotaTakeOptions extends CallOptions {
+export interface QuotaWaitOptions extends CallOptions {
   /** How long to wait for what other regions hold; what the policy says if left out. */
   readonly waitMs?: number;
+}
+
+export interface QuotaTakeOptions extends QuotaWaitOptions {
   /** A repetition with the same id within ten minutes is free and gets the first answer. */
   readonly id?: string;
 }
 
-export interface QuotaReserveOptions extends CallOptions {
-  readonly waitMs?: number;
+export interface QuotaReserveOptions extends QuotaTakeOptions {
   /** What becomes of it when nobody settles it in time: it comes back, unless it is to count as used. */
   readonly lapse?: 'refund' | 'charge';
 }
@@ -75,13 +93,16 @@ export function takeWords({ waitMs, id }: QuotaTakeOptions): Word[] {
   return [...(waitMs === undefined ? [] : ['WAIT', waitMs]), ...(id === undefined ? [] : ['ID', id])];
 }
 
-export function reserveWords({ waitMs, lapse }: QuotaReserveOptions): Word[] {
-  return [...(waitMs === undefined ? [] : ['WAIT', waitMs]), ...(lapse === undefined ? [] : ['LAPSE', lapse])];
+export function reserveWords({ lapse, ...options }: QuotaReserveOptions): Word[] {
+  return [...takeWords(options), ...(lapse === undefined ? [] : ['LAPSE', lapse])];
 }
 
-export function definitionWords({ limit, windowMs, allocator, shares = [], waitMs }: QuotaDefinition): Word[] {
+export function definitionWords(definition: QuotaDefinition): Word[] {
+  const { limit, windowMs, leaseMs, allocator, shares = [], waitMs } = definition;
   return [
-    ...['LIMIT', limit, 'WINDOW', windowMs ?? 'NONE'],
+    ...['LIMIT', limit],
+    ...(windowMs === undefined ? [] : ['WINDOW', windowMs ?? 'NONE']),
+    ...(leaseMs === undefined ? [] : ['LEASE', leaseMs]),
     ...(allocator === undefined ? [] : ['ALLOCATOR', allocator]),
     ...shares.flatMap(({ region, fraction }) => ['SHARE', region, String(fraction)]),
     ...(waitMs === undefined ? [] : waitMs === 0 ? ['ON-UNREACHABLE', 'DENY'] : ['ON-UNREACHABLE', 'WAIT', waitMs]),
@@ -103,6 +124,16 @@ export function quotaReservedOf(reply: Reply): QuotaReserved {
   return { allowed: allowed === 1, reservation: reservation || undefined, ...standingOf(standing) };
 }
 
+export function quotaAcquiredOf(reply: Reply): QuotaAcquired {
+  const { reservation: lease, ...decision } = quotaReservedOf(reply);
+  return { ...decision, lease };
+}
+
+export function quotaRenewedOf(reply: Reply): QuotaRenewed {
+  const [renewed, ttlMs, retryAfterMs] = reply as number[];
+  return { renewed: renewed === 1, ttlMs: ttlMs!, retryAfterMs: retryAfterMs! };
+}
+
 export function settlementOf(reply: Reply): QuotaSettlement {
   const [charged, uncharged] = reply as number[];
   return { charged: charged!, uncharged: uncharged! };
@@ -116,8 +147,16 @@ export function quotaStandingOf(reply: Reply): QuotaStanding {
 /** RESP2 has no maps: names and values in turn. */
 export function quotaPolicyOf(reply: Reply): QuotaPolicy {
   const flat = reply instanceof Map ? [...reply].flat() : (reply as Reply[]);
-  const field = (name: string) => numberOf(flat[flat.indexOf(name) + 1] ?? null);
-  return { limit: field('limit'), windowMs: field('window-ms'), waitMs: field('wait-ms') };
+  const field = (name: string) => {
+    const at = flat.indexOf(name);
+    return at === -1 ? 0 : numberOf(flat[at + 1] ?? null);
+  };
+  return {
+    limit: field('limit'),
+    windowMs: field('window-ms'),
+    leaseMs: field('lease-ms'),
+    waitMs: field('wait-ms'),
+  };
 }
 
 function standingOf([remainingHere, remainingEverywhere, resetAfterMs, retryAfterMs]: number[]) {

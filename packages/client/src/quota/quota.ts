@@ -4,17 +4,19 @@ import { ConnectionError } from '../errors.js';
 import { AwayPolicy, type WhenAway } from '../limiter/away-policy.js';
 import { awayResult, checkCost, type LimitResult } from '../limiter/limit-result.js';
 import type {
+  QuotaAcquired,
   QuotaDecision,
   QuotaPolicy,
   QuotaReserved,
   QuotaReserveOptions,
   QuotaTakeOptions,
 } from '../quota-commands.js';
+import { type LeaseKeeper, QuotaLease } from './lease.js';
 import { LocalShare, type Share } from './local-share.js';
 import { QuotaReservation, type ReservationKeeper } from './reservation.js';
 
 /** Who holds the limit: QuotadbClient, over RESP, or QuotadbHttpClient. */
-export interface QuotaBackend extends ReservationKeeper {
+export interface QuotaBackend extends ReservationKeeper, LeaseKeeper {
   /** Known to be out of reach: there is no use in asking. */
   readonly isAway: boolean;
   quotaPolicy(name: string, options?: CallOptions): Promise<QuotaPolicy>;
@@ -26,6 +28,7 @@ export interface QuotaBackend extends ReservationKeeper {
     ttlMs: number,
     options?: QuotaReserveOptions,
   ): Promise<QuotaReserved>;
+  quotaAcquire(name: string, subject: string, ttlMs: number, options?: QuotaTakeOptions): Promise<QuotaAcquired>;
 }
 
 export interface QuotaOptions {
@@ -59,11 +62,18 @@ export interface ReserveOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface AcquireOptions {
+  /** How long the lease holds without a word from this process; 30,000 ms, or what the quota allows, if left out. */
+  readonly ttlMs?: number;
+  readonly signal?: AbortSignal;
+}
+
 const DEFAULT_PROCESS_SHARE = 0.1;
 const DEFAULT_STALENESS_MS = 250;
 const DEFAULT_TIMEOUT_MS = 250;
 const DEFAULT_MAX_SUBJECTS = 10_000;
 const DEFAULT_RESERVATION_MS = 60_000;
+const DEFAULT_LEASE_MS = 30_000;
 /** What the server takes for a policy that says nothing. */
 const USUAL_WAIT_MS = 1_000;
 /** Limits change seldom; what is told of them may be this old. */
@@ -89,9 +99,11 @@ export class Quota {
   readonly #timeoutMs: number;
   readonly #waitMs: number | undefined;
   readonly #maxSubjects: number;
+  readonly #whenAway: WhenAway;
   readonly #away: AwayPolicy;
+  readonly #awayLeases = new Map<string, number>();
   readonly #isPolicyGiven: boolean;
-  #policy: { readonly limit: number; readonly windowMs: number; readonly waitMs?: number } | undefined;
+  #policy: (Pick<QuotaPolicy, 'limit' | 'windowMs'> & Partial<QuotaPolicy>) | undefined;
   #policyAtMs = Number.NEGATIVE_INFINITY;
   #askingPolicy: Promise<void> | undefined;
   readonly #cells = new Map<string, LocalShare>();
@@ -114,6 +126,7 @@ export class Quota {
     if (!(this.#stalenessMs > 0 && this.#stalenessMs <= SHARE_TTL_MS / 2)) {
       throw new RangeError(`tokens may lie unused for up to ${SHARE_TTL_MS / 2} ms, not for ${this.#stalenessMs}`);
     }
+    this.#whenAway = options.whenAway;
     this.#away = new AwayPolicy(options.whenAway, this.#maxSubjects);
     this.#isPolicyGiven = options.policy !== undefined;
     this.#policy = options.policy;
@@ -161,16 +174,31 @@ export class Quota {
     );
     if (reserved === undefined)
       return new QuotaReservation(this.#awayResult(subject, estimate), undefined, this.#client);
-    const { allowed, remainingEverywhere, resetAfterMs, retryAfterMs, reservation } = reserved;
-    const result: LimitResult = {
-      success: allowed,
-      limit: this.limit,
-      remaining: remainingEverywhere,
-      reset: resetAfterMs < 0 ? Number.POSITIVE_INFINITY : Date.now() + resetAfterMs,
-      retryAfterMs,
-      reason: allowed ? 'within' : 'limited',
-    };
-    return new QuotaReservation(result, reservation, this.#client);
+    return new QuotaReservation(this.#resultOf(reserved), reserved.reservation, this.#client);
+  }
+
+  /**
+   * One of so many that may be held at once, of a quota that was defined with a lease in place of a window. It is renewed in the
+   * background until it is released: `await using lease = await quota.acquire(…)`.
+   */
+  async acquire(subject: string, options: AcquireOptions = {}): Promise<QuotaLease> {
+    const { signal } = options;
+    let askedAtMs = 0;
+    let ttlMs = options.ttlMs ?? 0;
+    const acquired = await this.#whereThereIsEnough(subject, async () => {
+      // How long a lease may be, the policy says.
+      if (options.ttlMs === undefined) await this.#knowPolicy();
+      ttlMs = options.ttlMs ?? Math.min(DEFAULT_LEASE_MS, this.#policy?.leaseMs || DEFAULT_LEASE_MS);
+      askedAtMs = performance.now();
+      return this.#client.quotaAcquire(this.name, subject, ttlMs, {
+        ...this.#call(),
+        ...(signal !== undefined && { signal }),
+      });
+    });
+    if (acquired === undefined) return this.#acquireAway(subject);
+    const { lease: id } = acquired;
+    const held = id === undefined ? undefined : { id, ttlMs, askedAtMs, keeper: this.#client };
+    return new QuotaLease(this.#resultOf(acquired), held);
   }
 
   /** Gives back all that is held and not spent, and takes nothing ahead any more. The client is its owner's to close. */
@@ -308,6 +336,41 @@ export class Quota {
     const waitMs = this.#waitMs;
     const timeoutMs = this.#timeoutMs + (waitMs ?? this.#policy?.waitMs ?? USUAL_WAIT_MS);
     return waitMs === undefined ? { timeoutMs } : { timeoutMs, waitMs };
+  }
+
+  /** While the server is away a share is of what is held at once, in this process. */
+  #acquireAway(subject: string): QuotaLease {
+    const held = this.#awayLeases.get(subject) ?? 0;
+    const isWithin = held < this.#awayCapacity() && (held > 0 || this.#awayLeases.size < this.#maxSubjects);
+    const remaining = isWithin ? Math.max(this.#awayCapacity() - held - 1, 0) : 0;
+    const result = {
+      ...awayResult(this.limit, { success: isWithin, remaining, untilMs: Number.POSITIVE_INFINITY }),
+      retryAfterMs: isWithin ? 0 : this.#stalenessMs,
+    };
+    if (!isWithin) return new QuotaLease(result, undefined);
+    this.#awayLeases.set(subject, held + 1);
+    return new QuotaLease(result, undefined, () => {
+      const left = this.#awayLeases.get(subject)! - 1;
+      if (left > 0) this.#awayLeases.set(subject, left);
+      else this.#awayLeases.delete(subject);
+    });
+  }
+
+  #awayCapacity(): number {
+    const whenAway = this.#whenAway;
+    if (typeof whenAway === 'object') return Math.floor(this.limit * whenAway.share);
+    return whenAway === 'open' ? Number.POSITIVE_INFINITY : 0;
+  }
+
+  #resultOf({ allowed, remainingEverywhere, resetAfterMs, retryAfterMs }: QuotaDecision): LimitResult {
+    return {
+      success: allowed,
+      limit: this.limit,
+      remaining: remainingEverywhere,
+      reset: resetAfterMs < 0 ? Number.POSITIVE_INFINITY : Date.now() + resetAfterMs,
+      retryAfterMs,
+      reason: allowed ? 'within' : 'limited',
+    };
   }
 
   #awayResult(subject: string, cost: number): LimitResult {

@@ -53,11 +53,14 @@ export class ModelServer {
         isKilled = true;
       },
       isAway: false,
-      quotaPolicy: () => send(() => ({ ...this.options, waitMs: 0 })),
+      quotaPolicy: () => send(() => ({ ...this.options, leaseMs: 0, waitMs: 0 })),
       quotaTake: (_name, _subject, cost) => send(() => this.#take(cost, this.decided)),
       quotaReserve: (_name, _subject, size, ttlMs, options) =>
         send(() => this.#reserve(size, ttlMs, options?.lapse === 'charge')),
       quotaCommit: (id, actual) => send(() => this.#commit(id, actual)),
+      quotaAcquire: () => Promise.reject(new Error('the model has no leases')),
+      quotaRenew: () => Promise.reject(new Error('the model has no leases')),
+      quotaRelease: () => Promise.reject(new Error('the model has no leases')),
       quotaCancel: (id) => send(() => this.#commit(id, 0).charged === 0),
     };
   }

@@ -40,6 +40,7 @@ afterAll(async () => {
 class WatchedBackend implements QuotaBackend {
   readonly backend: QuotaBackend;
   taken = 0;
+  renewed = 0;
   reserved: number[] = [];
   committed: number[] = [];
   isAway = false;
@@ -70,6 +71,20 @@ class WatchedBackend implements QuotaBackend {
 
   quotaCancel(reservation: string, options?: CallOptions) {
     return this.pass(() => this.backend.quotaCancel(reservation, options));
+  }
+
+  quotaAcquire(name: string, subject: string, ttlMs: number, options?: QuotaTakeOptions) {
+    return this.pass(() => this.backend.quotaAcquire(name, subject, ttlMs, options));
+  }
+
+  async quotaRenew(lease: string, ttlMs: number, options?: CallOptions) {
+    const answer = await this.pass(() => this.backend.quotaRenew(lease, ttlMs, options));
+    if (answer.renewed) this.renewed++;
+    return answer;
+  }
+
+  quotaRelease(lease: string, options?: CallOptions) {
+    return this.pass(() => this.backend.quotaRelease(lease, options));
   }
 
   private pass<Result>(call: () => Promise<Result>): Promise<Result> {
@@ -415,6 +430,71 @@ test('what is wrong with a request is said, and harms nothing', async () => {
   expect(await leftOf(name)).toBe(10);
 });
 
+describe.each(['RESP', 'HTTP'])('leases, over %s', (protocol) => {
+  const backend = () => (protocol === 'RESP' ? client : http);
+
+  async function defineLease(limit: number): Promise<string> {
+    const name = `lease-${++tests}`;
+    await backend().quotaDefine(name, { limit, leaseMs: 60_000 });
+    return name;
+  }
+
+  test('no more than the limit are held at once; what is released is free again', async () => {
+    const { quota } = open(await defineLease(2), {}, backend());
+    const [first, second, third] = [
+      await quota.acquire('alice'),
+      await quota.acquire('alice'),
+      await quota.acquire('alice'),
+    ];
+    expect(first).toMatchObject({ success: true, limit: 2, remaining: 1, reason: 'within', isHeld: true });
+    expect(third).toMatchObject({ success: false, reason: 'limited', isHeld: false, id: undefined });
+    expect(await third.release()).toBe(false);
+    expect([await first.release(), await first.release(), first.isHeld]).toEqual([true, false, false]);
+    {
+      await using again = await quota.acquire('alice');
+      expect(again.success).toBe(true);
+      expect((await quota.acquire('alice')).success).toBe(false);
+    }
+    const last = await quota.acquire('alice');
+    expect([last.success, last.signal.aborted]).toEqual([true, false]);
+    await Promise.all([second.release(), last.release()]);
+  });
+
+  test('a lease is renewed for as long as it is held, and given away when its process is silent', async () => {
+    const { quota, watched } = open(await defineLease(1), {}, backend());
+    const lease = await quota.acquire('alice', { ttlMs: 1_500 });
+    await eventually(() => expect(watched.renewed).toBeGreaterThanOrEqual(5));
+    expect(lease.isHeld).toBe(true);
+    expect((await quota.acquire('alice')).success).toBe(false);
+    const other = open(quota.name, {}, backend()).quota;
+    watched.isLosing = true;
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve, { once: true }));
+    expect(lease.isHeld).toBe(false);
+    expect(lease.signal.reason.message).toContain('could not be renewed in time: lost');
+    await eventually(async () => {
+      const next = await other.acquire('alice');
+      expect(next.success).toBe(true);
+      await next.release();
+    });
+  });
+
+  test('while the server is away the policy decides', async () => {
+    const name = await defineLease(4);
+    for (const [whenAway, expected] of [
+      ['open', [true, true, true]],
+      ['closed', [false, false, false]],
+      [{ share: 0.5 }, [true, true, false]],
+    ] as const) {
+      const { quota, watched } = open(name, { whenAway, policy: { limit: 4, windowMs: 0 } }, backend());
+      watched.isAway = true;
+      const leases = [await quota.acquire('alice'), await quota.acquire('alice'), await quota.acquire('alice')];
+      expect(leases.map(({ success }) => success)).toEqual(expected);
+      await leases[0]!.release();
+      expect((await quota.acquire('alice')).success).toBe(expected[0]);
+    }
+  });
+});
+
 describe.each(['RESP', 'HTTP'])('the commands, over %s', (protocol) => {
   const use = () => (protocol === 'RESP' ? client : http);
 
@@ -424,7 +504,7 @@ describe.each(['RESP', 'HTTP'])('the commands, over %s', (protocol) => {
     await each.quotaDefine(one, { limit: 10, windowMs: HOUR_MS, waitMs: 250 });
     await each.quotaDefine(other, { limit: 2, windowMs: HOUR_MS, waitMs: 0 });
     expect(await each.quotaList()).toEqual(expect.arrayContaining([one, other]));
-    expect(await each.quotaPolicy(one)).toEqual({ limit: 10, windowMs: HOUR_MS, waitMs: 250 });
+    expect(await each.quotaPolicy(one)).toEqual({ limit: 10, windowMs: HOUR_MS, leaseMs: 0, waitMs: 250 });
     const first = await each.quotaTake(one, 'käse', 3, { id: `${protocol} 1` });
     expect(first).toMatchObject({ allowed: true, remainingEverywhere: 7, retryAfterMs: 0 });
     expect(await each.quotaTake(one, 'käse', 3, { id: `${protocol} 1`, waitMs: 10 })).toEqual(first);
