@@ -7,7 +7,7 @@ import type { QuotaReserved, QuotaStanding } from '../quota-commands.js';
  *
  *   state    | next
  *   ---------|---------------------------------------------------------------------------------------------------------
- *   nothing  | a second request soon after the first: a share is asked for
+ *   nothing  | several requests soon after one another: a share is asked for
  *   held     | spent from, until it is used up, too old, or its window is over
  *   low      | half of it is gone, or half of its time: the next one is asked for, and meanwhile this one is spent
  *   settled  | the server is told what was spent, and gets back the rest; the next share takes its place, or nothing
@@ -27,14 +27,16 @@ export interface Share {
   readonly renewAtMs: number;
 }
 
+/** So many requests within the staleness, asked for one by one, are worth a share. */
+const BUSY_REQUESTS = 8;
 /** For how many requests the first share of a subject is; the next ones follow what was used. */
-const FIRST_SHARE_REQUESTS = 8;
+const FIRST_SHARE_REQUESTS = 32;
 /** How much more the next share may be than the one before. */
 const GROWTH = 8;
 /** A little more than was used, so that steady use does not run out just before the next share is there. */
 const HEADROOM = 1.5;
-/** A share for fewer requests than this is not worth a reservation, which is two commands. */
-const SMALLEST_SHARE_REQUESTS = 4;
+/** A share for fewer requests than this is not worth a reservation: two commands, each as dear as several takes. */
+const SMALLEST_SHARE_REQUESTS = 8;
 
 export class LocalShare {
   readonly subject: string;
@@ -44,8 +46,8 @@ export class LocalShare {
   resetAtMs = 0;
   #remainingHere = 0;
   #remainingElsewhere = 0;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
-  #isBusy = false;
+  #asks = 0;
+  #asksSinceMs = Number.NEGATIVE_INFINITY;
   /** What the request cost that the server was last asked for. */
   #cost = 1;
   #noShareUntilMs = Number.NEGATIVE_INFINITY;
@@ -80,18 +82,22 @@ export class LocalShare {
     return true;
   }
 
-  /** The server was asked for a request of its own: two of them within `stalenessMs` are worth a share. */
+  /** The server was asked for a request of its own. */
   noteAsked(cost: number, nowMs: number, stalenessMs: number): void {
     this.#cost = cost;
-    this.#isBusy = nowMs - this.#askedAtMs <= stalenessMs;
-    this.#askedAtMs = nowMs;
+    if (nowMs - this.#asksSinceMs > stalenessMs) {
+      this.#asksSinceMs = nowMs;
+      this.#asks = 0;
+    }
+    this.#asks++;
   }
 
   /** How much to ask for now, 0 where it is not the time: at most a part of what the region holds. */
   wanted(nowMs: number, stalenessMs: number, processShare: number): number {
     const { share } = this;
     if (this.refilling !== undefined || nowMs < this.#noShareUntilMs) return 0;
-    if (share === undefined ? !this.#isBusy : share.left * 2 > share.size && nowMs < share.renewAtMs) return 0;
+    if (share === undefined ? this.#asks < BUSY_REQUESTS : share.left * 2 > share.size && nowMs < share.renewAtMs)
+      return 0;
     const useful = share === undefined ? FIRST_SHARE_REQUESTS * this.#cost : nextSize(share, nowMs, stalenessMs);
     const wanted = Math.min(useful, Math.floor(this.#remainingHere * processShare));
     return wanted < SMALLEST_SHARE_REQUESTS * this.#cost ? 0 : wanted;

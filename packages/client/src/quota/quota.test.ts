@@ -97,10 +97,10 @@ describe('whatever is lost, late or killed', () => {
         }
         vi.clearAllTimers();
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
     // It is of no use to be exact by never answering.
-    expect(admittedHere).toBeGreaterThan(1_000);
+    expect(admittedHere).toBeGreaterThan(500);
   }, 120_000);
 
   test('without losses, what was not spent is back when the processes stop: not one is missing', async () => {
@@ -128,14 +128,14 @@ test('what nobody uses any more goes back by itself within twice the staleness',
     random: randomFrom(1),
   });
   const quota = new Quota({ client: server.connect(), name: 'calls', whenAway: 'closed', stalenessMs: 100 });
-  for (let request = 0; request < 3; request++) {
+  for (let request = 0; request < 9; request++) {
     void quota.take('alice');
     await vi.advanceTimersByTimeAsync(5);
   }
   expect(server.outstanding).toBeGreaterThan(0);
   await vi.advanceTimersByTimeAsync(200);
   expect(server.outstanding).toBe(0);
-  expect(server.taken.get(server.window)).toBe(3);
+  expect(server.taken.get(server.window)).toBe(9);
 });
 
 test('a machine that slept does not spend what it held before', async () => {
@@ -144,7 +144,7 @@ test('a machine that slept does not spend what it held before', async () => {
     random: randomFrom(1),
   });
   const quota = new Quota({ client: server.connect(), name: 'calls', whenAway: 'closed', stalenessMs: 100 });
-  for (let request = 0; request < 3; request++) {
+  for (let request = 0; request < 9; request++) {
     void quota.take('alice');
     await vi.advanceTimersByTimeAsync(5);
   }

@@ -82,6 +82,11 @@ const POLICY_AGE_MS = 10_000;
 const SHARE_TTL_MS = 10_000;
 /** Nobody waits for a share, nor for its settlement: a reply that is late is worth more than one that was given up on, which is a share wasted. */
 const BACKGROUND_TIMEOUT_MS = 5_000;
+/**
+ * Shares are asked for one at a time, and after each there is a pause of so many times what it took: a reservation holds up the
+ * takes behind it on the connection, so with many subjects only those that are most in use get shares.
+ */
+const REFILL_PAUSE_FACTOR = 4;
 /** What this process held itself may have been what was missing, that often. */
 const MAXIMUM_ATTEMPTS = 3;
 
@@ -110,6 +115,8 @@ export class Quota {
   /** Those that hold something. */
   readonly #holding = new Set<LocalShare>();
   #timer: NodeJS.Timeout | undefined;
+  /** From when on the next share may be asked for; Infinity while one is. */
+  #nextRefillAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: QuotaOptions) {
@@ -252,12 +259,14 @@ export class Quota {
 
   /** Asks for the next share where it is time for one. Nobody waits for it. */
   #refill(cell: LocalShare, nowMs: number): void {
+    if (nowMs < this.#nextRefillAtMs) return;
     const size = cell.wanted(nowMs, this.#stalenessMs, this.#processShare);
     if (size > 0 && !this.#isClosed && !this.#client.isAway) cell.refilling = this.#takeAhead(cell, size);
   }
 
   async #takeAhead(cell: LocalShare, size: number): Promise<void> {
     const askedAtMs = performance.now();
+    this.#nextRefillAtMs = Number.POSITIVE_INFINITY;
     try {
       const reserved = await this.#client.quotaReserve(this.name, cell.subject, size, SHARE_TTL_MS, {
         timeoutMs: BACKGROUND_TIMEOUT_MS,
@@ -281,6 +290,8 @@ export class Quota {
       // Away, or not allowed to: requests are asked for one by one, and hear it themselves.
       cell.refuseShare(performance.now() + this.#stalenessMs);
     } finally {
+      const nowMs = performance.now();
+      this.#nextRefillAtMs = nowMs + (nowMs - askedAtMs) * REFILL_PAUSE_FACTOR;
       cell.refilling = undefined;
     }
   }

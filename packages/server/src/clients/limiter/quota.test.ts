@@ -191,9 +191,10 @@ test('shares follow the use: bigger while it grows, none for a subject that is s
 
 test('of what the region holds a process takes ahead its share at most, and near the limit nothing', async () => {
   const name = await define(100);
-  const { quota, watched } = open(name, { processShare: 0.06 });
+  const { quota, watched } = open(name, { processShare: 0.15 });
   for (let request = 0; request < 100; request++) expect((await quota.take('alice')).success).toBe(true);
-  expect(Math.max(...watched.reserved)).toBeLessThanOrEqual(6);
+  expect(watched.reserved.length).toBeGreaterThan(0);
+  expect(Math.max(...watched.reserved)).toBeLessThanOrEqual(15);
   expect((await quota.take('alice')).success).toBe(false);
   const exact = open(name, { processShare: 0 });
   for (let request = 0; request < 20; request++) await exact.quota.take('bob');
@@ -233,10 +234,18 @@ test('a share is not spent in a window that it was not taken in', async () => {
   const untilMs = Date.now() + 12 * windowMs;
   for (let round = 0; Date.now() < untilMs; round++) {
     const quota = processes[round % processes.length]!;
-    const window = Math.floor(Date.now() / windowMs);
+    const askedAtMs = Date.now();
+    const window = Math.floor(askedAtMs / windowMs);
     const known = quota.tryTake('alice');
     const result = known ?? (await quota.take('alice'));
     if (!result.success) continue;
+    // Where the machine stood still it cannot be said from outside in which window that was.
+    const answeredAtMs = Date.now();
+    if (
+      known === undefined ? answeredAtMs - askedAtMs > windowMs / 2 : Math.floor(answeredAtMs / windowMs) !== window
+    ) {
+      continue;
+    }
     // A token of the server is of the window that its answer speaks of; one of the process, of that in which it is spent.
     const spentIn = known === undefined ? Math.floor(result.reset / windowMs) - 1 : window;
     admitted.set(spentIn, (admitted.get(spentIn) ?? 0) + 1);
