@@ -31,11 +31,13 @@ export class Ledger {
   private readonly engine: Engine;
   private readonly key = new CellKey();
   readonly pockets: Pockets;
+  private readonly ownOrigin: Uint8Array;
 
   constructor(options: LedgerOptions) {
     this.options = options;
     this.engine = options.engine;
     this.pockets = new Pockets(options.engine);
+    this.ownOrigin = Uint8Array.from(options.engine.origins.idOf(OWN_ORIGIN));
   }
 
   /** What this node may still grant or mark. Below 0 after a limit was lowered. */
@@ -131,7 +133,7 @@ export class Ledger {
 
   private received(cell: Cell): number {
     const { engine } = this;
-    const { input, length } = this.key.grantsTo(cell, engine.origins.idOf(OWN_ORIGIN));
+    const { input, length } = this.key.grantsTo(cell, this.ownOrigin);
     engine.openAny(input, 0, length);
     const received = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
     engine.close();

@@ -163,15 +163,17 @@ export class Operations {
     const parts = items.flatMap((item) => this.partsOf(item));
     const cells = parts.map(({ cell }) => cell);
     const low: { cell: Cell; target: number }[] = [];
-    this.lock(cells);
+    // One cell is taken from under its own lock.
+    const isLocked = cells.length > 1;
+    if (isLocked) this.lock(cells);
     try {
       let verdict: Verdict = Verdict.allowed;
       const missing: { cell: Cell; cost: number }[] = [];
       const taken: number[] = [];
       const standings = new Map<ResolvedItem, Standing>();
       for (const [index, { item, cell }] of parts.entries()) {
-        const { policy, subject, cost } = item;
-        const found = this.taker.takeIn(cell.window, policy, subject, 0, subject.length, cost);
+        const { policy, cost } = item;
+        const found = this.taker.takeFrom(policy, cell, cost);
         standings.set(item, scarcer(standings.get(item), this.standing()));
         if (found === Verdict.allowed) taken.push(index);
         if (found === Verdict.denied) verdict = Verdict.denied;
@@ -183,7 +185,7 @@ export class Operations {
         for (const index of taken) this.taker.giveBack(cells[index], parts[index].item.cost);
       return { verdict, missing, cells, standings: [...standings.values()] };
     } finally {
-      engine.unlock();
+      if (isLocked) engine.unlock();
       for (const { cell, target } of low) keeper.foresee(cell, target);
     }
   }
@@ -228,6 +230,7 @@ export class Operations {
       if (cost > policy.limit) return costBeyondLimit(cost, policy);
       resolved.push({ policy, subject, cost });
     }
+    if (items.length === 1) return resolved;
     const cells = new Set(items.map(({ name, subject }) => `${name}\0${Buffer.from(subject).toString('latin1')}`));
     if (cells.size !== items.length) return 'the same subject of the same quota is there twice: add the costs up';
     return resolved;

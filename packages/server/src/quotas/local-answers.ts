@@ -62,7 +62,11 @@ export class LocalAnswers {
     const { operations, reservations, leases } = this;
     const plainly = <Value extends object>(answer: Value | { readonly error: string }) =>
       answered('error' in answer ? (answer as { readonly error: string }) : { value: answer });
-    if (request.kind === 'take') this.take(request, plainly);
+    if (request.kind === 'take')
+      // A lane has no use for the cells.
+      this.take(request, (taken) =>
+        plainly('error' in taken ? taken : { isAllowed: taken.isAllowed, standings: taken.standings }),
+      );
     else if (request.kind === 'reserve') this.reserve(request, plainly);
     else if (request.kind === 'commit') reservations.commit(request.reservation, request.actual, plainly);
     else if (request.kind === 'cancel') answered({ value: reservations.cancel(request.reservation) });

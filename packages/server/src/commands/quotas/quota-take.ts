@@ -55,11 +55,10 @@ export const quotaTake: Command = {
 /** From the pocket, and only if that has too little with the help of others. */
 function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
   const { request, reply, server, engine } = call;
-  const { bytes } = request.input;
   const taker = server.quotas.taker(engine);
   const start = request.argumentStart[2];
   const length = request.argumentLength[2];
-  const verdict = taker.take(policy, bytes, start, length, cost);
+  const verdict = taker.take(policy, request.input, start, length, cost);
   if (verdict === Verdict.unknown) {
     if (!call.executing) {
       takeElsewhere(call, cost, options);
@@ -88,13 +87,16 @@ function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   );
 }
 
+/** One for the thread, written and read at once. */
+const told = new Float64Array(5);
+
 export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: Standing): void {
-  reply.array(5);
-  reply.integer(isAllowed ? 1 : 0);
-  reply.integer(standing.remainingHere);
-  reply.integer(standing.remainingEverywhere);
-  reply.integer(standing.resetMs);
-  reply.integer(standing.retryAfterMs);
+  told[0] = isAllowed ? 1 : 0;
+  told[1] = standing.remainingHere;
+  told[2] = standing.remainingEverywhere;
+  told[3] = standing.resetMs;
+  told[4] = standing.retryAfterMs;
+  reply.integerArray(told);
 }
 
 function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {
