@@ -26,7 +26,7 @@ test('of many subjects the ones longest out of use are let go, and nothing of th
   const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
   const monotonicMs = () => NOW_MS;
   const keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs: 2000, monotonicMs });
-  const operations = new Operations({ engine, book, keeper, skewBoundMs: 2000, monotonicMs });
+  const operations = new Operations({ engine, book, keeper, monotonicMs });
   const allowed = new Uint8Array(SUBJECTS);
   const take = (index: number) => {
     const subject = new Uint8Array(4);
