@@ -1,6 +1,7 @@
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embedded/embedded-postgres.js';
 export type { CountsEndpoint } from './adapters/http/counts-endpoint.js';
 export { jsonInteger } from './adapters/http/exact-json.js';
+export { countsOpenApi } from './adapters/http/openapi.js';
 export type { Audience, CountsApi } from './adapters/http/operation.js';
 export {
   type ProblemAnswer,

@@ -46,7 +46,7 @@ function begin(incarnation: string): void {
   if (incarnation !== 'a1' && set !== undefined) book.adopt(set);
   const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
   const keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs, monotonicMs });
-  operations = new Operations({ engine, book, keeper, skewBoundMs, monotonicMs });
+  operations = new Operations({ engine, book, keeper, monotonicMs });
   let ids = 0;
   leases = new Leases({ operations, monotonicMs, newId: () => `${incarnation}-${++ids}` });
 }

@@ -41,7 +41,7 @@ function begin(disk: Pick<KeeperOptions, 'durable'> = {}): void {
     book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
   const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
   keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs: 2000, monotonicMs, ...disk });
-  operations = new Operations({ engine, book, keeper, skewBoundMs: 2000, monotonicMs });
+  operations = new Operations({ engine, book, keeper, monotonicMs });
   let ids = 0;
   reservations = new Reservations({ operations, monotonicMs, newId: () => `r${++ids}` });
 }

@@ -44,7 +44,6 @@ export interface OperationsOptions {
   readonly engine: Engine;
   readonly book: PolicyBook;
   readonly keeper: Keeper;
-  readonly skewBoundMs: number;
   readonly monotonicMs: () => number;
 }
 
@@ -195,7 +194,7 @@ export class Operations {
     const { nowMs } = this.options.engine;
     const current = windowAt(policy, nowMs);
     const first = hold === undefined ? current : Math.max(current, hold.after + 1);
-    const last = hold === undefined ? current : windowAt(policy, nowMs + hold.ms + this.options.skewBoundMs);
+    const last = hold === undefined ? current : windowAt(policy, nowMs + hold.ms + this.options.keeper.skewBoundMs);
     const parts: Part[] = [];
     for (let window = first; window <= last; window++)
       parts.push({ item, cell: { policy: policy.number, window, subject } });
@@ -249,7 +248,7 @@ export class Operations {
     if (!Number.isSafeInteger(holdMs) || holdMs < 1 || holdMs > leaseMs)
       return `a lease of '${name}' holds for 1 to ${leaseMs} milliseconds`;
     // A bound on clocks that is far above the home's.
-    if ((holdMs + this.options.skewBoundMs) / windowMs + 2 > MAXIMUM_ITEMS)
+    if ((holdMs + this.options.keeper.skewBoundMs) / windowMs + 2 > MAXIMUM_ITEMS)
       return `the clock skew bound of this region is too large for leases of '${name}'`;
     return undefined;
   }

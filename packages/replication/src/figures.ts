@@ -18,6 +18,13 @@ export class LinkFigures {
   digestMismatches = 0;
   /** Half the time from a ping to its pong is the way of one message; -1 = not measured yet. */
   roundTripMs = -1;
+  /** The lowest of all is the way itself; what others took longer was spent in queues. */
+  lowestRoundTripMs = -1;
   /** How far the other's wall clock is ahead. */
   skewMs = 0;
+
+  hearRoundTrip(roundTripMs: number): void {
+    this.roundTripMs = roundTripMs;
+    if (this.lowestRoundTripMs === -1 || roundTripMs < this.lowestRoundTripMs) this.lowestRoundTripMs = roundTripMs;
+  }
 }

@@ -2,7 +2,6 @@ import type { Cell, CellKey } from '../cell.js';
 import type { Keeper, KeeperOptions } from '../keeper.js';
 import type { LeasesOptions } from '../leases.js';
 import type { Ledger } from '../ledger.js';
-import type { OperationsOptions } from '../operations.js';
 import { type Policy, windowAt, windowStartMs } from '../policy.js';
 import type { PolicyBookOptions } from '../policy-book.js';
 import type { QuotaNode } from './quota-node.js';
@@ -48,10 +47,9 @@ export const mistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
 export const leaseMistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
   'a lease holds nothing of the windows that it reaches into': ({ leases }) => {
     const { operations } = (leases as unknown as { options: LeasesOptions }).options;
-    const hold = operations.hold.bind(operations);
-    operations.hold = (request, done) => hold({ ...request, holdMs: 1 }, done);
-    const inside = operations as unknown as { options: OperationsOptions };
-    inside.options = { ...inside.options, skewBoundMs: 0 };
+    const inside = operations as unknown as { partsOf(item: unknown): unknown[] };
+    const partsOf = inside.partsOf.bind(operations);
+    inside.partsOf = (item) => partsOf(item).slice(0, 1);
   },
   'a new life begins with windows that leases of the last one reach into': ({ book, engine }) => {
     const beganMs = engine.nowMs;

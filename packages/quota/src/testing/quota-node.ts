@@ -124,7 +124,7 @@ export class QuotaNode {
     });
     const { engine, book, keeper } = this;
     const monotonicMs = options.monotonicMs ?? options.nowMs;
-    const operations = new Operations({ engine, book, keeper, skewBoundMs, monotonicMs });
+    const operations = new Operations({ engine, book, keeper, monotonicMs });
     let leases = 0;
     this.leases = new Leases({ operations, monotonicMs, newId: () => `${++leases}@${region}` });
   }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { type CountsService, createCountsService, type RoleTokens } from '@quotadb/counts';
+import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/bearer.js';
 import { Need } from '../access/roles.js';
-import { isLoopback } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -35,7 +35,7 @@ export function createCounts(config: Configuration, logger: Logger, access: Http
 function roleTokens(config: Configuration): RoleTokens | undefined {
   const tokens = { external: config.countsTokens, internal: config.countsInternalTokens };
   const isOpen =
-    isLoopback(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;
+    isLoopbackHost(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;
   return isOpen ? undefined : tokens;
 }
 

@@ -127,6 +127,8 @@ export class Server {
       rates: new RateDecisions(this.engine, this.state),
       admit: (authorization) => this.counts.admit(authorization, 'external'),
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
+      access,
+      countsTokens: config.countsTokens,
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
     this.dashboard = this.makeDashboard(access, share);

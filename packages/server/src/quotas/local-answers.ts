@@ -23,7 +23,6 @@ export interface LocalAnswersOptions {
   readonly region: string;
   readonly book: PolicyBook;
   readonly keeper: Keeper;
-  readonly skewBoundMs: number;
 }
 
 /** What is asked of this region's quotas, beside changes of policies. */

@@ -134,8 +134,7 @@ export class QuotaService implements QuotaCarrier {
       monotonicMs: systemMonotonicMs,
       ...disk,
     });
-    const { region, clockSkewBoundMs } = config;
-    this.answers = new LocalAnswers({ engine, region, book, keeper: this.keeper, skewBoundMs: clockSkewBoundMs });
+    this.answers = new LocalAnswers({ engine, region: config.region, book, keeper: this.keeper });
     this.applyConfigured();
     await this.publish();
   }
