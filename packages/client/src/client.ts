@@ -1,3 +1,4 @@
+import './dispose-symbol.js';
 import {
   type BucketDecision,
   bigintOf,
@@ -15,6 +16,32 @@ import {
 } from './commands.js';
 import { Connection } from './connection.js';
 import { type ClientOptions, resolveOptions } from './options.js';
+import {
+  definitionWords,
+  type QuotaAcquired,
+  type QuotaDecision,
+  type QuotaDefinition,
+  type QuotaItem,
+  type QuotaPolicy,
+  type QuotaRenewed,
+  type QuotaReserved,
+  type QuotaReserveOptions,
+  type QuotaSettlement,
+  type QuotaStanding,
+  type QuotaTakeOptions,
+  type QuotaWaitOptions,
+  quotaAcquiredOf,
+  quotaDecisionOf,
+  quotaDecisionsOf,
+  quotaPolicyOf,
+  quotaRenewedOf,
+  quotaReservedOf,
+  quotaStandingOf,
+  reserveWords,
+  type SeveralQuotaDecisions,
+  settlementOf,
+  takeWords,
+} from './quota-commands.js';
 import type { Word } from './resp/encode.js';
 import type { Reply } from './resp/reply-parser.js';
 
@@ -165,5 +192,81 @@ export class QuotadbClient<Integer extends number | bigint = number> {
   ): Promise<BucketDecision> {
     const { burst, count, periodMs } = bucket;
     return bucketOf(await this.send(['RATE.GCRA', key, burst, count, periodMs, cost], options));
+  }
+
+  // ---- quotas -------------------------------------------------------------------------------------------------------
+
+  /** Defines a quota, or changes the limit of one. */
+  async quotaDefine(name: string, definition: QuotaDefinition, options?: CallOptions): Promise<void> {
+    await this.send(['QUOTA.DEFINE', name, ...definitionWords(definition)], options);
+  }
+
+  /** Whether there was one. */
+  async quotaDrop(name: string, options?: CallOptions): Promise<boolean> {
+    return (await this.send(['QUOTA.DROP', name], options)) === 1;
+  }
+
+  async quotaList(options?: CallOptions): Promise<string[]> {
+    return (await this.send(['QUOTA.LIST'], options)) as string[];
+  }
+
+  async quotaPolicy(name: string, options?: CallOptions): Promise<QuotaPolicy> {
+    return quotaPolicyOf(await this.send(['QUOTA.INFO', name], options));
+  }
+
+  async quotaPeek(name: string, subject: Key, options?: CallOptions): Promise<QuotaStanding> {
+    return quotaStandingOf(await this.send(['QUOTA.PEEK', name, subject], options));
+  }
+
+  async quotaTake(name: string, subject: Key, cost = 1, options: QuotaTakeOptions = {}): Promise<QuotaDecision> {
+    return quotaDecisionOf(await this.send(['QUOTA.TAKE', name, subject, cost, ...takeWords(options)], options));
+  }
+
+  /** From all of the quotas or, where one has too little, from none. */
+  async quotaTakeAll(items: readonly QuotaItem[], options: QuotaTakeOptions = {}): Promise<SeveralQuotaDecisions> {
+    const words = items.flatMap(({ name, subject, cost }) => [name, subject, cost]);
+    return quotaDecisionsOf(await this.send(['QUOTA.TAKEALL', items.length, ...words, ...takeWords(options)], options));
+  }
+
+  async quotaReserve(
+    name: string,
+    subject: Key,
+    estimate: number,
+    ttlMs: number,
+    options: QuotaReserveOptions = {},
+  ): Promise<QuotaReserved> {
+    const words = ['QUOTA.RESERVE', name, subject, estimate, 'TTL', ttlMs, ...reserveWords(options)];
+    return quotaReservedOf(await this.send(words, options));
+  }
+
+  async quotaCommit(reservation: string, actual: number, options?: CallOptions): Promise<QuotaSettlement> {
+    return settlementOf(await this.send(['QUOTA.COMMIT', reservation, actual], options));
+  }
+
+  /** Whether there was such a reservation, not settled yet. */
+  async quotaCancel(reservation: string, options?: CallOptions): Promise<boolean> {
+    return (await this.send(['QUOTA.CANCEL', reservation], options)) === 1;
+  }
+
+  async quotaAcquire(
+    name: string,
+    subject: Key,
+    ttlMs: number,
+    options: QuotaTakeOptions = {},
+  ): Promise<QuotaAcquired> {
+    return quotaAcquiredOf(
+      await this.send(['QUOTA.ACQUIRE', name, subject, 'TTL', ttlMs, ...takeWords(options)], options),
+    );
+  }
+
+  async quotaRenew(lease: string, ttlMs: number, options: QuotaWaitOptions = {}): Promise<QuotaRenewed> {
+    const { waitMs } = options;
+    const words = ['QUOTA.RENEW', lease, 'TTL', ttlMs, ...(waitMs === undefined ? [] : ['WAIT', waitMs])];
+    return quotaRenewedOf(await this.send(words, options));
+  }
+
+  /** Whether it was still held. */
+  async quotaRelease(lease: string, options?: CallOptions): Promise<boolean> {
+    return (await this.send(['QUOTA.RELEASE', lease], options)) === 1;
   }
 }

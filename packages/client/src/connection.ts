@@ -1,4 +1,4 @@
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import { ConnectionError, TimeoutError } from './errors.js';
 import type { ResolvedOptions } from './options.js';
@@ -89,7 +89,7 @@ export class Connection {
     const { host, port, tls, connectTimeoutMs } = this.#options;
     const secure = typeof tls === 'object' ? tls : {};
     const socket = tls
-      ? connectSecure({ host, port, ...(!/^[\d.:]+$/.test(host) && { servername: host }), ...secure })
+      ? connectSecure({ host, port, ...(isIP(host) === 0 && { servername: host }), ...secure })
       : connectPlain({ host, port });
     this.#socket = socket;
     const parser = new ReplyParser((reply) => this.#receive(reply));

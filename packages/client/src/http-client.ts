@@ -1,6 +1,21 @@
 import type { CallOptions, RateDecision, WindowCount } from './commands.js';
 import { bigintOf } from './commands.js';
 import { ConnectionError, QuotadbError, TimeoutError } from './errors.js';
+import type {
+  QuotaAcquired,
+  QuotaDecision,
+  QuotaDefinition,
+  QuotaItem,
+  QuotaPolicy,
+  QuotaRenewed,
+  QuotaReserved,
+  QuotaReserveOptions,
+  QuotaSettlement,
+  QuotaStanding,
+  QuotaTakeOptions,
+  QuotaWaitOptions,
+  SeveralQuotaDecisions,
+} from './quota-commands.js';
 
 export interface HttpClientOptions {
   /** Where the server's HTTP port is: `http://127.0.0.1:8380`. */
@@ -28,7 +43,7 @@ export class HttpProblem extends QuotadbError {
   }
 }
 
-/** Windows and rate limits over HTTP, for where there are no sockets. Counts are bigints. */
+/** Windows, rate limits and quotas over HTTP, for where there are no sockets. Counts are bigints. */
 export class QuotadbHttpClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -82,21 +97,110 @@ export class QuotadbHttpClient {
     return this.#rate('GET', `limits/${encodeURIComponent(key)}?${query}`, undefined, options);
   }
 
+  async quotaDefine(name: string, definition: QuotaDefinition, options?: CallOptions): Promise<void> {
+    await this.#call('PUT', quotaPath(name), definition, options);
+  }
+
+  /** Whether there was one. */
+  async quotaDrop(name: string, options?: CallOptions): Promise<boolean> {
+    return (await this.#call('DELETE', quotaPath(name), undefined, options)).dropped === true;
+  }
+
+  async quotaList(options?: CallOptions): Promise<string[]> {
+    return (await this.#call('GET', 'quotas', undefined, options)).quotas as string[];
+  }
+
+  async quotaPolicy(name: string, options?: CallOptions): Promise<QuotaPolicy> {
+    const policy = (await this.#call('GET', quotaPath(name), undefined, options)) as Numbers;
+    const { limit, windowMs, leaseMs, waitMs } = policy;
+    return { limit: limit!, windowMs: windowMs!, leaseMs: leaseMs ?? 0, waitMs: waitMs! };
+  }
+
+  async quotaPeek(name: string, subject: string, options?: CallOptions): Promise<QuotaStanding> {
+    const path = `${quotaPath(name)}?subject=${encodeURIComponent(subject)}`;
+    const { rightsHere, pocketHere, remainingEverywhere, resetMs } = (await this.#call(
+      'GET',
+      path,
+      undefined,
+      options,
+    )) as Numbers;
+    return {
+      remainingHere: rightsHere! + pocketHere!,
+      remainingEverywhere: remainingEverywhere!,
+      resetAfterMs: resetMs!,
+    };
+  }
+
+  async quotaTake(name: string, subject: string, cost = 1, options: QuotaTakeOptions = {}): Promise<QuotaDecision> {
+    const { waitMs, id } = options;
+    return quotaDecisionOf(await this.#call('POST', quotaPath(name, '/take'), { subject, cost, waitMs, id }, options));
+  }
+
+  /** From all of the quotas or, where one has too little, from none. */
+  async quotaTakeAll(items: readonly QuotaItem[], options: QuotaTakeOptions = {}): Promise<SeveralQuotaDecisions> {
+    const { waitMs, id } = options;
+    const { allowed, quotas } = await this.#call('POST', 'quotas/take-all', { items, waitMs, id }, options);
+    return { allowed: allowed === true, quotas: (quotas as Json[]).map(standingOf) };
+  }
+
+  async quotaReserve(
+    name: string,
+    subject: string,
+    estimate: number,
+    ttlMs: number,
+    options: QuotaReserveOptions = {},
+  ): Promise<QuotaReserved> {
+    const { waitMs, id, lapse } = options;
+    const body = { subject, estimate, ttlMs, waitMs, id, lapse };
+    const json = await this.#call('POST', quotaPath(name, '/reserve'), body, options);
+    return { ...quotaDecisionOf(json), reservation: json.reservation as string | undefined };
+  }
+
+  async quotaCommit(reservation: string, actual: number, options?: CallOptions): Promise<QuotaSettlement> {
+    const path = `quotas/reservations/${encodeURIComponent(reservation)}/commit`;
+    return (await this.#call('POST', path, { actual }, options)) as unknown as QuotaSettlement;
+  }
+
+  /** Whether there was such a reservation, not settled yet. */
+  async quotaCancel(reservation: string, options?: CallOptions): Promise<boolean> {
+    const path = `quotas/reservations/${encodeURIComponent(reservation)}`;
+    return (await this.#call('DELETE', path, undefined, options)).cancelled === true;
+  }
+
+  async quotaAcquire(
+    name: string,
+    subject: string,
+    ttlMs: number,
+    options: QuotaTakeOptions = {},
+  ): Promise<QuotaAcquired> {
+    const { waitMs, id } = options;
+    const json = await this.#call('POST', quotaPath(name, '/acquire'), { subject, ttlMs, waitMs, id }, options);
+    return { ...quotaDecisionOf(json), lease: json.lease as string | undefined };
+  }
+
+  async quotaRenew(lease: string, ttlMs: number, options: QuotaWaitOptions = {}): Promise<QuotaRenewed> {
+    const path = `quotas/leases/${encodeURIComponent(lease)}/renew`;
+    const { waitMs } = options;
+    return (await this.#call('POST', path, { ttlMs, waitMs }, options)) as unknown as QuotaRenewed;
+  }
+
+  /** Whether it was still held. */
+  async quotaRelease(lease: string, options?: CallOptions): Promise<boolean> {
+    return (
+      (await this.#call('DELETE', `quotas/leases/${encodeURIComponent(lease)}`, undefined, options)).released === true
+    );
+  }
+
   async #rate(method: string, path: string, body: object | undefined, options?: CallOptions): Promise<RateDecision> {
     const { key: _, ...decision } = await this.#call(method, path, body, options);
     return decision as unknown as RateDecision;
   }
 
-  async #call(
-    method: string,
-    path: string,
-    body: object | undefined,
-    options: CallOptions = {},
-  ): Promise<Record<string, string | number>> {
+  async #call(method: string, path: string, body: object | undefined, options: CallOptions = {}): Promise<Json> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     const signals = [
       ...(options.signal === undefined ? [] : [options.signal]),
-      ...(timeoutMs > 0 ? [AbortSignal.timeout(timeoutMs)] : []),
+      ...(timeoutMs > 0 ? [AbortSignal.timeout(Math.ceil(timeoutMs))] : []),
     ];
     let status: number;
     let text: string;
@@ -119,8 +223,11 @@ export class QuotadbHttpClient {
   }
 }
 
-function resultOf(status: number, text: string): Record<string, string | number> {
-  let json: Record<string, string | number>;
+type Json = Record<string, unknown>;
+type Numbers = Record<string, number>;
+
+function resultOf(status: number, text: string): Json {
+  let json: Json;
   try {
     json = JSON.parse(text);
   } catch {
@@ -130,6 +237,24 @@ function resultOf(status: number, text: string): Record<string, string | number>
   throw new HttpProblem(status, String(json.code ?? 'unknown'), String(json.detail ?? json.title ?? text));
 }
 
-function windowOf(json: Record<string, string | number>): WindowCount<bigint> {
-  return { count: bigintOf(json.count!), startMs: Number(json.startMs), endMs: Number(json.endMs) };
+function windowOf(json: Json): WindowCount<bigint> {
+  return { count: bigintOf(json.count as string), startMs: Number(json.startMs), endMs: Number(json.endMs) };
+}
+
+function quotaPath(name: string, rest = ''): string {
+  return `quotas/${encodeURIComponent(name)}${rest}`;
+}
+
+function quotaDecisionOf(json: Json): QuotaDecision {
+  return { allowed: json.allowed === true, ...standingOf(json) };
+}
+
+function standingOf(json: Json): Omit<QuotaDecision, 'allowed'> {
+  const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = json as Numbers;
+  return {
+    remainingHere: remainingHere!,
+    remainingEverywhere: remainingEverywhere!,
+    resetAfterMs: resetMs!,
+    retryAfterMs: retryAfterMs!,
+  };
 }

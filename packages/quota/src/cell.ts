@@ -46,6 +46,15 @@ export class CellKey {
     return this.end(HEADER_BYTES, subject, start, length);
   }
 
+  /** The same for another subject of the same policy and window, from where a request lies and a word at a time: behind its end there are bytes to read. */
+  sameMarksOf({ view }: ByteInput, start: number, length: number): this {
+    const target = this.input.view;
+    for (let index = 0; index < length; index += 4)
+      target.setInt32(HEADER_BYTES + index, view.getInt32(start + index, true), true);
+    this.length = HEADER_BYTES + length;
+    return this;
+  }
+
   marksOf(cell: Cell): this {
     return this.marks(cell.policy, cell.window, cell.subject, 0, cell.subject.length);
   }

@@ -1,5 +1,6 @@
 export { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
 export { type DemandOutcome, Keeper, type KeeperEvents, type KeeperOptions, type QuotaPeers } from './keeper.js';
+export { type Acquired, type LeaseRequest, Leases, type Renewed } from './leases.js';
 export { Ledger } from './ledger.js';
 export * from './operations.js';
 export * from './policy.js';
@@ -13,5 +14,13 @@ export {
   type PolicySet,
 } from './policy-set.js';
 export { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
-export { MAXIMUM_RESERVATION_MS, Reservations, type Reserved, type Settlement } from './reservations.js';
+export {
+  type Lapse,
+  MAXIMUM_RESERVATION_MS,
+  Reservations,
+  type Reserved,
+  type ReserveRequest,
+  type Settlement,
+} from './reservations.js';
+export { checkReaches, MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
 export { Taker, Verdict } from './taker.js';

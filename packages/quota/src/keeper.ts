@@ -4,13 +4,15 @@ import { type Cell, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
 import { type ChangeMark, Ledger } from './ledger.js';
 import { type Policy, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
+import { MAXIMUM_HOPS } from './routes.js';
 
 /** The other regions, as far as they can be reached now. */
 export interface QuotaPeers {
-  /** Regions that there is a link to. */
+  /** Regions that there is a link to, or a way through others. */
   regions(): Iterable<string>;
   /** The incarnation that a region is in. */
   originOf(region: string): Uint8Array | undefined;
+  /** To the region, or to the next one on the way. */
   send(region: string, frame: TokensWanted | TokensAnswer): void;
 }
 
@@ -62,8 +64,8 @@ const IDLE_SCAN_MS = 250;
 const IDLE_SCAN_CELLS = 1000;
 /** Cells that are looked after at once; the ones longest out of use are let go, and with them nothing but the memory of them. */
 const MAXIMUM_CELLS = 65_536;
-/** A request passed on through so many hubs has lost its way. */
-const MAXIMUM_HOPS = 4;
+/** So many are let go together: a Map keeps the places of what was deleted, and the first that is left is found by passing them. */
+const LET_GO_TOGETHER = 8192;
 
 /** What has become of a demand: it is worth trying again, or there is nothing to be had. */
 export type DemandOutcome = 'ready' | 'none';
@@ -86,9 +88,10 @@ interface CellState {
   /** How much there should be in the pocket, beside what waiters need. */
   target: number;
   marked: (ChangeMark & { readonly amount: number }) | undefined;
-  readonly asked: Map<string, Asked>;
+  /** Made when somebody is asked: most cells never ask anybody. */
+  asked: Map<string, Asked> | undefined;
   /** Regions that had nothing, and until when they are not asked again. */
-  readonly empty: Map<string, number>;
+  empty: Map<string, number> | undefined;
   /** A grant was announced; it comes with the other changes of the region that made it. */
   expectedUntilMs: number;
   denialMs: number;
@@ -160,7 +163,7 @@ export class Keeper {
     for (const state of this.cells.values()) {
       if (state.denialMs === FIRST_DENIAL_MS) continue;
       state.denialMs = FIRST_DENIAL_MS;
-      state.empty.clear();
+      state.empty?.clear();
       const policy = book.numbered(state.cell.policy);
       if (policy !== undefined) this.ledger.deny(policy, state.cell, 0);
     }
@@ -179,6 +182,16 @@ export class Keeper {
     }
   }
 
+  /** How far clocks may differ. */
+  get skewBoundMs(): number {
+    return this.options.skewBoundMs;
+  }
+
+  /** Cells that are looked after. */
+  get cellCount(): number {
+    return this.cells.size;
+  }
+
   get hasWork(): boolean {
     return this.active.size > 0;
   }
@@ -195,8 +208,8 @@ export class Keeper {
         waiters: [],
         target: 0,
         marked: undefined,
-        asked: new Map(),
-        empty: new Map(),
+        asked: undefined,
+        empty: undefined,
         expectedUntilMs: 0,
         denialMs: FIRST_DENIAL_MS,
         balance: -1,
@@ -210,10 +223,10 @@ export class Keeper {
   }
 
   private letGoOldest(): void {
+    let left = LET_GO_TOGETHER;
     for (const [name, state] of this.cells) {
-      if (this.active.has(state)) continue;
-      this.cells.delete(name);
-      return;
+      if (left-- <= 0) return;
+      if (!this.active.has(state)) this.cells.delete(name);
     }
   }
 
@@ -221,6 +234,7 @@ export class Keeper {
     const { book } = this.options;
     const policy = book.numbered(state.cell.policy);
     if (policy === undefined || this.isOver(policy, state.cell)) {
+      state.marked = undefined;
       this.finish(state, 'none');
       return;
     }
@@ -295,8 +309,9 @@ export class Keeper {
   /** Nothing is left to do for now; who still waits hears how it is. */
   private finish(state: CellState, outcome: DemandOutcome): void {
     state.target = 0;
-    state.asked.clear();
-    this.active.delete(state);
+    state.asked?.clear();
+    // What is on its way to the disk still has to get into the pocket: who stops looking now has lost it.
+    if (state.marked === undefined) this.active.delete(state);
     const waiters = state.waiters;
     state.waiters = [];
     for (const waiter of waiters) waiter.done(outcome);
@@ -305,27 +320,29 @@ export class Keeper {
   private askAround(policy: Policy, state: CellState, missing: number): void {
     const { peers, region, monotonicMs } = this.options;
     const nowMs = monotonicMs();
-    for (const [asked, { atMs }] of state.asked) {
+    state.asked ??= new Map();
+    state.empty ??= new Map();
+    const { asked, empty } = state;
+    for (const [other, { atMs }] of asked) {
       if (nowMs - atMs < ANSWER_MS) continue;
-      state.asked.delete(asked);
-      state.empty.set(asked, nowMs + EMPTY_MS);
+      asked.delete(other);
+      empty.set(other, nowMs + EMPTY_MS);
     }
     const { allocator } = policy;
-    const open = [...peers.regions()].filter((other) => other !== region && (state.empty.get(other) ?? 0) <= nowMs);
+    const open = [...peers.regions()].filter((other) => other !== region && (empty.get(other) ?? 0) <= nowMs);
     const isReachable = open.includes(allocator);
     const targets = isReachable ? [allocator] : open;
-    for (const target of targets) if (!state.asked.has(target)) this.ask(state, target, missing, nowMs);
-    if (state.asked.size > 0 || state.expectedUntilMs > nowMs || state.marked !== undefined) return;
+    for (const target of targets) if (!asked.has(target)) asked.set(target, this.ask(state, target, missing, nowMs));
+    if (asked.size > 0 || state.expectedUntilMs > nowMs || state.marked !== undefined) return;
     this.options.events?.denied(policy);
     this.ledger.deny(policy, state.cell, this.options.engine.nowMs + state.denialMs);
     state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
     this.finish(state, 'none');
   }
 
-  private ask(state: CellState, toRegion: string, need: number, nowMs: number): void {
+  private ask(state: CellState, toRegion: string, need: number, nowMs: number): Asked {
     const { origin, region, book, peers } = this.options;
     const request = ++this.lastRequest;
-    state.asked.set(toRegion, { request, atMs: nowMs });
     peers.send(toRegion, {
       kind: FrameKind.tokensWanted,
       origin,
@@ -339,28 +356,29 @@ export class Keeper {
       need,
       hops: 0,
     });
+    return { request, atMs: nowMs };
   }
 
   private hearAnswer({ policy, window, subject, fromRegion, request, granted }: TokensAnswer): void {
     const state = this.cells.get(nameOfCell({ policy, window, subject }));
-    const asked = state?.asked.get(fromRegion);
-    if (state === undefined || asked?.request !== request) return;
+    const asked = state?.asked?.get(fromRegion);
+    if (asked?.request !== request || state?.asked === undefined) return;
     const { monotonicMs, book, events } = this.options;
     const nowMs = monotonicMs();
     state.asked.delete(fromRegion);
     const named = book.numbered(policy);
     if (named !== undefined) events?.received(named, fromRegion, granted, nowMs - asked.atMs);
     if (granted > 0) state.expectedUntilMs = nowMs + ANSWER_MS;
-    else state.empty.set(fromRegion, nowMs + EMPTY_MS);
+    else state.empty?.set(fromRegion, nowMs + EMPTY_MS);
     this.advance(state);
   }
 
   // ---- what is wanted elsewhere -----------------------------------------------------------------------------------------
 
+  /** Nothing is remembered of it: the answer finds its own way, and whoever hears none asks again. */
   private passOn(frame: TokensWanted | TokensAnswer): void {
     if (frame.hops >= MAXIMUM_HOPS) return;
-    const { peers } = this.options;
-    if ([...peers.regions()].includes(frame.toRegion)) peers.send(frame.toRegion, { ...frame, hops: frame.hops + 1 });
+    this.options.peers.send(frame.toRegion, { ...frame, hops: frame.hops + 1 });
   }
 
   private hearWanted(wanted: TokensWanted): void {

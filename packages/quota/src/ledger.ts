@@ -1,6 +1,6 @@
 import { type Engine, OWN_ORIGIN, Pockets, Status, splitInt64 } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
-import { initialOf, type Policy, windowEndMs, windowStartMs } from './policy.js';
+import { initialOf, type Policy, reachMs, windowEndMs, windowStartMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 
 /** Where a change will be found: it is on disk, and may be told, when the disk has come this far in this shard. */
@@ -31,11 +31,13 @@ export class Ledger {
   private readonly engine: Engine;
   private readonly key = new CellKey();
   readonly pockets: Pockets;
+  private readonly ownOrigin: Uint8Array;
 
   constructor(options: LedgerOptions) {
     this.options = options;
     this.engine = options.engine;
     this.pockets = new Pockets(options.engine);
+    this.ownOrigin = Uint8Array.from(options.engine.origins.idOf(OWN_ORIGIN));
   }
 
   /** What this node may still grant or mark. Below 0 after a limit was lowered. */
@@ -48,16 +50,23 @@ export class Ledger {
   }
 
   /**
-   * No clock within the bound can have come to this window. Whoever asks for it all the same is wrong; and the next life of
+   * No clock within the bound can have come to this window, nor a lease reach into it. Whoever asks for it all the same is wrong; and the next life of
    * this node may begin with it, which is only safe because this one has let go of nothing.
    */
   private isAhead(policy: Policy, cell: Cell): boolean {
-    return windowStartMs(policy, cell.window) > this.engine.nowMs + this.options.skewBoundMs;
+    const { skewBoundMs } = this.options;
+    return windowStartMs(policy, cell.window) > this.engine.nowMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
-  /** By this node's clock the traces of the cell are gone. */
+  /** By this node's clock, now or before it was set back, the traces of the cell are gone. */
   private isForgotten(policy: Policy, cell: Cell): boolean {
-    return this.engine.nowMs >= windowEndMs(policy, cell.window) + this.options.skewBoundMs;
+    const goneMs = this.goneMs(policy, cell);
+    return this.engine.nowMs >= goneMs || this.options.book.grantees.forgottenUpToMs >= goneMs;
+  }
+
+  /** From then on nothing is known of the cell. */
+  private goneMs(policy: Policy, cell: Cell): number {
+    return windowEndMs(policy, cell.window) + this.options.skewBoundMs;
   }
 
   /** Sets tokens aside to spend here. They may go into the pocket when the mark is on disk. */
@@ -82,10 +91,10 @@ export class Ledger {
     this.add(policy, cell, this.key.marksOf(cell), -amount);
   }
 
-  /** Gives rights to another origin. It can be told when it is on disk: replication sees to that. */
+  /** Gives rights to another origin; undefined where that is not possible. It can be told when it is on disk: replication sees to that. */
   grant(policy: Policy, cell: Cell, to: Uint8Array, amount: number): ChangeMark | undefined {
     if (amount > this.rights(policy, cell)) throw new Error('more is granted than is held');
-    this.options.book.noteGrantee(to);
+    if (!this.options.book.grantees.note(to, this.goneMs(policy, cell), this.engine.nowMs)) return undefined;
     return this.add(policy, cell, this.key.grantsTo(cell, to), amount);
   }
 
@@ -124,7 +133,7 @@ export class Ledger {
 
   private received(cell: Cell): number {
     const { engine } = this;
-    const { input, length } = this.key.grantsTo(cell, engine.origins.idOf(OWN_ORIGIN));
+    const { input, length } = this.key.grantsTo(cell, this.ownOrigin);
     engine.openAny(input, 0, length);
     const received = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
     engine.close();
@@ -135,7 +144,7 @@ export class Ledger {
   private granted(cell: Cell): number {
     const { engine } = this;
     let granted = 0;
-    for (const origin of this.options.book.allGrantees()) {
+    for (const origin of this.options.book.grantees.all()) {
       const { input, length } = this.key.grantsTo(cell, origin);
       engine.openAny(input, 0, length);
       granted += engine.ownAdded;

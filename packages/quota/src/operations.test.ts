@@ -4,7 +4,14 @@ import { Keeper, type KeeperOptions } from './keeper.js';
 import { Operations, type TakeAnswer } from './operations.js';
 import { PolicyBook } from './policy-book.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
-import { Reservations, type Reserved, type Settlement } from './reservations.js';
+import {
+  type Lapse,
+  MAXIMUM_RESERVATIONS,
+  MAXIMUM_SETTLED,
+  Reservations,
+  type Reserved,
+  type Settlement,
+} from './reservations.js';
 
 const START_MS = Date.UTC(2026, 5, 1);
 let nowMs: number;
@@ -54,9 +61,10 @@ function isAllowed(...items: readonly (readonly [name: string, cost: number])[])
   return 'isAllowed' in answer && answer.isAllowed;
 }
 
-function reserve(cost: number, ttlMs: number): string {
+function reserve(cost: number, ttlMs: number, lapse?: Lapse): string {
   const reserved: Reserved[] = [];
-  reservations.reserve({ name: 'calls', subject, cost }, ttlMs, undefined, (answer) => reserved.push(answer));
+  const item = { name: 'calls', subject, cost };
+  reservations.reserve({ item, ttlMs, lapse }, (answer) => reserved.push(answer));
   return 'id' in reserved[0] ? reserved[0].id : '';
 }
 
@@ -100,6 +108,32 @@ test('a settlement that is asked for again is the same, and nothing goes back tw
   expect(commit(id, 3)).toEqual({ charged: 3, uncharged: 0 });
   expect(isAllowed(['calls', 8])).toBe(false);
   expect(isAllowed(['calls', 7])).toBe(true);
+});
+
+test('what lapses as charged is never given out again, and what was not used of it can be given back before', () => {
+  const forgotten = reserve(4, 1000, 'charge');
+  const settled = reserve(6, 1000, 'charge');
+  expect(commit(settled, 1)).toEqual({ charged: 1, uncharged: 0 });
+  nowMs += 1200;
+  reservations.tick();
+  expect([...reservations.outstanding().values()]).toEqual([]);
+  expect(commit(forgotten, 1)).toHaveProperty('error');
+  expect(isAllowed(['calls', 6])).toBe(false);
+  expect(isAllowed(['calls', 5])).toBe(true);
+});
+
+test('however many were settled, there is room for the next, and the oldest settlements are forgotten first', () => {
+  const first = reserve(1, 3_600_000);
+  expect(commit(first, 0)).toEqual({ charged: 0, uncharged: 0 });
+  let last = '';
+  for (let count = 0; count < Math.max(MAXIMUM_RESERVATIONS, MAXIMUM_SETTLED); count++) {
+    last = reserve(1, 3_600_000);
+    reservations.cancel(last);
+  }
+  expect(last).not.toBe('');
+  expect(commit(last, 0)).toEqual({ charged: 0, uncharged: 0 });
+  expect(commit(first, 0)).toHaveProperty('error');
+  expect(isAllowed(['calls', 10])).toBe(true);
 });
 
 test('what cost more than was reserved is charged as far as the limit has it', () => {

@@ -1,7 +1,7 @@
 import { ByteInput, type Engine } from '@quotadb/engine';
 import { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES } from './cell.js';
 import type { DemandOutcome, Keeper } from './keeper.js';
-import { MAXIMUM_WAIT_MS, type Policy, windowAt } from './policy.js';
+import { isLeased, MAXIMUM_WAIT_MS, type Policy, windowAt, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 import { Taker, Verdict } from './taker.js';
 
@@ -10,6 +10,16 @@ export interface TakeItem {
   readonly name: string;
   readonly subject: Uint8Array;
   readonly cost: number;
+}
+
+/** A limit of leases that is to be held for a time. */
+export interface HoldRequest {
+  readonly name: string;
+  readonly subject: Uint8Array;
+  readonly holdMs: number;
+  /** What is held already: only of this very policy, up to this window. */
+  readonly held?: { readonly policy: number; readonly upTo: number };
+  readonly waitMs?: number | undefined;
 }
 
 export interface TakeRequest {
@@ -48,6 +58,14 @@ interface ResolvedItem {
   readonly policy: Policy;
   readonly subject: Uint8Array;
   readonly cost: number;
+  /** Of a lease: what it holds it holds in every window until it ends. */
+  readonly hold?: { readonly ms: number; readonly after: number };
+}
+
+/** What is taken from one cell. */
+interface Part {
+  readonly item: ResolvedItem;
+  readonly cell: Cell;
 }
 
 interface Patience {
@@ -75,11 +93,36 @@ export class Operations {
       done({ error: resolved });
       return;
     }
-    const longestMs = waitMs ?? Math.max(...resolved.map(({ policy }) => policy.waitMs));
-    const startMs = this.options.monotonicMs();
-    const untilMs = startMs + Math.min(longestMs, MAXIMUM_WAIT_MS);
+    this.begin(resolved, waitMs, done);
+  }
+
+  /** One token of every window from now, or from the last one that is held, until the hold is over by any clock. */
+  hold({ name, subject, holdMs, held, waitMs }: HoldRequest, done: (answer: TakeAnswer) => void): void {
+    const policy = this.options.book.named(name);
+    const mistake = this.findMistake(policy, name, subject, holdMs);
+    if (policy === undefined || mistake !== undefined) {
+      done({ error: mistake as string });
+      return;
+    }
+    if (held !== undefined && held.policy !== policy.number) {
+      done({ error: `the quota '${name}' was dropped and defined anew since the lease was given` });
+      return;
+    }
+    const hold = { ms: holdMs, after: held?.upTo ?? Number.NEGATIVE_INFINITY };
+    this.begin([{ policy, subject, cost: 1, hold }], waitMs, done);
+  }
+
+  /** By this node's clock the window is behind it. */
+  isOver(policyNumber: number, window: number): boolean {
+    const policy = this.options.book.numbered(policyNumber);
+    return policy === undefined || this.options.engine.nowMs >= windowEndMs(policy, window);
+  }
+
+  private begin(items: readonly ResolvedItem[], waitMs: number | undefined, done: (answer: TakeAnswer) => void): void {
+    const longestMs = waitMs ?? Math.max(...items.map(({ policy }) => policy.waitMs));
+    const untilMs = this.options.monotonicMs() + Math.min(longestMs, MAXIMUM_WAIT_MS);
     const patience = { untilMs, lastMs: untilMs + LOCAL_PATIENCE_MS, attemptsLeft: MAXIMUM_ATTEMPTS };
-    this.attempt(resolved, patience, done);
+    this.attempt(items, patience, done);
   }
 
   peek(name: string, subject: Uint8Array): Standing | { readonly error: string } {
@@ -116,33 +159,46 @@ export class Operations {
     standings: readonly Standing[];
   } {
     const { engine, keeper } = this.options;
-    const cells = items.map(({ policy, subject }) => ({
-      policy: policy.number,
-      window: windowAt(policy, engine.nowMs),
-      subject,
-    }));
+    const parts = items.flatMap((item) => this.partsOf(item));
+    const cells = parts.map(({ cell }) => cell);
     const low: { cell: Cell; target: number }[] = [];
-    this.lock(cells);
+    // One cell is taken from under its own lock.
+    const isLocked = cells.length > 1;
+    if (isLocked) this.lock(cells);
     try {
       let verdict: Verdict = Verdict.allowed;
       const missing: { cell: Cell; cost: number }[] = [];
       const taken: number[] = [];
-      const standings: Standing[] = [];
-      for (const [index, { policy, subject, cost }] of items.entries()) {
-        const found = this.taker.take(policy, subject, 0, subject.length, cost);
-        standings.push(this.standing());
+      const standings = new Map<ResolvedItem, Standing>();
+      for (const [index, { item, cell }] of parts.entries()) {
+        const { policy, cost } = item;
+        const found = this.taker.takeFrom(policy, cell, cost);
+        standings.set(item, scarcer(standings.get(item), this.standing()));
         if (found === Verdict.allowed) taken.push(index);
         if (found === Verdict.denied) verdict = Verdict.denied;
         if (found === Verdict.unknown && verdict !== Verdict.denied) verdict = Verdict.unknown;
-        if (found === Verdict.unknown) missing.push({ cell: cells[index], cost });
-        if (this.taker.refillTarget > 0) low.push({ cell: cells[index], target: this.taker.refillTarget });
+        if (found === Verdict.unknown) missing.push({ cell, cost });
+        if (this.taker.refillTarget > 0) low.push({ cell, target: this.taker.refillTarget });
       }
-      if (verdict !== Verdict.allowed) for (const index of taken) this.taker.giveBack(cells[index], items[index].cost);
-      return { verdict, missing, cells, standings };
+      if (verdict !== Verdict.allowed)
+        for (const index of taken) this.taker.giveBack(cells[index], parts[index].item.cost);
+      return { verdict, missing, cells, standings: [...standings.values()] };
     } finally {
-      engine.unlock();
+      if (isLocked) engine.unlock();
       for (const { cell, target } of low) keeper.foresee(cell, target);
     }
+  }
+
+  private partsOf(item: ResolvedItem): Part[] {
+    const { policy, subject, hold } = item;
+    const { nowMs } = this.options.engine;
+    const current = windowAt(policy, nowMs);
+    const first = hold === undefined ? current : Math.max(current, hold.after + 1);
+    const last = hold === undefined ? current : windowAt(policy, nowMs + hold.ms + this.options.keeper.skewBoundMs);
+    const parts: Part[] = [];
+    for (let window = first; window <= last; window++)
+      parts.push({ item, cell: { policy: policy.number, window, subject } });
+    return parts;
   }
 
   private lock(cells: readonly Cell[]): void {
@@ -167,15 +223,46 @@ export class Operations {
     for (const { name, subject, cost } of items) {
       const policy = this.options.book.named(name);
       if (policy === undefined) return noSuchPolicy(name);
+      if (isLeased(policy) && leastCost > 0) return onlyLeases(policy);
       if (subject.length > MAXIMUM_SUBJECT_BYTES) return SUBJECT_TOO_LONG;
       if (!Number.isSafeInteger(cost) || cost < leastCost) return COST_TOO_SMALL;
       if (cost > policy.limit) return costBeyondLimit(cost, policy);
       resolved.push({ policy, subject, cost });
     }
+    if (items.length === 1) return resolved;
     const cells = new Set(items.map(({ name, subject }) => `${name}\0${Buffer.from(subject).toString('latin1')}`));
     if (cells.size !== items.length) return 'the same subject of the same quota is there twice: add the costs up';
     return resolved;
   }
+
+  private findMistake(
+    policy: Policy | undefined,
+    name: string,
+    subject: Uint8Array,
+    holdMs: number,
+  ): string | undefined {
+    if (policy === undefined) return noSuchPolicy(name);
+    const { leaseMs = 0, windowMs } = policy;
+    if (leaseMs === 0) return noLeases(policy);
+    if (subject.length > MAXIMUM_SUBJECT_BYTES) return SUBJECT_TOO_LONG;
+    if (!Number.isSafeInteger(holdMs) || holdMs < 1 || holdMs > leaseMs)
+      return `a lease of '${name}' holds for 1 to ${leaseMs} milliseconds`;
+    // A bound on clocks that is far above the home's.
+    if ((holdMs + this.options.keeper.skewBoundMs) / windowMs + 2 > MAXIMUM_ITEMS)
+      return `the clock skew bound of this region is too large for leases of '${name}'`;
+    return undefined;
+  }
+}
+
+/** Of a lease that is held in several windows the one with the least left counts. */
+function scarcer(one: Standing | undefined, other: Standing): Standing {
+  if (one === undefined) return other;
+  return {
+    remainingHere: Math.min(one.remainingHere, other.remainingHere),
+    remainingEverywhere: Math.min(one.remainingEverywhere, other.remainingEverywhere),
+    resetMs: other.resetMs,
+    retryAfterMs: Math.max(one.retryAfterMs, other.retryAfterMs),
+  };
 }
 
 export const SUBJECT_TOO_LONG = `a subject has at most ${MAXIMUM_SUBJECT_BYTES} bytes`;
@@ -183,6 +270,14 @@ export const COST_TOO_SMALL = 'a cost is a whole number of at least 1';
 
 export function noSuchPolicy(name: string): string {
   return `there is no quota '${name}'`;
+}
+
+export function onlyLeases({ name }: Policy): string {
+  return `'${name}' limits what is held at once: QUOTA.ACQUIRE takes from it`;
+}
+
+function noLeases({ name }: Policy): string {
+  return `'${name}' limits what is used up, not what is held at once: leases need a quota that is defined with LEASE`;
 }
 
 export function costBeyondLimit(cost: number, { name, limit }: Policy): string {

@@ -78,7 +78,7 @@ test('what is saved comes back, also when this life began and whom it granted to
   };
   const first = open('a', 'a1', { hasDisk: true, isAlone: true, save });
   const policy = first.define({ ...CALLS, allocator: 'a' }, NOW_MS);
-  first.noteGrantee(new Uint8Array(32).fill(7));
+  first.grantees.note(new Uint8Array(32).fill(7), NOW_MS, NOW_MS);
   const again = open('a', 'a1', {
     isNewIncarnation: false,
     hasDisk: true,
@@ -88,10 +88,10 @@ test('what is saved comes back, also when this life began and whom it granted to
   });
   expect(again.named('calls')).toEqual(policy);
   expect(again.mayStart(policy, THIS_WINDOW)).toBe(true);
-  expect([...again.allGrantees()]).toEqual([new Uint8Array(32).fill(7)]);
+  expect([...again.grantees.all()]).toEqual([new Uint8Array(32).fill(7)]);
   const newLife = open('a', 'a2', { hasDisk: true, saved: saved as SavedBook, save, nowMs: NOW_MS + 99 });
   expect(newLife.mayStart(policy, THIS_WINDOW)).toBe(false);
-  expect([...newLife.allGrantees()]).toEqual([]);
+  expect([...newLife.grantees.all()]).toEqual([]);
 });
 
 test('what cannot be written down has not happened', () => {
@@ -106,8 +106,8 @@ test('what cannot be written down has not happened', () => {
   isFull = true;
   expect(() => book.define({ ...CALLS, allocator: 'a' }, NOW_MS)).toThrow(/no space/);
   expect(book.named('calls')).toBeUndefined();
-  expect(() => book.noteGrantee(new Uint8Array(32))).toThrow(/no space/);
-  expect([...book.allGrantees()]).toEqual([]);
+  expect(() => book.grantees.note(new Uint8Array(32), NOW_MS, NOW_MS)).toThrow(/no space/);
+  expect(book.grantees.all()).toEqual([]);
 });
 
 test('only the limit and the waiting of a policy can be changed, and saying the same again changes nothing', () => {

@@ -1,5 +1,6 @@
 import { EPOCH_MS } from '@quotadb/engine';
-import { type Policy, startingRegions, windowStartMs } from './policy.js';
+import { Grantees, type SavedGrantees } from './grantees.js';
+import { type Policy, reachMs, startingRegions, windowStartMs } from './policy.js';
 import {
   checkDefinition,
   type Definition,
@@ -10,15 +11,13 @@ import {
 } from './policy-set.js';
 
 /** What is kept on disk. */
-export interface SavedBook {
+export interface SavedBook extends SavedGrantees {
   readonly set: PolicySet | undefined;
   readonly incarnation: string;
   /** When this incarnation began, by its own clock. */
   readonly beganMs: number;
   /** Policies defined before this are not begun with: an earlier part of this life may have, and its memory is lost. */
   readonly startsFromMs: number;
-  /** Origins that it has ever granted anything to, in hexadecimal. */
-  readonly grantees: readonly string[];
 }
 
 /** What the home knows of a region that is there now. */
@@ -59,7 +58,7 @@ export class PolicyBook {
   private current: PolicySet | undefined;
   private byName = new Map<string, Policy>();
   private byNumber = new Map<number, Policy>();
-  private readonly grantees = new Map<string, Uint8Array>();
+  readonly grantees: Grantees;
 
   constructor(options: PolicyBookOptions) {
     this.options = options;
@@ -68,12 +67,11 @@ export class PolicyBook {
     this.beganMs = isSameLife ? saved.beganMs : nowMs;
     const hasForgotten = saved === undefined && !options.isNewIncarnation;
     this.startsFromMs = isSameLife ? saved.startsFromMs : hasForgotten ? nowMs + options.skewBoundMs : 0;
-    if (isSameLife)
-      for (const grantee of saved.grantees) this.grantees.set(grantee, Uint8Array.from(Buffer.from(grantee, 'hex')));
+    this.grantees = new Grantees(isSameLife ? saved : undefined, (grantees) => this.save(this.current, grantees));
     this.current = saved?.set?.home === home ? saved.set : undefined;
     this.index();
     if (home === region && options.isAlone && this.current === undefined) this.begin();
-    else if (!isSameLife) this.save(this.current, [...this.grantees.keys()]);
+    else if (!isSameLife) this.save(this.current, this.grantees.saved);
   }
 
   /** Undefined before the home was heard of. */
@@ -93,25 +91,9 @@ export class PolicyBook {
     return this.options.home === this.options.region;
   }
 
-  /**
-   * Everybody that this incarnation has granted anything to. It is on disk before the first grant is made: after a restart
-   * what was granted is found by going through them, and none may be missing.
-   */
-  allGrantees(): Iterable<Uint8Array> {
-    return this.grantees.values();
-  }
-
-  /** Throws where it cannot be written down. */
-  noteGrantee(origin: Uint8Array): void {
-    const name = Buffer.from(origin).toString('hex');
-    if (this.grantees.has(name)) return;
-    this.save(this.current, [...this.grantees.keys(), name]);
-    this.grantees.set(name, Uint8Array.from(origin));
-  }
-
-  private save(set: PolicySet | undefined, grantees: readonly string[]): void {
+  private save(set: PolicySet | undefined, grantees: SavedGrantees): void {
     const { incarnation, save } = this.options;
-    save({ set, incarnation, beganMs: this.beganMs, startsFromMs: this.startsFromMs, grantees });
+    save({ set, incarnation, beganMs: this.beganMs, startsFromMs: this.startsFromMs, ...grantees });
   }
 
   named(name: string): Policy | undefined {
@@ -133,7 +115,7 @@ export class PolicyBook {
       (starter) => starter.region === region && starter.incarnation === incarnation,
     );
     if (isStarter && policy.definedMs >= this.startsFromMs) return true;
-    return windowStartMs(policy, window) >= this.beganMs + skewBoundMs;
+    return windowStartMs(policy, window) >= this.beganMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
   /**
@@ -158,7 +140,9 @@ export class PolicyBook {
     if (before !== undefined) return this.change(set, before, definition, nowMs);
     if (set.policies.length >= MAXIMUM_POLICIES)
       throw new PolicyError(`there are ${MAXIMUM_POLICIES} policies already`);
-    const { name, limit, windowMs, allocator, shares, waitMs } = definition;
+    const { name, limit, leaseMs = 0, allocator, shares, waitMs } = definition;
+    // So that a lease reaches into one further window at most, by any clock.
+    const windowMs = leaseMs === 0 ? definition.windowMs : leaseMs + this.options.skewBoundMs;
     const starters = [...startingRegions(definition)].flatMap((region) => {
       const state = this.stateOf(region, regionState);
       if (windowMs === 0) this.mustLast(region, state);
@@ -173,6 +157,7 @@ export class PolicyBook {
       name,
       limit,
       windowMs,
+      ...(leaseMs > 0 && { leaseMs }),
       allocator,
       shares,
       waitMs,
@@ -185,10 +170,11 @@ export class PolicyBook {
 
   /** Only what no region could misunderstand that has not heard of it yet. */
   private change(set: PolicySet, before: Policy, definition: Definition, nowMs: number): Policy {
-    const { limit, windowMs, allocator, shares, waitMs } = definition;
+    const { limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = definition;
     const isFixed = (what: string) =>
       new PolicyError(`the ${what} of a policy cannot be changed: drop it and define it anew`);
-    if (before.windowMs !== windowMs) throw isFixed('window');
+    if ((before.leaseMs ?? 0) !== leaseMs) throw isFixed('lease');
+    if (leaseMs === 0 && before.windowMs !== windowMs) throw isFixed('window');
     if (before.allocator !== allocator) throw isFixed('allocator');
     if (JSON.stringify(before.shares) !== JSON.stringify(shares)) throw isFixed('shares');
     // A limit can change: whoever starts with a part of the old one makes no more of it than the higher of the two.
@@ -246,7 +232,7 @@ export class PolicyBook {
   }
 
   private replace(set: PolicySet): void {
-    this.save(set, [...this.grantees.keys()]);
+    this.save(set, this.grantees.saved);
     this.current = set;
     this.index();
   }

@@ -1,10 +1,20 @@
-import { MAXIMUM_LIMIT, MAXIMUM_WAIT_MS, MAXIMUM_WINDOW_MS, type Policy, type Share, type Starter } from './policy.js';
+import {
+  MAXIMUM_LEASE_MS,
+  MAXIMUM_LIMIT,
+  MAXIMUM_WAIT_MS,
+  MAXIMUM_WINDOW_MS,
+  type Policy,
+  type Share,
+  type Starter,
+} from './policy.js';
 
 /** What a QUOTA.DEFINE asks for. */
 export interface Definition {
   readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
+  /** Above 0 for a limit of leases: what it has for windows is up to the home then. */
+  readonly leaseMs?: number | undefined;
   readonly allocator: string;
   readonly shares: readonly Share[];
   readonly waitMs: number;
@@ -25,12 +35,14 @@ const MAXIMUM_SHARES = 64;
 export class PolicyError extends Error {}
 
 /** Throws where it makes no sense. */
-export function checkDefinition({ name, limit, windowMs, shares, waitMs, allocator }: Definition): void {
+export function checkDefinition({ name, limit, windowMs, leaseMs = 0, shares, waitMs, allocator }: Definition): void {
   if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > MAXIMUM_NAME_BYTES)
     throw new PolicyError(`a policy's name has 1 to ${MAXIMUM_NAME_BYTES} bytes`);
   if (!isWhole(limit, 0, MAXIMUM_LIMIT)) throw new PolicyError(`a limit is a whole number from 0 to ${MAXIMUM_LIMIT}`);
   if (!isWhole(windowMs, 0, MAXIMUM_WINDOW_MS))
     throw new PolicyError(`a window has 1 to ${MAXIMUM_WINDOW_MS} milliseconds, or there is NONE`);
+  if (!isWhole(leaseMs, 0, MAXIMUM_LEASE_MS))
+    throw new PolicyError(`a lease holds for 1 to ${MAXIMUM_LEASE_MS} milliseconds`);
   if (!isWhole(waitMs, 0, MAXIMUM_WAIT_MS))
     throw new PolicyError(`a caller waits 0 to ${MAXIMUM_WAIT_MS} milliseconds`);
   if (!isRegion(allocator)) throw new PolicyError('a policy has an allocator: the name of a region');

@@ -9,6 +9,8 @@ export interface Policy {
   readonly limit: number;
   /** 0 = the limit holds for ever. */
   readonly windowMs: number;
+  /** Above 0 it limits what is held at once, not what is used up: how long a lease may hold. */
+  readonly leaseMs?: number | undefined;
   /** Where the limit begins. It never changes: a region that has not heard of a change would begin with it a second time. */
   readonly allocator: string;
   readonly shares: readonly Share[];
@@ -35,6 +37,7 @@ export interface Starter {
 export const MAXIMUM_LIMIT = 2 ** 50;
 export const MAXIMUM_WINDOW_MS = 366 * 24 * 3600 * 1000;
 export const MAXIMUM_WAIT_MS = 3_600_000;
+export const MAXIMUM_LEASE_MS = 24 * 3600 * 1000;
 
 /** The window that a moment lies in: the deciding node's clock says which, and its number travels with every token. */
 export function windowAt(policy: Policy, nowMs: number): number {
@@ -47,6 +50,19 @@ export function windowStartMs(policy: Policy, window: number): number {
 
 export function windowEndMs(policy: Policy, window: number): number {
   return policy.windowMs === 0 ? Number.POSITIVE_INFINITY : (window + 1) * policy.windowMs;
+}
+
+/** Whether it limits what is held at once. */
+export function isLeased({ leaseMs }: Policy): boolean {
+  return leaseMs !== undefined && leaseMs > 0;
+}
+
+/**
+ * How far ahead of the clock tokens are let go of. A lease holds tokens of every window that any clock within the bound comes
+ * to before it ends; everything else takes from the window that it is now.
+ */
+export function reachMs({ leaseMs = 0 }: Policy, skewBoundMs: number): number {
+  return leaseMs === 0 ? 0 : leaseMs + skewBoundMs;
 }
 
 /** What a region starts a window with, if it was there to see the window, or the policy, begin. */

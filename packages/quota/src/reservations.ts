@@ -1,12 +1,13 @@
 import { type Cell, nameOfCell } from './cell.js';
+import { Deadlines } from './deadlines.js';
 import type { Operations, Standing, TakeItem } from './operations.js';
 
 export const MAXIMUM_RESERVATION_MS = 3_600_000;
-/** Reservations held at once, with those that were settled not long ago. */
-const MAXIMUM_RESERVATIONS = 100_000;
-/** How long it is remembered what became of one: whoever has not heard the answer asks again. */
+/** Reservations held at once. */
+export const MAXIMUM_RESERVATIONS = 100_000;
+/** How long it is remembered what became of one, and of how many: whoever has not heard the answer asks again. The oldest are forgotten first. */
 const SETTLED_MS = 600_000;
-const BUCKET_MS = 100;
+export const MAXIMUM_SETTLED = 100_000;
 
 export type Settlement =
   | { readonly error: string }
@@ -17,12 +18,29 @@ export type Reserved =
   | { readonly error: string }
   | { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
 
+/**
+ * What becomes of a reservation that nobody settles in time. `refund` is for work that has not happened if nobody speaks of it;
+ * `charge` for those who spend on their own word and may die before they can say how much: what they spent must not come back.
+ */
+export type Lapse = 'refund' | 'charge';
+
+export interface ReserveRequest {
+  readonly item: TakeItem;
+  readonly ttlMs: number;
+  readonly waitMs?: number | undefined;
+  readonly lapse?: Lapse | undefined;
+}
+
 interface Reservation {
   readonly item: TakeItem;
   readonly cell: Cell;
-  dueMs: number;
-  /** Once it is settled: for what, and how that went. */
-  settled: { readonly actual: number; readonly settlement: Settlement } | undefined;
+  readonly lapse: Lapse;
+}
+
+interface Settled {
+  readonly actual: number;
+  readonly untilMs: number;
+  settlement: Settlement;
 }
 
 export interface ReservationsOptions {
@@ -34,22 +52,23 @@ export interface ReservationsOptions {
 
 /**
  * Costs that are known only afterwards: an estimate is taken at once; what was too much comes back when the true cost is
- * known, and all of it when nobody has said so in time. A reservation is a take like any other, held by the node that made it and
+ * known, and all of it when nobody has said so in time, unless it was agreed that it counts as used then. A reservation is a take like any other, held by the node that made it and
  * in its memory alone: a crash wastes it for the window, and nothing is ever spent twice.
  */
 export class Reservations {
   private readonly options: ReservationsOptions;
   private readonly held = new Map<string, Reservation>();
-  /** Ids by the time when something is to be done about them, in steps. */
-  private readonly due = new Map<number, string[]>();
-  private doneUpTo: number;
+  /** In the order in which they were settled. */
+  private readonly settled = new Map<string, Settled>();
+  /** When what is held lapses. */
+  private readonly deadlines: Deadlines;
 
   constructor(options: ReservationsOptions) {
     this.options = options;
-    this.doneUpTo = Math.floor(options.monotonicMs() / BUCKET_MS);
+    this.deadlines = new Deadlines(options.monotonicMs());
   }
 
-  reserve(item: TakeItem, ttlMs: number, waitMs: number | undefined, done: (reserved: Reserved) => void): void {
+  reserve({ item, ttlMs, waitMs, lapse = 'refund' }: ReserveRequest, done: (reserved: Reserved) => void): void {
     if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > MAXIMUM_RESERVATION_MS) {
       done({ error: `a reservation holds for 1 to ${MAXIMUM_RESERVATION_MS} milliseconds` });
       return;
@@ -64,103 +83,98 @@ export class Reservations {
         return;
       }
       const { isAllowed, standings, cells } = answer;
-      const id = isAllowed ? this.hold(item, cells[0], ttlMs) : '';
+      const id = isAllowed ? this.hold(item, cells[0], ttlMs, lapse) : '';
       done({ isAllowed, id, standing: standings[0] });
     });
   }
 
   /** The true cost: what was too much goes back, what is missing is taken, as far as the limit has it. */
   commit(id: string, actual: number, done: (settlement: Settlement) => void): void {
-    const reservation = this.held.get(id);
     if (!Number.isSafeInteger(actual) || actual < 0) {
       done({ error: 'the actual cost is a whole number of at least 0' });
       return;
     }
+    const before = this.settled.get(id);
+    if (before !== undefined) {
+      done(before.actual === actual ? before.settlement : { error: 'the reservation is settled already' });
+      return;
+    }
+    const reservation = this.held.get(id);
     if (reservation === undefined) {
       done({ error: 'there is no such reservation: it has lapsed, or was made in another region or before a restart' });
       return;
     }
-    const { item, cell, settled } = reservation;
-    if (settled !== undefined) {
-      done(settled.actual === actual ? settled.settlement : { error: 'the reservation is settled already' });
-      return;
-    }
+    const { item, cell } = reservation;
     const { operations } = this.options;
     const missing = actual - item.cost;
     if (missing <= 0) {
-      this.settle(id, reservation, actual, { charged: actual, uncharged: 0 });
+      this.settle(id, actual, { charged: actual, uncharged: 0 });
       operations.taker.giveBack(cell, -missing);
       done({ charged: actual, uncharged: 0 });
       return;
     }
     // Settled before anything else can happen to it; how much more can be had is seen then.
-    this.settle(id, reservation, actual, { charged: item.cost, uncharged: missing });
+    const settled = this.settle(id, actual, { charged: item.cost, uncharged: missing });
     operations.take({ items: [{ ...item, cost: missing }], waitMs: 0 }, (answer) => {
       const isAllowed = !('error' in answer) && answer.isAllowed;
       const more = isAllowed ? missing : operations.taker.takeSome(cell, missing);
-      const settlement = { charged: item.cost + more, uncharged: missing - more };
-      reservation.settled = { actual, settlement };
-      done(settlement);
+      settled.settlement = { charged: item.cost + more, uncharged: missing - more };
+      done(settled.settlement);
     });
   }
 
   /** All of it goes back; false where there is no such reservation, or it is settled. */
   cancel(id: string): boolean {
     const reservation = this.held.get(id);
-    if (reservation === undefined || reservation.settled !== undefined) return false;
-    this.settle(id, reservation, 0, { charged: 0, uncharged: 0 });
+    if (reservation === undefined) return false;
+    this.settle(id, 0, { charged: 0, uncharged: 0 });
     this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
     return true;
   }
 
   /** What nobody has settled in time comes back. */
   tick(): void {
-    const upTo = Math.floor(this.options.monotonicMs() / BUCKET_MS);
-    for (let bucket = this.doneUpTo; bucket < upTo && this.due.size > 0; bucket++) {
-      for (const id of this.due.get(bucket) ?? []) this.lapse(id, bucket);
-      this.due.delete(bucket);
-    }
-    this.doneUpTo = upTo;
+    this.deadlines.pass(this.options.monotonicMs(), (id) => this.lapse(id));
+    this.forgetSettled();
   }
 
   /** What is held and not settled, by cell. */
   outstanding(): Map<string, number> {
     const amounts = new Map<string, number>();
-    for (const { cell, item, settled } of this.held.values()) {
-      if (settled !== undefined) continue;
+    for (const { cell, item } of this.held.values()) {
       const name = nameOfCell(cell);
       amounts.set(name, (amounts.get(name) ?? 0) + item.cost);
     }
     return amounts;
   }
 
-  private hold(item: TakeItem, cell: Cell, ttlMs: number): string {
+  private hold(item: TakeItem, cell: Cell, ttlMs: number, lapse: Lapse): string {
     const id = this.options.newId();
-    this.held.set(id, { item, cell, dueMs: 0, settled: undefined });
-    this.schedule(id, ttlMs);
+    this.held.set(id, { item, cell, lapse });
+    this.deadlines.set(id, this.options.monotonicMs() + ttlMs);
     return id;
   }
 
-  private settle(id: string, reservation: Reservation, actual: number, settlement: Settlement): void {
-    reservation.settled = { actual, settlement };
-    this.schedule(id, SETTLED_MS);
-  }
-
-  private schedule(id: string, inMs: number): void {
-    const reservation = this.held.get(id) as Reservation;
-    reservation.dueMs = this.options.monotonicMs() + inMs;
-    const bucket = Math.ceil(reservation.dueMs / BUCKET_MS);
-    const ids = this.due.get(bucket);
-    if (ids === undefined) this.due.set(bucket, [id]);
-    else ids.push(id);
-  }
-
-  private lapse(id: string, bucket: number): void {
-    const reservation = this.held.get(id);
-    // Settled meanwhile: it is due later.
-    if (reservation === undefined || Math.ceil(reservation.dueMs / BUCKET_MS) !== bucket) return;
+  private settle(id: string, actual: number, settlement: Settlement): Settled {
+    const settled = { actual, settlement, untilMs: this.options.monotonicMs() + SETTLED_MS };
     this.held.delete(id);
-    if (reservation.settled === undefined)
-      this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
+    this.deadlines.delete(id);
+    this.settled.set(id, settled);
+    this.forgetSettled();
+    return settled;
+  }
+
+  private forgetSettled(): void {
+    const nowMs = this.options.monotonicMs();
+    for (const [id, { untilMs }] of this.settled) {
+      if (untilMs > nowMs && this.settled.size <= MAXIMUM_SETTLED) return;
+      this.settled.delete(id);
+    }
+  }
+
+  private lapse(id: string): void {
+    const reservation = this.held.get(id) as Reservation;
+    this.held.delete(id);
+    if (reservation.lapse === 'refund') this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
   }
 }

@@ -1,6 +1,8 @@
-import { type Engine, Pockets } from '@quotadb/engine';
+import { type ByteInput, type Engine, Pockets } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
-import { type Policy, windowAt, windowEndMs } from './policy.js';
+import { isLeased, type Policy, windowAt, windowEndMs } from './policy.js';
+
+const NOBODY = new Uint8Array(0);
 
 /** What became of a take. With `unknown` it is up to the keeper: there is too little here, and nobody has been asked yet. */
 export const Verdict = { allowed: 0, denied: 1, unknown: 2 } as const;
@@ -25,30 +27,71 @@ export class Taker {
   private readonly engine: Engine;
   private readonly pockets: Pockets;
   private readonly key = new CellKey();
+  /** The policy and the moment of the last take, and what follows from them. */
+  private hotPolicy: Policy | undefined = undefined;
+  private hotMs = Number.NaN;
+  private hotWindow = 0;
+  private hotResetMs = 0;
+  private readonly hotKey = new CellKey();
 
   constructor(engine: Engine) {
     this.engine = engine;
     this.pockets = new Pockets(engine);
   }
 
-  take(policy: Policy, subject: Uint8Array, start: number, length: number, cost: number): Verdict {
+  /** The subject lies in a request. */
+  take(policy: Policy, subject: ByteInput, start: number, length: number, cost: number): Verdict {
+    const { nowMs } = this.engine;
+    // Many requests come at the same moment for the same policy.
+    if (policy !== this.hotPolicy || nowMs !== this.hotMs) this.heat(policy, nowMs);
+    this.window = this.hotWindow;
+    this.resetMs = this.hotResetMs;
+    return this.takeOf(policy, this.hotKey.sameMarksOf(subject, start, length), cost);
+  }
+
+  takeFrom(policy: Policy, cell: Cell, cost: number): Verdict {
+    this.window = cell.window;
+    this.resetMs = this.resetOf(policy);
+    return this.takeOf(policy, this.key.marksOf(cell), cost);
+  }
+
+  private heat(policy: Policy, nowMs: number): void {
+    this.hotPolicy = policy;
+    this.hotMs = nowMs;
+    this.window = windowAt(policy, nowMs);
+    this.hotWindow = this.window;
+    this.hotResetMs = this.resetOf(policy);
+    this.hotKey.marks(policy.number, this.window, NOBODY, 0, 0);
+  }
+
+  private takeOf(policy: Policy, key: CellKey, cost: number): Verdict {
     const { pockets } = this;
-    this.open(policy, subject, start, length);
+    pockets.open(key.input, 0, key.length);
     const before = pockets.balance;
-    const isTaken = pockets.take(cost);
-    const low = pockets.lowWatermark;
-    this.refillTarget = isTaken && before >= low && before - cost < low ? 2 * low : 0;
-    const isDenied = !isTaken && pockets.deniedUntilMs > this.engine.nowMs;
-    this.note(policy);
-    this.retryAfterMs = isTaken ? 0 : this.retryAfter(cost);
+    const isTaken = before >= cost && pockets.take(cost);
+    if (isTaken) {
+      const low = pockets.lowWatermark;
+      this.refillTarget = before >= low && before - cost < low ? 2 * low : 0;
+      this.note(policy, before - cost);
+      this.retryAfterMs = 0;
+      pockets.close();
+      return Verdict.allowed;
+    }
+    this.refillTarget = 0;
+    const isDenied = pockets.deniedUntilMs > this.engine.nowMs;
+    this.note(policy, before);
+    this.retryAfterMs = this.retryAfter(policy, cost);
     pockets.close();
-    return isTaken ? Verdict.allowed : isDenied ? Verdict.denied : Verdict.unknown;
+    return isDenied ? Verdict.denied : Verdict.unknown;
   }
 
   /** Looks, and takes nothing. */
   peek(policy: Policy, subject: Uint8Array, start: number, length: number): void {
-    this.open(policy, subject, start, length);
-    this.note(policy);
+    this.window = windowAt(policy, this.engine.nowMs);
+    this.resetMs = this.resetOf(policy);
+    const { input, length: keyLength } = this.key.marks(policy.number, this.window, subject, start, length);
+    this.pockets.open(input, 0, keyLength);
+    this.note(policy, this.pockets.balance);
     this.retryAfterMs = 0;
     this.pockets.close();
   }
@@ -74,24 +117,22 @@ export class Taker {
     pockets.close();
   }
 
-  private open(policy: Policy, subject: Uint8Array, start: number, length: number): void {
-    this.window = windowAt(policy, this.engine.nowMs);
-    const { key } = this;
-    key.marks(policy.number, this.window, subject, start, length);
-    this.pockets.open(key.input, 0, key.length);
-  }
-
   /** The cell's key is open: what all have marked of it is its value. */
-  private note(policy: Policy): void {
-    const { engine, pockets } = this;
+  private note(policy: Policy, balance: number): void {
+    const { engine } = this;
     const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
-    this.remainingHere = pockets.balance + pockets.reserve;
-    this.remainingEverywhere = Math.max(0, policy.limit - marked) + pockets.balance;
-    this.resetMs = policy.windowMs === 0 ? -1 : Math.max(1, windowEndMs(policy, this.window) - engine.nowMs);
+    this.remainingHere = balance + this.pockets.reserve;
+    this.remainingEverywhere = Math.max(0, policy.limit - marked) + balance;
   }
 
-  private retryAfter(cost: number): number {
-    if (this.remainingEverywhere < cost) return this.resetMs;
+  private resetOf(policy: Policy): number {
+    const isEndless = policy.windowMs === 0 || isLeased(policy);
+    return isEndless ? -1 : Math.max(1, windowEndMs(policy, this.window) - this.engine.nowMs);
+  }
+
+  private retryAfter(policy: Policy, cost: number): number {
+    // A lease may be given back at any moment.
+    if (this.remainingEverywhere < cost && !isLeased(policy)) return this.resetMs;
     const soonMs = Math.max(1, this.pockets.deniedUntilMs - this.engine.nowMs);
     return this.resetMs === -1 ? soonMs : Math.min(soonMs, this.resetMs);
   }

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MemoryWindowStore } from './adapters/memory.js';
 import type { WindowCounterStore } from './store.js';
@@ -69,4 +70,30 @@ test('a failing store is asked once, and its error is passed on untouched', asyn
 
 test('a duration that is none is refused when the counter is made', () => {
   expect(() => new TimeWindowCounter({ store: new MemoryWindowStore(), durationMs: 0 })).toThrow(RangeError);
+});
+
+test('clocks that differ lose and mix nothing: each counts in the window that its own clock is in', async () => {
+  const skews = fc.array(fc.integer({ min: -5_000, max: 5_000 }), { minLength: 1, maxLength: 4 });
+  const steps = fc.array(
+    fc.record({ process: fc.nat(3), passesMs: fc.oneof(fc.constantFrom(0, 1, 999, 1_000), fc.nat(2_500)) }),
+    { maxLength: 40 },
+  );
+  await fc.assert(
+    fc.asyncProperty(skews, steps, fc.constantFrom(1, 7, 1_000, 60_000), async (skewsMs, taken, durationMs) => {
+      let nowMs = 1_763_251_199_999;
+      // By the clock that is furthest behind nothing is over that anybody still counts in.
+      const store = new MemoryWindowStore({ now: () => nowMs + Math.min(...skewsMs) });
+      const counters = skewsMs.map((skewMs) => new TimeWindowCounter({ store, durationMs, now: () => nowMs + skewMs }));
+      const expected = new Map<bigint, bigint>();
+      for (const { process, passesMs } of taken) {
+        nowMs += passesMs;
+        const index = process % skewsMs.length;
+        const window = BigInt(nowMs + skewsMs[index]!) / BigInt(durationMs);
+        expected.set(window, (expected.get(window) ?? 0n) + 1n);
+        const { count, startMs, endMs } = await counters[index]!.increment('key');
+        expect([count, BigInt(startMs)]).toEqual([expected.get(window), window * BigInt(durationMs)]);
+        expect(endMs - startMs).toBe(durationMs);
+      }
+    }),
+  );
 });

@@ -1,4 +1,4 @@
-import { QuotadbClient, RateLimiter } from '@quotadb/client';
+import { Quota, QuotadbClient, RateLimiter } from '@quotadb/client';
 import { EmbeddedPostgres } from '@quotadb/counts';
 import {
   fixedWindowAt,
@@ -41,11 +41,13 @@ export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest
   const { Redis, RateLimiterMemory, RateLimiterRedis } = await others();
   const client = QuotadbClient.open({ port: ports.quotadb });
   const redis = new Redis(ports.redis);
+  await client.quotaDefine('bench', { limit: LIMIT, windowMs: HOUR_MS });
+  const quota = new Quota({ client, name: 'bench', whenAway: 'closed', timeoutMs: 10_000 });
   onCleanup(cleanup, async () => {
     redis.disconnect();
+    await quota.close();
     await client.close();
   });
-  await client.ping();
   const shared = { client, limit: LIMIT, windowMs: HOUR_MS, whenAway: 'closed' } as const;
   // The loop never gives the event loop a turn, so nothing can be told meanwhile: what is known stays fresh for the round.
   const inProcess = new RateLimiter({ ...shared, prefix: 'process:', stalenessMs: 60_000 });
@@ -67,6 +69,11 @@ export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest
         name: 'quotadb, in the process, awaited',
         concurrency: 1,
         operate: (index) => inProcess.limitFor(keyAt(index)),
+      },
+      {
+        name: 'quotadb, an exact quota, with all that goes to and fro for it',
+        concurrency: CONCURRENCY,
+        operate: (index) => quota.take(keyAt(index)),
       },
       { name: 'rate-limiter-flexible, memory', concurrency: 1, operate: (index) => memory.consume(keyAt(index)) },
       {

@@ -23,7 +23,7 @@ describeWithRedis('quotadb bench limits', () => {
       const lines = readFileSync(join(directory, file!), 'utf8').trim().split('\n');
       const rows = lines.map((line) => JSON.parse(line) as LimitsRow);
       expect(rows.map(({ contest, sides }) => [contest, Object.keys(sides).length])).toEqual([
-        ['decisions', 5],
+        ['decisions', 6],
         ['adapters', 4],
         ['clients', 3],
       ]);

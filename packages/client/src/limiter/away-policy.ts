@@ -15,37 +15,44 @@ export interface AwayDecision {
   readonly untilMs: number;
 }
 
+/** A limit and its window; 0 is a window that never ends. */
+interface AwayLimit {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
 export class AwayPolicy {
   readonly #policy: WhenAway;
-  readonly #windowMs: number;
-  readonly #capacity: number;
-  readonly #limit: number;
+  readonly #maxKeys: number;
   #windowStartMs = Number.NEGATIVE_INFINITY;
   /** All keys share the window, so that it is forgotten whole. */
   #counts = new Map<string, number>();
 
-  constructor(policy: WhenAway, limit: number, windowMs: number) {
+  /** A share is given to at most so many keys in a window: what is unknown beyond them is denied. */
+  constructor(policy: WhenAway, maxKeys: number) {
     if (typeof policy === 'object' && !(policy.share >= 0 && policy.share <= 1)) {
       throw new RangeError(`a share is from 0 to 1, not ${policy.share}`);
     }
     this.#policy = policy;
-    this.#limit = limit;
-    this.#windowMs = windowMs;
-    this.#capacity = typeof policy === 'object' ? Math.floor(limit * policy.share) : 0;
+    this.#maxKeys = maxKeys;
   }
 
-  decide(key: string, cost: number, nowMs: number): AwayDecision {
-    if (this.#policy === 'open') return { success: true, remaining: this.#limit, untilMs: this.#windowMs };
-    if (this.#policy === 'closed') return { success: false, remaining: 0, untilMs: this.#windowMs };
-    if (nowMs - this.#windowStartMs >= this.#windowMs) {
+  decide(key: string, cost: number, nowMs: number, { limit, windowMs }: AwayLimit): AwayDecision {
+    const lengthMs = windowMs === 0 ? Number.POSITIVE_INFINITY : windowMs;
+    const policy = this.#policy;
+    if (policy === 'open') return { success: true, remaining: limit, untilMs: lengthMs };
+    if (policy === 'closed') return { success: false, remaining: 0, untilMs: lengthMs };
+    if (this.#windowStartMs === Number.NEGATIVE_INFINITY || nowMs - this.#windowStartMs >= lengthMs) {
       this.#windowStartMs = nowMs;
       this.#counts = new Map();
     }
-    const untilMs = Math.ceil(this.#windowStartMs + this.#windowMs - nowMs);
-    const counted = this.#counts.get(key) ?? 0;
-    const success = counted + cost <= this.#capacity;
+    const untilMs = Math.ceil(this.#windowStartMs + lengthMs - nowMs);
+    const capacity = Math.floor(limit * policy.share);
+    const before = this.#counts.get(key);
+    const counted = before ?? 0;
+    const success = counted + cost <= capacity && (before !== undefined || this.#counts.size < this.#maxKeys);
     const after = success ? counted + cost : counted;
     if (success) this.#counts.set(key, after);
-    return { success, remaining: Math.max(this.#capacity - after, 0), untilMs };
+    return { success, remaining: Math.max(capacity - after, 0), untilMs };
   }
 }

@@ -1,6 +1,7 @@
 import type { CallOptions, RateDecision } from '../commands.js';
 import { ConnectionError } from '../errors.js';
 import { AwayPolicy, type WhenAway } from './away-policy.js';
+import { awayResult, checkCost, type LimitResult } from './limit-result.js';
 import { LimiterCell } from './limiter-cell.js';
 
 /** Who counts for everybody: QuotadbClient, over RESP, or QuotadbHttpClient. */
@@ -31,18 +32,6 @@ export interface RateLimiterOptions {
   readonly timeoutMs?: number;
   /** Keys that are remembered at once. */
   readonly maxKeys?: number;
-}
-
-export interface LimitResult {
-  readonly success: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  /** When the current window ends, milliseconds since 1970. */
-  readonly reset: number;
-  /** After how long to try again; 0 where there is no need, −1 where there is no use. */
-  readonly retryAfterMs: number;
-  /** `within` and `limited` are decisions; `away` is what the policy says while the server cannot be asked. */
-  readonly reason: 'within' | 'limited' | 'away';
 }
 
 const DEFAULT_PROCESS_SHARE = 0.1;
@@ -89,17 +78,17 @@ export class RateLimiter {
     this.#stalenessMs = options.stalenessMs ?? DEFAULT_STALENESS_MS;
     this.#call = { timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS };
     this.#maxKeys = options.maxKeys ?? DEFAULT_MAX_KEYS;
-    this.#away = new AwayPolicy(options.whenAway, limit, windowMs);
+    this.#away = new AwayPolicy(options.whenAway, this.#maxKeys);
   }
 
   /** Counts if it is within the limit, and says whether it is. Rejects only for what is wrong with the request itself. */
-  limitFor(key: string, cost = 1): Promise<LimitResult> {
-    const known = this.tryLimit(key, cost);
-    return known === undefined ? this.#ask(key, cost) : Promise.resolve(known);
+  async limitFor(key: string, cost = 1): Promise<LimitResult> {
+    return this.tryLimit(key, cost) ?? this.#ask(key, cost);
   }
 
   /** The same, at once, where this process can answer by itself; undefined where the server must be asked. */
   tryLimit(key: string, cost = 1): LimitResult | undefined {
+    checkCost(cost, 0);
     const cell = this.#cells.get(key);
     if (cell === undefined) return undefined;
     const nowMs = performance.now();
@@ -113,6 +102,11 @@ export class RateLimiter {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (this.#client.isAway) {
+      // Asking would only fill the client's queue; it is told when the server is back.
+      if (this.#dirty.length > 0) this.#scheduleFlush();
+      return;
+    }
     const dirty = this.#dirty;
     this.#dirty = [];
     await Promise.all(dirty.map((cell) => this.#tell(cell)));
@@ -121,6 +115,7 @@ export class RateLimiter {
   /** Tells the rest. The client is its owner's to close. */
   async close(): Promise<void> {
     await this.flush();
+    clearTimeout(this.#timer);
     this.#cells.clear();
   }
 
@@ -165,22 +160,15 @@ export class RateLimiter {
   }
 
   #awayResult(key: string, cost: number): LimitResult {
-    const { limit, windowMs } = this;
-    const { success, remaining, untilMs } = this.#away.decide(key, cost, performance.now());
-    if (success && cost > 0) {
+    const nowMs = performance.now();
+    const decision = this.#away.decide(key, cost, nowMs, this);
+    if (decision.success && cost > 0) {
       // It is counted where everybody counts as soon as that is possible.
       const cell = this.#cellOf(key);
-      cell.add(cost, performance.now());
+      cell.add(cost, nowMs);
       if (cell.pending === cost) this.#markDirty(cell);
     }
-    return {
-      success,
-      limit,
-      remaining,
-      reset: Date.now() + untilMs,
-      retryAfterMs: success ? 0 : Math.min(untilMs, windowMs),
-      reason: 'away',
-    };
+    return awayResult(this.limit, decision);
   }
 
   #result(cell: LimiterCell, success: boolean, nowMs: number): LimitResult {
@@ -195,8 +183,14 @@ export class RateLimiter {
   }
 
   #markDirty(cell: LimiterCell): void {
+    // More than this is there only while the server is away. A key beyond it is told when it is asked for again.
+    if (this.#dirty.length >= this.#maxKeys) return;
     this.#dirty.push(cell);
-    if (this.#timer !== undefined) return;
+    if (this.#timer === undefined) this.#scheduleFlush();
+    if (this.#dirty.length >= this.#maxKeys && !this.#client.isAway) void this.flush();
+  }
+
+  #scheduleFlush(): void {
     // Half of the staleness to tell, half for the way.
     this.#timer = setTimeout(() => void this.flush(), this.#stalenessMs / 2);
     this.#timer.unref();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LimitResult } from '../limiter/rate-limiter.js';
+import type { LimitResult } from '../limiter/limit-result.js';
 import { rateLimitHeaders } from './headers.js';
 
 const NOW_MS = 1_000_000;
@@ -44,5 +44,13 @@ test('integers of structured fields have at most fifteen digits, and windows und
   expect(rateLimitHeaders(large, { ...result, reset: NOW_MS - 5 }, NOW_MS)).toMatchObject({
     'RateLimit-Policy': '"x";q=999999999999999;w=1',
     RateLimit: '"x";r=42;t=0',
+  });
+});
+
+test('a limit that holds for ever has no window and no end', () => {
+  const forever = { ...policy, windowMs: 0 };
+  expect(rateLimitHeaders(forever, { ...result, reset: Number.POSITIVE_INFINITY }, NOW_MS)).toEqual({
+    'RateLimit-Policy': '"default";q=100',
+    RateLimit: '"default";r=42',
   });
 });

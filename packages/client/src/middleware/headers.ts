@@ -1,4 +1,4 @@
-import type { LimitResult } from '../limiter/rate-limiter.js';
+import type { LimitResult } from '../limiter/limit-result.js';
 
 /**
  * The fields of draft-ietf-httpapi-ratelimit-headers-10, which are structured fields (RFC 9651): the policy with its quota and
@@ -10,6 +10,7 @@ import type { LimitResult } from '../limiter/rate-limiter.js';
 export interface RatePolicy {
   readonly name: string;
   readonly limit: number;
+  /** 0: the limit holds for ever. */
   readonly windowMs: number;
 }
 
@@ -19,9 +20,11 @@ const STRUCTURED_STRING = /^[\x20-\x7e]*$/;
 
 export function rateLimitHeaders(policy: RatePolicy, result: LimitResult, nowMs = Date.now()): Record<string, string> {
   const name = structuredString(policy.name);
+  const { windowMs } = policy;
+  const { reset } = result;
   const headers: Record<string, string> = {
-    'RateLimit-Policy': `${name};q=${bounded(policy.limit)};w=${seconds(policy.windowMs)}`,
-    RateLimit: `${name};r=${bounded(result.remaining)};t=${seconds(result.reset - nowMs)}`,
+    'RateLimit-Policy': `${name};q=${bounded(policy.limit)}${windowMs > 0 ? `;w=${seconds(windowMs)}` : ''}`,
+    RateLimit: `${name};r=${bounded(result.remaining)}${reset < Number.POSITIVE_INFINITY ? `;t=${seconds(reset - nowMs)}` : ''}`,
   };
   if (!result.success && result.retryAfterMs >= 0) {
     headers['Retry-After'] = String(Math.max(seconds(result.retryAfterMs), 1));
@@ -34,7 +37,7 @@ export function tooManyRequests(policy: RatePolicy, result: LimitResult): string
   const detail =
     result.reason === 'away'
       ? 'The limit cannot be looked up at the moment.'
-      : `At most ${policy.limit} in ${seconds(policy.windowMs)} seconds.`;
+      : `At most ${policy.limit}${policy.windowMs > 0 ? ` in ${seconds(policy.windowMs)} seconds` : ''}.`;
   return JSON.stringify({ type: 'about:blank', title: 'Too Many Requests', status: 429, detail, policy: policy.name });
 }
 

@@ -1,8 +1,11 @@
-import type { LimitResult, RateLimiter } from '../limiter/rate-limiter.js';
+import type { LimitResult } from '../limiter/limit-result.js';
+import type { RateLimiter } from '../limiter/rate-limiter.js';
+import type { Quota } from '../quota/quota.js';
 import { type RatePolicy, rateLimitHeaders } from './headers.js';
 
 export interface MiddlewareOptions<Request> {
-  readonly limiter: RateLimiter;
+  /** What decides: a rate limit, or a quota. */
+  readonly limiter: RateLimiter | Quota;
   /** Whom a request is counted for; undefined lets it pass uncounted. */
   readonly key?: (request: Request) => string | undefined | Promise<string | undefined>;
   /** What a request costs; 1 if left out. */
@@ -26,7 +29,8 @@ export async function judge<Request>(
   const { limiter } = options;
   const key = await (options.key ?? defaultKey)(request);
   if (key === undefined) return undefined;
-  const result = await limiter.limitFor(key, options.cost?.(request) ?? 1);
+  const cost = options.cost?.(request) ?? 1;
+  const result = await ('take' in limiter ? limiter.take(key, cost) : limiter.limitFor(key, cost));
   const policy = { name: options.policyName ?? 'default', limit: limiter.limit, windowMs: limiter.windowMs };
   return { policy, result, headers: rateLimitHeaders(policy, result) };
 }

@@ -1,7 +1,8 @@
 import type { Cell, CellKey } from '../cell.js';
 import type { Keeper, KeeperOptions } from '../keeper.js';
+import type { LeasesOptions } from '../leases.js';
 import type { Ledger } from '../ledger.js';
-import { type Policy, windowAt } from '../policy.js';
+import { type Policy, windowAt, windowStartMs } from '../policy.js';
 import type { PolicyBookOptions } from '../policy-book.js';
 import type { QuotaNode } from './quota-node.js';
 
@@ -40,5 +41,29 @@ export const mistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
     const inside = book as unknown as { options: PolicyBookOptions };
     const { options } = inside;
     inside.options = { ...options, save: (saved) => options.save({ ...saved, grantees: [] }) };
+  },
+};
+
+export const leaseMistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
+  'a lease holds nothing of the windows that it reaches into': ({ leases }) => {
+    const { operations } = (leases as unknown as { options: LeasesOptions }).options;
+    const inside = operations as unknown as { partsOf(item: unknown): unknown[] };
+    const partsOf = inside.partsOf.bind(operations);
+    inside.partsOf = (item) => partsOf(item).slice(0, 1);
+  },
+  'a new life begins with windows that leases of the last one reach into': ({ book, engine }) => {
+    const beganMs = engine.nowMs;
+    const mayStart = book.mayStart.bind(book);
+    book.mayStart = (policy, window) => mayStart(policy, window) || windowStartMs(policy, window) >= beganMs;
+  },
+  'a lease goes back before its time': ({ leases }) => {
+    const { tick } = leases;
+    const inside = leases as unknown as { options: LeasesOptions };
+    const { monotonicMs } = inside.options;
+    leases.tick = () => {
+      inside.options = { ...inside.options, monotonicMs: () => monotonicMs() + 1000 };
+      tick.call(leases);
+      inside.options = { ...inside.options, monotonicMs };
+    };
   },
 };

@@ -3,9 +3,12 @@ import { type Link, Replica, replicaIdOf } from '@quotadb/replication';
 import { decodeFrame, encodeBatch, FrameKind } from '@quotadb/wire';
 import { CellKey } from '../cell.js';
 import { Keeper } from '../keeper.js';
+import { Leases } from '../leases.js';
+import { Operations } from '../operations.js';
 import { type Policy, windowAt, windowEndMs } from '../policy.js';
 import { PolicyBook, type SavedBook } from '../policy-book.js';
 import type { PolicySet } from '../policy-set.js';
+import { checkReaches, type Reach, Routes } from '../routes.js';
 
 /** What of a node outlives a crash: what it had written before. */
 export interface TestDisk {
@@ -19,6 +22,8 @@ export interface QuotaNodeOptions {
   readonly home: string;
   readonly incarnation: number;
   readonly nowMs: () => number;
+  /** Time that never jumps; the clock where it is left out. */
+  readonly monotonicMs?: () => number;
   readonly skewBoundMs: number;
   readonly disk?: TestDisk;
 }
@@ -38,8 +43,10 @@ export class QuotaNode {
   readonly engine: Engine;
   readonly replica: Replica;
   readonly keeper: Keeper;
+  readonly leases: Leases;
   readonly book: PolicyBook;
   readonly links = new Map<string, Link>();
+  private readonly routes: Routes<Link>;
   private readonly options: QuotaNodeOptions;
   private readonly durable = new Float64Array(SHARDS);
   private readonly written: Float64Array[] = [];
@@ -51,6 +58,7 @@ export class QuotaNode {
     this.options = options;
     const { region, home, disk, skewBoundMs } = options;
     this.region = region;
+    this.routes = new Routes(region);
     this.origin.set(replicaIdOf('test', region));
     this.origin[31] = options.incarnation + 1;
     this.engine = Engine.format({
@@ -85,16 +93,18 @@ export class QuotaNode {
       events: {
         established: (link) => {
           this.links.set(link.region, link);
-          this.sendPolicies(link);
+          this.routes.add(link.region, link.origin, link);
+          this.tellAll();
         },
         closed: (link) => {
-          if (this.links.get(link.region) === link) this.links.delete(link.region);
+          if (this.links.get(link.region) !== link) return;
+          this.links.delete(link.region);
+          this.routes.remove(link.region, link);
+          this.tellAll();
         },
-        quota: (_, frame) => {
+        quota: (link, frame) => {
           if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.keeper.hear(frame);
-          else if (frame.kind !== FrameKind.policies) return;
-          else if (frame.version === 0) this.begin();
-          else this.adopt(JSON.parse(Buffer.from(frame.body).toString()) as PolicySet);
+          else if (frame.kind === FrameKind.policies) this.hear(link, JSON.parse(Buffer.from(frame.body).toString()));
         },
       },
     });
@@ -106,46 +116,51 @@ export class QuotaNode {
       skewBoundMs,
       monotonicMs: options.nowMs,
       peers: {
-        regions: () => this.links.keys(),
-        originOf: (other) => this.links.get(other)?.origin,
-        send: (other, frame) => this.links.get(other)?.send(frame),
+        regions: () => this.routes.regions(),
+        originOf: (other) => this.routes.originOf(other),
+        send: (other, frame) => this.routes.next(other)?.link.send(frame),
       },
       ...(durable && { durable }),
     });
+    const { engine, book, keeper } = this;
+    const monotonicMs = options.monotonicMs ?? options.nowMs;
+    const operations = new Operations({ engine, book, keeper, monotonicMs });
+    let leases = 0;
+    this.leases = new Leases({ operations, monotonicMs, newId: () => `${++leases}@${region}` });
   }
 
   get hasDisk(): boolean {
     return this.options.disk !== undefined;
   }
 
-  define(name: string, limit: number, windowMs: number, allocator: string): void {
-    const definition = { name, limit, windowMs, allocator, shares: [], waitMs: 1000 };
+  define(name: string, limit: number, windowMs: number, allocator: string, leaseMs = 0): void {
+    const definition = { name, limit, windowMs, leaseMs, allocator, shares: [], waitMs: 1000 };
     this.book.define(definition, this.engine.nowMs, (other) => {
-      const link = this.links.get(other);
-      return link && { incarnation: Buffer.from(link.origin).toString('hex'), hasDisk: true };
+      const way = this.routes.way(other);
+      return way && { incarnation: way.origin, hasDisk: true };
     });
-    for (const link of this.links.values()) this.sendPolicies(link);
+    this.tellAll();
   }
 
-  private begin(): void {
-    if (!this.book.begin()) return;
-    for (const link of this.links.values()) this.sendPolicies(link);
+  private hear(link: Link, { set, reaches }: { set: PolicySet | null; reaches: readonly Reach[] }): void {
+    const hasOtherWays = this.routes.hear(link.region, true, checkReaches(reaches));
+    const isNews = set === null ? this.book.begin() : this.book.adopt(set);
+    if (hasOtherWays || isNews) this.tellAll();
   }
 
-  private adopt(set: PolicySet): void {
-    if (!this.book.adopt(set)) return;
-    for (const link of this.links.values()) this.sendPolicies(link);
-  }
-
-  private sendPolicies(link: Link): void {
+  private tellAll(): void {
     const { set, version } = this.book;
-    link.send({ kind: FrameKind.policies, version, body: Buffer.from(set === undefined ? '' : JSON.stringify(set)) });
+    for (const link of this.links.values()) {
+      const body = Buffer.from(JSON.stringify({ set: set ?? null, reaches: this.routes.tell(link.region) }));
+      link.send({ kind: FrameKind.policies, version, body });
+    }
   }
 
   tick(): void {
     this.engine.advanceTo(this.options.nowMs());
     this.replica.tick();
     this.keeper.tick();
+    this.leases.tick();
     this.engine.expireSome(100);
   }
 

@@ -8,11 +8,17 @@ export interface QuotaSimulationOptions {
   readonly regionCount?: number;
   readonly limit?: number;
   readonly windowMs?: number;
+  readonly leaseMs?: number;
+  /** Who has a link to whom: everybody to everybody unless it says otherwise. */
+  readonly shape?: Shape;
   readonly isLossless?: boolean;
 }
 
 /** Where the calls come from: from everywhere alike, mostly from one region, or from one region after another. */
 export type Demand = 'uniform' | 'skewed' | 'moving';
+
+/** Everybody to everybody, everybody to the second one, or one after another. */
+export type Shape = 'mesh' | 'hub' | 'chain';
 
 export interface QuotaOutcome {
   readonly failures: readonly string[];
@@ -50,18 +56,18 @@ export class QuotaSimulation {
   private readonly disks = new Map<string, TestDisk>();
   private readonly skews = new Map<string, number>();
   private readonly regions: string[];
-  private readonly limits = new Map<number, number>();
+  protected readonly limits = new Map<number, number>();
   private readonly allowed = new Map<string, number>();
   private readonly counted = new Map<string, number>();
   private wires: Wire[] = [];
   private readonly cuts = new Set<string>();
-  private readonly failures: string[] = [];
+  protected readonly failures: string[] = [];
   private readonly subjects: string[];
   private incarnations = 0;
-  private nowMs = START_MS;
+  protected nowMs = START_MS;
   private readonly isLossless: boolean;
   private readonly windowMs: number;
-  private readonly limit: number;
+  protected readonly limit: number;
 
   constructor(seed: number, options: QuotaSimulationOptions = {}) {
     this.random = generator(seed);
@@ -84,7 +90,7 @@ export class QuotaSimulation {
     this.pass(500);
     // Not everybody hears of a policy at once: somebody may come back who has not, and knows an older set.
     if (!this.isLossless) while (this.random() < 0.5) this.cut(this.pick(this.regions), this.pick(this.regions));
-    this.home().define('calls', this.limit, this.windowMs, this.pick(this.regions));
+    this.define(this.limit, this.pick(this.regions));
     this.limits.set(this.policy(), this.limit);
     this.pass(300);
     const steps = 40 + this.below(120);
@@ -117,13 +123,17 @@ export class QuotaSimulation {
     return this.allowed.get(`${this.policy()}:${Math.floor(START_MS / this.windowMs)}:s`) ?? 0;
   }
 
+  private define(limit: number, allocator: string): void {
+    this.home().define('calls', limit, this.windowMs, allocator, this.options.leaseMs);
+  }
+
   private demanding(demand: Demand, progress: number): string {
     if (demand === 'uniform') return this.pick(this.regions);
     if (demand === 'skewed') return this.random() < 0.9 ? (this.regions.at(-1) as string) : this.pick(this.regions);
     return this.regions[Math.floor(progress * this.regions.length)];
   }
 
-  private below(bound: number): number {
+  protected below(bound: number): number {
     return Math.floor(this.random() * bound);
   }
 
@@ -150,6 +160,7 @@ export class QuotaSimulation {
       home: this.regions[0],
       incarnation: disk?.incarnation ?? ++this.incarnations,
       nowMs: () => this.nowMs + (this.skews.get(region) as number),
+      ...(this.options.leaseMs !== undefined && { monotonicMs: () => this.nowMs }),
       skewBoundMs: SKEW_BOUND_MS,
       ...(disk && { disk }),
     });
@@ -162,16 +173,27 @@ export class QuotaSimulation {
     const region = this.pick(this.regions);
     const node = this.nodes.get(region) as QuotaNode;
     const dice = this.random();
-    if (dice < 0.62) {
-      const burst = 1 + this.below(8);
-      for (let index = 0; index < burst; index++) node.take('calls', this.pick(this.subjects), 1 + this.below(3));
-    } else if (dice < 0.72) node.flush();
+    if (dice < 0.62) this.demand(node);
+    else if (dice < 0.72) node.flush();
     else if (dice < 0.8) this.cut(region, this.pick(this.regions));
     else if (dice < 0.88) this.mend();
     else if (dice < 0.91 && !this.isLossless) this.crash(region);
     else if (dice < 0.93 && !this.isLossless) this.jump(region);
     else if (dice < 0.95) this.changeLimit();
-    else if (dice < 0.96 && !this.isLossless) this.defineAnew();
+    else if (dice < 0.96 && !this.isLossless && this.options.leaseMs === undefined) this.defineAnew();
+  }
+
+  protected demand(node: QuotaNode): void {
+    const burst = 1 + this.below(8);
+    for (let index = 0; index < burst; index++) node.take('calls', this.pick(this.subjects), 1 + this.below(3));
+  }
+
+  protected isRunning(node: QuotaNode): boolean {
+    return this.nodes.get(node.region) === node;
+  }
+
+  protected highestLimit(): number {
+    return Math.max(0, ...this.limits.values());
   }
 
   private crash(region: string): void {
@@ -190,7 +212,7 @@ export class QuotaSimulation {
       const limit = 1 + this.below(this.limit * 2);
       const policy = this.home().book.named('calls');
       if (policy === undefined) return;
-      this.home().define('calls', limit, this.windowMs, policy.allocator);
+      this.define(limit, policy.allocator);
       this.limits.set(policy.number, Math.max(this.limits.get(policy.number) as number, limit));
     }
   }
@@ -200,7 +222,7 @@ export class QuotaSimulation {
     const { book, engine } = this.home();
     if (book.set === undefined) return;
     book.drop('calls', engine.nowMs);
-    this.home().define('calls', this.limit, this.windowMs, this.pick(this.regions));
+    this.define(this.limit, this.pick(this.regions));
     this.limits.set(this.policy(), this.limit);
   }
 
@@ -208,7 +230,14 @@ export class QuotaSimulation {
 
   private connectAll(): void {
     for (const [index, one] of this.regions.entries())
-      for (const other of this.regions.slice(index + 1)) if (!this.isWired(one, other)) this.connect(one, other);
+      for (const [further, other] of this.regions.entries())
+        if (further > index && this.isPair(index, further) && !this.isWired(one, other)) this.connect(one, other);
+  }
+
+  private isPair(one: number, other: number): boolean {
+    const { shape = 'mesh' } = this.options;
+    if (shape === 'hub') return one === 1 || other === 1;
+    return shape === 'mesh' || other === one + 1;
   }
 
   private isWired(one: string, other: string): boolean {
@@ -247,7 +276,7 @@ export class QuotaSimulation {
   }
 
   /** Time goes by, messages arrive, everybody ticks. */
-  private pass(milliseconds: number): void {
+  protected pass(milliseconds: number): void {
     for (let passed = 0; passed < milliseconds; passed += 10) {
       this.nowMs += 10;
       for (const wire of [...this.wires]) this.deliver(wire);
@@ -270,7 +299,7 @@ export class QuotaSimulation {
   // ---- what must hold ---------------------------------------------------------------------------------------------------
 
   /** Sums up what was allowed since it was looked at last. */
-  private collect(): void {
+  protected collect(): void {
     for (const [region, node] of this.nodes) {
       const from = this.counted.get(region) as number;
       for (const { cell, cost } of node.allowed.slice(from)) {
@@ -288,7 +317,10 @@ export class QuotaSimulation {
     this.mend();
     this.pass(3000);
     if (!this.isLossless) return;
-    const node = this.nodes.get(this.pick(this.regions)) as QuotaNode;
+    this.checkLiveness(this.nodes.get(this.pick(this.regions)) as QuotaNode);
+  }
+
+  protected checkLiveness(node: QuotaNode): void {
     const subject = this.subjects[0];
     const windowBefore = Math.floor(node.engine.nowMs / this.windowMs);
     for (let turn = 0; turn < 4 * this.limit && this.failures.length === 0; turn++) {

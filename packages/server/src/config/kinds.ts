@@ -161,7 +161,7 @@ export function peerAddresses(): Kind<readonly PeerAddress[]> {
 function parseQuota(text: string): PartialDefinition {
   try {
     const definition = parseDefinition(text.trim().split(/\s+/));
-    if (definition.windowMs !== 0) return definition;
+    if (definition.windowMs !== 0 || definition.leaseMs !== undefined) return definition;
     throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
   } catch (error) {
     throw error instanceof PolicyError ? new Mistake(error.message) : error;

@@ -55,7 +55,10 @@ function check(book: SavedBook): SavedBook {
     Number.isFinite(book.beganMs) &&
     Number.isFinite(book.startsFromMs) &&
     Array.isArray(book.grantees) &&
-    book.grantees.every((grantee) => /^[0-9a-f]{64}$/.test(grantee));
+    book.grantees.every(
+      ({ origin, untilMs }) => /^[0-9a-f]{64}$/.test(origin) && (untilMs === null || Number.isFinite(untilMs)),
+    ) &&
+    Number.isFinite(book.forgottenUpToMs);
   if (!isBook) throw new Error('a part of it is missing');
   if (book.set !== undefined) checkPolicySet(book.set);
   return book;

@@ -5,13 +5,14 @@ import type { PartialDefinition } from './quota-link.js';
 export const USUAL_WAIT_MS = 1000;
 
 export const DEFINE_SYNTAX =
-  'name LIMIT limit WINDOW <milliseconds | NONE> [ALLOCATOR region] [SHARE region fraction [SHARE …]] [ON-UNREACHABLE <DENY | WAIT milliseconds>]';
+  'name LIMIT limit <WINDOW <milliseconds | NONE> | LEASE milliseconds> [ALLOCATOR region] [SHARE region fraction [SHARE …]] [ON-UNREACHABLE <DENY | WAIT milliseconds>]';
 
 /** The words of a QUOTA.DEFINE, or of a quota in the configuration; throws a PolicyError. */
 export function parseDefinition(words: readonly string[]): PartialDefinition {
   const [name, ...rest] = words;
   let limit = Number.NaN;
   let windowMs = Number.NaN;
+  let leaseMs = 0;
   let allocator: string | undefined;
   let waitMs = USUAL_WAIT_MS;
   const shares: { region: string; fraction: number }[] = [];
@@ -25,20 +26,25 @@ export function parseDefinition(words: readonly string[]): PartialDefinition {
     const word = next().toUpperCase();
     if (word === 'LIMIT') limit = whole(next());
     else if (word === 'WINDOW') windowMs = windowOf(next());
+    else if (word === 'LEASE') leaseMs = leaseOf(next());
     else if (word === 'ALLOCATOR') allocator = next();
     else if (word === 'SHARE') shares.push({ region: next(), fraction: Number(next()) });
     else if (word === 'ON-UNREACHABLE') waitMs = next().toUpperCase() === 'DENY' ? 0 : waitOf(rest[at - 1], next());
     else throw new PolicyError(`'${word}' is not understood: ${DEFINE_SYNTAX}`);
   }
-  if (Number.isNaN(windowMs)) throw new PolicyError('a WINDOW is needed: milliseconds, or NONE');
-  const definition = { name: name ?? '', limit, windowMs, allocator, shares, waitMs };
+  if (leaseMs === 0 && Number.isNaN(windowMs))
+    throw new PolicyError('a WINDOW is needed: milliseconds, or NONE; or a LEASE where it limits what is held at once');
+  if (leaseMs > 0 && !Number.isNaN(windowMs)) throw new PolicyError('a quota has a WINDOW or a LEASE, not both');
+  const lasting = leaseMs > 0 ? { windowMs: 0, leaseMs } : { windowMs };
+  const definition = { name: name ?? '', limit, ...lasting, allocator, shares, waitMs };
   checkDefinition({ ...definition, allocator: allocator ?? 'home' });
   return definition;
 }
 
-export function printDefinition({ name, limit, windowMs, allocator, shares, waitMs }: PartialDefinition): string {
+export function printDefinition(definition: PartialDefinition): string {
+  const { name, limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = definition;
   return [
-    `${name} LIMIT ${limit} WINDOW ${windowMs === 0 ? 'NONE' : windowMs}`,
+    `${name} LIMIT ${limit} ${leaseMs > 0 ? `LEASE ${leaseMs}` : `WINDOW ${windowMs === 0 ? 'NONE' : windowMs}`}`,
     ...(allocator === undefined ? [] : [`ALLOCATOR ${allocator}`]),
     ...shares.map(({ region, fraction }) => `SHARE ${region} ${fraction}`),
     `ON-UNREACHABLE ${waitMs === 0 ? 'DENY' : `WAIT ${waitMs}`}`,
@@ -50,6 +56,12 @@ function windowOf(word: string): number {
   const windowMs = whole(word);
   if (windowMs === 0) throw new PolicyError('a window has at least 1 millisecond, or there is NONE');
   return windowMs;
+}
+
+function leaseOf(word: string): number {
+  const leaseMs = whole(word);
+  if (!(leaseMs >= 1)) throw new PolicyError('a lease holds for at least 1 millisecond');
+  return leaseMs;
 }
 
 function waitOf(word: string, milliseconds: string): number {

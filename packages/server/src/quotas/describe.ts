@@ -4,12 +4,13 @@ type Fields = readonly (readonly [string, string | number])[];
 
 /** QUOTA.INFO of a policy. */
 export function describePolicy(policy: Policy, book: PolicyBook, nowMs: number): Fields {
-  const { number, name, limit, windowMs, allocator, shares, waitMs } = policy;
+  const { number, name, limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = policy;
   return [
     ['name', name],
     ['number', number],
     ['limit', limit],
     ['window-ms', windowMs],
+    ['lease-ms', leaseMs],
     ['allocator', allocator],
     ['shares', shares.map(({ region, fraction }) => `${region}=${fraction}`).join(' ')],
     ['wait-ms', waitMs],

@@ -1,7 +1,7 @@
-import { checkPolicySet, type PolicySet } from '@quotadb/quota';
+import { checkPolicySet, checkReaches, type PolicySet, type Reach } from '@quotadb/quota';
 import { FrameKind, type Policies } from '@quotadb/wire';
 
-/** What regions tell each other about policies when they meet, and when there is news. */
+/** What regions tell each other about policies, and about whom they reach, when they meet and when there is news. */
 export interface PolicyEnvelope {
   /** The region that the sender takes for the home of policies. */
   readonly home: string;
@@ -9,6 +9,7 @@ export interface PolicyEnvelope {
   readonly hasDisk: boolean;
   /** Null where the sender has not heard of the home yet. */
   readonly set: PolicySet | null;
+  readonly reaches: readonly Reach[];
 }
 
 export function writeEnvelope(envelope: PolicyEnvelope): Policies {
@@ -25,5 +26,5 @@ export function readEnvelope({ body }: Policies): PolicyEnvelope {
   if (typeof envelope?.home !== 'string' || typeof envelope.hasDisk !== 'boolean')
     throw new Error('it does not say where the home of policies is');
   if (envelope.set !== null) checkPolicySet(envelope.set);
-  return envelope;
+  return { ...envelope, reaches: checkReaches(envelope.reaches) };
 }

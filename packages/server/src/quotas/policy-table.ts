@@ -10,6 +10,8 @@ interface Entry {
 export class PolicyTable {
   private entries = new Map<number, Entry>();
   private all: readonly Policy[] = [];
+  /** Most requests are for the quota that the last one was for. */
+  private last: Entry | undefined = undefined;
 
   get list(): readonly Policy[] {
     return this.all;
@@ -23,12 +25,17 @@ export class PolicyTable {
       entries.set(hash, { name, policy, next: entries.get(hash) });
     }
     this.entries = entries;
+    this.last = undefined;
     this.all = policies;
   }
 
   find(bytes: Uint8Array, start: number, length: number): Policy | undefined {
+    const { last } = this;
+    if (last !== undefined && isSame(last.name, bytes, start, length)) return last.policy;
     for (let entry = this.entries.get(hashOf(bytes, start, length)); entry !== undefined; entry = entry.next) {
-      if (isSame(entry.name, bytes, start, length)) return entry.policy;
+      if (!isSame(entry.name, bytes, start, length)) continue;
+      this.last = entry;
+      return entry.policy;
     }
     return undefined;
   }

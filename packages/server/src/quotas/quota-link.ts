@@ -1,19 +1,25 @@
 import type { Engine } from '@quotadb/engine';
-import { type Cell, type Definition, type Policy, type TakeItem, type TakeRequest, Taker } from '@quotadb/quota';
+import {
+  type Cell,
+  type Definition,
+  type LeaseRequest,
+  type Policy,
+  type ReserveRequest,
+  type TakeRequest,
+  Taker,
+} from '@quotadb/quota';
 import { PolicyTable } from './policy-table.js';
 
 /** What a lane, or HTTP, can ask of the thread that keeps quotas; answered with plain data, or with an error in words. */
 export type QuotaRequest =
   /** With an id, a repetition is not done again and gets the first answer. */
   | ({ readonly kind: 'take'; readonly id?: string | undefined } & TakeRequest)
-  | {
-      readonly kind: 'reserve';
-      readonly item: TakeItem;
-      readonly ttlMs: number;
-      readonly waitMs: number | undefined;
-    }
+  | ({ readonly kind: 'reserve'; readonly id?: string | undefined } & ReserveRequest)
   | { readonly kind: 'commit'; readonly reservation: string; readonly actual: number }
   | { readonly kind: 'cancel'; readonly reservation: string }
+  | ({ readonly kind: 'acquire'; readonly id?: string | undefined } & LeaseRequest)
+  | { readonly kind: 'renew'; readonly lease: string; readonly ttlMs: number; readonly waitMs: number | undefined }
+  | { readonly kind: 'release'; readonly lease: string }
   | { readonly kind: 'peek'; readonly name: string; readonly subject: Uint8Array }
   | { readonly kind: 'define'; readonly definition: PartialDefinition }
   | { readonly kind: 'drop'; readonly name: string }

@@ -251,3 +251,91 @@ test('a reservation that is cancelled or forgotten comes back', async () => {
   expect(await client.call('QUOTA.COMMIT', forgotten, 10)).toMatch(/^-ERR there is no such reservation/);
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
 });
+
+test('a reservation with LAPSE CHARGE counts as used when it is forgotten; settled in time, the rest of it comes back', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const charged = ['QUOTA.RESERVE', 'calls', 's', 4, 'TTL', 50, 'LAPSE', 'CHARGE'] as const;
+  const forgotten = (await client.call(...charged)).split('\r\n')[3];
+  const settled = (await client.call(...charged)).split('\r\n')[3];
+  expect(numbers(await client.call('QUOTA.COMMIT', settled, 1))).toEqual([1, 0]);
+  // What lapses after it comes back: when that is here, the other has lapsed too.
+  await reserve(client, 1, 100);
+  await eventually(async () => expect(numbers(await client.call('QUOTA.PEEK', 'calls', 's'))[1]).toBe(5));
+  expect(await client.call('QUOTA.COMMIT', forgotten, 0)).toMatch(/^-ERR there is no such reservation/);
+  expect(await isAllowed(client, 'calls', 's', 6)).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 5)).toBe(true);
+  expect(await client.call('QUOTA.RESERVE', 'calls', 's', 1, 'TTL', 50, 'LAPSE', 'KEEP')).toBe('-ERR syntax error\r\n');
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 1, 'LAPSE', 'CHARGE')).toBe('-ERR syntax error\r\n');
+});
+
+/** The id of a lease, or nothing where it was denied. */
+async function acquire(client: TestClient, ttlMs: number, ...options: (string | number)[]): Promise<string> {
+  const reply = await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', ttlMs, ...options);
+  expect(reply).toMatch(/^\*6\r\n:[01]\r\n\$/);
+  return reply.split('\r\n')[3];
+}
+
+test.each(['memory', 'disk'])('no more leases than the limit are held at once, in %s', async (mode) => {
+  const { server, client } = await serve(mode === 'disk' ? { dataDirectory: await directory() } : {});
+  expect(await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 3, 'LEASE', 60_000)).toBe('+OK\r\n');
+  const clients = await Promise.all(Array.from({ length: 8 }, () => connect(server)));
+  const ids = (await Promise.all(clients.map((each) => acquire(each, 60_000)))).filter((id) => id !== '');
+  expect(ids).toHaveLength(3);
+  const denied = numbers(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', 60_000));
+  expect(denied.slice(0, 4)).toEqual([0, 0, 0, -1]);
+  expect(denied[4]).toBeGreaterThan(0);
+  expect(await client.call('QUOTA.RELEASE', ids[0])).toBe(':1\r\n');
+  expect(await client.call('QUOTA.RELEASE', ids[0])).toBe(':0\r\n');
+  expect(await acquire(client, 60_000)).not.toBe('');
+  expect(await acquire(client, 60_000)).toBe('');
+  expect(await client.call('QUOTA.INFO', 'jobs')).toContain('lease-ms\r\n:60000\r\n');
+});
+
+test('a lease holds while it is renewed, and ends by itself when it is not', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 1, 'LEASE', 60_000);
+  const id = await acquire(client, 300);
+  for (let turn = 0; turn < 5; turn++)
+    expect(numbers(await client.call('QUOTA.RENEW', id, 'TTL', 60_000))).toEqual([1, 60_000, 0]);
+  expect(await acquire(client, 1000)).toBe('');
+  expect(numbers(await client.call('QUOTA.RENEW', id, 'TTL', 1))).toEqual([1, 1, 0]);
+  await eventually(async () => expect(await acquire(client, 60_000)).not.toBe(''));
+  expect(await client.call('QUOTA.RENEW', id, 'TTL', 60_000)).toMatch(/^-ERR there is no such lease: it has ended/);
+  expect(await client.call('QUOTA.RELEASE', id)).toBe(':0\r\n');
+});
+
+test('an id makes repeating a lease or a reservation free, and does not revive one that has ended', async () => {
+  const { server, client } = await serve();
+  await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 2, 'LEASE', 60_000);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
+  const id = await acquire(client, 60_000, 'ID', 'one');
+  expect(await acquire(await connect(server), 60_000, 'ID', 'one')).toBe(id);
+  expect(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', 5, 'ID', 'one')).toMatch(/^-ERR this ID was used/);
+  expect(await client.call('QUOTA.TAKE', 'calls', 's', 1, 'ID', 'one')).toMatch(/^-ERR this ID was used/);
+  await client.call('QUOTA.RELEASE', id);
+  expect(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', 60_000, 'ID', 'one')).toMatch(
+    /^-ERR the lease that was given for this ID has ended/,
+  );
+  const reserved = await client.call('QUOTA.RESERVE', 'calls', 's', 6, 'TTL', 60_000, 'ID', 'two');
+  expect(await client.call('QUOTA.RESERVE', 'calls', 's', 6, 'TTL', 60_000, 'ID', 'two')).toBe(reserved);
+  expect(await isAllowed(client, 'calls', 's', 4)).toBe(true);
+});
+
+test('leases that make no sense get an error that says why', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 1, 'LEASE', 1000);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', 1000);
+  expect(await client.call('QUOTA.ACQUIRE', 'calls', 's', 'TTL', 100)).toMatch(/^-ERR 'calls' limits what is used up/);
+  expect(await client.call('QUOTA.TAKE', 'jobs', 's', 1)).toMatch(/^-ERR 'jobs' limits what is held at once/);
+  expect(await client.call('QUOTA.TAKEALL', 1, 'jobs', 's', 1)).toMatch(/^-ERR 'jobs' limits what is held at once/);
+  expect(await client.call('QUOTA.RESERVE', 'jobs', 's', 1, 'TTL', 1)).toMatch(/^-ERR 'jobs' limits what is held/);
+  for (const ttl of [0, -1, 'x', 1001])
+    expect(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', ttl)).toMatch(/^-ERR a lease of 'jobs' holds for 1/);
+  expect(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'FOR', 1)).toMatch(/^-ERR syntax error/);
+  expect(await client.call('QUOTA.RENEW', 'nobody', 'TTL', 1)).toMatch(/^-ERR there is no such lease/);
+  expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, 'LEASE', 0)).toMatch(/^-ERR a lease holds for at least 1/);
+  const both = ['LEASE', 5, 'WINDOW', 5] as const;
+  expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, ...both)).toMatch(/^-ERR a quota has a WINDOW or a LEASE/);
+  expect(await client.call('QUOTA.PEEK', 'jobs', 's')).toBe('*3\r\n:0\r\n:1\r\n:-1\r\n');
+});

@@ -172,3 +172,68 @@ test(
   },
   PATIENCE_MS,
 );
+
+/** Spokes that dial a hub and nobody else. */
+async function spokes(): Promise<TestRegions> {
+  const cluster = await regions(['hub', 'a', 'b'], {
+    dials: [
+      ['a', 'hub'],
+      ['b', 'hub'],
+    ],
+    flags: ['--home', 'a'],
+  });
+  await cluster.startAll();
+  // Policies go from their home through the hub, once all have met.
+  await eventually(async () => {
+    const words = ['calls', 'LIMIT', 60, 'WINDOW', HOUR_MS, 'ALLOCATOR', 'a'] as const;
+    expect(await cluster.call('b', 'QUOTA.DEFINE', ...words)).toBe('+OK\r\n');
+  });
+  await known(cluster);
+  return cluster;
+}
+
+test(
+  'a spoke gets tokens from another spoke through the hub, exactly as many as there are',
+  async () => {
+    const cluster = await spokes();
+    let allowed = 0;
+    await eventually(async () => {
+      while (allowed < 60 && (await take(cluster.of('b').client))) allowed++;
+      expect(allowed).toBe(60);
+    });
+    for (const name of cluster.names) expect(await take(cluster.of(name).client)).toBe(false);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  'leases of three regions together are never more than the limit, and can be renewed and released from any of them',
+  async () => {
+    const cluster = await spokes();
+    expect(await cluster.call('hub', 'QUOTA.DEFINE', 'jobs', 'LIMIT', 4, 'LEASE', 60_000)).toBe('+OK\r\n');
+    const acquire = async (name: string) => {
+      const reply = await cluster.call(name, 'QUOTA.ACQUIRE', 'jobs', 's', 'TTL', 60_000);
+      return reply.startsWith('*6\r\n:1\r\n') ? reply.split('\r\n')[3] : undefined;
+    };
+    const held: string[] = [];
+    await eventually(async () => {
+      for (const name of cluster.names) {
+        const lease = await acquire(name);
+        if (lease !== undefined) held.push(lease);
+      }
+      expect(held).toHaveLength(4);
+    });
+    for (const name of cluster.names) expect(await acquire(name)).toBeUndefined();
+    // Held in one region, and asked for in another that has no link to it.
+    const other = held[0].endsWith('@b') ? 'a' : 'b';
+    expect(await cluster.call(other, 'QUOTA.RENEW', held[0], 'TTL', 50_000)).toBe('*3\r\n:1\r\n:50000\r\n:0\r\n');
+    expect(await cluster.call(other, 'QUOTA.RELEASE', held[0])).toBe(':1\r\n');
+    expect(await cluster.call(other, 'QUOTA.RELEASE', held[0])).toBe(':0\r\n');
+    expect(await cluster.call(other, 'QUOTA.RELEASE', 'x@nowhere')).toMatch(
+      /^-ERR it is held in region nowhere, and there is no connection to it/,
+    );
+    await eventually(async () => expect(await acquire('b')).toBeDefined());
+    for (const name of cluster.names) expect(await acquire(name)).toBeUndefined();
+  },
+  PATIENCE_MS,
+);

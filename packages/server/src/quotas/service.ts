@@ -1,30 +1,30 @@
-import { randomBytes } from 'node:crypto';
 import type { Engine } from '@quotadb/engine';
-import {
-  type Cell,
-  Keeper,
-  Operations,
-  type Policy,
-  PolicyBook,
-  PolicyError,
-  type RegionState,
-  Repeats,
-  Reservations,
-  type TakeAnswer,
-  type TakeItem,
-} from '@quotadb/quota';
+import { type Cell, Keeper, type Policy, PolicyBook, PolicyError, type TakeItem } from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
-import { FrameKind, type Policies, type PolicyChange, type QuotaFrame } from '@quotadb/wire';
+import {
+  FrameKind,
+  type Policies,
+  type PolicyChange,
+  type QuotaFrame,
+  type TokensAnswer,
+  type TokensWanted,
+} from '@quotadb/wire';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { systemMonotonicMs } from '../replication/board.js';
 import { OccasionalLog } from '../replication/occasional-log.js';
 import { TakeStatistics } from '../statistics/take-statistics.js';
-import { startSpan } from '../tracing/tracing.js';
 import { loadBook, saveBook } from './book-file.js';
-import { describeCell, describePolicy } from './describe.js';
-import { answerTo, type Change, ForwardedChanges } from './forwarded-changes.js';
+import {
+  answerTo,
+  type Forwardable,
+  type Forwarded,
+  ForwardedRequests,
+  readForwarded,
+  regionOf,
+} from './forwarded-requests.js';
+import { LocalAnswers, type LocalRequest } from './local-answers.js';
 import { readEnvelope, writeEnvelope } from './policy-envelope.js';
 import {
   type PartialDefinition,
@@ -39,7 +39,6 @@ import { findTokens, type Whereabouts } from './whereabouts.js';
 
 /** Whoever waits for tokens is looked after this often, beside every time that something has happened. */
 const TICK_INTERVAL_MS = 10;
-const RESERVATION_ID_BYTES = 15;
 /** How long a change of policies waits for a home that has not heard from a peer yet. */
 const MEMORY_PATIENCE_MS = 2000;
 
@@ -52,6 +51,9 @@ export interface QuotaServiceOptions {
   /** False where this life of the replica has run before. */
   readonly isNewIncarnation: boolean;
 }
+
+/** What is to be done at the home. */
+type Change = Extract<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
 
 /** What quotas need of the rest of a server that has loaded its data. */
 export interface QuotaSurroundings {
@@ -75,17 +77,14 @@ export class QuotaService implements QuotaCarrier {
   readonly takes = new TakeStatistics(systemMonotonicMs);
   private readonly options: QuotaServiceOptions;
   private readonly book: PolicyBook;
-  private readonly peers = new RegionPeers();
-  private readonly forwarded = new ForwardedChanges();
+  private readonly peers: RegionPeers;
+  private readonly forwarded = new ForwardedRequests();
+  /** Whom a neighbour was told can be reached from here. */
+  private readonly told = new WeakMap<Link, string>();
   private readonly faults: OccasionalLog;
   private readonly ownLink: QuotaLink;
   private keeper: Keeper | undefined = undefined;
-  private operations: Operations | undefined = undefined;
-  private reservations: Reservations | undefined = undefined;
-  private readonly repeats = new Repeats<TakeAnswer>(
-    systemMonotonicMs,
-    (answer) => 'isAllowed' in answer && answer.isAllowed,
-  );
+  private answers: LocalAnswers | undefined = undefined;
   private surroundings: QuotaSurroundings | undefined = undefined;
   private sharing: Promise<void> | undefined = undefined;
   private readonly forgetful: (() => void)[] = [];
@@ -112,6 +111,7 @@ export class QuotaService implements QuotaCarrier {
         if (hasDisk) saveBook(directory, book);
       },
     });
+    this.peers = new RegionPeers(config.region);
     this.ownLink = new QuotaLink(this);
   }
 
@@ -141,11 +141,12 @@ export class QuotaService implements QuotaCarrier {
       events: this.figures,
       ...disk,
     });
-    this.operations = new Operations({ engine, book, keeper: this.keeper, monotonicMs: systemMonotonicMs });
-    this.reservations = new Reservations({
-      operations: this.operations,
-      monotonicMs: systemMonotonicMs,
-      newId: () => randomBytes(RESERVATION_ID_BYTES).toString('base64url'),
+    this.answers = new LocalAnswers({
+      engine,
+      region: config.region,
+      book,
+      keeper: this.keeper,
+      noteTakes: (items, isAllowed) => this.noteTakes(items, isAllowed),
     });
     this.applyConfigured();
     await this.publish();
@@ -166,7 +167,7 @@ export class QuotaService implements QuotaCarrier {
     const { engine, clock } = this.options;
     engine.advanceTo(clock.now());
     this.guard(() => {
-      this.reservations?.tick();
+      this.answers?.tick();
       this.keeper?.tick();
     });
   }
@@ -178,74 +179,27 @@ export class QuotaService implements QuotaCarrier {
   }
 
   ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void {
-    if (request.kind === 'define' || request.kind === 'drop') this.changeAnywhere(request, answered);
-    else {
-      const { clock, engine } = this.options;
-      engine.advanceTo(clock.now());
-      const isDone = this.guard(() => this.answer(request, answered));
-      if (!isDone) answered({ error: 'internal error' });
-    }
+    const to = regionOf(request, this.book.home) ?? this.options.config.region;
+    if (to === this.options.config.region) this.askHere(request, answered);
+    else this.forward({ to, hops: 0, request: request as Forwardable }, answered);
   }
 
-  private answer(request: Exclude<QuotaRequest, Change>, answered: (answer: QuotaAnswer) => void): void {
-    const { operations, keeper, book, reservations } = this;
-    if (operations === undefined || keeper === undefined || reservations === undefined) {
-      answered({ error: 'quotas have not started' });
-      return;
-    }
-    const plainly = <Value extends object>(answer: Value | { readonly error: string }) =>
-      answered('error' in answer ? (answer as { readonly error: string }) : { value: answer });
-    if (request.kind === 'take') {
-      this.takeOnce(request, operations, plainly);
-    } else if (request.kind === 'reserve') {
-      reservations.reserve(request.item, request.ttlMs, request.waitMs, (answer) => {
-        if (!('error' in answer)) this.noteTakes([request.item], answer.isAllowed);
-        plainly(answer);
-      });
-    } else if (request.kind === 'commit') {
-      reservations.commit(request.reservation, request.actual, plainly);
-    } else if (request.kind === 'cancel') {
-      answered({ value: reservations.cancel(request.reservation) });
-    } else if (request.kind === 'peek') {
-      plainly(operations.peek(request.name, request.subject));
-    } else {
-      const policy = book.named(request.name);
-      if (policy === undefined) {
-        answered({ error: `there is no quota '${request.name}'` });
-        return;
-      }
-      const { engine } = this.options;
-      const described = describePolicy(policy, book, engine.nowMs);
-      const cell = request.subject && describeCell(policy, request.subject, keeper.ledger, operations, engine.nowMs);
-      answered({ value: [...described, ...(cell ?? [])] });
-    }
+  private forward(forwarded: Forwarded, answered: (answer: QuotaAnswer) => void): void {
+    this.forwarded.forward(this.peers.next(forwarded.to), forwarded, answered);
   }
 
-  private takeOnce(
-    { id, items, waitMs }: Extract<QuotaRequest, { kind: 'take' }>,
-    operations: Operations,
-    done: (answer: TakeAnswer) => void,
-  ): void {
-    const take = (finish: (answer: TakeAnswer) => void) => {
-      const span = startSpan('quota take', { attributes: { 'quotadb.quota': items.map(({ name }) => name) } });
-      operations.take({ items, waitMs }, (answer) => {
-        if (!('error' in answer)) {
-          this.noteTakes(items, answer.isAllowed);
-          span.setAttribute('quotadb.allowed', answer.isAllowed);
-        }
-        span.end();
-        finish(answer);
-      });
-    };
-    if (id === undefined) {
-      take(done);
-      return;
-    }
-    const payload = JSON.stringify(
-      items.map(({ name, subject, cost }) => [name, Buffer.from(subject).toString('latin1'), cost]),
-    );
-    const isNewOrSame = this.repeats.run(id, payload, take, done);
-    if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
+  private askHere(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void {
+    if (request.kind === 'define' || request.kind === 'drop')
+      this.change(request).then(answered, (error: Error) => answered({ error: error.message }));
+    else if (!this.guard(() => this.answer(request, answered))) answered({ error: 'internal error' });
+  }
+
+  private answer(request: LocalRequest, answered: (answer: QuotaAnswer) => void): void {
+    const { answers, keeper } = this;
+    const { clock, engine } = this.options;
+    engine.advanceTo(clock.now());
+    if (answers === undefined || keeper === undefined) answered({ error: 'quotas have not started' });
+    else answers.answer(request, answered);
   }
 
   private noteTakes(items: readonly TakeItem[], isAllowed: boolean): void {
@@ -270,18 +224,6 @@ export class QuotaService implements QuotaCarrier {
 
   // ---- policies ---------------------------------------------------------------------------------------------------------
 
-  private changeAnywhere(change: Change, answered: (answer: QuotaAnswer) => void): void {
-    const { book, peers } = this;
-    if (book.isHome) {
-      this.change(change).then(answered, (error: Error) => answered({ error: error.message }));
-      return;
-    }
-    const view = peers.get(book.home);
-    if (view === undefined)
-      answered({ error: `policies are defined in region ${book.home}, their home, and there is no connection to it` });
-    else this.forwarded.forward(book.home, change, (frame) => view.link.send(frame), answered);
-  }
-
   /** A home that has just met a peer hears from it in a moment what there was before. */
   private remembered(): Promise<void> {
     return new Promise((resolve) => {
@@ -290,7 +232,7 @@ export class QuotaService implements QuotaCarrier {
     });
   }
 
-  /** At the home. */
+  /** At the home; forwarded to a region that is not, it fails with words that say so. */
   private async change(change: Change): Promise<QuotaAnswer> {
     const { book } = this;
     if (book.set === undefined) await this.remembered();
@@ -308,18 +250,13 @@ export class QuotaService implements QuotaCarrier {
 
   private define(definition: PartialDefinition, isSaidAgain = false): boolean {
     const allocator = definition.allocator ?? this.book.home;
-    this.book.define({ ...definition, allocator }, this.nowMs(), (region) => this.stateOf(region), isSaidAgain);
+    this.book.define({ ...definition, allocator }, this.nowMs(), (region) => this.peers.stateOf(region), isSaidAgain);
     return true;
   }
 
   private nowMs(): number {
     const { engine, clock } = this.options;
     return Math.max(engine.nowMs, clock.now());
-  }
-
-  private stateOf(region: string): RegionState | undefined {
-    const view = this.peers.get(region);
-    return view && { incarnation: nameOfOrigin(view.link.origin), hasDisk: view.hasDisk };
   }
 
   /** Two homes would give the same limit out twice. */
@@ -352,7 +289,7 @@ export class QuotaService implements QuotaCarrier {
 
   /** The policies are others now: lanes and regions are told. */
   private async tellAll(): Promise<void> {
-    for (const view of this.peers.all()) view.link.send(this.envelope());
+    for (const { link } of this.peers.all()) this.tell(link);
     this.guard(() => this.keeper?.policiesChanged());
     await this.publish();
   }
@@ -369,37 +306,51 @@ export class QuotaService implements QuotaCarrier {
     this.onPolicies(this.policies);
   }
 
-  private envelope(): Policies {
+  private tell(link: Link): void {
     const { config } = this.options;
     const { home, set } = this.book;
-    return writeEnvelope({ home, hasDisk: config.dataDirectory !== '', set: set ?? null });
+    const reaches = this.peers.tell(link);
+    this.told.set(link, JSON.stringify(reaches));
+    link.send(writeEnvelope({ home, hasDisk: config.dataDirectory !== '', set: set ?? null, reaches }));
+  }
+
+  /** Others can be reached from here than before: neighbours that this matters to are told. */
+  private tellWays(): void {
+    for (const { link } of this.peers.all())
+      if (this.told.get(link) !== JSON.stringify(this.peers.tell(link))) this.tell(link);
   }
 
   // ---- other regions ------------------------------------------------------------------------------------------------------
 
   established(link: Link): void {
     this.peers.add(link);
-    link.send(this.envelope());
+    this.tell(link);
+    this.tellWays();
   }
 
   closed(link: Link): void {
-    if (this.peers.remove(link)) this.forwarded.lost(link.region);
+    this.forwarded.lost(link);
+    if (this.peers.remove(link)) this.tellWays();
   }
 
   hear(link: Link, frame: QuotaFrame): void {
     if (frame.kind === FrameKind.policies) this.hearPolicies(link, frame);
-    else if (frame.kind === FrameKind.policyChange) this.hearChange(link, frame);
+    else if (frame.kind === FrameKind.policyChange) this.hearForwarded(link, frame);
     else if (frame.kind === FrameKind.policyAnswer) this.forwarded.heard(frame);
-    else this.keeper?.hear(frame);
+    else if (link.mayRelay || frame.fromRegion === link.region) this.hearTokens(frame);
+  }
+
+  private hearTokens(frame: TokensWanted | TokensAnswer): void {
+    const { engine, clock } = this.options;
+    engine.advanceTo(clock.now());
+    this.keeper?.hear(frame);
   }
 
   private hearPolicies(link: Link, frame: Policies): void {
     const { book } = this;
-    const { home, hasDisk, set } = readEnvelope(frame);
-    const view = this.peers.get(link.region);
-    if (view === undefined) return;
-    view.home = home;
-    view.hasDisk = hasDisk;
+    const envelope = readEnvelope(frame);
+    const { home, set } = envelope;
+    if (this.peers.hear(link, envelope)) this.tellWays();
     if (home !== book.home) {
       this.faults.say(`home ${link.region} ${home}`, () =>
         this.options.logger.warn(
@@ -416,16 +367,11 @@ export class QuotaService implements QuotaCarrier {
     void this.tellAll();
   }
 
-  private hearChange(link: Link, frame: PolicyChange): void {
-    const change = JSON.parse(Buffer.from(frame.body).toString()) as Change;
-    if (!this.book.isHome) {
-      link.send(answerTo(frame, { error: `region ${this.options.config.region} is not the home of policies` }));
-      return;
-    }
-    this.change(change).then(
-      (answer) => link.send(answerTo(frame, answer)),
-      (error: Error) => link.send(answerTo(frame, { error: error.message })),
-    );
+  private hearForwarded(link: Link, frame: PolicyChange): void {
+    const forwarded = readForwarded(frame);
+    const answered = (answer: QuotaAnswer) => link.send(answerTo(frame, answer));
+    if (forwarded.to === this.options.config.region) this.askHere(forwarded.request, answered);
+    else this.forward(forwarded, answered);
   }
 
   /** A mistake, or a disk that takes nothing, must not end more than what it concerns. */

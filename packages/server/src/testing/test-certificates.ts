@@ -97,5 +97,7 @@ function sequence(...parts: Buffer[]): Buffer {
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content;
   if (length < 128) return Buffer.concat([Buffer.of(tag, length), content]);
+  // The shortest form: Bun and Deno take no other.
+  if (length < 256) return Buffer.concat([Buffer.of(tag, 0x81, length), content]);
   return Buffer.concat([Buffer.of(tag, 0x82, length >> 8, length & 255), content]);
 }

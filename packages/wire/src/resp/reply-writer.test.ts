@@ -22,6 +22,12 @@ describe('replies', () => {
     ['simple', (reply) => reply.simple('PONG'), '+PONG\r\n', '+PONG\r\n'],
     ['error', (reply) => reply.error('ERR syntax error'), '-ERR syntax error\r\n', '-ERR syntax error\r\n'],
     ['integer', (reply) => reply.integer(-12), ':-12\r\n', ':-12\r\n'],
+    [
+      'array of integers',
+      (reply) => reply.integerArray(Float64Array.of(0, 7, 2 ** 31 - 1, 2 ** 31, -1, -(2 ** 40), 2 ** 53)),
+      '*7\r\n:0\r\n:7\r\n:2147483647\r\n:2147483648\r\n:-1\r\n:-1099511627776\r\n:9007199254740992\r\n',
+      '*7\r\n:0\r\n:7\r\n:2147483647\r\n:2147483648\r\n:-1\r\n:-1099511627776\r\n:9007199254740992\r\n',
+    ],
     ['bulk', (reply) => reply.bulk(Buffer.from('xhitsx'), 1, 4), '$4\r\nhits\r\n', '$4\r\nhits\r\n'],
     ['empty bulk', (reply) => reply.bulk(Buffer.from('x'), 1, 0), '$0\r\n\r\n', '$0\r\n\r\n'],
     ['bulk text', (reply) => reply.bulkText('hits'), '$4\r\nhits\r\n', '$4\r\nhits\r\n'],

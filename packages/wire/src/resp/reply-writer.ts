@@ -59,6 +59,25 @@ export class ReplyWriter {
     else this.integer64(Math.floor(value / 0x1_0000_0000), value | 0);
   }
 
+  /** As array() and then integer() of each, in one go. */
+  integerArray(values: Float64Array): void {
+    this.reserve(HEADER_BYTES + values.length * (INTEGER64_TEXT_BYTES + 3));
+    this.header(STAR, values.length);
+    for (let index = 0; index < values.length; index++) {
+      const value = values[index];
+      const low = value | 0;
+      if (low !== value || low < 0) {
+        this.integer(value);
+        continue;
+      }
+      this.bytes[this.length] = COLON;
+      const end = this.length + 1 + digitCount(low);
+      formatDigits(low, this.bytes, end);
+      this.length = end;
+      this.lineEnd();
+    }
+  }
+
   integer64(high: number, low: number): void {
     this.reserve(INTEGER64_TEXT_BYTES + 3);
     this.bytes[this.length++] = COLON;

@@ -89,8 +89,24 @@ test('examples/several-limits.mjs charges all or none', async () => {
   );
 });
 
+test('examples/quota.mjs passes its limit never, and uses it up', async () => {
+  expect(await output(run('quota.mjs'))).toBe(
+    [
+      '500 admitted, some of them without asking',
+      'reserved 400, used 150',
+      'another 400: denied',
+      '350 remain',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('examples/leases.mjs runs two at once', async () => {
+  expect(await output(run('leases.mjs'))).toBe(['denied, done, done', '2 at once', 'done', ''].join('\n'));
+});
+
 test('every example is among those tested', () => {
-  const tested = [...services, 'windows.mjs', 'several-limits.mjs'];
+  const tested = [...services, 'windows.mjs', 'several-limits.mjs', 'quota.mjs', 'leases.mjs'];
   expect(
     readdirSync(directory)
       .filter((name) => name.endsWith('.mjs'))

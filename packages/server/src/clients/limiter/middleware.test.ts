@@ -8,6 +8,7 @@ import {
   fastifyRateLimit,
   fastifyRateLimitStore,
   honoRateLimit,
+  Quota,
   QuotadbClient,
   RateLimiter,
 } from '@quotadb/client';
@@ -62,7 +63,7 @@ async function serveExpress(...middleware: express.RequestHandler[]): Promise<nu
 }
 
 /** The same app three times; each says hello twice and then no more. */
-const frameworks: Record<string, (limiter: RateLimiter) => Promise<number>> = {
+const frameworks: Record<string, (limiter: RateLimiter | Quota) => Promise<number>> = {
   Express: (limiter) => serveExpress(expressRateLimit({ limiter, policyName: 'hello' }) as express.RequestHandler),
   Fastify: async (limiter) => {
     const app = Fastify({ forceCloseConnections: true });
@@ -100,6 +101,19 @@ describe.each(Object.entries(frameworks))('the middleware for %s', (_name, start
     expect(refused.headers.get('RateLimit')).toMatch(/^"hello";r=0;t=\d+$/);
     expect(refused.headers.get('Content-Type')).toContain('application/problem+json');
     expect(await refused.json()).toMatchObject({ title: 'Too Many Requests', status: 429, policy: 'hello' });
+  });
+
+  test('a quota does as well as a rate limit', async () => {
+    const name = `middleware-${++tests}`;
+    await client.quotaDefine(name, { limit: 2, windowMs: HOUR_MS });
+    const quota = new Quota({ client, name, whenAway: 'closed' });
+    closers.push(() => quota.close());
+    const port = await start(quota);
+    const [first, second, third] = [await get(port), await get(port), await get(port)];
+    expect([first.status, second.status, third.status]).toEqual([200, 200, 429]);
+    expect(first.headers.get('RateLimit-Policy')).toBe('"hello";q=2;w=3600');
+    expect(first.headers.get('RateLimit')).toMatch(/^"hello";r=1;t=\d{1,4}$/);
+    expect(Number(third.headers.get('Retry-After'))).toBeGreaterThan(0);
   });
 
   test('while the server is away it does what the policy says', async () => {

@@ -306,3 +306,29 @@ test.each([{ limit: -1 }, { limit: 1.5 }, { limit: 1, windowMs: 0 }, { limit: 1,
     expect(() => make(options)).toThrow(RangeError);
   },
 );
+
+test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+  'a cost of %s is refused, and changes nothing',
+  async (cost) => {
+    const { limiter, counted } = make({ limit: 100 });
+    await limiter.limitFor('k');
+    expect(() => limiter.tryLimit('k', cost)).toThrow(RangeError);
+    await expect(limiter.limitFor('k', cost)).rejects.toThrow(RangeError);
+    expect(limiter.tryLimit('k')).toMatchObject({ success: true, remaining: 98 });
+    await limiter.flush();
+    expect(await counted()).toBe(2);
+  },
+);
+
+test('while the server is away no more keys are remembered than may be, and nothing is sent', async () => {
+  const { limiter, backend } = make({ limit: 10, whenAway: { share: 0.5 }, maxKeys: 3 });
+  backend.away = 'known';
+  const outcomes = [];
+  for (const key of ['a', 'b', 'c', 'd', 'a']) outcomes.push((await limiter.limitFor(key)).success);
+  expect(outcomes).toEqual([true, true, true, false, true]);
+  await limiter.flush();
+  expect(backend.told).toEqual([]);
+  backend.away = 'no';
+  await limiter.flush();
+  expect(backend.told.sort()).toEqual([1, 1, 2]);
+});

@@ -1,4 +1,5 @@
 import type { Command } from '../command.js';
+import { quotaAcquire, quotaRelease, quotaRenew } from './quota-lease.js';
 import { quotaPeek } from './quota-peek.js';
 import { quotaDefine, quotaDrop, quotaInfo, quotaList } from './quota-policies.js';
 import { quotaCancel, quotaCommit, quotaReserve } from './quota-reserve.js';
@@ -6,6 +7,7 @@ import { quotaTake } from './quota-take.js';
 import { quotaTakeAll } from './quota-take-all.js';
 
 export const quotaCommands: readonly Command[] = [
+  quotaAcquire,
   quotaCancel,
   quotaCommit,
   quotaDefine,
@@ -13,6 +15,8 @@ export const quotaCommands: readonly Command[] = [
   quotaInfo,
   quotaList,
   quotaPeek,
+  quotaRelease,
+  quotaRenew,
   quotaReserve,
   quotaTake,
   quotaTakeAll,

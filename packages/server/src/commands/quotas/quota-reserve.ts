@@ -1,4 +1,5 @@
 import type { Settlement, Standing } from '@quotadb/quota';
+import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors.js';
 import { argumentIs, copyArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Command } from '../command.js';
@@ -15,15 +16,15 @@ export const quotaReserve: Command = {
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
+    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back or, with LAPSE CHARGE, counts as used: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
   since: '0.2.0',
   complexity: 'O(1)',
-  syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds]',
+  syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds] [ID token] [LAPSE REFUND|CHARGE]',
   run(call) {
     const { request, reply } = call;
-    const options = argumentIs(request, 4, TTL) ? readOptions(request, 6) : errors.syntax;
-    if (typeof options === 'string' || options.id !== undefined) {
-      reply.error(typeof options === 'string' ? options : errors.syntax);
+    const options = argumentIs(request, 4, TTL) ? readOptions(request, 6, true) : errors.syntax;
+    if (typeof options === 'string') {
+      reply.error(options);
       return;
     }
     const item = {
@@ -31,16 +32,25 @@ export const quotaReserve: Command = {
       subject: copyArgument(request, 2),
       cost: numberArgument(request, 3),
     };
-    const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), waitMs: options.waitMs } as const;
-    askQuotas(call, asked, (resumed, answer: { isAllowed: boolean; id: string; standing: Standing }) => {
-      const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = answer.standing;
-      resumed.reply.array(6);
-      resumed.reply.integer(answer.isAllowed ? 1 : 0);
-      resumed.reply.bulkText(answer.id);
-      for (const number of [remainingHere, remainingEverywhere, resetMs, retryAfterMs]) resumed.reply.integer(number);
-    });
+    const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), ...options } as const;
+    askQuotas(call, asked, (resumed, answer: Held) => writeHeld(resumed.reply, answer));
   },
 };
+
+export interface Held {
+  readonly isAllowed: boolean;
+  readonly id: string;
+  readonly standing: Standing;
+}
+
+/** What is held under an id, where it was allowed. */
+export function writeHeld(reply: ReplyWriter, { isAllowed, id, standing }: Held): void {
+  const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = standing;
+  reply.array(6);
+  reply.integer(isAllowed ? 1 : 0);
+  reply.bulkText(id);
+  for (const number of [remainingHere, remainingEverywhere, resetMs, retryAfterMs]) reply.integer(number);
+}
 
 export const quotaCommit: Command = {
   name: 'quota.commit',

@@ -1,7 +1,9 @@
 import {
   COST_TOO_SMALL,
   costBeyondLimit,
+  isLeased,
   MAXIMUM_SUBJECT_BYTES,
+  onlyLeases,
   type Policy,
   type Standing,
   SUBJECT_TOO_LONG,
@@ -53,11 +55,10 @@ export const quotaTake: Command = {
 /** From the pocket, and only if that has too little with the help of others. */
 function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
   const { request, reply, server, engine } = call;
-  const { bytes } = request.input;
   const taker = server.quotas.taker(engine);
   const start = request.argumentStart[2];
   const length = request.argumentLength[2];
-  const verdict = taker.take(policy, bytes, start, length, cost);
+  const verdict = taker.take(policy, request.input, start, length, cost);
   if (verdict === Verdict.unknown) {
     if (!call.executing) {
       takeElsewhere(call, cost, options);
@@ -66,7 +67,7 @@ function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions
     // Inside MULTI nothing waits; the next one finds it.
     server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), cost);
   }
-  server.statistics.takes.note(policy.number, cost, verdict === Verdict.allowed, bytes, start, length);
+  server.statistics.takes.note(policy.number, cost, verdict === Verdict.allowed, request.input.bytes, start, length);
   if (taker.refillTarget > 0)
     server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), taker.refillTarget);
   writeStanding(reply, verdict === Verdict.allowed, taker);
@@ -87,17 +88,21 @@ function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   );
 }
 
+/** One for the thread, written and read at once. */
+const told = new Float64Array(5);
+
 export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: Standing): void {
-  reply.array(5);
-  reply.integer(isAllowed ? 1 : 0);
-  reply.integer(standing.remainingHere);
-  reply.integer(standing.remainingEverywhere);
-  reply.integer(standing.resetMs);
-  reply.integer(standing.retryAfterMs);
+  told[0] = isAllowed ? 1 : 0;
+  told[1] = standing.remainingHere;
+  told[2] = standing.remainingEverywhere;
+  told[3] = standing.resetMs;
+  told[4] = standing.retryAfterMs;
+  reply.integerArray(told);
 }
 
 function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {
   if (!Number.isSafeInteger(cost) || cost < 1) return COST_TOO_SMALL;
+  if (isLeased(policy)) return onlyLeases(policy);
   if (cost > policy.limit) return costBeyondLimit(cost, policy);
   return subjectBytes > MAXIMUM_SUBJECT_BYTES ? SUBJECT_TOO_LONG : undefined;
 }

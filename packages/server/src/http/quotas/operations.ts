@@ -1,9 +1,11 @@
 import {
   MAXIMUM_ITEMS,
+  MAXIMUM_LEASE_MS,
   MAXIMUM_LIMIT,
   MAXIMUM_RESERVATION_MS,
   MAXIMUM_WAIT_MS,
   MAXIMUM_WINDOW_MS,
+  type Renewed,
   type Settlement,
   type Standing,
 } from '@quotadb/quota';
@@ -16,7 +18,7 @@ import type { ProblemCode } from './problems.js';
 export interface QuotaOperation {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** `{name}` and `{reservation}` are the variable segments. */
+  /** `{name}`, `{reservation}` and `{lease}` are the variable segments. */
   readonly path: string;
   readonly summary: string;
   readonly body?: z.ZodType;
@@ -46,16 +48,28 @@ const reserveBody = z.strictObject({
   estimate: cost,
   ttlMs: z.int().min(1).max(MAXIMUM_RESERVATION_MS),
   waitMs,
+  /** What becomes of it if nobody settles it in time: it comes back, unless it is to count as used. */
+  lapse: z.enum(['refund', 'charge']).optional(),
+  id,
 });
+const leaseTtlMs = z.int().min(1).max(MAXIMUM_LEASE_MS);
+const acquireBody = z.strictObject({ subject, ttlMs: leaseTtlMs, waitMs, id });
+const renewBody = z.strictObject({ ttlMs: leaseTtlMs, waitMs });
 const commitBody = z.strictObject({ actual: z.int().min(0).max(MAXIMUM_LIMIT) });
-const defineBody = z.strictObject({
-  limit: z.int().min(0).max(MAXIMUM_LIMIT),
-  /** Null: the limit holds for ever. */
-  windowMs: z.int().min(1).max(MAXIMUM_WINDOW_MS).nullable(),
-  allocator: z.string().min(1).optional(),
-  shares: z.array(z.strictObject({ region: z.string().min(1), fraction: z.number().gt(0).max(1) })).optional(),
-  waitMs,
-});
+const defineBody = z
+  .strictObject({
+    limit: z.int().min(0).max(MAXIMUM_LIMIT),
+    /** Null: the limit holds for ever. */
+    windowMs: z.int().min(1).max(MAXIMUM_WINDOW_MS).nullable().optional(),
+    /** In place of a window: what is held at once is limited, and so long by a lease at most. */
+    leaseMs: leaseTtlMs.optional(),
+    allocator: z.string().min(1).optional(),
+    shares: z.array(z.strictObject({ region: z.string().min(1), fraction: z.number().gt(0).max(1) })).optional(),
+    waitMs,
+  })
+  .refine(({ windowMs, leaseMs }) => (windowMs === undefined) !== (leaseMs === undefined), {
+    message: 'either windowMs or leaseMs',
+  });
 
 function operation<Body extends z.ZodType, Value>(
   declaration: Omit<QuotaOperation, 'request' | 'answer' | 'body'> & {
@@ -110,7 +124,8 @@ export const quotaOperations: readonly QuotaOperation[] = [
     id: 'reserveQuota',
     method: 'POST',
     path: '/api/v1/quotas/{name}/reserve',
-    summary: 'Takes an estimate, to be settled when the cost is known; what is not settled in time comes back.',
+    summary:
+      'Takes an estimate, to be settled when the cost is known; what is not settled in time comes back, or counts as used.',
     body: reserveBody,
     refusal: 'quota_refused',
     request: (name, body) => ({
@@ -118,6 +133,8 @@ export const quotaOperations: readonly QuotaOperation[] = [
       item: { name, subject: bytes(body.subject), cost: body.estimate },
       ttlMs: body.ttlMs,
       waitMs: body.waitMs,
+      lapse: body.lapse,
+      id: body.id,
     }),
     answer: ({ isAllowed, id: reservation, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
       allowed: isAllowed,
@@ -145,6 +162,50 @@ export const quotaOperations: readonly QuotaOperation[] = [
     answer: (wasHeld: boolean) => ({ cancelled: wasHeld }),
   }),
   operation({
+    id: 'acquireLease',
+    method: 'POST',
+    path: '/api/v1/quotas/{name}/acquire',
+    summary: 'Takes a lease of a quota that limits what is held at once; it ends with its TTL if it is not renewed.',
+    body: acquireBody,
+    refusal: 'quota_refused',
+    request: (name, body) => ({
+      kind: 'acquire',
+      name,
+      subject: bytes(body.subject),
+      ttlMs: body.ttlMs,
+      waitMs: body.waitMs,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, id: lease, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+      allowed: isAllowed,
+      ...(isAllowed && { lease }),
+      ...standing,
+    }),
+  }),
+  operation({
+    id: 'renewLease',
+    method: 'POST',
+    path: '/api/v1/quotas/leases/{lease}/renew',
+    summary: 'Lets a lease end so long after now.',
+    body: renewBody,
+    refusal: 'lease_refused',
+    request: (lease, body) => ({ kind: 'renew', lease, ttlMs: body.ttlMs, waitMs: body.waitMs }),
+    answer: ({ isRenewed, ttlMs, retryAfterMs }: Exclude<Renewed, { error: string }>) => ({
+      renewed: isRenewed,
+      ttlMs,
+      retryAfterMs,
+    }),
+  }),
+  operation({
+    id: 'releaseLease',
+    method: 'DELETE',
+    path: '/api/v1/quotas/leases/{lease}',
+    summary: 'Gives a lease back.',
+    refusal: 'lease_refused',
+    request: (lease) => ({ kind: 'release', lease }),
+    answer: (wasHeld: boolean) => ({ released: wasHeld }),
+  }),
+  operation({
     id: 'readQuota',
     method: 'GET',
     path: '/api/v1/quotas/{name}',
@@ -170,6 +231,7 @@ export const quotaOperations: readonly QuotaOperation[] = [
         name,
         limit: body.limit,
         windowMs: body.windowMs ?? 0,
+        ...(body.leaseMs !== undefined && { leaseMs: body.leaseMs }),
         allocator: body.allocator,
         shares: body.shares ?? [],
         waitMs: body.waitMs ?? USUAL_WAIT_MS,

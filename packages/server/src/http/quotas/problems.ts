@@ -10,6 +10,7 @@ export const problems = {
   no_such_path: { status: 404, title: 'No such path' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   reservation_refused: { status: 409, title: 'Reservation refused' },
+  lease_refused: { status: 409, title: 'Lease refused' },
   policy_refused: { status: 409, title: 'Policy refused' },
   body_too_large: { status: 413, title: 'Body too large' },
   quota_refused: { status: 422, title: 'Quota refused' },

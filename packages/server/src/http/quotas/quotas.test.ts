@@ -46,6 +46,27 @@ test('what the commands do can be done over HTTP', async () => {
   expect((await call('DELETE', '/calls')).body).toEqual({ dropped: true });
 });
 
+test('leases are taken, renewed and given back over HTTP', async () => {
+  expect((await call('PUT', '/jobs', { limit: 1, leaseMs: 60_000 })).body).toEqual({ defined: true });
+  const acquired = await call('POST', '/jobs/acquire', { subject: 's', ttlMs: 30_000, id: 'job' });
+  expect(acquired.body).toMatchObject({ allowed: true, remainingEverywhere: 0, resetMs: -1 });
+  expect(await call('POST', '/jobs/acquire', { subject: 's', ttlMs: 30_000, id: 'job' })).toEqual(acquired);
+  const denied = (await call('POST', '/jobs/acquire', { subject: 's', ttlMs: 30_000 })).body;
+  expect(denied).toMatchObject({ allowed: false });
+  expect(denied).not.toHaveProperty('lease');
+  const lease = `/leases/${encodeURIComponent(acquired.body.lease as string)}`;
+  expect((await call('POST', `${lease}/renew`, { ttlMs: 60_000 })).body).toEqual({
+    renewed: true,
+    ttlMs: 60_000,
+    retryAfterMs: 0,
+  });
+  expect((await call('DELETE', lease)).body).toEqual({ released: true });
+  expect((await call('DELETE', lease)).body).toEqual({ released: false });
+  expect(await call('POST', `${lease}/renew`, { ttlMs: 1 })).toMatchObject({ body: { code: 'lease_refused' } });
+  expect((await call('GET', '/jobs')).body).toMatchObject({ leaseMs: 60_000 });
+  expect((await call('DELETE', '/jobs')).body).toEqual({ dropped: true });
+});
+
 test.each([
   ['POST', '/nobody/take', { subject: 's', cost: 1 }, 404, 'no_such_quota'],
   ['GET', '/nobody', undefined, 404, 'no_such_quota'],
@@ -55,6 +76,11 @@ test.each([
   ['POST', '/nobody/take', `"${'x'.repeat(70_000)}"`, 413, 'body_too_large'],
   ['PUT', '/forever', { limit: 1, windowMs: null }, 409, 'policy_refused'],
   ['POST', '/reservations/none/commit', { actual: 1 }, 409, 'reservation_refused'],
+  ['POST', '/nobody/acquire', { subject: 's', ttlMs: 1 }, 404, 'no_such_quota'],
+  ['POST', '/nobody/acquire', { subject: 's' }, 400, 'invalid_body'],
+  ['POST', '/leases/none/renew', { ttlMs: 1 }, 409, 'lease_refused'],
+  ['PUT', '/both', { limit: 1, windowMs: 1, leaseMs: 1 }, 400, 'invalid_body'],
+  ['PUT', '/neither', { limit: 1 }, 400, 'invalid_body'],
   ['PATCH', '/nobody', {}, 405, 'method_not_allowed'],
   ['POST', '/a/b/c/d', {}, 404, 'no_such_path'],
   ['GET', '/%ff', undefined, 400, 'invalid_name'],

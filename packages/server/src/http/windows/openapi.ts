@@ -35,14 +35,7 @@ export function windowsOpenApi(): Json {
           parameters: [KEY],
           requestBody: { required: true, content: { 'application/json': { schema: reference('Increment') } } },
           responses: responses('WindowCount', [
-            ...[
-              'invalid_key',
-              'key_forbidden',
-              'invalid_window',
-              'invalid_start',
-              'window_over',
-              'count_out_of_range',
-            ],
+            ...['invalid_key', 'key_forbidden', 'invalid_window', 'invalid_start', 'window_over', 'count_out_of_range'],
             ...['out_of_memory', 'disk_failed'],
           ] as WindowProblemCode[]),
         },

@@ -1,0 +1,69 @@
+/** Nothing is done before its time, and up to twice this after it. */
+const STEP_MS = 100;
+
+/** What is due at a time that can be changed, by name. A name has one place in the schedule, however often its time changes. */
+export class Deadlines {
+  /** In steps. */
+  private readonly dueAt = new Map<string, number>();
+  private readonly placedAt = new Map<string, number>();
+  private readonly schedule = new Map<number, Set<string>>();
+  private doneUpTo: number;
+
+  constructor(nowMs: number) {
+    this.doneUpTo = Math.floor(nowMs / STEP_MS);
+  }
+
+  set(name: string, atMs: number): void {
+    const step = Math.ceil(atMs / STEP_MS);
+    this.dueAt.set(name, step);
+    // Where it is looked at earlier in any case, it is put off then.
+    if ((this.placedAt.get(name) ?? Number.POSITIVE_INFINITY) <= step) return;
+    this.unplace(name);
+    this.place(name, step);
+  }
+
+  /** Nothing is left of it: what is settled long before its time must not pile up until then. */
+  delete(name: string): void {
+    this.dueAt.delete(name);
+    this.unplace(name);
+  }
+
+  /** Forgets everything that is due, and tells it. */
+  pass(nowMs: number, isDue: (name: string) => void): void {
+    const upTo = Math.floor(nowMs / STEP_MS);
+    for (let step = this.doneUpTo; step < upTo && this.schedule.size > 0; step++) {
+      const names = this.schedule.get(step) ?? [];
+      this.schedule.delete(step);
+      for (const name of names) this.look(name, step, isDue);
+    }
+    this.doneUpTo = upTo;
+  }
+
+  private look(name: string, step: number, isDue: (name: string) => void): void {
+    const due = this.dueAt.get(name);
+    this.placedAt.delete(name);
+    if (due === undefined) return;
+    if (due > step) {
+      this.place(name, due);
+      return;
+    }
+    this.dueAt.delete(name);
+    isDue(name);
+  }
+
+  private place(name: string, step: number): void {
+    this.placedAt.set(name, step);
+    const names = this.schedule.get(step);
+    if (names === undefined) this.schedule.set(step, new Set([name]));
+    else names.add(name);
+  }
+
+  private unplace(name: string): void {
+    const step = this.placedAt.get(name);
+    if (step === undefined) return;
+    this.placedAt.delete(name);
+    const names = this.schedule.get(step);
+    names?.delete(name);
+    if (names?.size === 0) this.schedule.delete(step);
+  }
+}

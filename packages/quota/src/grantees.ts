@@ -1,0 +1,84 @@
+/** As it is kept on disk. */
+export interface SavedGrantee {
+  /** In hexadecimal. */
+  readonly origin: string;
+  /** Until then something that was granted to it may count; null = for ever. */
+  readonly untilMs: number | null;
+}
+
+export interface SavedGrantees {
+  readonly grantees: readonly SavedGrantee[];
+  /** What ended before this is not known any more: nothing is granted or marked in such a window, whatever the clock says. */
+  readonly forgottenUpToMs: number;
+}
+
+/** What a node holds is found by going through them: a region that restarts without a disk is another one each time. */
+export const MAXIMUM_GRANTEES = 1000;
+/** So much is noted ahead, so that the file is not written for every window. */
+const AHEAD_MS = 3_600_000;
+
+interface Grantee {
+  readonly origin: Uint8Array;
+  readonly untilMs: number;
+}
+
+/**
+ * Everybody that this incarnation has granted anything to that may still count. They are on disk before the first grant is made:
+ * after a restart what was granted is found by going through them, and none may be missing. One whose windows are all over is
+ * forgotten, and with it that those windows ever were: a clock that is set back does not bring them back.
+ */
+export class Grantees {
+  private readonly save: (saved: SavedGrantees) => void;
+  private known = new Map<string, Grantee>();
+  private list: readonly Uint8Array[] = [];
+  private forgotten = Number.NEGATIVE_INFINITY;
+
+  constructor(saved: SavedGrantees | undefined, save: (saved: SavedGrantees) => void) {
+    this.save = save;
+    if (saved === undefined) return;
+    this.forgotten = saved.forgottenUpToMs;
+    for (const { origin, untilMs } of saved.grantees)
+      this.known.set(origin, {
+        origin: Uint8Array.from(Buffer.from(origin, 'hex')),
+        untilMs: untilMs ?? Number.POSITIVE_INFINITY,
+      });
+    this.list = [...this.known.values()].map(({ origin }) => origin);
+  }
+
+  all(): readonly Uint8Array[] {
+    return this.list;
+  }
+
+  get forgottenUpToMs(): number {
+    return this.forgotten;
+  }
+
+  get saved(): SavedGrantees {
+    return describe(this.known, this.forgotten);
+  }
+
+  /** False where there are too many: nothing may be granted. Throws where it cannot be written down. */
+  note(origin: Uint8Array, endMs: number, nowMs: number): boolean {
+    const name = Buffer.from(origin).toString('hex');
+    const before = this.known.get(name);
+    if (before !== undefined && before.untilMs >= endMs) return true;
+    const known = new Map([...this.known].filter(([, { untilMs }]) => untilMs > nowMs));
+    if (before === undefined && known.size >= MAXIMUM_GRANTEES) return false;
+    const over = [...this.known.values()].filter(({ untilMs }) => untilMs <= nowMs);
+    const forgotten = Math.max(this.forgotten, ...over.map(({ untilMs }) => untilMs));
+    known.set(name, { origin: Uint8Array.from(origin), untilMs: endMs + AHEAD_MS });
+    this.save(describe(known, forgotten));
+    this.known = known;
+    this.forgotten = forgotten;
+    this.list = [...known.values()].map((grantee) => grantee.origin);
+    return true;
+  }
+}
+
+function describe(known: ReadonlyMap<string, Grantee>, forgotten: number): SavedGrantees {
+  const grantees = [...known].map(([origin, { untilMs }]) => ({
+    origin,
+    untilMs: untilMs === Number.POSITIVE_INFINITY ? null : untilMs,
+  }));
+  return { grantees, forgottenUpToMs: forgotten === Number.NEGATIVE_INFINITY ? 0 : forgotten };
+}

@@ -1,0 +1,153 @@
+import { type Cell, nameOfCell } from './cell.js';
+import { Deadlines } from './deadlines.js';
+import type { Operations, Standing } from './operations.js';
+
+/** Held at once by one node. */
+const MAXIMUM_LEASES = 100_000;
+
+export interface LeaseRequest {
+  readonly name: string;
+  readonly subject: Uint8Array;
+  readonly ttlMs: number;
+  readonly waitMs: number | undefined;
+}
+
+export type Acquired =
+  | { readonly error: string }
+  | { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
+
+export type Renewed =
+  | { readonly error: string }
+  /** How long the lease holds from now on; as long as before where there was nothing to renew it with. */
+  | { readonly isRenewed: boolean; readonly ttlMs: number; readonly retryAfterMs: number };
+
+interface Lease {
+  readonly name: string;
+  readonly subject: Uint8Array;
+  /** One for every window that it holds a token of, in their order. */
+  cells: readonly Cell[];
+  untilMs: number;
+}
+
+export interface LeasesOptions {
+  readonly operations: Operations;
+  readonly monotonicMs: () => number;
+  /** A name that nobody can guess. */
+  readonly newId: () => string;
+}
+
+/**
+ * What is held at once, and for a time. A lease holds one token in every window that any clock within the bound comes to before it
+ * ends; each window has the whole limit, so at no moment more than the limit are held, wherever. Renewing it takes the tokens
+ * of further windows.
+ *
+ * A lease is known to the node that gave it, and to its memory alone. What a crash loses of it are tokens of windows that end
+ * soon: nothing is given out twice, and the windows after them begin with the limit.
+ */
+export class Leases {
+  private readonly options: LeasesOptions;
+  private readonly held = new Map<string, Lease>();
+  private readonly deadlines: Deadlines;
+
+  constructor(options: LeasesOptions) {
+    this.options = options;
+    this.deadlines = new Deadlines(options.monotonicMs());
+  }
+
+  acquire({ name, subject, ttlMs, waitMs }: LeaseRequest, done: (acquired: Acquired) => void): void {
+    if (this.held.size >= MAXIMUM_LEASES) {
+      done({ error: `there are ${MAXIMUM_LEASES} leases already` });
+      return;
+    }
+    this.options.operations.hold({ name, subject, holdMs: ttlMs, waitMs }, (answer) => {
+      if ('error' in answer) {
+        done(answer);
+        return;
+      }
+      const { isAllowed, standings, cells } = answer;
+      const id = isAllowed ? this.options.newId() : '';
+      if (isAllowed) this.keep(id, { name, subject, cells, untilMs: 0 }, ttlMs);
+      done({ isAllowed, id, standing: standings[0] });
+    });
+  }
+
+  /** It ends so long after now; where a window that this reaches into has no token left it ends when it would have. */
+  renew(id: string, ttlMs: number, waitMs: number | undefined, done: (renewed: Renewed) => void): void {
+    const lease = this.held.get(id);
+    if (lease === undefined) {
+      done({ error: 'there is no such lease: it has ended, or was given before a restart' });
+      return;
+    }
+    const { operations } = this.options;
+    const { name, subject, cells } = lease;
+    const { policy, window } = cells[cells.length - 1];
+    operations.hold({ name, subject, holdMs: ttlMs, held: { policy, upTo: window }, waitMs }, (answer) => {
+      if ('error' in answer) {
+        done(answer);
+        return;
+      }
+      if (this.held.get(id) !== lease) {
+        if (answer.isAllowed) this.giveBack(answer.cells);
+        done({ error: 'the lease has ended before it could be renewed' });
+        return;
+      }
+      if (answer.isAllowed) {
+        this.extend(lease, answer.cells);
+        this.keep(id, lease, ttlMs);
+      }
+      const retryAfterMs = answer.isAllowed ? 0 : answer.standings[0].retryAfterMs;
+      done({ isRenewed: answer.isAllowed, ttlMs: this.leftMs(lease), retryAfterMs });
+    });
+  }
+
+  /** False where there is no such lease any more. */
+  release(id: string): boolean {
+    const lease = this.held.get(id);
+    if (lease === undefined) return false;
+    this.held.delete(id);
+    this.deadlines.delete(id);
+    this.giveBack(lease.cells);
+    return true;
+  }
+
+  has(id: string): boolean {
+    return this.held.has(id);
+  }
+
+  /** Nobody has renewed them in time. */
+  tick(): void {
+    this.deadlines.pass(this.options.monotonicMs(), (id) => this.release(id));
+  }
+
+  /** How many leases hold something, by cell. */
+  outstanding(): Map<string, number> {
+    const amounts = new Map<string, number>();
+    for (const { cells } of this.held.values())
+      for (const cell of cells) amounts.set(nameOfCell(cell), (amounts.get(nameOfCell(cell)) ?? 0) + 1);
+    return amounts;
+  }
+
+  private keep(id: string, lease: Lease, ttlMs: number): void {
+    lease.untilMs = this.options.monotonicMs() + ttlMs;
+    this.held.set(id, lease);
+    this.deadlines.set(id, lease.untilMs);
+  }
+
+  /** Another renewal of the same lease may have been faster: what is held already goes back. */
+  private extend(lease: Lease, cells: readonly Cell[]): void {
+    const last = lease.cells[lease.cells.length - 1].window;
+    this.giveBack(cells.filter(({ window }) => window <= last));
+    // Tokens of windows that are over are of no use to anybody.
+    lease.cells = [...lease.cells, ...cells.filter(({ window }) => window > last)].filter(
+      ({ policy, window }) => !this.options.operations.isOver(policy, window),
+    );
+  }
+
+  private giveBack(cells: readonly Cell[]): void {
+    for (const cell of cells) this.options.operations.taker.giveBack(cell, 1);
+  }
+
+  private leftMs({ untilMs }: Lease): number {
+    return Math.max(0, Math.ceil(untilMs - this.options.monotonicMs()));
+  }
+}

@@ -1,0 +1,120 @@
+/** A region that somebody can pass things on to, and the life that it is in. */
+export interface Reach {
+  readonly region: string;
+  /** In hexadecimal. */
+  readonly origin: string;
+  readonly hasDisk: boolean;
+  /** Links on the way. */
+  readonly hops: number;
+}
+
+/** Regions that are further away are not asked. It also ends what two regions tell each other about one that is gone. */
+export const MAXIMUM_HOPS = 4;
+const MAXIMUM_REACHES = 256;
+
+interface Neighbour<Link> {
+  readonly link: Link;
+  readonly origin: string;
+  hasDisk: boolean;
+  reaches: readonly Reach[];
+}
+
+/**
+ * The way to regions that there is no link to. Every region tells its neighbours whom it reaches and how far away they are,
+ * except through the neighbour itself; each passes on to the neighbour that is nearest to the one that is meant. Ways that are
+ * wrong for a moment lose what is sent along them, no more: it is asked for again.
+ */
+export class Routes<Link> {
+  private readonly region: string;
+  private readonly neighbours = new Map<string, Neighbour<Link>>();
+  private ways = new Map<string, Reach & { readonly via: string }>();
+
+  constructor(region: string) {
+    this.region = region;
+  }
+
+  /** A link, in place of any other to the same region. */
+  add(region: string, origin: Uint8Array, link: Link): void {
+    const name = Buffer.from(origin).toString('hex');
+    this.neighbours.set(region, { link, origin: name, hasDisk: false, reaches: [] });
+    this.findWays();
+  }
+
+  /** False where another link has taken its place. */
+  remove(region: string, link: Link): boolean {
+    if (this.neighbours.get(region)?.link !== link) return false;
+    this.neighbours.delete(region);
+    this.findWays();
+    return true;
+  }
+
+  /** What a neighbour has told; true where the ways are others now. */
+  hear(region: string, hasDisk: boolean, reaches: readonly Reach[]): boolean {
+    const neighbour = this.neighbours.get(region);
+    if (neighbour === undefined) return false;
+    neighbour.hasDisk = hasDisk;
+    neighbour.reaches = reaches;
+    return this.findWays();
+  }
+
+  /** What a neighbour is to be told. */
+  tell(neighbour: string): Reach[] {
+    const told: Reach[] = [];
+    for (const { region, origin, hasDisk, hops, via } of this.ways.values())
+      if (via !== neighbour && hops < MAXIMUM_HOPS) told.push({ region, origin, hasDisk, hops });
+    return told.slice(0, MAXIMUM_REACHES);
+  }
+
+  regions(): Iterable<string> {
+    return this.ways.keys();
+  }
+
+  way(region: string): Reach | undefined {
+    return this.ways.get(region);
+  }
+
+  originOf(region: string): Uint8Array | undefined {
+    const way = this.ways.get(region);
+    return way && Uint8Array.from(Buffer.from(way.origin, 'hex'));
+  }
+
+  /** The neighbour to send to, and the link to it. */
+  next(region: string): { readonly region: string; readonly link: Link } | undefined {
+    const via = this.ways.get(region)?.via;
+    const neighbour = via === undefined ? undefined : this.neighbours.get(via);
+    return neighbour && { region: via as string, link: neighbour.link };
+  }
+
+  private findWays(): boolean {
+    const ways = new Map<string, Reach & { readonly via: string }>();
+    for (const [region, { origin, hasDisk }] of this.neighbours)
+      ways.set(region, { region, origin, hasDisk, hops: 1, via: region });
+    for (const [via, { reaches }] of this.neighbours) {
+      for (const reach of reaches) {
+        const hops = reach.hops + 1;
+        const known = ways.get(reach.region);
+        if (reach.region === this.region || hops > MAXIMUM_HOPS || (known !== undefined && known.hops <= hops))
+          continue;
+        ways.set(reach.region, { ...reach, hops, via });
+      }
+    }
+    const isChanged = JSON.stringify([...ways]) !== JSON.stringify([...this.ways]);
+    this.ways = ways;
+    return isChanged;
+  }
+}
+
+/** What a neighbour says; throws where that makes no sense. */
+export function checkReaches(given: unknown): readonly Reach[] {
+  if (given === undefined) return [];
+  const isReach = ({ region, origin, hasDisk, hops }: Reach) =>
+    typeof region === 'string' &&
+    region !== '' &&
+    /^[0-9a-f]{64}$/.test(origin) &&
+    typeof hasDisk === 'boolean' &&
+    Number.isSafeInteger(hops) &&
+    hops >= 1;
+  if (!Array.isArray(given) || given.length > MAXIMUM_REACHES || !given.every(isReach))
+    throw new Error('it does not say whom it reaches');
+  return given;
+}

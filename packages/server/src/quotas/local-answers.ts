@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import type { Engine } from '@quotadb/engine';
+import {
+  type Acquired,
+  type Keeper,
+  Leases,
+  noSuchPolicy,
+  Operations,
+  type PolicyBook,
+  Repeats,
+  Reservations,
+  type Reserved,
+  type TakeAnswer,
+  type TakeItem,
+} from '@quotadb/quota';
+import { systemMonotonicMs } from '../replication/board.js';
+import { startSpan } from '../tracing/tracing.js';
+import { describeCell, describePolicy } from './describe.js';
+import type { QuotaAnswer, QuotaRequest } from './quota-link.js';
+
+const ID_BYTES = 15;
+
+export interface LocalAnswersOptions {
+  readonly engine: Engine;
+  readonly region: string;
+  readonly book: PolicyBook;
+  readonly keeper: Keeper;
+  /** Called for what was taken or refused, however it was asked for. */
+  readonly noteTakes: (items: readonly TakeItem[], isAllowed: boolean) => void;
+}
+
+/** What is asked of this region's quotas, beside changes of policies. */
+export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
+
+type Repeatable = TakeAnswer | Reserved | Acquired;
+type Answered<Answer> = (answer: Answer | { readonly error: string }) => void;
+
+/** Takes, reservations and leases of this region, and what is remembered of them. */
+export class LocalAnswers {
+  private readonly options: LocalAnswersOptions;
+  private readonly operations: Operations;
+  private readonly reservations: Reservations;
+  private readonly leases: Leases;
+  /** Of all kinds: an id stands for one operation, whatever that is. */
+  private readonly repeats = new Repeats<Repeatable>(
+    systemMonotonicMs,
+    (answer) => 'isAllowed' in answer && answer.isAllowed,
+  );
+
+  constructor(options: LocalAnswersOptions) {
+    this.options = options;
+    const monotonicMs = systemMonotonicMs;
+    this.operations = new Operations({ ...options, monotonicMs });
+    const held = { operations: this.operations, monotonicMs, newId: () => newId(options.region) };
+    this.reservations = new Reservations(held);
+    this.leases = new Leases(held);
+  }
+
+  tick(): void {
+    this.reservations.tick();
+    this.leases.tick();
+  }
+
+  answer(request: LocalRequest, answered: (answer: QuotaAnswer) => void): void {
+    const { operations, reservations, leases } = this;
+    const plainly = <Value extends object>(answer: Value | { readonly error: string }) =>
+      answered('error' in answer ? (answer as { readonly error: string }) : { value: answer });
+    if (request.kind === 'take')
+      // A lane has no use for the cells.
+      this.take(request, (taken) =>
+        plainly('error' in taken ? taken : { isAllowed: taken.isAllowed, standings: taken.standings }),
+      );
+    else if (request.kind === 'reserve') this.reserve(request, plainly);
+    else if (request.kind === 'commit') reservations.commit(request.reservation, request.actual, plainly);
+    else if (request.kind === 'cancel') answered({ value: reservations.cancel(request.reservation) });
+    else if (request.kind === 'acquire') this.acquire(request, plainly);
+    else if (request.kind === 'renew') leases.renew(request.lease, request.ttlMs, request.waitMs, plainly);
+    else if (request.kind === 'release') answered({ value: leases.release(request.lease) });
+    else if (request.kind === 'peek') plainly(operations.peek(request.name, request.subject));
+    else this.info(request, answered);
+  }
+
+  private take(request: Extract<QuotaRequest, { kind: 'take' }>, done: Answered<TakeAnswer>): void {
+    const { id, items, waitMs } = request;
+    const payload = () => items.map(({ name, subject, cost }) => [name, text(subject), cost]);
+    const work = (finish: Answered<TakeAnswer>) => {
+      const span = startSpan('quota take', { attributes: { 'quotadb.quota': items.map(({ name }) => name) } });
+      this.operations.take({ items, waitMs }, (answer) => {
+        if (!('error' in answer)) {
+          this.options.noteTakes(items, answer.isAllowed);
+          span.setAttribute('quotadb.allowed', answer.isAllowed);
+        }
+        span.end();
+        finish(answer);
+      });
+    };
+    this.once(id, payload, work, done);
+  }
+
+  private reserve(request: Extract<QuotaRequest, { kind: 'reserve' }>, done: Answered<Reserved>): void {
+    const { id, item, ttlMs, lapse } = request;
+    const payload = () => ['reserve', item.name, text(item.subject), item.cost, ttlMs, lapse];
+    const work = (finish: Answered<Reserved>) =>
+      this.reservations.reserve(request, (answer) => {
+        if (!('error' in answer)) this.options.noteTakes([item], answer.isAllowed);
+        finish(answer);
+      });
+    this.once(id, payload, work, done);
+  }
+
+  private acquire(request: Extract<QuotaRequest, { kind: 'acquire' }>, done: Answered<Acquired>): void {
+    const { id, name, subject, ttlMs } = request;
+    const payload = () => ['acquire', name, text(subject), ttlMs];
+    this.once(
+      id,
+      payload,
+      (finish: Answered<Acquired>) => this.leases.acquire(request, finish),
+      (acquired) => {
+        // The first answer to a repetition would be a promise that holds no longer.
+        const hasEnded = 'isAllowed' in acquired && acquired.isAllowed && !this.leases.has(acquired.id);
+        done(hasEnded ? { error: 'the lease that was given for this ID has ended' } : acquired);
+      },
+    );
+  }
+
+  private once<Answer extends Repeatable>(
+    id: string | undefined,
+    payload: () => unknown,
+    work: (finish: Answered<Answer>) => void,
+    done: Answered<Answer>,
+  ): void {
+    if (id === undefined) {
+      work(done);
+      return;
+    }
+    // What an id stands for is of one kind: the payload says which.
+    const isNewOrSame = this.repeats.run(id, JSON.stringify(payload()), work, done as Answered<Repeatable>);
+    if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
+  }
+
+  private info(
+    { name, subject }: Extract<QuotaRequest, { kind: 'info' }>,
+    answered: (answer: QuotaAnswer) => void,
+  ): void {
+    const { book, keeper, engine } = this.options;
+    const policy = book.named(name);
+    if (policy === undefined) {
+      answered({ error: noSuchPolicy(name) });
+      return;
+    }
+    const described = describePolicy(policy, book, engine.nowMs);
+    const cell = subject && describeCell(policy, subject, keeper.ledger, this.operations, engine.nowMs);
+    answered({ value: [...described, ...(cell ?? [])] });
+  }
+}
+
+/** It says where it holds: any other region can tell the caller, or ask there. */
+function newId(region: string): string {
+  return `${randomBytes(ID_BYTES).toString('base64url')}@${region}`;
+}
+
+/** The region that a reservation or a lease is held in. */
+export function regionOfId(id: string): string | undefined {
+  const at = id.indexOf('@');
+  return at === -1 ? undefined : id.slice(at + 1);
+}
+
+function text(subject: Uint8Array): string {
+  return Buffer.from(subject).toString('latin1');
+}
