@@ -1,6 +1,7 @@
+import type { Outcome, SimulationOptions } from './cluster.js';
 import { MISTAKES } from './mistakes.js';
 import { shrink } from './shrink.js';
-import { type Outcome, type SimulationOptions, simulate } from './simulation.js';
+import { simulate } from './simulation.js';
 
 /** What `quotadb simulate` was asked for. */
 export interface SimulateRequest {

@@ -1,5 +1,6 @@
+import type { Outcome, SimulationOptions } from './cluster.js';
 import { makePlan } from './plan.js';
-import { type Outcome, type SimulationOptions, simulate } from './simulation.js';
+import { simulate } from './simulation.js';
 
 /**
  * Fewer steps that still fail: halves, then quarters and so on are left out for as long as the schedule fails without

@@ -4,6 +4,7 @@ import { type Carrier, type Link, nameOfOrigin, REPLICA_ID_BYTES, Replica, repli
 import { Disk } from '@quotadb/storage';
 import type { Endpoint } from './network.js';
 import type { Plan, RegionPlan } from './plan.js';
+import type { QuotaParts } from './quotas/quota-parts.js';
 import type { Scheduler } from './scheduler.js';
 import { SimulatedDisk } from './simulated-disk.js';
 
@@ -16,12 +17,16 @@ export interface NodeHost {
   readonly plan: Plan;
   readonly scheduler: Scheduler;
   readonly random: Random;
+  /** By how much all clocks together are ahead of the scheduler's time. */
+  readonly aheadMs: number;
   said(what: string): void;
   /** A short name for an origin, for people. */
   nameOf(origin: string): string;
   failed(what: string): void;
   /** The process is up, with what its disk gave back. */
   started(node: SimulatedNode, process: NodeProcess): void;
+  /** Quotas of a process that has just begun, where the schedule has them. */
+  quotasOf?(process: NodeProcess): QuotaParts;
   /** Puts a mistake into a process that has just begun. */
   plant?(process: NodeProcess): void;
 }
@@ -39,6 +44,8 @@ export class NodeProcess implements Endpoint {
   disk: Disk | undefined = undefined;
   /** Of a process that runs. */
   replica!: Replica;
+  quotas: QuotaParts | undefined = undefined;
+  private isFlushDue = false;
 
   constructor(node: SimulatedNode) {
     this.node = node;
@@ -91,6 +98,7 @@ export class NodeProcess implements Endpoint {
       this.disk = disk;
     }
     this.replica = this.makeReplica();
+    this.quotas = node.host.quotasOf?.(this);
     this.isRunning = true;
     node.host.plant?.(this);
     node.host.started(node, this);
@@ -116,6 +124,9 @@ export class NodeProcess implements Endpoint {
           node.host.said(`${this.label} and ${link.region}: refused (${code}) ${by}`);
           if (!HARMLESS_REFUSALS.includes(code)) node.host.failed(`${this.label} refused ${link.region}: ${message}`);
         },
+        established: (link) => this.quotas?.established(link),
+        closed: (link) => this.quotas?.closed(link),
+        quota: (link, frame) => this.quotas?.hear(link, frame),
         silent: (link) => node.host.said(`${this.label} hears nothing of ${link.region} any more`),
         mismatch: (link, origin, shard) =>
           node.host.said(`${this.label} and ${link.region} differ in ${node.host.nameOf(origin)}/${shard}`),
@@ -136,7 +147,9 @@ export class NodeProcess implements Endpoint {
   tick(): boolean {
     this.engine.advanceTo(this.node.wallMs());
     this.engine.expireSome(EXPIRED_PER_TICK);
-    return this.replica.tick();
+    const hasMore = this.replica.tick();
+    this.quotas?.tick();
+    return hasMore;
   }
 
   private scheduleTick(): void {
@@ -153,33 +166,42 @@ export class NodeProcess implements Endpoint {
 
   private scheduleFlush(): void {
     const { scheduler, random } = this.node.host;
-    const again = () => {
-      if (!this.isOver) scheduler.after(this.node.flushMs * (0.5 + random.next()), flush);
-    };
-    const flush = () => {
-      if (this.isOver) return;
-      if (this.isPaused) {
-        again();
-        return;
-      }
-      // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
-      this.node.guard(this, () => {
-        this.engine.advanceTo(this.node.wallMs());
-        this.replica.beforeFlush();
-      });
-      scheduler.settled();
-      this.disk?.flush().then(
-        () => {
-          if (!this.isOver) this.node.guard(this, () => this.tick());
-          again();
-        },
-        (error: Error) => {
-          this.node.host.said(`${this.label} cannot flush: ${error.message}`);
-          again();
-        },
-      );
-    };
-    again();
+    scheduler.after(this.node.flushMs * (0.5 + random.next()), () => {
+      if (!this.isOver) this.flush(() => this.scheduleFlush());
+    });
+  }
+
+  /** Somebody waits for what was just changed to be on disk. */
+  flushSoon(): void {
+    if (this.isFlushDue) return;
+    this.isFlushDue = true;
+    this.node.host.scheduler.after(0, () => {
+      this.isFlushDue = false;
+      if (!this.isOver) this.flush(() => {});
+    });
+  }
+
+  private flush(done: () => void): void {
+    if (this.isPaused) {
+      done();
+      return;
+    }
+    // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
+    this.node.guard(this, () => {
+      this.engine.advanceTo(this.node.wallMs());
+      this.replica.beforeFlush();
+    });
+    this.node.host.scheduler.settled();
+    this.disk?.flush().then(
+      () => {
+        if (!this.isOver) this.node.guard(this, () => this.tick());
+        done();
+      },
+      (error: Error) => {
+        this.node.host.said(`${this.label} cannot flush: ${error.message}`);
+        done();
+      },
+    );
   }
 
   private scheduleDial(): void {
@@ -216,8 +238,12 @@ export class SimulatedNode {
   readonly disk: SimulatedDisk | undefined;
   readonly peers = new Set<string>();
   incarnation = 0;
+  /** Of this incarnation, up to now. */
+  processesTotal = 0;
   origin: Uint8Array;
   originName: string;
+  /** Of all its incarnations, the one of now last. */
+  readonly allOrigins: Uint8Array[] = [];
   skewMs: number;
   tickMs: number;
   flushMs: number;
@@ -244,15 +270,17 @@ export class SimulatedNode {
   /** Who starts without what the last life knew is somebody else. */
   takeNewIncarnation(): void {
     this.incarnation++;
+    this.processesTotal = 0;
     this.origin = Buffer.alloc(32);
     this.origin.set(replicaIdOf(CLUSTER, this.region));
     for (let at = REPLICA_ID_BYTES; at < 31; at++) this.origin[at] = this.host.random.below(256);
     this.origin[31] = this.incarnation;
     this.originName = nameOfOrigin(this.origin);
+    this.allOrigins.push(this.origin);
   }
 
   wallMs(): number {
-    return Math.floor(this.host.scheduler.nowMs + this.skewMs);
+    return Math.floor(this.host.scheduler.nowMs + this.host.aheadMs + this.skewMs);
   }
 
   get running(): NodeProcess | undefined {
@@ -260,6 +288,7 @@ export class SimulatedNode {
   }
 
   start(): void {
+    this.processesTotal++;
     const process = new NodeProcess(this);
     this.process = process;
     this.host.scheduler.settled();
