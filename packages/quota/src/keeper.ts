@@ -211,6 +211,7 @@ export class Keeper {
     const { book } = this.options;
     const policy = book.numbered(state.cell.policy);
     if (policy === undefined || this.isOver(policy, state.cell)) {
+      state.marked = undefined;
       this.finish(state, 'none');
       return;
     }
@@ -286,7 +287,8 @@ export class Keeper {
   private finish(state: CellState, outcome: DemandOutcome): void {
     state.target = 0;
     state.asked.clear();
-    this.active.delete(state);
+    // What is on its way to the disk still has to get into the pocket: who stops looking now has lost it.
+    if (state.marked === undefined) this.active.delete(state);
     const waiters = state.waiters;
     state.waiters = [];
     for (const waiter of waiters) waiter.done(outcome);

@@ -126,7 +126,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
   }
 
   /** All trouble ends. */
-  private async heal(): Promise<void> {
+  protected async heal(): Promise<void> {
     this.said('=== healing');
     this.network.heal();
     for (const node of this.nodes) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { KINDS } from './kinds.js';
 import { MISTAKES } from './mistakes.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulation.js';
@@ -86,7 +87,7 @@ test('a failing schedule is made smaller and still fails', async () => {
   const mistake = MISTAKES.find(({ name }) => name === 'what others counted is added to the own counts');
   const { plan, failures } = await simulate(1, mistake);
   expect(failures.length).toBeGreaterThan(0);
-  const only = await shrink(1, { ...mistake }, 100);
+  const only = await shrink(KINDS.counters, 1, { ...mistake }, 100);
   expect(only.size).toBeLessThan(plan.steps.length / 2);
   expect((await simulate(1, { ...mistake, only })).failures.length).toBeGreaterThan(0);
 });

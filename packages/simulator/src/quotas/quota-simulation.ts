@@ -4,6 +4,7 @@ import {
   nameOfCell,
   type Policy,
   PolicyError,
+  startingRegions,
   type TakeAnswer,
   type TakeItem,
   windowAt,
@@ -336,11 +337,22 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
         this.failed(`${label} still has reservations that are over`);
     const { windowMs } = this.plan;
     if (this.plan.topology !== 'mesh' || this.policyAtHome(MAIN) === undefined) return;
-    if (windowMs !== SHORT_WINDOW_MS && this.plan.isLossless && !this.isLowered) await this.drain(true);
+    if (windowMs !== SHORT_WINDOW_MS && this.plan.isLossless && !this.isLowered && this.hasBegun())
+      await this.drain(true);
     if (windowMs < LONG_ENOUGH_MS || this.failures.length > 0 || this.nodes.some((node) => node.hasLeft)) return;
     this.leapIntoWindow(windowMs);
     await this.pass(HEALING_POLL_MS);
     await this.drain(false);
+  }
+
+  /** Whoever begins with something was there when the policy was defined. */
+  private hasBegun(): boolean {
+    const policy = this.policyAtHome(MAIN) as Policy;
+    const starting = startingRegions(policy);
+    return this.running().every(({ region, quotas, engine }) => {
+      if (!starting.has(region)) return true;
+      return quotas?.book.mayStart(policy, windowAt(policy, engine.nowMs));
+    });
   }
 
   /** Everybody is up, linked to everybody and knows of the newest policies. */
