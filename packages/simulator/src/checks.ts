@@ -126,7 +126,7 @@ export function noteEnd(process: NodeProcess, key: string, component: HeldCompon
 }
 
 /** A view that says it is as of some moment has everything that was made before. */
-function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf }: CheckContext): string[] {
+function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf, plan }: CheckContext): string[] {
   const { replica } = process;
   const faults: string[] = [];
   for (const origin of replica.origins()) {
@@ -134,6 +134,8 @@ function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf }: Ch
     const ageMs = replica.freshness.ageMs(origin, process.monotonicMs());
     if (ageMs < 0) continue;
     for (const { madeAtMs, version, shard, isUndone, increment } of oracle.factsOf(origin)) {
+      // Who lost it with its power says in good faith that it has told everything.
+      if (plan.isUnsynced && oracle.mayBeLost.has(increment)) continue;
       if (!isUndone && madeAtMs < nowMs - ageMs - CLOCK_ERROR_MS && process.seenOf(origin, shard) < version)
         faults.push(
           `${process.label} says its view of ${nameOf(origin)} is ${ageMs} ms old and has not seen ${describe(increment)}, made ${nowMs - madeAtMs} ms ago`,

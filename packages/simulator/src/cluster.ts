@@ -15,6 +15,8 @@ export interface SimulationOptions {
   readonly only?: ReadonlySet<number>;
   /** Puts a mistake into every process as it begins: the simulation has to find it. */
   readonly plant?: (process: NodeProcess) => void;
+  /** Disks are written and never synced, as with --fsync never. */
+  readonly isUnsynced?: boolean;
   /** A node that lost what it knew takes up its old identity: a mistake, for plants. */
   readonly keepsIncarnation?: boolean;
 }
@@ -132,6 +134,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     for (const node of this.nodes) {
       if (node.disk !== undefined) node.disk.isFailing = false;
       if (node.process !== undefined) node.process.isPaused = false;
+      node.process?.freeMemory();
       node.slowDown(HEALING_TICK_MS * this.plan.unitMs);
       node.startUnlessUp();
     }
@@ -257,6 +260,18 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     this.forgetting(node);
     node.disk?.erase();
     node.takeNewIncarnation();
+  }
+
+  /** As the refusal, or the log, says: whoever runs the node repairs it, and starts it as a new incarnation. */
+  amnesia(node: SimulatedNode): void {
+    const { process } = node;
+    this.scheduler.after(0, () => {
+      if (node.process !== process) return;
+      this.said(`${process?.label} is started as a new incarnation`);
+      this.endProcess(node, true);
+      this.forget(node);
+      node.start();
+    });
   }
 
   /** The planted mistake: what was lost is not known to be. */

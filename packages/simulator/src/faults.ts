@@ -93,6 +93,11 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
         .snapshot()
         .catch((error: Error) => cluster.said(`no snapshot of ${process.label}: ${error.message}`));
     },
+    fillMemory: (process, random) => {
+      process.fillMemory(random.chance(0.5));
+      cluster.said(`the memory of ${process.label} is full`);
+      scheduler.after(cluster.trouble(random), () => process.freeMemory());
+    },
     pause: (process, random) => {
       process.isPaused = true;
       scheduler.after(cluster.trouble(random), () => {

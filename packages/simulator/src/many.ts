@@ -6,6 +6,7 @@ export interface Share {
   readonly kind: KindName;
   readonly mistake?: number | undefined;
   readonly only?: ReadonlySet<number> | undefined;
+  readonly isUnsynced: boolean;
   readonly from: number;
   readonly stride: number;
   readonly count: number;
@@ -23,7 +24,8 @@ const WORKER = new URL('../dist/many-worker.js', import.meta.url);
 export async function runShare(share: Share, finished: (one: Finished) => void): Promise<void> {
   const { simulate, mistakes } = KINDS[share.kind];
   const planted = share.mistake === undefined ? undefined : mistakes[share.mistake - 1];
-  const options = { ...planted, ...(share.only && { only: share.only }) };
+  const { isUnsynced } = share;
+  const options = { ...planted, isUnsynced, ...(share.only && { only: share.only }) };
   const endsAtMs = performance.now() + share.seconds * 1000;
   for (let index = 0; index < share.count && performance.now() <= endsAtMs; index++) {
     const { seed, failures } = await simulate(share.from + index * share.stride, options);

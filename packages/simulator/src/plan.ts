@@ -44,7 +44,9 @@ const FAULTS = {
   pause: 2,
   wait: 2,
 } as const;
-export type FaultKind = keyof typeof FAULTS;
+/** Not in the schedules of every seed, and drawn apart from all else: what older seeds stand for stays as it was. */
+type RareKind = 'fillMemory';
+export type FaultKind = keyof typeof FAULTS | RareKind;
 export type CounterStepKind = keyof typeof OPERATIONS | keyof typeof EXPIRIES | FaultKind;
 
 /** Everything about a schedule that its seed decides before it begins. */
@@ -63,6 +65,8 @@ export interface Plan<Kind extends string = string> {
   readonly settings: PlannedSettings;
   readonly network: NetworkTraits;
   readonly disk: DiskTraits;
+  /** Disks are written and not synced, as with --fsync never: a power failure takes what the system has not written. */
+  readonly isUnsynced: boolean;
   readonly skewBoundMs: number;
   readonly graceMs: number;
   readonly steps: readonly Step<Kind>[];
@@ -90,13 +94,14 @@ export function makePlan(seed: number): CounterPlan {
     skewMs: Math.floor((random.next() * 2 - 1) * skewBoundMs),
   }));
   const keyCount = 1 + random.below(random.pick([2, 6, 16]));
+  const rare = rareTroubleOf(seed);
   return {
     seed,
     regions,
     topology: random.pick(['mesh', 'mesh', 'hub', 'chain'] as const),
     isMutual: random.chance(0.7),
     shardCount: random.pick([1, 1, 2, 4]),
-    keys: Array.from({ length: keyCount }, (_, index) => `k${index}`),
+    keys: Array.from({ length: keyCount }, (_, index) => `k${index}${rare.keySuffix}`),
     unitMs,
     tickMs: random.pick([20, 50, 100]) * unitMs,
     redialMs: random.pick([50, 200, 500]) * unitMs,
@@ -108,7 +113,8 @@ export function makePlan(seed: number): CounterPlan {
     skewBoundMs,
     graceMs: 2 * skewBoundMs + random.pick([50, 1000]) * unitMs,
     longestExpiryMs: random.pick([500, 3000, 10_000]) * unitMs,
-    steps: stepsOf(random, unitMs, hasExpiry),
+    isUnsynced: false,
+    steps: rare.insertInto(stepsOf(random, unitMs, hasExpiry)),
   };
 }
 
@@ -141,6 +147,31 @@ export function networkOf(random: Random, unitMs: number): NetworkTraits {
     windowBytes: random.pick([100, 1000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]),
   };
 }
+
+/** Memory that is full for a while. */
+export function rareTroubleOf(seed: number) {
+  const random = new Random(seed ^ 0x4a4e);
+  const fillings = random.chance(0.15) ? 1 + random.below(4) : 0;
+  return {
+    /** Keys of more than half a page have pages of their own, and feel at once that there are none. */
+    keySuffix: fillings > 0 ? '-'.repeat(LONG_KEY_BYTES) : '',
+    insertInto<Kind extends string>(steps: readonly Step<Kind>[]): Step<Kind | RareKind>[] {
+      const all: Step<Kind | RareKind>[] = [...steps];
+      for (let index = 0; index < fillings; index++) {
+        const step = {
+          index: steps.length + index,
+          afterMs: 0,
+          kind: 'fillMemory',
+          seed: random.below(2 ** 31),
+        } as const;
+        all.splice(random.below(all.length), 0, step);
+      }
+      return all;
+    },
+  };
+}
+
+const LONG_KEY_BYTES = 2500;
 
 function stepsOf(random: Random, unitMs: number, hasExpiry: boolean): Step<CounterStepKind>[] {
   const weights = new Map<CounterStepKind, number>(Object.entries(OPERATIONS) as [CounterStepKind, number][]);

@@ -7,6 +7,8 @@ import { shrink } from './shrink.js';
 /** What `quotadb simulate` was asked for. */
 export interface SimulateRequest {
   readonly kind: KindName;
+  /** Counters only: disks are never synced. */
+  readonly isUnsynced: boolean;
   /** One schedule, or `count` of them from `from` on. */
   readonly seed?: number;
   readonly from: number;
@@ -29,11 +31,12 @@ const PROGRESS_SCHEDULES = 1000;
 
 /** Runs schedules and says which failed and how to look at them. True when none did. */
 export async function runSimulate(request: SimulateRequest, say: (line: string) => void): Promise<boolean> {
-  const { seed, only, mistake, kind, from, count, seconds, threads } = request;
-  const { mistakes, flag } = KINDS[kind];
+  const { seed, only, mistake, kind, isUnsynced, from, count, seconds, threads } = request;
+  const { mistakes, flag: kindFlag } = KINDS[kind];
+  const flag = kindFlag + (isUnsynced ? ' --unsynced' : '');
   const planted: Mistake | undefined = mistake === undefined ? undefined : mistakes[mistake - 1];
   if (planted !== undefined) say(`planted: ${planted.name}`);
-  if (seed !== undefined) return runOne(seed, request, { ...planted, ...(only && { only }) }, say);
+  if (seed !== undefined) return runOne(seed, request, { ...planted, isUnsynced, ...(only && { only }) }, say);
   const startedAtMs = performance.now();
   let failed = 0;
   let done = 0;
@@ -42,7 +45,7 @@ export async function runSimulate(request: SimulateRequest, say: (line: string) 
     if (one.failure !== undefined && ++failed <= MOST_TOLD) tellFailure(one, flag, say);
     if (done % PROGRESS_SCHEDULES === 0) say(`${done} schedules, ${failed} failed`);
   };
-  const whole = { kind, mistake, only, from, count, seconds };
+  const whole = { kind, isUnsynced, mistake, only, from, count, seconds };
   if (threads > 1) await runOnThreads(whole, threads, finished);
   else await runShare({ ...whole, stride: 1 }, finished);
   const minutes = (performance.now() - startedAtMs) / 60_000;

@@ -1,7 +1,7 @@
 import { Acknowledgements, Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
 import type { Random } from '@quotadb/engine/testing';
 import { type Carrier, type Link, nameOfOrigin, REPLICA_ID_BYTES, Replica, replicaIdOf } from '@quotadb/replication';
-import { Disk } from '@quotadb/storage';
+import { Disk, StorageError } from '@quotadb/storage';
 import type { Endpoint } from './network.js';
 import type { Plan, RegionPlan } from './plan.js';
 import type { QuotaParts } from './quotas/quota-parts.js';
@@ -23,6 +23,8 @@ export interface NodeHost {
   /** A short name for an origin, for people. */
   nameOf(origin: string): string;
   failed(what: string): void;
+  /** Peers know more of this node than its disk does; where disks are not synced, that can be. */
+  amnesia(node: SimulatedNode): void;
   /** The process is up, with what its disk gave back. */
   started(node: SimulatedNode, process: NodeProcess): void;
   /** Quotas of a process that has just begun, where the schedule has them. */
@@ -45,6 +47,9 @@ export class NodeProcess implements Endpoint {
   /** Of a process that runs. */
   replica!: Replica;
   quotas: QuotaParts | undefined = undefined;
+  /** At some time there was no memory. */
+  wasFull = false;
+  private readonly ballast: number[] = [];
   private isFlushDue = false;
 
   constructor(node: SimulatedNode) {
@@ -88,7 +93,7 @@ export class NodeProcess implements Endpoint {
       const { disk } = await Disk.open({
         directory: DIRECTORY,
         engine: this.engine,
-        fsync: node.host.plan.flushMs,
+        fsync: node.host.plan.isUnsynced ? 'never' : node.host.plan.flushMs,
         snapshotLogBytes: Number.POSITIVE_INFINITY,
         fileSystem: node.disk.fileSystem(() => !this.isOver),
         now: () => node.wallMs(),
@@ -122,7 +127,9 @@ export class NodeProcess implements Endpoint {
       events: {
         refused: (link, { code, message }, by) => {
           node.host.said(`${this.label} and ${link.region}: refused (${code}) ${by}`);
-          if (!HARMLESS_REFUSALS.includes(code)) node.host.failed(`${this.label} refused ${link.region}: ${message}`);
+          if (code === 'amnesia' && node.host.plan.isUnsynced) node.host.amnesia(node);
+          else if (!HARMLESS_REFUSALS.includes(code))
+            node.host.failed(`${this.label} refused ${link.region}: ${message}`);
         },
         established: (link) => this.quotas?.established(link),
         closed: (link) => this.quotas?.closed(link),
@@ -224,6 +231,22 @@ export class NodeProcess implements Endpoint {
     again();
   }
 
+  /** There is no memory for anything more, or only for what is there already, as if other keys had taken it. */
+  fillMemory(leavesReserve: boolean): void {
+    const { pages } = this.engine.store;
+    this.wasFull = true;
+    for (let page = pages.take(1, leavesReserve); page !== 0; page = pages.take(1, leavesReserve))
+      this.ballast.push(page);
+  }
+
+  freeMemory(): void {
+    for (const page of this.ballast.splice(0)) this.engine.store.pages.give(page, 1);
+  }
+
+  get isFull(): boolean {
+    return this.ballast.length > 0;
+  }
+
   /** Of the own origin: what was given out last. */
   ownSequence(shard: number): number {
     return this.engine.seen(shard, OWN_ORIGIN);
@@ -307,7 +330,10 @@ export class SimulatedNode {
       this.host.said(`${process.label} does not start: ${error.message}`);
       process.isOver = true;
       if (this.process === process) this.process = undefined;
-      if (!DISK_ERRORS.includes(error.message)) this.host.failed(`${process.label} does not start: ${error.stack}`);
+      // A segment that was left behind after a failure, and never synced, may be shorter than the next one says.
+      if (this.host.plan.isUnsynced && error instanceof StorageError) this.host.amnesia(this);
+      else if (!DISK_ERRORS.includes(error.message))
+        this.host.failed(`${process.label} does not start: ${error.stack}`);
       else this.host.scheduler.after(this.host.plan.redialMs, () => this.startUnlessUp());
     });
   }

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { KINDS } from './kinds.js';
 import { MISTAKES } from './mistakes.js';
+import { makePlan } from './plan.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulation.js';
 
 /** Fresh ones at every run: about twenty seconds' worth. */
 const FRESH_SEEDS = 250;
 const SEED_SPACE = 2 ** 31;
+const UNSYNCED_SEEDS = 60;
 /** A mistake has to show in so many schedules. */
 const SEEDS_FOR_MISTAKES = 400;
 
@@ -58,6 +60,27 @@ describe('every schedule holds', () => {
     expect((await simulate(seed)).failures).toEqual([]);
   });
 });
+
+test('where disks are not synced, whoever lost what others know is found out, and all else holds', async () => {
+  let restartsTotal = 0;
+  for (let seed = 1; seed <= UNSYNCED_SEEDS; seed++) {
+    const { failures, trace } = await simulate(seed, { isUnsynced: true, traces: true });
+    expect(failures, `seed ${seed}`).toEqual([]);
+    restartsTotal += trace.filter((line) => line.includes('is started as a new incarnation')).length;
+  }
+  expect(restartsTotal).toBeGreaterThan(0);
+}, 300_000);
+
+test('memory that is full refuses changes, and nothing else comes of it', async () => {
+  let refusedTotal = 0;
+  for (let seed = 1; refusedTotal === 0 && seed <= SEEDS_FOR_MISTAKES; seed++) {
+    if (!makePlan(seed).steps.some(({ kind }) => kind === 'fillMemory')) continue;
+    const { failures, trace } = await simulate(seed, { traces: true });
+    expect(failures, `seed ${seed}`).toEqual([]);
+    refusedTotal += trace.filter((line) => line.includes('has no memory for')).length;
+  }
+  expect(refusedTotal).toBeGreaterThan(0);
+}, 300_000);
 
 test('a seed is a schedule: the same trace every time', async () => {
   for (const seed of [1, 2, 3, 4, 5]) {

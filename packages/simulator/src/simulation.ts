@@ -16,7 +16,8 @@ const EXPIRY_LEAPS = 4;
 const LEAP_PAUSE_MS = 250;
 
 export function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome<CounterPlan>> {
-  return new Simulation(makePlan(seed), options).run();
+  const { isUnsynced = false } = options;
+  return new Simulation({ ...makePlan(seed), isUnsynced }, options).run();
 }
 
 /** What a node knew when its process ended; compared with what it knows when it is back. */
@@ -43,7 +44,7 @@ class Simulation extends Cluster<CounterPlan> {
     },
     persist: (process, random) => {
       const key = random.pick(this.plan.keys);
-      this.change(process, key, () => this.expectOk(process.engine.persist()));
+      this.change(process, key, () => this.isDone(process, key, valueOfOpen(process.engine), process.engine.persist()));
       this.said(`${process.label} persists ${key}`);
     },
     read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
@@ -100,6 +101,7 @@ class Simulation extends Cluster<CounterPlan> {
     this.ended.delete(node);
     for (let shard = 0; shard < this.plan.shardCount; shard++) {
       const sequence = process.ownSequence(shard);
+      if (this.plan.isUnsynced) continue;
       if (sequence < (ended.durable?.[shard] ?? 0))
         this.failed(`${process.label} came back with less than its disk had acknowledged in shard ${shard}`);
       if (sequence < (this.told.get(`${process.origin}:${shard}`) ?? 0))
@@ -108,6 +110,7 @@ class Simulation extends Cluster<CounterPlan> {
     this.oracle.cameBack(
       process.origin,
       (shard) => process.ownSequence(shard),
+      (shard) => this.told.get(`${process.origin}:${shard}`) ?? 0,
       (key) => this.shardOf(key),
     );
     const held = holdingsOf(process, this.plan.keys, this.oracle);
@@ -139,7 +142,7 @@ class Simulation extends Cluster<CounterPlan> {
     if (increment === undefined) return;
     this.change(process, key, () => {
       const before = valueOfOpen(engine);
-      this.expectOk(engine.add(...splitInt64(increment.amount)));
+      if (!this.isDone(process, key, before, engine.add(...splitInt64(increment.amount)))) return;
       if (valueOfOpen(engine) !== before + increment.amount) this.failed(`${key}: a reply is not the sum`);
       this.made(process, increment);
       if (expires && engine.expiresAtMs === 0) this.expireOpen(process, key, this.expiryIn(random));
@@ -177,8 +180,10 @@ class Simulation extends Cluster<CounterPlan> {
         this.failed(`${process.label}: ${inSight}`);
         return;
       }
-      if (assigned === undefined) this.expectOk(engine.remove());
-      else this.expectOk(engine.assign(...splitInt64(assigned.amount), random.chance(0.5)));
+      const before = valueOfOpen(engine);
+      const status =
+        assigned === undefined ? engine.remove() : engine.assign(...splitInt64(assigned.amount), random.chance(0.5));
+      if (!this.isDone(process, key, before, status)) return;
       const shard = this.shardOf(key);
       const version = process.ownSequence(shard);
       this.said(`${process.label} resets ${key} [${inSight.map(({ index }) => index)}] @${version}`);
@@ -191,13 +196,19 @@ class Simulation extends Cluster<CounterPlan> {
     const { engine } = process;
     if (!engine.exists) return;
     const inSight = this.oracle.ledger.read(key, valueOfOpen(engine));
-    this.expectOk(engine.expireAt(engine.nowMs + inMs));
+    if (!this.isDone(process, key, valueOfOpen(engine), engine.expireAt(engine.nowMs + inMs))) return;
     this.oracle.ledger.noteExpiry(key, engine.expiresAtMs, typeof inSight === 'string' ? [] : inSight);
     this.said(`${process.label} expires ${key} at +${engine.expiresAtMs - START_MS}`);
   }
 
-  private expectOk(status: Status): void {
-    if (status !== Status.Ok) this.failed(`status ${status}`);
+  /** Where there is no memory a change may be refused, and then it has changed nothing. */
+  private isDone(process: NodeProcess, key: string, before: bigint, status: Status): boolean {
+    if (status === Status.Ok) return true;
+    if (status !== Status.OutOfMemory || !process.isFull) this.failed(`${process.label}: status ${status}`);
+    else if (valueOfOpen(process.engine) !== before)
+      this.failed(`${process.label}: a change of ${key} was refused, and changed it`);
+    this.said(`${process.label} has no memory for a change of ${key}`);
+    return false;
   }
 
   private noteEnds(process: NodeProcess, key: string): void {

@@ -13,6 +13,7 @@ Examples:
 
 interface Flags {
   readonly quotas?: boolean;
+  readonly unsynced?: boolean;
   readonly threads: number;
   readonly seed?: number;
   readonly seeds: number;
@@ -31,6 +32,7 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
   return new Command('simulate')
     .description('try to break replication and quotas: replicas, disks, a network and clocks from one seed, and checks')
     .option('--quotas', 'quotas instead of counters')
+    .option('--unsynced', 'counters only: disks are never synced, as with --fsync never')
     .option('--threads <count>', 'run so many schedules at once', wholeNumber, availableParallelism())
     .option('--seed <number>', 'replay this schedule', wholeNumber)
     .option('--seeds <count>', 'how many schedules', wholeNumber, 1000)
@@ -46,6 +48,7 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
       const holds = await runSimulate(
         {
           kind: flags.quotas ? 'quotas' : 'counters',
+          isUnsynced: flags.unsynced ?? false,
           threads: Math.max(1, flags.threads),
           ...(flags.seed !== undefined && { seed: flags.seed }),
           from: flags.from ?? Math.floor(Math.random() * SEED_SPACE),

@@ -168,6 +168,7 @@ function planOf({ regions, limit, seed }: DemandOptions): QuotaPlan {
     allocator: names[0],
     shares: [],
     isLossless: true,
+    isUnsynced: false,
     steps: [],
   };
 }

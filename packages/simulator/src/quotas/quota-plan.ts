@@ -1,5 +1,14 @@
 import { Random } from '@quotadb/engine/testing';
-import { addFaults, drawSteps, type FaultKind, networkOf, type Plan, REGION_NAMES, settingsOf } from '../plan.js';
+import {
+  addFaults,
+  drawSteps,
+  type FaultKind,
+  networkOf,
+  type Plan,
+  REGION_NAMES,
+  rareTroubleOf,
+  settingsOf,
+} from '../plan.js';
 
 /** Weights: how often each kind of step is taken where the schedule has it at all. */
 const OPERATIONS = { take: 30, takeAll: 5, peek: 2 } as const;
@@ -34,6 +43,7 @@ export function makeQuotaPlan(seed: number): QuotaPlan {
     skewMs: Math.floor((random.next() * 2 - 1) * skewBoundMs),
   }));
   const allocator = random.pick(regions);
+  const rare = rareTroubleOf(seed);
   return {
     seed,
     regions,
@@ -52,10 +62,11 @@ export function makeQuotaPlan(seed: number): QuotaPlan {
     isLossless,
     limit: random.pick([1 + random.below(30), 100, 1000]),
     windowMs: random.pick(allocator.hasDisk ? [2000, 60_000, 3_600_000, 0] : [2000, 60_000, 3_600_000]),
-    subjects: ['s', 't', 'u'].slice(0, 1 + random.below(3)),
+    subjects: ['s', 't', 'u'].slice(0, 1 + random.below(3)).map((subject) => subject + rare.keySuffix.slice(0, 1000)),
     allocator: allocator.region,
     shares: random.chance(0.2) ? [{ region: random.pick(regions).region, fraction: random.pick([0.1, 0.5, 1]) }] : [],
-    steps: stepsOf(random, isLossless),
+    isUnsynced: false,
+    steps: rare.insertInto(stepsOf(random, isLossless)),
   };
 }
 

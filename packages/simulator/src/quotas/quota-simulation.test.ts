@@ -27,7 +27,14 @@ describe('no limit is ever exceeded, and no token is lost or doubled', () => {
   test('in a number of fresh seeds; a failing one is replayed by `quotadb simulate --quotas --seed S --trace`', async () => {
     const from = Math.floor(Math.random() * SEED_SPACE);
     const lines: string[] = [];
-    const request = { kind: 'quotas', threads: 1, seconds: 600, traces: false, shrinks: false } as const;
+    const request = {
+      kind: 'quotas',
+      isUnsynced: false,
+      threads: 1,
+      seconds: 600,
+      traces: false,
+      shrinks: false,
+    } as const;
     const holds = await runSimulate({ ...request, from, count: FRESH_SEEDS }, (line) => lines.push(line));
     expect(holds, lines.join('\n')).toBe(true);
   }, 600_000);
