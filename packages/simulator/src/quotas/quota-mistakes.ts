@@ -105,15 +105,6 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     const fill = ledger.fill.bind(ledger);
     ledger.fill = (policy, cell, amount) => fill(policy, { ...cell, window: windowAt(policy, engine.nowMs) }, amount);
   }),
-  mistake('what is on its way to the disk is forgotten where there is enough without it', ({ keeper }) => {
-    const { finish } = inside<{ finish(state: object, outcome: string): void }>(keeper);
-    Object.assign(keeper, {
-      finish: (state: object, outcome: string) => {
-        finish.call(keeper, state, outcome);
-        inside<{ active: Set<object> }>(keeper).active.delete(state);
-      },
-    });
-  }),
   mistake('a new life begins with what an earlier one began with', ({ book }) => {
     book.mayStart = () => true;
   }),
