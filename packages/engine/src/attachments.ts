@@ -1,3 +1,4 @@
+import { Shard } from './layout.js';
 import { Component } from './record.js';
 import type { Slab } from './slab.js';
 
@@ -68,6 +69,7 @@ export class Attachments {
     memory[fresh] = memory[link];
     memory[fresh + 1] = kind;
     memory[link] = fresh;
+    memory[shard + Shard.attachmentCounts + kind]++;
     return fresh;
   }
 
@@ -80,6 +82,7 @@ export class Attachments {
     let link = component + Component.attachments;
     while (memory[link] !== attachment) link = memory[link];
     memory[link] = memory[attachment];
+    memory[shard + Shard.attachmentCounts + this.kindOf(attachment)]--;
     this.slab.give(shard, attachment);
   }
 
@@ -87,10 +90,16 @@ export class Attachments {
     const memory = this.memory;
     for (let at = memory[component + Component.attachments]; at !== 0; ) {
       const next = memory[at];
+      memory[shard + Shard.attachmentCounts + this.kindOf(at)]--;
       this.slab.give(shard, at);
       at = next;
     }
     memory[component + Component.attachments] = 0;
+  }
+
+  /** How many of a kind all components of a shard have together: often none, and then nobody needs to look for them. */
+  countOf(shard: number, kind: Kind): number {
+    return this.memory[shard + Shard.attachmentCounts + kind];
   }
 
   kindOf(attachment: number): number {

@@ -69,6 +69,8 @@ export interface EngineStats {
 }
 
 const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
+/** Components looked at under one hold of a shard's lock, where there can be many: some tens of microseconds. */
+const VISITS_AT_ONCE = 512;
 
 /**
  * The store as commands use it. One key is open at a time: `open` takes its shard's lock and loads its value, the
@@ -106,8 +108,8 @@ export class Engine {
   private input: ByteInput | null = null;
   private keyStart = 0;
   private keyLength = 0;
-  /** No other origin ever touched the key: if it exists, it is this node's own life and nothing else. */
-  private isOwnOnly = false;
+  /** This node's own life is there and not over, and the value is far from the ends of its range: what is added to one is added to the other. */
+  private goesOn = false;
   private isForbidden = false;
 
   private constructor(store: Store) {
@@ -228,15 +230,16 @@ export class Engine {
     const memory = this.memory;
     const record = this.record;
     this.expiresAtMs = 0;
-    this.isOwnOnly = true;
     if (record !== 0 && memory[record + Component.attachments] === 0) {
       this.exists = isPresent(memory, record);
+      this.goesOn = this.exists;
       this.valueLow = memory[record + Component.positiveLow];
       this.valueHigh = memory[record + Component.positiveHigh];
     } else if (record !== 0) {
       this.loadWithAttachments();
     } else {
       this.exists = false;
+      this.goesOn = false;
       this.valueLow = 0;
       this.valueHigh = 0;
     }
@@ -246,6 +249,7 @@ export class Engine {
     const { memory, attachments, record } = this;
     const nowMs = this.clock.nowMs;
     this.exists = isPresent(memory, record);
+    this.goesOn = this.exists;
     let low = memory[record + Component.positiveLow];
     let high = memory[record + Component.positiveHigh];
     let wide = false;
@@ -256,6 +260,7 @@ export class Engine {
         this.expiresAtMs = expiresAt;
         if (expiresAt !== 0 && expiresAt <= nowMs) {
           this.exists = false;
+          this.goesOn = false;
           this.expiresAtMs = 0;
         }
       } else if (kind === Kind.negative) {
@@ -263,7 +268,6 @@ export class Engine {
         low = (low - memory[at + 2]) | 0;
         high = (high - memory[at + 3] - (before >>> 0 < memory[at + 2] >>> 0 ? 1 : 0)) | 0;
       } else if (kind === Kind.summary) {
-        this.isOwnOnly = false;
         if (!this.exists) {
           low = 0;
           high = 0;
@@ -279,6 +283,7 @@ export class Engine {
         break;
       }
     }
+    if (wide) this.goesOn = false;
     if (!this.exists) {
       low = 0;
       high = 0;
@@ -325,8 +330,8 @@ export class Engine {
     const low = (this.valueLow + amountLow) | 0;
     const high = (this.valueHigh + amountHigh + (low >>> 0 < amountLow >>> 0 ? 1 : 0)) | 0;
     if (((this.valueHigh ^ high) & (amountHigh ^ high)) < 0) return Status.Overflow;
-    if (!this.exists || !this.isOwnOnly || amountHigh < 0) return this.addWithCare(amountHigh, amountLow);
-    // This node's own life, going on: P grows, and so does the value.
+    if (!this.goesOn || amountHigh < 0) return this.addWithCare(amountHigh, amountLow);
+    // This node's own life, going on: P grows, and so does the value, by as much. What others add to it stays as it is.
     const record = this.record;
     const positiveLow = (memory[record + Component.positiveLow] + amountLow) | 0;
     const carry = positiveLow >>> 0 < amountLow >>> 0 ? 1 : 0;
@@ -358,14 +363,15 @@ export class Engine {
       amountLow = -amountLow | 0;
     }
     this.ownLife.before(shard, record);
+    const folds = !begins && wouldOverflow(memory, sum, amountHigh, amountLow);
     if (begins) this.ownLife.begin(shard, record);
-    else if (wouldOverflow(memory, sum, amountHigh, amountLow)) this.ownLife.beginFolded(shard, record);
+    if (folds) this.ownLife.beginFolded(shard, record);
     const low = (memory[sum] + amountLow) | 0;
     const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
     memory[sum] = low;
     memory[sum + 1] = (memory[sum + 1] + amountHigh + carry) | 0;
     this.ownLife.stamp(shard, record);
-    if (begins || !this.isOwnOnly) this.settle();
+    if (begins || folds) this.settle();
     this.load();
     return Status.Ok;
   }
@@ -824,26 +830,50 @@ export class Engine {
    */
   acknowledge(shardIndex: number, version: number): void {
     const shard = this.store.shardAt(shardIndex);
-    const acknowledgedAt = (shard >>> 1) + Shard.acknowledgedNumber;
+    const upTo = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
     const collectedAt = (shard >>> 1) + Shard.collectedNumber;
-    this.withShard(shard, () => {
-      this.numbers[acknowledgedAt] = version;
-      // Nothing was removed here: there is nothing to look for.
-      if (this.origins.count === 1 && this.memory[shard + Shard.records] === this.memory[shard + Shard.keys]) {
-        this.numbers[collectedAt] = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
-        return;
-      }
-      const own = this.store.originShardAt(OWN_ORIGIN, shard);
-      this.lists.order(own);
-      let at = this.lists.firstAfter(own, this.numbers[collectedAt]);
-      while (at !== 0 && versionOf(this.memory, at) <= version) {
-        const next = this.memory[at + Component.next];
-        if (this.ownLife.isEmpty(at)) this.forgetOwn(shard, at);
-        else if (this.ownLife.letGoFloor(shard, at)) this.refreshKey(shard, at);
-        at = next;
-      }
-      this.numbers[collectedAt] = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
-    });
+    const own = this.store.originShardAt(OWN_ORIGIN, shard);
+    let isWhole = false;
+    while (!isWhole) {
+      this.withShard(shard, () => {
+        this.numbers[(shard >>> 1) + Shard.acknowledgedNumber] = version;
+        const from = this.numbers[collectedAt];
+        if (this.hasEnded(shard, from)) {
+          this.lists.order(own);
+          this.numbers[collectedAt] = this.visitRange(own, from, upTo, (at) => {
+            if (this.ownLife.isEmpty(at)) this.forgetOwn(shard, at);
+            else if (this.ownLife.letGoFloor(shard, at)) this.refreshKey(shard, at);
+          });
+        } else {
+          this.numbers[collectedAt] = upTo;
+        }
+        isWhole = this.numbers[collectedAt] >= upTo;
+      });
+    }
+  }
+
+  /** Whether an own component changed behind this version might be one to forget, or might have a floor to let go. */
+  private hasEnded(shard: number, from: number): boolean {
+    return this.numbers[(shard >>> 1) + Shard.endedNumber] > from || this.attachments.countOf(shard, Kind.floor) > 0;
+  }
+
+  /**
+   * Visits the components of a list in a range of versions, oldest first, but not more than a lane can wait for; returns the
+   * version up to which all were visited. A visit may take the component out of the list.
+   */
+  private visitRange(state: number, from: number, upTo: number, visit: (component: number) => void): number {
+    const { memory, lists } = this;
+    let reached = from;
+    let at = lists.firstAfterCursor(state, from);
+    for (let left = VISITS_AT_ONCE; left > 0 && at !== 0 && versionOf(memory, at) <= upTo; left--) {
+      const next = memory[at + Component.next];
+      reached = versionOf(memory, at);
+      visit(at);
+      at = next;
+    }
+    const isWhole = at === 0 || versionOf(memory, at) > upTo;
+    lists.moveCursor(state, from, isWhole ? 0 : memory[at + Component.previous]);
+    return isWhole ? upTo : reached;
   }
 
   /** From now on this node passes on what others changed: what they ended is kept until every peer knows. */
@@ -867,21 +897,23 @@ export class Engine {
     const state = this.store.originShardAt(origin, shard);
     const acknowledgedAt = (state >>> 1) + OriginShard.acknowledgedNumber;
     const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
-    const before = this.numbers[acknowledgedAt];
-    if (upTo <= before) return;
-    this.withShard(shard, () => {
-      this.numbers[acknowledgedAt] = upTo;
-      for (let at = this.lists.firstAfter(state, before); at !== 0 && versionOf(this.memory, at) <= upTo; ) {
-        const next = this.memory[at + Component.next];
-        const record = this.memory[at + Component.foreignKey];
-        this.ownLife.letGoCancel(shard, record, origin, bornOf(this.memory, at));
-        if (this.lives.isSilent(at)) {
+    while (this.numbers[acknowledgedAt] < upTo) {
+      this.withShard(shard, () => {
+        const from = this.numbers[acknowledgedAt];
+        const hasEnded = this.numbers[(state >>> 1) + OriginShard.endedNumber] > from;
+        if (!hasEnded && this.attachments.countOf(shard, Kind.cancel) === 0) {
+          this.numbers[acknowledgedAt] = upTo;
+          return;
+        }
+        this.numbers[acknowledgedAt] = this.visitRange(state, from, upTo, (at) => {
+          const record = this.memory[at + Component.foreignKey];
+          this.ownLife.letGoCancel(shard, record, origin, bornOf(this.memory, at));
+          if (!this.lives.isSilent(at)) return;
           this.forgetForeign(shard, record, at);
           this.refreshKey(shard, record);
-        }
-        at = next;
-      }
-    });
+        });
+      });
+    }
   }
 
   /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */

@@ -26,7 +26,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 3;
+export const LAYOUT_VERSION = 4;
 
 /** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
 export const MAX_ORIGINS = 512;
@@ -87,6 +87,10 @@ export const Shard = {
   collectedNumber: 7,
   /** What was let go since the disk was told last, a chain. */
   dropped: 16,
+  /** How many attachments of each kind there are, by kind; see attachments.ts. */
+  attachmentCounts: 18,
+  /** The newest version that an own component had when it said that its life is over. */
+  endedNumber: 13,
   slabHeads: 32,
   wheelBitmaps: 128,
   wheelHeads: 144,
@@ -104,6 +108,8 @@ export const OriginShard = {
   digestHigh: 7,
   /** Own origin: the list is in version order up to here, see version-list.ts. */
   orderedNumber: 4,
+  /** Other origins: the newest version of a component that came to say that its life is over. */
+  endedNumber: 4,
   /** Components of the list near which walks that come in parts go on, CURSORS of them, or 0. */
   cursors: 10,
   /** Other origins, where this node relays: every peer has seen that origin up to here. */

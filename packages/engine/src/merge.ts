@@ -83,8 +83,13 @@ export class Merge {
    * alike; parts that fit together make a true cut whoever sent them, and a walk in one part needs no other.
    */
   private moveWatermark(batch: Batch, origin: number, seenAt: number): void {
-    const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
+    const numbers = this.engine.store.numbers;
     const isWhole = batch.from === batch.start && batch.to !== 0;
+    if (isWhole && this.walks.size === 0) {
+      if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
+      return;
+    }
+    const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
     const cursor = isWhole ? batch.start : (this.walks.get(name) ?? batch.start);
     if (batch.from !== cursor) return;
     if (batch.to === 0) {
@@ -94,7 +99,6 @@ export class Merge {
       return;
     }
     this.walks.delete(name);
-    const numbers = this.engine.store.numbers;
     if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
   }
 
@@ -106,6 +110,8 @@ export class Merge {
     const { engine } = this;
     const { store } = engine;
     const { memory, attachments } = store;
+    const hasEnded = store.numbers[(state >>> 1) + OriginShard.endedNumber] > before;
+    if (!hasEnded && attachments.countOf(shard, Kind.expiry) === 0) return;
     const acknowledged = engine.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
@@ -218,7 +224,15 @@ export class Merge {
     }
     memory[component + Component.foreignSibling] = memory[summary + 2];
     memory[summary + 2] = component;
+    if (batch.present[index] === 0) this.noteEnd(shard, origin, batch.version[index]);
     return component;
+  }
+
+  /** Whoever looks for what can be forgotten has to look at this version (Engine.acknowledgeOther, passWatermark). */
+  private noteEnd(shard: number, origin: number, version: number): void {
+    const { store } = this.engine;
+    const endedAt = (store.originShardAt(origin, shard) >>> 1) + OriginShard.endedNumber;
+    store.numbers[endedAt] = Math.max(store.numbers[endedAt], version);
   }
 
   /** Gives a component what the batch says beyond its amount; false when memory ran out. */

@@ -34,7 +34,9 @@ export class OwnLife {
   }
 
   stamp(shard: number, record: number): number {
-    return this.lists.stamp(this.store.originShardAt(OWN_ORIGIN, shard), record, this.clock.nowVersion);
+    const version = this.lists.stamp(this.store.originShardAt(OWN_ORIGIN, shard), record, this.clock.nowVersion);
+    if (!isPresent(this.store.memory, record)) this.store.numbers[(shard >>> 1) + Shard.endedNumber] = version;
+    return version;
   }
 
   /** The version that this change will be stamped with. */

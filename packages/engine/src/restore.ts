@@ -4,7 +4,7 @@ import type { Batch } from './batch.js';
 import { ByteInput } from './byte-input.js';
 import type { Dropped } from './dropped.js';
 import type { Engine } from './engine.js';
-import { OriginShard, OWN_ORIGIN } from './layout.js';
+import { OriginShard, OWN_ORIGIN, Shard } from './layout.js';
 import { isEmptyIn, Merge } from './merge.js';
 import { Component, Flag, setBorn, setVersion, timeOfVersion, versionOf } from './record.js';
 
@@ -149,13 +149,20 @@ export class Restore {
     setVersion(memory, record, version);
     setBorn(memory, record, batch.born[index]);
     if (batch.present[index] === 1) memory[record + Component.bornHigh] |= Flag.present;
-    else memory[record + Component.bornHigh] &= ~Flag.present;
+    else this.setEnded(shard, record, version);
     memory[record + Component.positiveLow] = batch.positiveLow[index];
     memory[record + Component.positiveHigh] = batch.positiveHigh[index];
     if (!this.merge.attach(shard, record, batch, index)) return false;
     lists.insert(state, record);
     engine.refreshKey(shard, record);
     return true;
+  }
+
+  private setEnded(shard: number, record: number, version: number): void {
+    const { memory, numbers } = this.engine.store;
+    const endedAt = (shard >>> 1) + Shard.endedNumber;
+    memory[record + Component.bornHigh] &= ~Flag.present;
+    numbers[endedAt] = Math.max(numbers[endedAt], version);
   }
 
   /** The state that goes is the one on disk, which may say more than the one that was dropped did. */

@@ -107,7 +107,7 @@ export class Store {
     for (let index = 0; index < shardCount; index++) {
       const shard = this.shardAt(index);
       memory.fill(0, shard + Shard.keys, shard + Shard.expiredNumber * 2);
-      memory.fill(0, shard + Shard.slabHeads, shard + SHARD_WORDS);
+      memory.fill(0, shard + Shard.attachmentCounts, shard + SHARD_WORDS);
       const own = this.originShardAt(OWN_ORIGIN, shard);
       memory.fill(0, own + OriginShard.head, own + OriginShard.tail + 1);
       memory.fill(0, own + OriginShard.cursors, own + OriginShard.cursors + CURSORS);

@@ -229,13 +229,14 @@ export class Link {
       return;
     }
     const applied = replica.merge.apply(batch);
-    replica.hearPart(nameOfOrigin(batch.origin), this);
+    const origin = nameOfOrigin(batch.origin);
+    replica.hearPart(origin, this);
     if (applied === Applied.Broken) {
-      const about = `${replica.merge.brokenRule} (shard ${batch.shardIndex}, origin ${nameOfOrigin(batch.origin)})`;
+      const about = `${replica.merge.brokenRule} (shard ${batch.shardIndex}, origin ${origin})`;
       this.refuse({ code: 'broken', message: `${this.region} sent what no replica can have said: ${about}` });
     } else if (applied === Applied.Gap) {
       figures.gaps++;
-      replica.askAgain(nameOfOrigin(batch.origin), this);
+      replica.askAgain(origin, this);
     } else if (applied === Applied.OutOfMemory) {
       figures.outOfMemory++;
       replica.events.outOfMemory?.(this);

@@ -5,6 +5,8 @@ import { encodeBatch } from '@quotadb/wire';
 export interface Part {
   readonly bytes: Uint8Array;
   readonly walk: number;
+  /** The watermark from which the walk began. */
+  readonly start: number;
   readonly reached: number;
   /** See Batch.passed. */
   readonly passed: number;
@@ -30,7 +32,8 @@ export class PartMaker {
   private readonly engine: Engine;
   private readonly limits: WalkLimits;
   private readonly batch = new Batch();
-  private readonly kept = new Map<string, Part>();
+  /** The last part that began a walk, by origin and shard. */
+  private readonly kept = new Map<number, Part>();
   private lastWalk = 0;
 
   constructor(engine: Engine, limits: WalkLimits) {
@@ -44,12 +47,11 @@ export class PartMaker {
 
   /** The first part of a walk from this watermark. */
   begin(shard: number, origin: number, start: number): Part {
-    const name = `${origin}:${shard}:${start}`;
-    let part = this.kept.get(name);
-    if (part === undefined) {
-      part = this.make(shard, origin, start, { walk: ++this.lastWalk, from: start, passed: NOT_PASSED });
-      this.kept.set(name, part);
-    }
+    const place = origin * this.engine.shardCount + shard;
+    const kept = this.kept.get(place);
+    if (kept?.start === start) return kept;
+    const part = this.make(shard, origin, start, { walk: ++this.lastWalk, from: start, passed: NOT_PASSED });
+    this.kept.set(place, part);
     return part;
   }
 
@@ -60,6 +62,7 @@ export class PartMaker {
     return {
       bytes: encodeBatch(batch),
       walk,
+      start,
       reached: batch.reached,
       passed: batch.passed,
       to: batch.to,

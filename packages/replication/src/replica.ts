@@ -336,11 +336,12 @@ export class Replica {
   private acknowledge(): void {
     const { engine, holder } = this;
     if (holder === undefined) return;
+    const waitedFor = [...this.members.values()].filter(({ isForgotten }) => !isForgotten);
     for (const [index, origin] of this.origins().entries()) {
+      const kept = waitedFor.map((member) => member.kept.find(origin));
       for (let shard = 0; shard < engine.shardCount; shard++) {
         let lowest = Number.POSITIVE_INFINITY;
-        for (const member of this.members.values())
-          if (!member.isForgotten) lowest = Math.min(lowest, member.kept.find(origin)?.[shard] ?? 0);
+        for (const versions of kept) lowest = Math.min(lowest, versions?.[shard] ?? 0);
         if (index !== OWN_ORIGIN) engine.acknowledgeOther(shard, index, lowest);
         else if (holder.acknowledged(shard) !== lowest) holder.acknowledge(shard, lowest);
       }

@@ -68,7 +68,32 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
   for (let note = memory[shard + Shard.dropped]; note !== 0; note = memory[note]) {
     reached.push({ shard, address: note, words: noteWords(memory[note + 4]) });
   }
+  checkAttachmentCounts(engine, index, [records, ...held.values()], problems);
   checkWheel(engine, shard, records, problems);
+}
+
+/** What is not counted is not looked for, and would be kept for ever. */
+function checkAttachmentCounts(
+  engine: Engine,
+  index: number,
+  components: readonly ReadonlySet<number>[],
+  problems: string[],
+): void {
+  const { memory, attachments } = engine.store;
+  const shard = engine.store.shardAt(index);
+  const holders = new Set(components.flatMap((some) => [...some]));
+  const counts = new Map<number, number>();
+  for (const holder of holders) {
+    for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
+      const kind = attachments.kindOf(at);
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    }
+  }
+  for (const kind of Object.values(Kind)) {
+    const there = counts.get(kind) ?? 0;
+    const said = attachments.countOf(shard, kind);
+    if (said !== there) problems.push(`shard ${index} has ${there} attachments of kind ${kind} and counts ${said}`);
+  }
 }
 
 function checkTable(engine: Engine, shard: number, problems: string[], reached: Reached[]): Set<number> {
@@ -171,6 +196,10 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
     if (memory[at + Component.previous] !== before) problems.push(`${name}: ${at} does not link back to ${before}`);
     if (before !== 0 && versionOf(memory, before) >= versionOf(memory, at)) problems.push(`${name} is out of order`);
     if (keyRecordOf(memory, at) === 0) problems.push(`${name}: ${at} has no key`);
+    const ended =
+      numbers[origin === OWN_ORIGIN ? (shard >>> 1) + Shard.endedNumber : (state >>> 1) + OriginShard.endedNumber];
+    if (!isPresent(memory, at) && versionOf(memory, at) > ended)
+      problems.push(`${name}: ${at} is over, which nobody who looks for what is over would find`);
     before = at;
   }
   if (memory[state + OriginShard.tail] !== before) problems.push(`${name} does not end at its tail`);

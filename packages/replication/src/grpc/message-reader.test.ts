@@ -1,7 +1,14 @@
 import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MessageError, MessageReader, withPrefix } from './message-reader.js';
+import { MessageError, MessageReader } from './message-reader.js';
+import { Outbox } from './outbox.js';
+
+function withPrefix(message: Uint8Array): Uint8Array {
+  const outbox = new Outbox();
+  outbox.append(message);
+  return outbox.take();
+}
 
 function readAll(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const messages: Uint8Array[] = [];

@@ -103,13 +103,3 @@ export class MessageReader {
     this.onMessage(message);
   }
 }
-
-/** A message behind its prefix, in bytes of its own. */
-export function withPrefix(message: Uint8Array): Uint8Array {
-  if (message.length > MAXIMUM_FRAME_BYTES) throw new RangeError(`a message of ${message.length} bytes is too long`);
-  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
-  bytes[0] = 0;
-  bytes.writeUInt32BE(message.length, 1);
-  bytes.set(message, PREFIX_BYTES);
-  return bytes;
-}

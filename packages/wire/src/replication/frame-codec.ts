@@ -9,6 +9,11 @@ import { ProtoWriter } from './proto-writer.js';
 
 /** Encoding is never interrupted, so one writer serves all; what it gives away is a copy. */
 const writer = new ProtoWriter();
+/** Copies are cut from here: a buffer of its own for each of thousands of frames a second keeps the collector busy. */
+const ARENA_BYTES = 256 * 1024;
+const LARGEST_CUT_BYTES = ARENA_BYTES / 8;
+let arena = new Uint8Array(0);
+let arenaUsed = 0;
 
 /** The bytes of a frame, to keep. Throws FrameError for what no frame can hold. */
 export function encodeFrame(frame: Frame): Uint8Array {
@@ -30,7 +35,15 @@ export function encodeBatch(batch: Batch): Uint8Array {
 
 function written(): Uint8Array {
   if (writer.length > MAXIMUM_FRAME_BYTES) throw new FrameError(`a frame of ${writer.length} bytes is too long`);
-  return writer.bytes.slice(0, writer.length);
+  if (writer.length > LARGEST_CUT_BYTES) return writer.bytes.slice(0, writer.length);
+  if (arenaUsed + writer.length > arena.length) {
+    arena = new Uint8Array(ARENA_BYTES);
+    arenaUsed = 0;
+  }
+  const bytes = arena.subarray(arenaUsed, arenaUsed + writer.length);
+  bytes.set(writer.bytes.subarray(0, writer.length));
+  arenaUsed += writer.length;
+  return bytes;
 }
 
 /**
