@@ -199,11 +199,9 @@ export class NodeProcess implements Endpoint {
       this.replica.beforeFlush();
     });
     this.node.host.scheduler.settled();
-    const before = this.durableTotal();
     this.disk?.flush().then(
       () => {
-        // Where the disk holds no more than before, there is nothing new to tell.
-        if (!this.isOver && this.durableTotal() > before) this.node.guard(this, () => this.tick());
+        if (!this.isOver) this.node.guard(this, () => this.tick());
         done();
       },
       (error: Error) => {
@@ -211,13 +209,6 @@ export class NodeProcess implements Endpoint {
         done();
       },
     );
-  }
-
-  private durableTotal(): number {
-    let total = 0;
-    for (let origin = 0; origin < this.engine.origins.count; origin++)
-      for (let shard = 0; shard < this.engine.shardCount; shard++) total += this.disk?.durableOf(shard, origin) ?? 0;
-    return total;
   }
 
   private scheduleDial(): void {

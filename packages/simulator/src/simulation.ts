@@ -12,8 +12,8 @@ import type { NodeProcess, SimulatedNode } from './simulated-node.js';
 const HEALING_POLL_MS = 400;
 const HEALING_LIMIT_MS = 150_000;
 /** While expiries pass, all clocks are put forward so often, and so much time goes by in between. */
-const EXPIRY_LEAPS = 4;
-const LEAP_PAUSE_MS = 250;
+const EXPIRY_LEAPS = 8;
+const LEAP_PAUSE_MS = 400;
 
 export function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome<CounterPlan>> {
   const { isUnsynced = false } = options;
