@@ -26,7 +26,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'a watermark moves at the end of a walk of which parts are missing': 27,
   'a watermark moves with every part of a walk': 6,
   'an older component takes the place of a newer one': 87,
-  'a superseded component is let in again': 103,
+  'a superseded component is let in again': 416,
   'a late change of a life that is over is added to the next one': 157,
   'a reset cancels more of a life than was seen of it': 10,
   'a life is ended when a part of it was cancelled': 10,
