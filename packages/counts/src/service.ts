@@ -7,6 +7,7 @@ import { ChangeWriter } from './adapters/postgres/change-writer.js';
 import { PostgresComponentFeed } from './adapters/postgres/component-feed.js';
 import type { ConnectionOptions } from './adapters/postgres/connection.js';
 import { Database } from './adapters/postgres/database.js';
+import type { CountsFigures, CountsObserver } from './adapters/postgres/observer.js';
 import { PostgresRepository } from './adapters/postgres/postgres-repository.js';
 import { RequestCleanup } from './adapters/postgres/request-cleanup.js';
 import type { ComponentFeed } from './domain/ports/component-feed.js';
@@ -31,6 +32,7 @@ export interface CountsServiceOptions {
   readonly onTrouble?: ((error: unknown) => void) | undefined;
   /** What the embedded PostgreSQL says. */
   readonly onDatabaseLog?: ((text: string) => void) | undefined;
+  readonly observer?: CountsObserver | undefined;
 }
 
 export interface CountsService {
@@ -42,6 +44,8 @@ export interface CountsService {
   readonly api: CountsApi;
   /** The bridge from replicated counters. */
   readonly feed: ComponentFeed;
+  /** How it is now. Asking starts nothing. */
+  figures(): CountsFigures;
   /** Connects to (or starts) PostgreSQL and brings its schema up to date now instead of on first use. */
   ready(): Promise<void>;
   /** Finishes what was accepted, then lets go of the database and stops the embedded one. */
@@ -57,7 +61,8 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
     embedded === undefined ? async () => options.postgres! : () => embedded.start(),
     options.queryConnections,
   );
-  const writer = new ChangeWriter(database, options.onTrouble ?? (() => undefined), options.changeLanes);
+  const onTrouble = options.onTrouble ?? (() => undefined);
+  const writer = new ChangeWriter(database, onTrouble, options.changeLanes, options.observer);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
   const gatekeeper = new Gatekeeper(options.tokens, options.mayCall);
@@ -69,6 +74,12 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
     admit: (authorization, audience) => gatekeeper.admit(authorization, audience),
     feed: new PostgresComponentFeed(database),
     endpoint: (audiences) => createCountsEndpoint({ api, audiences, gatekeeper, onError, fastLane }),
+    figures: () => ({
+      waiting: writer.waiting,
+      statementsInFlight: writer.statementsInFlight,
+      isInUse: database.isInUse,
+      isEmbedded: embedded !== undefined,
+    }),
     ready: () => database.withConnection(async () => undefined),
     async stop() {
       fastLane.close();

@@ -2,6 +2,7 @@ const whole = new Intl.NumberFormat('en');
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
 export function count(value: number): string {
+  if (Math.abs(value) < 10 && !Number.isInteger(value)) return value.toFixed(1);
   return Math.abs(value) < 10_000 ? whole.format(Math.round(value)) : short.format(value);
 }
 

@@ -2,8 +2,10 @@ import { signal } from '@preact/signals';
 import { render } from 'preact';
 import { rememberCredentials } from './connection.js';
 import { failure, needsToken, regions, sources, start } from './regions.js';
+import { Counts } from './views/counts.js';
 import { Demo, followDemo } from './views/demo.js';
 import { firstSearch, Keys } from './views/keys.js';
+import { Limits } from './views/limits.js';
 import { Overview } from './views/overview.js';
 import { Quotas } from './views/quotas.js';
 import { loadConfiguration, ServerView } from './views/server.js';
@@ -12,6 +14,8 @@ const VIEWS = [
   { path: '#overview', name: 'Overview' },
   { path: '#keys', name: 'Keys' },
   { path: '#quotas', name: 'Quotas' },
+  { path: '#limits', name: 'Rate limits' },
+  { path: '#counts', name: 'Counts' },
   { path: '#server', name: 'Server' },
 ] as const;
 
@@ -54,11 +58,15 @@ function App() {
         </p>
       )}
       <main tabIndex={-1}>
-        {sources.value?.isDemo && <Demo />}
+        {sources.value?.isDemo && <Demo isWhole={path.value === '#overview'} />}
         {path.value === '#keys' ? (
           <Keys />
         ) : path.value === '#quotas' ? (
           <Quotas />
+        ) : path.value === '#limits' ? (
+          <Limits />
+        ) : path.value === '#counts' ? (
+          <Counts />
         ) : path.value === '#server' ? (
           <ServerView />
         ) : (
@@ -103,7 +111,7 @@ function Login() {
 function arrive(): void {
   if (sources.value === null) return;
   if (path.value === '#keys') firstSearch();
-  if (path.value === '#server') void loadConfiguration();
+  if (path.value === '#server') void loadConfiguration(() => path.value === '#server');
 }
 
 async function begin(): Promise<void> {

@@ -20,6 +20,8 @@ export interface Region {
   readonly snapshot: Snapshot | null;
   readonly isConnected: boolean;
   readonly history: readonly Point[];
+  /** The last snapshots, the newest last, of one life of the server: what grows between two is a rate. */
+  readonly recent: readonly Snapshot[];
 }
 
 export interface Point {
@@ -30,9 +32,13 @@ export interface Point {
   readonly keys: number;
   /** The greatest lag of any peer with this region's changes. */
   readonly lagMs: number | null;
+  readonly tokensPerSecond: number | null;
+  readonly ratesDeniedPerSecond: number | null;
+  readonly countsPerSecond: number | null;
 }
 
 const HISTORY_POINTS = 300;
+const RECENT_SNAPSHOTS = 11;
 const RETRY_MS = 1000;
 
 export const sources = signal<Sources | null>(null);
@@ -59,7 +65,7 @@ export async function start(): Promise<void> {
     }
   }
   for (const source of sources.value.sources) {
-    update(source.region, { source, snapshot: null, isConnected: false, history: [] });
+    update(source.region, { source, snapshot: null, isConnected: false, history: [], recent: [] });
     void follow(source);
   }
 }
@@ -80,7 +86,10 @@ async function follow(source: Source): Promise<void> {
 }
 
 function take(source: Source, snapshot: Snapshot): void {
-  const before = regions.value.get(source.region)?.history ?? [];
+  const known = regions.value.get(source.region);
+  const before = known?.history ?? [];
+  const isSameLife = known?.snapshot?.server.processId === snapshot.server.processId;
+  const recent = [...(isSameLife ? known.recent : []), snapshot].slice(-RECENT_SNAPSHOTS);
   const lags = snapshot.replication?.peers.map((peer) => peer.lagMs).filter((lag) => lag >= 0) ?? [];
   const point: Point = {
     atMs: snapshot.atMs,
@@ -89,10 +98,47 @@ function take(source: Source, snapshot: Snapshot): void {
     usedBytes: snapshot.memory.usedBytes,
     keys: snapshot.memory.keys,
     lagMs: lags.length === 0 ? null : Math.max(...lags),
+    tokensPerSecond: growth(recent, (one) => total(one.quotas, (quota) => quota.tokensTotal), 1),
+    ratesDeniedPerSecond: growth(recent, (one) => one.rates.deniedTotal, 1),
+    countsPerSecond: growth(recent, (one) => one.counts.changesTotal, 1),
   };
   const history = [...before, point].slice(-HISTORY_POINTS);
-  update(source.region, { source, snapshot, isConnected: true, history });
+  update(source.region, { source, snapshot, isConnected: true, history, recent });
 }
+
+/** How much a figure grew, a second, over the last so many snapshots; null before there are two. */
+export function growth(
+  recent: readonly Snapshot[],
+  pick: (snapshot: Snapshot) => number,
+  over = RECENT_SNAPSHOTS,
+): number | null {
+  const last = recent.at(-1);
+  const first = recent.slice(-1 - over)[0];
+  if (last === undefined || first === undefined || last.atMs <= first.atMs) return null;
+  return (Math.max(0, pick(last) - pick(first)) * 1000) / (last.atMs - first.atMs);
+}
+
+/** The same, of all regions together. */
+export function growthOfAll(pick: (snapshot: Snapshot) => number, over?: number): number {
+  return total([...regions.value.values()], ({ recent, isConnected }) =>
+    isConnected ? (growth(recent, pick, over) ?? 0) : 0,
+  );
+}
+
+export function total<Item>(items: readonly Item[], pick: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + pick(item), 0);
+}
+
+/** Every region has one color everywhere: a CSS variable. */
+export function colorOf(region: string): string {
+  const names = new Set(regions.value.keys());
+  for (const { snapshot } of regions.value.values())
+    for (const peer of snapshot?.replication?.peers ?? []) names.add(peer.region);
+  const index = [...names].indexOf(region);
+  return index === -1 ? '--soft' : COLORS[index % COLORS.length];
+}
+
+const COLORS = ['--chart-1', '--chart-2', '--chart-3', '--chart-4', '--chart-5'];
 
 function update(name: string, region: Region): void {
   regions.value = new Map(regions.value).set(name, region);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export type { DemoLink, DemoRegion, DemoState } from './demo.js';
+export type { DemoLink, DemoRegion, DemoState, Outcomes } from './demo.js';
 export type * from './snapshot.js';
 
 export interface PageFile {

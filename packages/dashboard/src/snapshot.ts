@@ -8,9 +8,13 @@ export interface Snapshot {
   readonly traffic: TrafficFigures;
   readonly memory: MemoryFigures;
   readonly replication: ReplicationFigures | null;
-  readonly persistence: readonly Fact[] | null;
+  readonly persistence: DiskFigures | null;
   readonly slowCommands: readonly SlowCommand[];
-  readonly quotas: readonly QuotaFigures[] | null;
+  readonly rates: RateFigures;
+  readonly quotas: readonly QuotaFigures[];
+  /** What went between this region and others, of all quotas. */
+  readonly tokenFlow: readonly TokenFlow[];
+  readonly counts: CountsFigures;
 }
 
 export interface ServerFacts {
@@ -63,6 +67,24 @@ export interface PeerFigures {
   readonly trouble: string;
 }
 
+export interface DiskFigures {
+  readonly isFailed: boolean;
+  readonly fsync: string;
+  readonly logBytes: number;
+  readonly snapshotBytes: number;
+  /** When the last snapshot was finished, or the data was made. */
+  readonly snapshotAtMs: number;
+  readonly isSnapshotting: boolean;
+  readonly hasSnapshotFailed: boolean;
+  readonly writtenBytesTotal: number;
+  readonly flushesTotal: number;
+  readonly flushesLateTotal: number;
+  readonly syncsTotal: number;
+  readonly lastFlushMs: number;
+  /** Of the syncs since the snapshot before; null where there were none. */
+  readonly syncP99Microseconds: number | null;
+}
+
 export interface Fact {
   readonly name: string;
   readonly value: string;
@@ -76,11 +98,75 @@ export interface SlowCommand {
   readonly client: string;
 }
 
+export interface RateFigures {
+  readonly allowedTotal: number;
+  readonly deniedTotal: number;
+  readonly hottest: readonly HotFigures[];
+}
+
+/** Who is decided about most, from a sample of the last ten seconds. */
+export interface HotFigures {
+  readonly identifier: string;
+  readonly allowedPerSecond: number;
+  readonly deniedPerSecond: number;
+}
+
 export interface QuotaFigures {
   readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
   readonly allocator: string;
+  readonly shares: readonly { readonly region: string; readonly fraction: number }[];
+  readonly allowedTotal: number;
+  readonly deniedTotal: number;
+  readonly tokensTotal: number;
+  readonly refillsTotal: number;
+  readonly tokensRefilledTotal: number;
+  readonly subjects: readonly HotFigures[];
+}
+
+export interface TokenFlow {
+  readonly region: string;
+  readonly givenTotal: number;
+  readonly receivedTotal: number;
+  readonly requestsTotal: number;
+  readonly waitedMsTotal: number;
+}
+
+export interface CountsFigures {
+  readonly state: 'unused' | 'fine' | 'trouble';
+  readonly isEmbedded: boolean;
+  readonly trouble: string;
+  readonly waiting: number;
+  readonly statementsInFlight: number;
+  readonly changesTotal: number;
+  readonly changesFailedTotal: number;
+  readonly statementsTotal: number;
+  readonly statementsFailedTotal: number;
+  readonly latencyMsTotal: number;
+  /** Of the statements since the snapshot before; null where there were none. */
+  readonly statementP99Microseconds: number | null;
+}
+
+/** One subject of a quota: where its tokens are, as far as the region that tells it knows. */
+export interface QuotaDetails {
+  readonly name: string;
+  readonly subject: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly resetMs: number;
+  readonly places: readonly TokenPlace[];
+}
+
+export interface TokenPlace {
+  readonly region: string;
+  readonly isOwn: boolean;
+  /** Neither spent nor set aside. */
+  readonly held: number;
+  /** Set aside to be spent there: what is spent, and what is not yet. */
+  readonly setAside: number;
+  /** What of it is not spent yet; a region knows it of itself only. */
+  readonly pocket: number | null;
 }
 
 /** One key, looked at closely. */

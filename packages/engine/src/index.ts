@@ -3,6 +3,7 @@ export { Batch, type Cancel, NOT_PASSED } from './batch.js';
 export { ByteInput } from './byte-input.js';
 export { type CountedLife, countedLives } from './components.js';
 export type { Dropped } from './dropped.js';
+export { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from './duration-buckets.js';
 export { Engine, type EngineOptions, type EngineStats } from './engine.js';
 export { KeyHash } from './hash.js';
 export { joinInt64, splitInt64 } from './int64.js';

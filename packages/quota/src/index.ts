@@ -1,5 +1,5 @@
 export { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
-export { type DemandOutcome, Keeper, type KeeperOptions, type QuotaPeers } from './keeper.js';
+export { type DemandOutcome, Keeper, type KeeperEvents, type KeeperOptions, type QuotaPeers } from './keeper.js';
 export { Ledger } from './ledger.js';
 export * from './operations.js';
 export * from './policy.js';

@@ -27,6 +27,21 @@ export interface KeeperOptions {
   readonly durable?: (shard: number) => number;
   /** Somebody waits for what was just changed to be on disk. */
   readonly flushSoon?: () => void;
+  readonly events?: KeeperEvents;
+}
+
+/** What becomes of tokens, for whoever keeps figures. Must not throw. */
+export interface KeeperEvents {
+  /** So much was put into a pocket. */
+  filled(policy: Policy, amount: number): void;
+  /** Nobody had anything. */
+  denied(policy: Policy): void;
+  /** Given to a region that had asked. */
+  granted(policy: Policy, region: string, amount: number): void;
+  /** Given back to the allocator: nobody used it here. */
+  returned(policy: Policy, region: string, amount: number): void;
+  /** A region that was asked so long ago gives so much. */
+  received(policy: Policy, region: string, amount: number, waitedMs: number): void;
 }
 
 /** Of what is held, so much is set aside to spend at a time: a crash wastes no more, and others can be granted the rest. */
@@ -99,11 +114,6 @@ export class Keeper {
   private readonly active = new Set<CellState>();
   private lastRequest = 0;
   private scannedAtMs = 0;
-  refills = 0;
-  grantsGiven = 0;
-  tokensGranted = 0;
-  tokensReturned = 0;
-  denials = 0;
 
   constructor(options: KeeperOptions) {
     this.options = options;
@@ -247,8 +257,8 @@ export class Keeper {
     if (marked === undefined || (durable !== undefined && durable(marked.shard) < marked.version)) return;
     state.marked = undefined;
     state.denialMs = FIRST_DENIAL_MS;
-    this.refills++;
     this.ledger.fill(policy, state.cell, marked.amount);
+    this.options.events?.filled(policy, marked.amount);
   }
 
   private markSome(policy: Policy, state: CellState, missing: number): void {
@@ -308,7 +318,7 @@ export class Keeper {
     const targets = isReachable ? [allocator] : open;
     for (const target of targets) if (!state.asked.has(target)) this.ask(state, target, missing, nowMs);
     if (state.asked.size > 0 || state.expectedUntilMs > nowMs || state.marked !== undefined) return;
-    this.denials++;
+    this.options.events?.denied(policy);
     this.ledger.deny(policy, state.cell, this.options.engine.nowMs + state.denialMs);
     state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
     this.finish(state, 'none');
@@ -335,9 +345,13 @@ export class Keeper {
 
   private hearAnswer({ policy, window, subject, fromRegion, request, granted }: TokensAnswer): void {
     const state = this.cells.get(nameOfCell({ policy, window, subject }));
-    if (state?.asked.get(fromRegion)?.request !== request) return;
-    const nowMs = this.options.monotonicMs();
+    const asked = state?.asked.get(fromRegion);
+    if (state === undefined || asked?.request !== request) return;
+    const { monotonicMs, book, events } = this.options;
+    const nowMs = monotonicMs();
     state.asked.delete(fromRegion);
+    const named = book.numbered(policy);
+    if (named !== undefined) events?.received(named, fromRegion, granted, nowMs - asked.atMs);
     if (granted > 0) state.expectedUntilMs = nowMs + ANSWER_MS;
     else state.empty.set(fromRegion, nowMs + EMPTY_MS);
     this.advance(state);
@@ -357,6 +371,7 @@ export class Keeper {
     const policy = book.numbered(wanted.policy);
     const cell: Cell = { policy: wanted.policy, window: wanted.window, subject: wanted.subject };
     const granted = policy === undefined ? 0 : this.grantTo(policy, cell, wanted.origin, wanted.need);
+    if (policy !== undefined && granted > 0) this.options.events?.granted(policy, wanted.fromRegion, granted);
     peers.send(wanted.fromRegion, {
       kind: FrameKind.tokensAnswer,
       origin: wanted.origin,
@@ -385,8 +400,6 @@ export class Keeper {
     }
     const amount = Math.min(rights, Math.max(need, Math.ceil(rights / CHUNK_FRACTION)));
     if (amount <= 0 || this.ledger.grant(policy, cell, to, amount) === undefined) return 0;
-    this.grantsGiven++;
-    this.tokensGranted += amount;
     this.options.flushSoon?.();
     return amount;
   }
@@ -424,7 +437,8 @@ export class Keeper {
     if (to === undefined) return true;
     this.ledger.takeBack(policy, state.cell, balance);
     const rights = this.ledger.rights(policy, state.cell);
-    if (rights > 0 && this.ledger.grant(policy, state.cell, to, rights) !== undefined) this.tokensReturned += rights;
+    if (rights > 0 && this.ledger.grant(policy, state.cell, to, rights) !== undefined)
+      this.options.events?.returned(policy, policy.allocator, rights);
     return false;
   }
 }

@@ -127,9 +127,18 @@ export class AntiEntropy {
       if (own.version !== versions[index]) continue;
       link.figures.digestsCompared++;
       const name = `${link.region}:${origin}:${shard}`;
-      if (own.digest === digests[index]) this.suspicions.delete(name);
+      if (own.digest === digests[index]) this.trust(link, origin, shard, name);
       else this.suspect(link, origin, shard, name);
     }
+  }
+
+  private trust(link: Link, origin: number, shard: number, name: string): void {
+    const suspicion = this.suspicions.get(name);
+    if (suspicion === undefined) return;
+    this.suspicions.delete(name);
+    const wasCompared = suspicion.pauseMs > FIRST_PAUSE_MS;
+    const tookMs = this.replica.clock.monotonicMs() - suspicion.sinceMs;
+    if (wasCompared) this.replica.events.repaired?.(link, this.replica.origins()[origin], shard, tookMs);
   }
 
   private suspect(link: Link, origin: number, shard: number, name: string): void {

@@ -1,3 +1,6 @@
+/** Bucket n holds batches of up to 2^n components, the last one all that are larger. */
+export const BATCH_SIZE_BUCKETS = 14;
+
 /** What a link counts; INFO and metrics show it. */
 export class LinkFigures {
   framesIn = 0;
@@ -8,6 +11,8 @@ export class LinkFigures {
   batchesOut = 0;
   componentsIn = 0;
   componentsOut = 0;
+  /** Batches sent, by their size. */
+  readonly batchSizesOut: number[] = Array.from({ length: BATCH_SIZE_BUCKETS }, () => 0);
   gaps = 0;
   outOfMemory = 0;
   /** Ranges that were compared key by key, and what had to be done there. */
@@ -18,6 +23,20 @@ export class LinkFigures {
   digestMismatches = 0;
   /** Half the time from a ping to its pong is the way of one message; -1 = not measured yet. */
   roundTripMs = -1;
+  /** The lowest of all is the way itself; what others took longer was spent in queues. */
+  lowestRoundTripMs = -1;
   /** How far the other's wall clock is ahead. */
   skewMs = 0;
+
+  noteBatchOut(components: number): void {
+    this.batchesOut++;
+    this.componentsOut += components;
+    const bucket = components <= 1 ? 0 : 32 - Math.clz32(components - 1);
+    this.batchSizesOut[Math.min(bucket, BATCH_SIZE_BUCKETS - 1)]++;
+  }
+
+  hearRoundTrip(roundTripMs: number): void {
+    this.roundTripMs = roundTripMs;
+    if (this.lowestRoundTripMs === -1 || roundTripMs < this.lowestRoundTripMs) this.lowestRoundTripMs = roundTripMs;
+  }
 }

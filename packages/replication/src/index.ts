@@ -1,4 +1,4 @@
-export { LinkFigures } from './figures.js';
+export { BATCH_SIZE_BUCKETS, LinkFigures } from './figures.js';
 export { type Acquaintance, REFUSAL_CODES, type RefusalCode, type RefusalReason } from './handshake.js';
 export { isSameReplica, nameOfOrigin, REPLICA_ID_BYTES, type ReplicaIdentity, replicaIdOf } from './identity.js';
 export type { Carrier, Link } from './link.js';

@@ -271,7 +271,7 @@ export class Link {
   private hearPong({ token, nowMs }: Pong): void {
     const roundTripMs = this.heardAtMs - timeOfToken(token);
     if (roundTripMs < 0) return;
-    this.figures.roundTripMs = roundTripMs;
+    this.figures.hearRoundTrip(roundTripMs);
     this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
     if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
   }
@@ -292,7 +292,7 @@ export class Link {
     if (tellsAll || nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
     if (tellsAll) this.tellAll();
     else this.tellMoved();
-    return this.pump();
+    return this.pump(nowMs);
   }
 
   /** The disk is about to write: own changes up to now will be told when it has. */
@@ -301,15 +301,18 @@ export class Link {
   }
 
   /** Sends what feeds have ready; true when more is left than one tick may send. */
-  private pump(): boolean {
-    let budget = this.replica.settings.tickBytes;
-    for (const feed of this.feeds.values()) budget -= feed.pump(this, budget);
+  private pump(nowMs: number): boolean {
+    const { settings } = this.replica;
+    const { lowestRoundTripMs } = this.figures;
+    const patienceMs = settings.patienceMs + 2 * Math.min(Math.max(0, lowestRoundTripMs), settings.stallMs);
+    let budget = settings.tickBytes;
+    for (const [origin, feed] of this.feeds)
+      budget -= feed.pump(this, budget, { nowMs, acknowledged: this.member.seen.of(origin), patienceMs });
     return budget <= 0 && this.isWritable;
   }
 
   sendPart(part: Part): void {
-    this.figures.batchesOut++;
-    this.figures.componentsOut += part.components;
+    this.figures.noteBatchOut(part.components);
     this.sendBytes(part.bytes);
   }
 

@@ -1,10 +1,23 @@
 import type { Engine } from '@quotadb/engine';
 import type { Part, PartMaker, WalkPlace } from './parts.js';
+import type { Watermarks } from './vectors.js';
+
+/** After so many times its patience a feed goes on without an acknowledgement. */
+const GIVE_UP_AFTER = 50;
 
 /** What a feed hands its parts to. */
 export interface FeedSink {
   readonly isWritable: boolean;
   sendPart(part: Part): void;
+}
+
+/** What the peer says, and how long it may take to say so. */
+export interface Echo {
+  readonly nowMs: number;
+  /** How far the peer has come with this origin. */
+  readonly acknowledged: Watermarks;
+  /** What takes longer than this to be acknowledged waits in a queue somewhere on the way. */
+  readonly patienceMs: number;
 }
 
 interface OpenWalk extends WalkPlace {
@@ -19,6 +32,8 @@ interface OpenWalk extends WalkPlace {
  *   --------------|----------------------------------------------------------------------------------------
  *   up to date    | nothing, until the store has come further than `sent`
  *   walking       | the next part begins where the last one ended; at the end `sent` moves to the cut
+ *   overdue       | a walk was sent long ago and is not acknowledged: no other begins before it is. What changes meanwhile
+ *                 | gathers in the store, once for each key, and not in queues, once for each walk
  *   held back     | its next part is made, and waits until the disk holds what it tells (own changes only)
  */
 export class OutgoingFeed {
@@ -28,6 +43,9 @@ export class OutgoingFeed {
   /** Undefined where everything may be told at once. */
   private readonly durable: ((shard: number) => number) | undefined;
   private readonly sent: Float64Array;
+  /** For each shard the walk whose acknowledgement is waited for: where it ended, and when; 0 = none. */
+  private readonly awaited: Float64Array;
+  private readonly awaitedSinceMs: Float64Array;
   private readonly walks: (OpenWalk | undefined)[] = [];
   private readonly heldBack: (Part | undefined)[] = [];
   private nextShard = 0;
@@ -44,6 +62,8 @@ export class OutgoingFeed {
     this.origin = options.origin;
     this.durable = options.durable;
     this.sent = Float64Array.from(options.watermarks);
+    this.awaited = new Float64Array(this.sent.length);
+    this.awaitedSinceMs = new Float64Array(this.sent.length);
   }
 
   /** The watermark up to which everything was sent. */
@@ -52,11 +72,11 @@ export class OutgoingFeed {
   }
 
   /** Sends what there is to send, at most about `budgetBytes`; returns how much it was. */
-  pump(sink: FeedSink, budgetBytes: number): number {
+  pump(sink: FeedSink, budgetBytes: number, echo: Echo): number {
     const { shardCount } = this.engine;
     let bytes = 0;
     for (let idle = 0; idle < shardCount && bytes < budgetBytes && sink.isWritable; ) {
-      const part = this.nextPart(this.nextShard);
+      const part = this.isOverdue(this.nextShard, echo) ? undefined : this.nextPart(this.nextShard);
       if (part === undefined) {
         this.nextShard = (this.nextShard + 1) % shardCount;
         idle++;
@@ -64,9 +84,24 @@ export class OutgoingFeed {
       }
       idle = 0;
       bytes += part.bytes.length;
+      this.awaitEnd(this.nextShard, part, echo.nowMs);
       sink.sendPart(part);
     }
     return bytes;
+  }
+
+  private isOverdue(shard: number, { nowMs, acknowledged, patienceMs }: Echo): boolean {
+    if (this.awaited[shard] === 0 || this.walks[shard] !== undefined) return false;
+    if (acknowledged[shard] >= this.awaited[shard]) this.awaited[shard] = 0;
+    const waitedMs = nowMs - this.awaitedSinceMs[shard];
+    // One that never comes must not stop the feed: the peer will ask again, or is gone.
+    return this.awaited[shard] !== 0 && waitedMs > patienceMs && waitedMs < GIVE_UP_AFTER * patienceMs;
+  }
+
+  private awaitEnd(shard: number, { to }: Part, nowMs: number): void {
+    if (to === 0 || this.awaited[shard] !== 0) return;
+    this.awaited[shard] = to;
+    this.awaitedSinceMs[shard] = nowMs;
   }
 
   /** Makes what will be told when the disk, which is about to write, has written. */

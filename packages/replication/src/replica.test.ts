@@ -1,3 +1,4 @@
+import type { Batch } from '@quotadb/engine';
 import { expect, test } from 'vitest';
 import { TestCluster } from './testing/test-cluster.js';
 
@@ -60,4 +61,35 @@ test('nothing is told before the own disk holds it', () => {
   for (let shard = 0; shard < 64; shard++) durable[shard] = cluster.node('us').engine.seen(shard, 0);
   cluster.settle();
   expect(cluster.value('eu', 'k')).toBe(5n);
+});
+
+test('a difference that has come about by a mistake is found and repaired, and both are told', () => {
+  const said: string[] = [];
+  const cluster = new TestCluster(['us', 'eu'], {
+    events: {
+      mismatch: (link, _, shard) => said.push(`differs from ${link.region} in ${shard}`),
+      repaired: (link, _, shard, tookMs) =>
+        said.push(`same as ${link.region} in ${shard} again${tookMs > 0 ? '' : '!'}`),
+    },
+  });
+  const { merge } = cluster.node('eu');
+  const apply = merge.apply.bind(merge);
+  let isLost = false;
+  Object.assign(merge, {
+    apply(batch: Batch) {
+      // The watermark moves as if everything had come.
+      if (!isLost && batch.count > 0) batch.count = 0;
+      isLost ||= batch.count === 0 && batch.reached > 0;
+      return apply(batch);
+    },
+  });
+  cluster.connectAll();
+  cluster.add('us', 'k', 5n);
+  cluster.settle(200);
+  expect(cluster.value('eu', 'k')).toBe(0n);
+  cluster.settle(60_000);
+  expect(cluster.value('eu', 'k')).toBe(5n);
+  const shard = said[0].split(' ').at(-1);
+  expect(new Set(said)).toContain(`differs from us in ${shard}`);
+  expect(said.at(-1)).toMatch(new RegExp(`^same as (us|eu) in ${shard} again$`));
 });

@@ -32,6 +32,8 @@ export interface ReplicaEvents {
   seen(link: Link): void;
   /** Two replicas held something else at the same watermark. */
   mismatch(link: Link, origin: string, shard: number): void;
+  /** They hold the same again, so long after the difference was first seen. */
+  repaired(link: Link, origin: string, shard: number, tookMs: number): void;
   /** A mistake in the program, met on the way of one link; that link is over. */
   fault(link: Link, error: unknown): void;
   /** Something about quotas. */

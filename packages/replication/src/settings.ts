@@ -17,6 +17,8 @@ export interface ReplicationSettings {
   readonly digestIntervalMs: number;
   /** Shards whose digests go into one frame. */
   readonly digestShards: number;
+  /** Beyond two round trips: what was sent should be acknowledged by then, or it waits in a queue (outgoing-feed.ts). */
+  readonly patienceMs: number;
   /** Something should have come and did not: ask for it again. */
   readonly stallMs: number;
   /** A peer that was away for so long is not waited for any more when something is forgotten; it is repaired when it is back. */
@@ -35,6 +37,7 @@ export const DEFAULT_SETTINGS: ReplicationSettings = {
   silenceMs: 5000,
   digestIntervalMs: 1000,
   digestShards: 8,
+  patienceMs: 40,
   stallMs: 2000,
   forgetAfterMs: 3_600_000,
   skewBoundMs: 120_000,

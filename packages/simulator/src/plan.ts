@@ -119,8 +119,11 @@ export function makePlan(seed: number): CounterPlan {
 }
 
 export function settingsOf(random: Random, unitMs: number, skewBoundMs: number): PlannedSettings {
+  const partComponents = random.pick([1, 2, 3, 256]);
   return {
-    partComponents: random.pick([1, 2, 3, 256]),
+    partComponents,
+    // Not drawn: one draw more would make another schedule of every seed that was kept.
+    patienceMs: (partComponents === 2 ? 5 : 40) * unitMs,
     tickBytes: random.pick([200, 1024 * 1024]),
     statusIntervalMs: random.pick([100, 300]) * unitMs,
     idleStatusIntervalMs: random.pick([300, 1000]) * unitMs,

@@ -2,6 +2,7 @@ import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { Log } from './log.js';
+import type { LogDurations } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
 
@@ -27,7 +28,7 @@ export interface DiskEvents {
   recovered(): void;
   /** Everything in the store now will be on disk when this flush is over. */
   flushing(): void;
-  flushed(milliseconds: number): void;
+  flushed(): void;
   /** The log is free again for lanes that write to it by themselves. */
   released(): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
@@ -171,6 +172,11 @@ export class Disk {
     return this.log.state.buffer;
   }
 
+  /** How long flushes and syncs took, those of lanes included. */
+  durations(): LogDurations {
+    return this.log.state.durations();
+  }
+
   status(): DiskStatus {
     const { state } = this.log;
     return {
@@ -211,7 +217,6 @@ export class Disk {
   }
 
   private async flushNow(): Promise<void> {
-    const startedAtMs = performance.now();
     // Records carry the time, and so keep the node's clock from running backwards over a restart.
     this.options.engine.advanceTo(this.options.now());
     const syncs = this.mustSync || this.options.fsync !== 'never';
@@ -230,7 +235,7 @@ export class Disk {
       this.fail(error as Error);
       throw error;
     }
-    this.options.events?.flushed?.(performance.now() - startedAtMs);
+    this.options.events?.flushed?.();
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();

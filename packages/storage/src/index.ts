@@ -5,5 +5,6 @@ export { type FileSystem, nodeFileSystem, type WritableFile } from './file-syste
 export { FORMAT_VERSION } from './format.js';
 export { type LaneFlush, LaneLog } from './lane-log.js';
 export type { Flock } from './lock.js';
+export type { LogDurations } from './log-state.js';
 export type { Progress, Recovered } from './recover.js';
 export { type Loss, type Repaired, repair } from './repair.js';

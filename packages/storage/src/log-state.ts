@@ -1,4 +1,4 @@
-import { MAX_ORIGINS } from '@quotadb/engine';
+import { DURATION_BUCKETS, durationBucket, MAX_ORIGINS } from '@quotadb/engine';
 
 /**
  * What threads that write to one log share: whoever holds its lock may write to the segment in use, and leaves it, the
@@ -10,7 +10,8 @@ import { MAX_ORIGINS } from '@quotadb/engine';
  *   1         | 1 while the thread that owns the log wants to be next, and lanes stand back
  *   2         | file descriptor + 1 of the segment that lanes may write to, 0 = none
  *   3         | the errno (positive) with which a lane failed; nobody writes to that segment again
- *   doubles   | NUMBERS, then for each origin and shard up to which version the disk holds everything
+ *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin and shard up to which version the
+ *             | disk holds everything
  */
 const Word = { lock: 0, wanted: 1, descriptor: 2, failure: 3 } as const;
 const WORDS = 4;
@@ -28,23 +29,41 @@ const Figure = {
   flushesTotal: 7,
   lastFlushMs: 8,
   lastSyncMs: 9,
+  flushMsTotal: 10,
+  syncMsTotal: 11,
 } as const;
-const NUMBERS = 10;
+const NUMBERS = 12;
+const FLUSHES_AT = WORDS * 4 + NUMBERS * 8;
+const SYNCS_AT = FLUSHES_AT + DURATION_BUCKETS * 8;
+const WATERMARKS_AT = SYNCS_AT + DURATION_BUCKETS * 8;
+
+/** How long flushes and syncs took, whichever thread did them. */
+export interface LogDurations {
+  /** By duration bucket. */
+  readonly flushes: Float64Array;
+  readonly flushMsTotal: number;
+  readonly syncs: Float64Array;
+  readonly syncMsTotal: number;
+}
 
 export class LogState {
   readonly buffer: SharedArrayBuffer;
   readonly shardCount: number;
   private readonly words: Int32Array;
   private readonly numbers: Float64Array;
+  private readonly flushes: Float64Array;
+  private readonly syncs: Float64Array;
   private readonly watermarks: Float64Array;
 
   constructor(shardCount: number, buffer?: SharedArrayBuffer) {
     // Reserved for as many origins as there can be; the system gives memory to what is used of it.
-    this.buffer = buffer ?? new SharedArrayBuffer(WORDS * 4 + (NUMBERS + MAX_ORIGINS * shardCount) * 8);
+    this.buffer = buffer ?? new SharedArrayBuffer(WATERMARKS_AT + MAX_ORIGINS * shardCount * 8);
     this.shardCount = shardCount;
     this.words = new Int32Array(this.buffer, 0, WORDS);
     this.numbers = new Float64Array(this.buffer, WORDS * 4, NUMBERS);
-    this.watermarks = new Float64Array(this.buffer, WORDS * 4 + NUMBERS * 8);
+    this.flushes = new Float64Array(this.buffer, FLUSHES_AT, DURATION_BUCKETS);
+    this.syncs = new Float64Array(this.buffer, SYNCS_AT, DURATION_BUCKETS);
+    this.watermarks = new Float64Array(this.buffer, WATERMARKS_AT);
   }
 
   /** A lane's attempt: it never waits, and stands back for the owner. */
@@ -150,6 +169,16 @@ export class LogState {
     return this.numbers[Figure.lastSyncMs];
   }
 
+  /** A copy of its own. Whoever writes meanwhile may be half way through it: a figure may be one behind another. */
+  durations(): LogDurations {
+    return {
+      flushes: Float64Array.from(this.flushes),
+      flushMsTotal: this.numbers[Figure.flushMsTotal],
+      syncs: Float64Array.from(this.syncs),
+      syncMsTotal: this.numbers[Figure.syncMsTotal],
+    };
+  }
+
   noteWrite(bytes: number): void {
     this.written += bytes;
     this.numbers[Figure.writtenBytesTotal] += bytes;
@@ -159,6 +188,8 @@ export class LogState {
     this.synced = this.written;
     this.numbers[Figure.syncsTotal]++;
     this.numbers[Figure.lastSyncMs] = milliseconds;
+    this.numbers[Figure.syncMsTotal] += milliseconds;
+    this.syncs[durationBucket(milliseconds * 1000)]++;
   }
 
   /** Everything written is covered by the watermarks now. */
@@ -170,5 +201,7 @@ export class LogState {
   noteFlush(milliseconds: number): void {
     this.numbers[Figure.flushesTotal]++;
     this.numbers[Figure.lastFlushMs] = milliseconds;
+    this.numbers[Figure.flushMsTotal] += milliseconds;
+    this.flushes[durationBucket(milliseconds * 1000)]++;
   }
 }

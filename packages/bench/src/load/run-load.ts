@@ -1,14 +1,19 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { pinToCore } from '../machine/pin.js';
 import type { LoadJob, LoadReport, LoadResult } from './load-job.js';
 
 /** Built code, also when this file runs from source: processes are started from what `npm run build` made. */
 const ENTRY = fileURLToPath(new URL('../../dist/load/load-process.js', import.meta.url));
 
-/** Runs a job in a process of its own, so that the bench's own work never delays a reply it is timing. */
-export function runLoad(job: LoadJob, signal: AbortSignal): Promise<LoadResult> {
+/**
+ * Runs a job in a process of its own, so that the bench's own work never delays a reply it is timing; on one core, where
+ * that is asked for and possible.
+ */
+export function runLoad(job: LoadJob, signal: AbortSignal, core?: number): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
     const child = fork(ENTRY, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'], signal });
+    if (core !== undefined && child.pid !== undefined) pinToCore(child.pid, core);
     let report: LoadReport | undefined;
     child.once('message', (message) => {
       report = message as LoadReport;

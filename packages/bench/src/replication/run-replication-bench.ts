@@ -7,6 +7,7 @@ import type { LoadResult } from '../load/load-job.js';
 import { KEY, KEY_BYTES, type Request } from '../load/request.js';
 import { runLoad } from '../load/run-load.js';
 import { describeMachine } from '../machine/describe.js';
+import { pinToCore } from '../machine/pin.js';
 import type { Round } from '../measure/measures.js';
 import { fullLoadRound, OWN_CLIENT } from '../measure/scenario.js';
 import { UsageError } from '../options.js';
@@ -24,6 +25,14 @@ import { parseReplicationOptions, type ReplicationOptions, replicationHelpText }
 
 const INCREMENT: readonly Request[] = [[['INCR', KEY]]];
 const WARMUP_MS = 500;
+/** Until replication too has been compiled. */
+const LONG_WARMUP_MS = 4000;
+/**
+ * Regions are far apart, each on a machine of its own. On one machine the region that is measured and its clients have one
+ * core, and the others another: what they spend on taking in its changes is not taken from it.
+ */
+const HERE = 0;
+const ELSEWHERE = 1;
 const MILLION = 1_000_000;
 const ONE_WAY_MS = 50;
 const POLL_MS = 20;
@@ -103,20 +112,27 @@ class ReplicationBench {
     const { rounds, otherRate, seconds } = this.options;
     const alone: Round[] = [];
     const together: Round[] = [];
+    let isPinned = false;
     for (let round = 0; round < rounds; round++) {
       this.output.progress(`replication-throughput, round ${round + 1} of ${rounds}`);
       const lone = await this.start('lone', []);
-      alone.push(fullLoadRound(await this.load(lone, { seed: round })));
+      isPinned = pinToCore(lone.pid, HERE);
+      alone.push(fullLoadRound(await this.load(lone, { seed: round, warmupMs: LONG_WARMUP_MS, core: HERE })));
       await lone.stop();
       const [first, ...others] = await this.startThree();
+      pinToCore((first as Region).pid, HERE);
+      for (const { pid } of others) pinToCore(pid, ELSEWHERE);
+      const longerSeconds = seconds + LONG_WARMUP_MS / 1000 + 1;
       const meanwhile = others.map((region, index) =>
-        this.load(region, { seed: 100 + index, rate: otherRate, seconds: seconds + 1 }),
+        this.load(region, { seed: 100 + index, rate: otherRate, seconds: longerSeconds, core: ELSEWHERE }),
       );
-      together.push(fullLoadRound(await this.load(first as Region, { seed: round })));
+      const measured = this.load(first as Region, { seed: round, warmupMs: LONG_WARMUP_MS, core: HERE });
+      together.push(fullLoadRound(await measured));
       await Promise.all(meanwhile);
       await this.stopAll([first as Region, ...others]);
     }
-    const words = `INCR in one region as fast as it goes, beside a server on its own; ${otherRate}/s in each of the two others`;
+    const cores = isPinned ? 'it and its clients on one core, the others on another' : 'all on the same cores';
+    const words = `INCR in one region as fast as it goes, beside a server on its own; ${otherRate}/s in each of the two others; ${cores}`;
     this.keep('replication-throughput', words, [
       ['lone', alone],
       ['three regions', together],
@@ -242,7 +258,7 @@ class ReplicationBench {
 
   private load(
     region: Region,
-    given: { seed: number; rate?: number; seconds?: number; keys?: KeyDistribution; warmupMs?: number },
+    given: { seed: number; rate?: number; seconds?: number; keys?: KeyDistribution; warmupMs?: number; core?: number },
   ): Promise<LoadResult> {
     const { connections, pipeline, keys, seconds } = this.options;
     return runLoad(
@@ -261,6 +277,7 @@ class ReplicationBench {
         operationsPerSecond: given.rate ?? 0,
       },
       this.signal,
+      given.core,
     );
   }
 

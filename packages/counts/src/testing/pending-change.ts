@@ -14,6 +14,7 @@ export function pendingChange(
     request: key === undefined ? undefined : { key, fingerprint: '' },
     deadlineMs,
     outcomeUnknown: false,
+    caller: undefined,
     succeed: () => undefined,
     fail: () => undefined,
   };

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { clock } from '../format.js';
 import 'uplot/dist/uPlot.min.css';
 
 export interface Line {
@@ -15,6 +16,8 @@ export function Chart(props: {
   times: readonly number[];
   lines: readonly Line[];
   format: (value: number) => string;
+  /** For what only grows: its growth is to be seen, not its size. */
+  isFromZero?: boolean;
 }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -34,8 +37,14 @@ export function Chart(props: {
       height: element.clientHeight - LEGEND_PIXELS,
       legend: { live: false },
       cursor: { show: false },
-      scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1) * 1.1] } },
-      axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => props.format(tick)) }],
+      scales: {
+        x: { range: (_, from, to) => [Math.min(from ?? 0, (to ?? 0) - SHORTEST_SECONDS), to ?? 0] },
+        y: { range: (_, low, high) => rangeOf(low ?? 0, high ?? 1, props.isFromZero !== false) },
+      },
+      axes: [
+        { ...axis, space: 90, values: (_, ticks) => ticks.map((tick) => clock(tick * 1000)) },
+        { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => props.format(tick)) },
+      ],
       series: [
         {},
         ...props.lines.map((line) => ({
@@ -61,6 +70,14 @@ export function Chart(props: {
 }
 
 const LEGEND_PIXELS = 28;
+/** A chart that has just begun shows so much time. */
+const SHORTEST_SECONDS = 60;
+
+function rangeOf(low: number, high: number, isFromZero: boolean): [number, number] {
+  if (isFromZero) return [Math.min(0, low), Math.max(high, 1) * 1.1];
+  const room = Math.max((high - low) * 0.1, 1);
+  return [low - room, high + room];
+}
 
 function data(props: { times: readonly number[]; lines: readonly Line[] }): uPlot.AlignedData {
   return [props.times.map((time) => time / 1000), ...props.lines.map((line) => [...line.values])] as uPlot.AlignedData;

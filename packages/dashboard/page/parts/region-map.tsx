@@ -1,6 +1,6 @@
-import type { PeerFigures } from '../../src/snapshot.js';
-import { bytes, milliseconds } from '../format.js';
-import { regions } from '../regions.js';
+import type { PeerFigures, TokenFlow } from '../../src/snapshot.js';
+import { bytes, count, milliseconds } from '../format.js';
+import { growth, regions } from '../regions.js';
 import { Panel } from './tile.js';
 
 interface Link {
@@ -13,7 +13,9 @@ interface Link {
 const NOTABLE_LAG_MS = 2000;
 const WIDTH = 720;
 const TWO_HEIGHT = 130;
-const ROUND_HEIGHT = 340;
+const ROUND_HEIGHT = 380;
+const LINE_PIXELS = 18;
+const DOT_DELAYS_SECONDS = [0, 0.8, 1.6];
 
 /** Regions in a circle, with the links between them; below it the same as a table. */
 export function RegionMap() {
@@ -30,7 +32,7 @@ export function RegionMap() {
     <Panel title="Regions">
       <svg class="map" viewBox={`0 0 ${WIDTH} ${heightFor(names.length)}`} aria-hidden="true">
         {[...pairs.entries()].map(([name, pair]) => (
-          <Edge key={name} pair={pair} place={place} />
+          <Edge key={name} pair={pair} place={place} flows={flowsOf(pair[0])} />
         ))}
         {names.map((name) => {
           const [x, y] = place.get(name) as [number, number];
@@ -49,13 +51,42 @@ export function RegionMap() {
   );
 }
 
-function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number, number]> }) {
+interface Flow {
+  readonly from: string;
+  readonly to: string;
+  readonly tokensPerSecond: number;
+}
+
+/** Tokens of quotas that go one way or the other, of the last ten seconds. Whoever gives knows best. */
+function flowsOf({ from, to }: Link): Flow[] {
+  const flow = (giver: string, taker: string): Flow => {
+    const amount = (of: string, about: string, pick: (one: TokenFlow) => number) => {
+      const region = regions.value.get(of);
+      if (region?.isConnected !== true) return null;
+      return growth(region.recent, (one) => {
+        const found = one.tokenFlow.find((other) => other.region === about);
+        return found === undefined ? 0 : pick(found);
+      });
+    };
+    const given = amount(giver, taker, (one) => one.givenTotal);
+    return {
+      from: giver,
+      to: taker,
+      tokensPerSecond: given ?? amount(taker, giver, (one) => one.receivedTotal) ?? 0,
+    };
+  };
+  return [flow(from, to), flow(to, from)].filter(({ tokensPerSecond }) => tokensPerSecond > 0);
+}
+
+function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number, number]>; flows: readonly Flow[] }) {
   const [{ from, to }] = props.pair;
   const [x1, y1] = props.place.get(from) as [number, number];
   const [x2, y2] = props.place.get(to) as [number, number];
   const states = props.pair.map(({ peer }) => stateOf(peer));
   const state = states.includes('bad') ? 'bad' : states.includes('warn') ? 'warn' : 'good';
   const lag = Math.max(...props.pair.map(({ peer }) => peer.lagMs));
+  // What went before a link was lost is no longer on its way.
+  const flows = state === 'bad' ? [] : props.flows;
   const x = (x1 + x2) / 2;
   const y = (y1 + y2) / 2;
   return (
@@ -68,12 +99,43 @@ function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number
         y2={y2}
         stroke={`var(--${state})`}
       />
-      <rect x={x - 58} y={y - 12} width="116" height="24" rx="6" fill="var(--panel)" />
+      {flows.map((flow) => (
+        <Tokens key={flow.from} from={props.place.get(flow.from)!} to={props.place.get(flow.to)!} />
+      ))}
+      <rect x={x - 74} y={y - 12} width="148" height={24 + flows.length * LINE_PIXELS} rx="6" fill="var(--panel)" />
       <text class="small" x={x} y={y + 5} text-anchor="middle">
         {state === 'bad' ? 'no link' : `lag ${milliseconds(lag)}`}
       </text>
+      {flows.map((flow, index) => (
+        <text
+          class="small tokens"
+          key={flow.from}
+          x={x}
+          y={y + 5 + (index + 1) * LINE_PIXELS}
+          text-anchor="middle"
+        >{`${flow.from} → ${flow.to} ${tokens(flow.tokensPerSecond)}`}</text>
+      ))}
     </g>
   );
+}
+
+/** Dots on their way from one region to another. */
+function Tokens(props: { from: [number, number]; to: [number, number] }) {
+  // Preact's types do not know this attribute of animateMotion.
+  const along: object = { path: `M${props.from.join(' ')} L${props.to.join(' ')}` };
+  return (
+    <g class="tokens-moving">
+      {DOT_DELAYS_SECONDS.map((delay) => (
+        <circle key={delay} r="4.5" fill="var(--accent)">
+          <animateMotion dur="2.4s" begin={`${-delay}s`} repeatCount="indefinite" {...along} />
+        </circle>
+      ))}
+    </g>
+  );
+}
+
+function tokens(perSecond: number): string {
+  return `${perSecond < 10 ? perSecond.toFixed(1) : count(perSecond)} tokens/s`;
 }
 
 function LinkTable(props: { links: readonly Link[] }) {
@@ -92,6 +154,7 @@ function LinkTable(props: { links: readonly Link[] }) {
             <th class="number">Sent</th>
             <th class="number">Received</th>
             <th class="number">Repairs</th>
+            <th class="number">Tokens given</th>
           </tr>
         </thead>
         <tbody>
@@ -114,12 +177,17 @@ function LinkTable(props: { links: readonly Link[] }) {
               <td class="number">{bytes(peer.bytesOut)}</td>
               <td class="number">{bytes(peer.bytesIn)}</td>
               <td class="number">{peer.repairs}</td>
+              <td class="number">{count(tokensGiven(from, to))}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+function tokensGiven(from: string, to: string): number {
+  return regions.value.get(from)?.snapshot?.tokenFlow.find(({ region }) => region === to)?.givenTotal ?? 0;
 }
 
 function allLinks(): Link[] {

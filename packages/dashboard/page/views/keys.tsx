@@ -18,6 +18,7 @@ const chosen = signal(0);
 const WATCH_INTERVAL_MS = 1000;
 const HISTORY_POINTS = 300;
 let watching = 0;
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export function Keys() {
   const all = sources.value?.sources ?? [];
@@ -110,7 +111,8 @@ function Details(props: { of: KeyDetails }) {
         title="Value"
         times={points.map((point) => point.atMs)}
         lines={[{ label: 'value', color: '--chart-1', values: points.map((point) => point.value) }]}
-        format={(value) => String(value)}
+        format={(value) => whole.format(value)}
+        isFromZero={false}
       />
       <div class="scroll">
         <table>
@@ -150,7 +152,8 @@ async function search(from: string): Promise<void> {
   try {
     const query = new URLSearchParams({ match: match.value, cursor: from });
     const page = await getJson<KeyPage>(`${base()}?${query}`);
-    found.value = from === '' ? page.keys : [...found.value, ...page.keys];
+    // A store that grows between two pages may tell a key twice.
+    found.value = [...new Set(from === '' ? page.keys : [...found.value, ...page.keys])].sort();
     cursor.value = page.cursor;
     trouble.value = '';
   } catch (error) {

@@ -1,10 +1,8 @@
 import { bytes, count, duration, microseconds, milliseconds } from '../format.js';
-import { Chart, type Line } from '../parts/chart.js';
 import { RegionMap } from '../parts/region-map.js';
 import { Panel, Tile } from '../parts/tile.js';
-import { type Point, type Region, regions } from '../regions.js';
-
-const COLORS = ['--chart-1', '--chart-2', '--chart-3', '--good', '--warn'];
+import { TimeChart } from '../parts/time-chart.js';
+import { growthOfAll, type Region, regions, total } from '../regions.js';
 
 export function Overview() {
   const all = [...regions.value.values()];
@@ -38,6 +36,20 @@ export function Overview() {
         />
         <Tile name="Connections" value={count(sum((region) => region.snapshot!.traffic.connections))} />
         <Tile name="Greatest lag" value={lag === null ? '–' : milliseconds(lag)} />
+        {heard.some((region) => region.snapshot!.quotas.length > 0) && (
+          <Tile
+            name="Quota takes a second"
+            value={count(growthOfAll((one) => total(one.quotas, (quota) => quota.allowedTotal), 1))}
+            more={`${count(growthOfAll((one) => total(one.quotas, (quota) => quota.deniedTotal), 1))} denied`}
+          />
+        )}
+        {heard.some(({ snapshot }) => snapshot!.rates.allowedTotal + snapshot!.rates.deniedTotal > 0) && (
+          <Tile
+            name="Rate decisions a second"
+            value={count(growthOfAll((one) => one.rates.allowedTotal, 1))}
+            more={`${count(growthOfAll((one) => one.rates.deniedTotal, 1))} denied`}
+          />
+        )}
       </dl>
       <RegionMap />
       <div class="columns">
@@ -86,20 +98,4 @@ export function Overview() {
       </Panel>
     </>
   );
-}
-
-/** A line for each region, over the times that any of them was heard. */
-function TimeChart(props: { title: string; pick: (point: Point) => number | null; format: (value: number) => string }) {
-  const all = [...regions.value.values()];
-  const seconds = (point: Point) => Math.round(point.atMs / 1000);
-  const times = [...new Set(all.flatMap((region) => region.history.map(seconds)))].sort((one, other) => one - other);
-  const lines = all.map((region, index): Line => {
-    const values = new Map(region.history.map((point) => [seconds(point), props.pick(point)]));
-    return {
-      label: region.source.region,
-      color: COLORS[index % COLORS.length],
-      values: times.map((time) => values.get(time) ?? null),
-    };
-  });
-  return <Chart title={props.title} times={times.map((time) => time * 1000)} lines={lines} format={props.format} />;
 }

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
-import type { Fact } from '../../src/snapshot.js';
+import type { DiskFigures, Fact } from '../../src/snapshot.js';
 import { getJson } from '../connection.js';
-import { clock, microseconds } from '../format.js';
+import { bytes, clock, count, microseconds, milliseconds } from '../format.js';
 import { Panel } from '../parts/tile.js';
 import { regions, sources } from '../regions.js';
 
@@ -18,7 +18,7 @@ export function ServerView() {
             {snapshot!.persistence === null ? (
               <p class="note">Everything is in memory. Start with --data DIR to keep it.</p>
             ) : (
-              <Facts facts={snapshot!.persistence} />
+              <Facts facts={factsOf(snapshot!.persistence)} />
             )}
           </Panel>
         ))}
@@ -54,12 +54,63 @@ export function ServerView() {
         </div>
         {heard.every(({ snapshot }) => snapshot!.slowCommands.length === 0) && <p class="note">None so far.</p>}
       </Panel>
-      {configuration.value.map(({ region, facts }) => (
-        <Panel key={region} title={`Configuration of ${region}`}>
-          <Facts facts={facts} />
-        </Panel>
-      ))}
+      <Configuration />
     </>
+  );
+}
+
+function factsOf(disk: DiskFigures): Fact[] {
+  const snapshot =
+    disk.snapshotBytes === 0 ? 'none yet' : `${bytes(disk.snapshotBytes)} at ${clock(disk.snapshotAtMs)}`;
+  return [
+    { name: 'State', value: disk.isFailed ? 'the disk does not take what it is given' : 'fine' },
+    { name: 'Synced', value: SYNCED[disk.fsync] ?? `every ${disk.fsync} ms` },
+    { name: 'Flushes', value: `${count(disk.flushesTotal)}, ${count(disk.flushesLateTotal)} late` },
+    { name: 'Syncs', value: count(disk.syncsTotal) },
+    { name: 'Last flush', value: milliseconds(disk.lastFlushMs) },
+    { name: 'p99 of syncs', value: microseconds(disk.syncP99Microseconds) },
+    { name: 'Written in all', value: bytes(disk.writtenBytesTotal) },
+    { name: 'Log since the last snapshot', value: bytes(disk.logBytes) },
+    {
+      name: 'Last snapshot',
+      value: disk.isSnapshotting ? 'one is being taken' : disk.hasSnapshotFailed ? 'failed; the log goes on' : snapshot,
+    },
+  ];
+}
+
+const SYNCED: Readonly<Record<string, string>> = { always: 'before every reply', never: 'when the system likes' };
+
+/** Settings, with a column for each region. */
+function Configuration() {
+  const all = configuration.value.filter(({ facts }) => facts.length > 0);
+  if (all.length === 0) return null;
+  return (
+    <Panel title="Configuration">
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>Setting</th>
+              {all.map(({ region }) => (
+                <th key={region}>{region}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {all[0].facts.map(({ name }, index) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {all.map(({ region, facts }) => (
+                  <td key={region} class="mono">
+                    {facts[index]?.value === '' ? '–' : facts[index]?.value}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
   );
 }
 
@@ -80,7 +131,8 @@ function Facts(props: { facts: readonly Fact[] }) {
   );
 }
 
-export async function loadConfiguration(): Promise<void> {
+/** Asks every region, and those that do not answer again, as long as somebody looks. */
+export async function loadConfiguration(isWanted: () => boolean): Promise<void> {
   const all = sources.value?.sources ?? [];
   configuration.value = await Promise.all(
     all.map(async ({ region, base }) => ({
@@ -88,4 +140,10 @@ export async function loadConfiguration(): Promise<void> {
       facts: await getJson<Fact[]>(`${base}/api/v1/dashboard/configuration`).catch(() => []),
     })),
   );
+  if (configuration.value.some(({ facts }) => facts.length === 0))
+    setTimeout(() => {
+      if (isWanted()) void loadConfiguration(isWanted);
+    }, RETRY_MS);
 }
+
+const RETRY_MS = 3000;

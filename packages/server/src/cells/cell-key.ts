@@ -1,4 +1,4 @@
-import { ByteInput, Engine } from '@quotadb/engine';
+import { ByteInput, Engine, RESERVED_PREFIX } from '@quotadb/engine';
 
 /**
  * The names of cells. A cell is a counter that belongs to a window of time, kept in the store as a key of its own, so that it
@@ -43,9 +43,8 @@ export const MAX_START_MS = 2 ** 48 - 1;
 export const MAX_CELL_KEY_BYTES = Engine.MAX_KEY_BYTES - BUCKET_HEADER_BYTES;
 
 const TWO_POW_32 = 0x1_0000_0000;
-const RESERVED_FIRST = 0x00;
-const RESERVED_SECOND = 0x51;
-const RESERVED_THIRD = 0x44;
+/** The engine keeps what begins with one byte more to itself (quotas): not even the server's own commands open those by chance. */
+const [RESERVED_FIRST, RESERVED_SECOND, RESERVED_THIRD] = RESERVED_PREFIX;
 const WORD_BYTES = 4;
 /** Past this the native copy is faster than a loop, though it makes a view. */
 const LOOP_COPY_BYTES = 128;

@@ -11,9 +11,18 @@ const REPLICA_DAYS = 365;
 const days = integer('days', 1, 36_500);
 const host = text('name', /^[A-Za-z0-9._:*-]{1,253}$/, 'a host name or an IP address');
 
+const EXAMPLES = `
+Examples:
+  $ quotadb certs init --cluster orders --out certs           ca.crt and ca.key
+  $ quotadb certs issue --region us --dir certs               us.crt and us.key
+  $ quotadb certs issue --region hub --relay --dir certs      may pass on what others wrote
+  $ quotadb certs show certs/us.crt`;
+
 /** Certificates for replication: made here, used by `serve --repl-cert … --repl-key … --repl-ca …`. */
 export function certsCommand(onExitCode: (code: number) => void): Command {
-  const certs = new Command('certs').description('make certificates with which regions know each other');
+  const certs = new Command('certs')
+    .description('make certificates with which regions know each other')
+    .addHelpText('after', EXAMPLES);
   certs
     .command('init')
     .description('make the authority of a cluster: ca.crt for every region, ca.key for nobody but "certs issue"')

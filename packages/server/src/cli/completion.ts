@@ -6,6 +6,9 @@ export type Shell = (typeof shells)[number];
 interface Completable {
   readonly name: string;
   readonly description: string;
+  /** What may come next: subcommands, or the words an argument may be. */
+  readonly words: readonly { readonly word: string; readonly description: string }[];
+  /** Its own, and those of its subcommands. */
   readonly flags: readonly { readonly long: string; readonly description: string }[];
 }
 
@@ -14,17 +17,32 @@ export function completionScript(program: Command, shell: Shell): string {
   const commands = program.commands.map((command) => ({
     name: command.name(),
     description: firstSentence(command.description()),
-    flags: command.options.flatMap(({ long, description }) =>
-      long === undefined || long === null ? [] : [{ long, description: firstSentence(description) }],
-    ),
+    words: [
+      ...command.commands.map((child) => ({ word: child.name(), description: firstSentence(child.description()) })),
+      ...command.registeredArguments.flatMap(({ argChoices, description }) =>
+        (argChoices ?? []).map((word) => ({ word, description: firstSentence(description) })),
+      ),
+    ],
+    flags: flagsOf(command),
   }));
   const writers = { bash: bashScript, zsh: zshScript, fish: fishScript };
   return writers[shell](commands);
 }
 
+function flagsOf(command: Command): Completable['flags'] {
+  const all = [command, ...command.commands].flatMap(({ options }) => options).filter(({ hidden }) => !hidden);
+  const byName = new Map(
+    all.flatMap(({ long, description }) =>
+      typeof long === 'string' ? [[long, firstSentence(description)] as const] : [],
+    ),
+  );
+  return [...byName].map(([long, description]) => ({ long, description }));
+}
+
 function bashScript(commands: readonly Completable[]): string {
   const cases = commands.map(
-    ({ name, flags }) => `    ${name}) words="${flags.map(({ long }) => long).join(' ')} --help" ;;`,
+    ({ name, words, flags }) =>
+      `    ${name}) words="${[...words.map(({ word }) => word), ...flags.map(({ long }) => long), '--help'].join(' ')}" ;;`,
   );
   return `# quotadb completion bash > /etc/bash_completion.d/quotadb
 _quotadb() {
@@ -43,9 +61,10 @@ complete -F _quotadb quotadb
 
 function zshScript(commands: readonly Completable[]): string {
   const described = commands.map(({ name, description }) => `    '${name}:${quote(description)}'`);
-  const cases = commands.map(({ name, flags }) => {
+  const cases = commands.map(({ name, words, flags }) => {
+    const next = words.length === 0 ? [] : [`      '1: :(${words.map(({ word }) => word).join(' ')})'`];
     const specifications = flags.map(({ long, description }) => `      '${long}[${quote(description)}]:value:_files'`);
-    return `    ${name}) _arguments \\\n${[...specifications, "      '--help[help]'"].join(' \\\n')} ;;`;
+    return `    ${name}) _arguments \\\n${[...next, ...specifications, "      '--help[help]'"].join(' \\\n')} ;;`;
   });
   return `#compdef quotadb
 # quotadb completion zsh > "\${fpath[1]}/_quotadb"
@@ -69,8 +88,12 @@ compdef _quotadb quotadb
 }
 
 function fishScript(commands: readonly Completable[]): string {
-  const lines = commands.flatMap(({ name, description, flags }) => [
+  const lines = commands.flatMap(({ name, description, words, flags }) => [
     `complete -c quotadb -n __fish_use_subcommand -f -a ${name} -d '${quote(description)}'`,
+    ...words.map(
+      ({ word, description: help }) =>
+        `complete -c quotadb -n '__fish_seen_subcommand_from ${name}' -f -a ${word} -d '${quote(help)}'`,
+    ),
     ...flags.map(
       ({ long, description: help }) =>
         `complete -c quotadb -n '__fish_seen_subcommand_from ${name}' -l ${long.slice(2)} -d '${quote(help)}'`,

@@ -1,33 +1,46 @@
-import { Command } from 'commander';
-import { Mistake } from '../config/mistake.js';
-import { parseAddress } from '../config/peer-address.js';
-import { environmentVariable } from '../config/table.js';
+import { Command, Option } from 'commander';
+import { replyToJson } from './client/format.js';
 import type { Reply } from './client/reply.js';
-import { RespClient } from './client/resp-client.js';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from './exit-codes.js';
+import { Refused, RespClient, type Target } from './client/resp-client.js';
+import { EXIT_OK } from './exit-codes.js';
+import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from './targets.js';
 
 /** What `list` shows of a peer, under these names. */
 const COLUMNS = ['region', 'state', 'address', 'roundTripMs', 'lagMs', 'skewMs', 'joinedPercent', 'trouble'] as const;
 
-interface PeersOptions {
-  readonly server: string;
-  readonly password?: string;
+const EXAMPLES = `
+Examples:
+  $ quotadb peers list
+  $ quotadb peers list --host 10.0.1.1 --json
+  $ quotadb peers add eu 10.0.1.1:7380             until the server stops; --peer of serve makes it last
+  $ quotadb peers remove eu                        it is not dialed, not let in, not waited for`;
+
+interface PeersOptions extends TargetOptions {
+  readonly server?: string;
+  readonly json?: boolean;
 }
 
 /** `quotadb peers …`: the regions that a running server replicates with. */
 export function peersCommand(onExitCode: (code: number) => void): Command {
-  const peers = new Command('peers').description('show and change the regions that a running server replicates with');
-  const on = (name: string, description: string, words: (given: readonly string[]) => readonly string[]) =>
-    peers
-      .command(name)
-      .description(description)
-      .option('--server <host:port>', 'where the server serves Redis clients', '127.0.0.1:6380')
-      .option('--password <password>', `what the server asks for; ${environmentVariable('password')} names it too`)
-      .action(async (...given: unknown[]) => {
-        const command = given.at(-1) as Command;
-        onExitCode(await runPeers(command.opts<PeersOptions>(), ['REPL.PEERS', ...words(command.args)]));
-      });
-  on('list', 'list them: state, round trip, lag', () => ['LIST']);
+  const peers = new Command('peers')
+    .description('show and change the regions that a running server replicates with')
+    .addHelpText('after', EXAMPLES);
+  const on = (name: string, description: string, words: (given: readonly string[]) => readonly string[]): Command => {
+    const command = withTarget(peers.command(name).description(description));
+    // What --host and --resp say in one; it was there before them.
+    command.addOption(new Option('--server <host:port>', 'where the server serves Redis clients').hideHelp());
+    return command.action(async (...given: unknown[]) => {
+      const { args } = given.at(-1) as Command;
+      const options = (given.at(-1) as Command).opts<PeersOptions>();
+      onExitCode(
+        await guarded(() => {
+          const target = options.server === undefined ? targetOf(options) : namedTarget(options.server, options);
+          return runPeers(target, ['REPL.PEERS', ...words(args)], options.json === true);
+        }),
+      );
+    });
+  };
+  on('list', 'list them: state, round trip, lag', () => ['LIST']).option('--json', 'as JSON');
   on('add <region> <host:port>', 'replicate with one more, until the server stops; --peer makes it last', (args) => [
     'ADD',
     ...args,
@@ -39,22 +52,17 @@ export function peersCommand(onExitCode: (code: number) => void): Command {
   return peers;
 }
 
-async function runPeers({ server, password }: PeersOptions, words: readonly string[]): Promise<number> {
+async function runPeers(target: Target, words: readonly string[], asJson: boolean): Promise<number> {
+  const client = await RespClient.open(target);
   try {
-    const target = { ...parseAddress(server), password: password ?? process.env[environmentVariable('password')] };
-    const client = await RespClient.open(target);
-    try {
-      const reply = await client.call(...words);
-      if (reply.kind === 'error') throw new Error(reply.text);
-      process.stdout.write('items' in reply ? table(reply.items) : 'OK\n');
-    } finally {
-      client.close();
-    }
-    return EXIT_OK;
-  } catch (error) {
-    process.stderr.write(`quotadb: ${(error as Error).message}\n`);
-    return error instanceof Mistake ? EXIT_USAGE : EXIT_FAILURE;
+    const reply = await client.call(...words);
+    if (reply.kind === 'error') throw new Refused(reply.text);
+    if (asJson) process.stdout.write(`${JSON.stringify(replyToJson(reply))}\n`);
+    else process.stdout.write('items' in reply ? table(reply.items) : 'OK\n');
+  } finally {
+    client.close();
   }
+  return EXIT_OK;
 }
 
 function table(peers: readonly Reply[]): string {

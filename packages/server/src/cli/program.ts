@@ -4,6 +4,7 @@ import { QUOTADB_VERSION } from '../version.js';
 import { certsCommand } from './certs.js';
 import { completionScript, type Shell, shells } from './completion.js';
 import { EXIT_OK, EXIT_USAGE } from './exit-codes.js';
+import { importCommand } from './import/command.js';
 import { peersCommand } from './peers.js';
 import { simulateCommand } from './simulate.js';
 import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from './targets.js';
@@ -19,6 +20,7 @@ Examples:
   $ quotadb cli INCR visits                        one command
   $ quotadb demo                                   three regions, and a page to play with them
   $ quotadb status                                 is it up, how busy, how full
+  $ quotadb import --from 127.0.0.1:6379           the counters of a Redis, with their expiries
   $ quotadb bench --help                           side by side with Redis
 
 Exit codes: 0 it is done; 1 it could not be done, or the server replied with an error; 2 it was asked for in a
@@ -45,6 +47,7 @@ export function buildProgram(onExitCode: Report): Command {
   add(peersCommand(onExitCode));
   add(certsCommand(onExitCode));
   add(backupCommand(onExitCode));
+  add(importCommand(onExitCode));
   add(repairCommand(onExitCode));
   add(hashPasswordCommand(onExitCode));
   add(makeTokenCommand(onExitCode));
@@ -165,6 +168,13 @@ function demoCommand(onExitCode: Report): Command {
       'three regions on this machine with clients in each, and a page where links can be cut and regions killed',
     )
     .option('--http <port>', 'the port of the page; 0 picks a free one', '8381')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ quotadb demo                                   then open the address it prints; Ctrl-C ends everything
+  $ quotadb demo --http 9000`,
+    )
     .action(async (options: { http: string }) => {
       const { runDemo } = await import('./demo.js');
       onExitCode(await runDemo(Number(options.http)));
@@ -197,6 +207,13 @@ function repairCommand(onExitCode: Report): Command {
     .requiredOption('--data <directory>', 'the data directory; no server may be using it')
     .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
     .option('--new-incarnation', 'start as another one next time: peers know more of this one than its disk does')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ quotadb repair --data ./data                   old files are kept in ./data/damaged-…
+  $ quotadb repair --data ./data --new-incarnation when peers refuse an old copy of a data directory`,
+    )
     .action(async (options: { data: string; maxMemory: string; newIncarnation?: boolean }) => {
       const { runRepair } = await import('./repair.js');
       onExitCode(await runRepair(options.data, options.maxMemory, options.newIncarnation ?? false));
@@ -219,6 +236,12 @@ function hashPasswordCommand(onExitCode: Report): Command {
 function makeTokenCommand(onExitCode: Report): Command {
   return new Command('make-token')
     .description('make a bearer token for HTTP, and its hash for the users of a config file')
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ quotadb make-token                             the token for the caller; the hash goes into "tokens"`,
+    )
     .action(async () => {
       const { runMakeToken } = await import('./secrets.js');
       onExitCode(await runMakeToken());

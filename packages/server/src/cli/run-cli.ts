@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { formatReply, rawReply, replyToJson } from './client/format.js';
+import { formatReplyTo, rawReply, replyToJson } from './client/format.js';
 import type { Reply } from './client/reply.js';
 import { RespClient, type Target } from './client/resp-client.js';
 import { EXIT_FAILURE, EXIT_OK } from './exit-codes.js';
@@ -17,7 +17,7 @@ const IN_FLIGHT = 256;
 export async function runCli(target: Target, words: readonly string[], options: CliOptions): Promise<number> {
   const client = await RespClient.open(target);
   try {
-    if (words.length > 0) return show(await client.call(...words), options);
+    if (words.length > 0) return show(await client.call(...words), options, words[0]);
     if (process.stdin.isTTY) {
       await runPrompt(target, client);
       return EXIT_OK;
@@ -54,8 +54,9 @@ async function runPipe(client: RespClient, options: CliOptions): Promise<number>
 }
 
 /** At a terminal as people read it, into a pipe as programs do. */
-function show(reply: Reply, { json }: CliOptions): number {
-  const text = json ? JSON.stringify(replyToJson(reply)) : process.stdout.isTTY ? formatReply(reply) : rawReply(reply);
-  process.stdout.write(`${text}\n`);
+function show(reply: Reply, { json }: CliOptions, command = ''): number {
+  const forPeople = () => (process.stdout.isTTY ? formatReplyTo(command, reply) : rawReply(reply));
+  const text = json ? JSON.stringify(replyToJson(reply)) : forPeople();
+  process.stdout.write(Buffer.concat([Buffer.from(text), Buffer.from('\n')]));
   return reply.kind === 'error' ? EXIT_FAILURE : EXIT_OK;
 }

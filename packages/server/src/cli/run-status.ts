@@ -16,7 +16,7 @@ export async function runStatus(
 ): Promise<number> {
   for (;;) {
     const statuses = await Promise.all(targets.map(look));
-    const text = json ? JSON.stringify(statuses) : formatStatus(statuses);
+    const text = json ? JSON.stringify(statuses) : formatStatus(statuses, process.stdout.columns || undefined);
     const clear = watch !== undefined && process.stdout.isTTY && !json ? '\x1b[H\x1b[2J' : '';
     process.stdout.write(`${clear}${text}\n`);
     if (watch === undefined) return exitCode(statuses);

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_FAILURE, EXIT_OK } from './exit-codes.js';
+import { clearProgress, withProgress } from './progress.js';
 
 const EXAMPLES = `
 Examples:
@@ -45,7 +46,7 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
       const { runSimulate } = await import('@quotadb/simulator');
-      const holds = await runSimulate(
+      const schedules = runSimulate(
         {
           kind: flags.quotas ? 'quotas' : 'counters',
           isUnsynced: flags.unsynced ?? false,
@@ -59,8 +60,12 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
           ...(flags.only && { only: flags.only }),
           ...(flags.mistake !== undefined && { mistake: flags.mistake }),
         },
-        (line) => process.stdout.write(`${line}\n`),
+        (line) => {
+          clearProgress();
+          process.stdout.write(`${line}\n`);
+        },
       );
+      const holds = await withProgress('simulating', schedules);
       // A long trace may still be on its way through a pipe.
       await new Promise((resolve) => process.stdout.write('', resolve));
       onExitCode(holds ? EXIT_OK : EXIT_FAILURE);

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, QUOTADB_BINARY, startTestServer, TestClient, type TestServer } from '../testing/index.js';
-import { shells } from './completion.js';
+import { completionScript, shells } from './completion.js';
+import { buildProgram } from './program.js';
+import { formatStatus, readStatus } from './status/status.js';
 
 let server: TestServer;
 let guardedServer: TestServer;
@@ -188,14 +190,55 @@ describe('quotadb completion', () => {
     );
     expect(completed.trim()).toBe('status');
   });
+
+  test.each([
+    ['peers', 'l', 'list'],
+    ['certs', 'is', 'issue'],
+    ['completion', 'f', 'fish'],
+    ['import', '--fr', '--from --from-user --from-tls --from-tls-ca'],
+  ])('bash knows what comes behind %s %s', async (command, begun, expected) => {
+    const script = completionScript(
+      buildProgram(() => {}),
+      'bash',
+    );
+    const words = `COMP_WORDS=(quotadb ${command} ${begun}) COMP_CWORD=2; _quotadb; echo "\${COMPREPLY[@]}"`;
+    const completed = execFileSync('bash', ['-c', `${script}\n${words}`], { encoding: 'utf8' });
+    expect(completed.trim()).toBe(expected);
+  });
 });
 
-test('the help of every command shows how it is used', async () => {
-  for (const name of ['serve', 'cli', 'status', 'watch', 'backup', 'completion']) {
-    const { code, stdout } = await run([name, '--help']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`Examples:\n {2}\\$ .*${name}`));
+test('the help of every command shows how it is used', () => {
+  // That of bench is its own.
+  for (const command of buildProgram(() => {}).commands.filter((one) => one.name() !== 'bench')) {
+    const shown: string[] = [];
+    command.configureOutput({ writeOut: (text) => void shown.push(text) }).outputHelp();
+    expect(shown.join('')).toMatch(new RegExp(`Examples?:\n {2}\\$ .*quotadb ${command.name()}`));
   }
+});
+
+test('status leaves out what a narrow terminal has no room for, and never the state', () => {
+  const status = {
+    server: 'eu',
+    state: 'up',
+    region: 'eu',
+    keys: 1000,
+    longestTurnMs: 1,
+    lanes: 2,
+    transport: 'epoll',
+  } as const;
+  expect(formatStatus([status])).toContain('longest turn');
+  const narrow = formatStatus([status], 50);
+  expect(narrow).not.toContain('longest turn');
+  expect(narrow).toMatch(/^eu +up .*1,000/m);
+  expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(50);
+});
+
+test.each([
+  ['state=connected,rtt_ms=1.5,lag_ms=1200,lag_versions=0', 'connected, round trip 1.5 ms, in step'],
+  ['state=connected,rtt_ms=1.5,lag_ms=1200,lag_versions=7', 'connected, round trip 1.5 ms, behind 1200 ms'],
+  ['state=away,rtt_ms=-1,lag_ms=8000,lag_versions=0', 'away, behind 8000 ms'],
+])('status says of a peer whether it lacks anything: %s', (fields, words) => {
+  expect(readStatus('us', `quotadb_peer_eu:${fields}\r\n`).peers).toEqual({ eu: words });
 });
 
 test('bench has a help of its own', async () => {
@@ -223,6 +266,7 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     });
     // Between two keys the terminal may be told to clear the rest of the line.
     const see = (text: string | RegExp) => eventually(() => expect(stripVTControlCharacters(shown)).toMatch(text));
+    const seeRaw = (text: string) => eventually(() => expect(shown.replaceAll('\r', '')).toContain(text));
     const type = async (keys: string) => {
       shown = '';
       for (const key of keys) {
@@ -230,11 +274,11 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
         await new Promise((resolve) => setImmediate(resolve));
       }
     };
-    return { child, see, type, closed: once(child, 'close') };
+    return { child, see, seeRaw, type, closed: once(child, 'close') };
   }
 
   test('the prompt completes, hints, replies, explains and remembers', async () => {
-    const { see, type, closed } = terminal(['cli', ...at()]);
+    const { see, seeRaw, type, closed } = terminal(['cli', ...at()]);
     await see('> ');
     await type('incrbye');
     await see('incrbye');
@@ -243,6 +287,12 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     await see('key increment seconds');
     await type('prompted 2 60\r');
     await see('(integer) 2');
+    await type('quota.take ');
+    await see('name subject cost');
+    // The hint is taken away before the line ends: it must not look as if it had been sent.
+    await type('\r');
+    await see('wrong number of arguments');
+    await seeRaw('\u001b[K\n');
     await type('GET prompted\r');
     await see('"2"');
     await type('help ttl\r');

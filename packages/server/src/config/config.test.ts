@@ -37,6 +37,28 @@ describe('feeds', () => {
   });
 });
 
+describe('tracing', () => {
+  test('takes what OpenTelemetry calls it too, and our own names win', () => {
+    const environment = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: 'key=1,other=a=b',
+    };
+    expect(load({ environment })).toMatchObject({
+      otlpEndpoint: 'http://collector:4318',
+      otlpHeaders: ['key=1', 'other=a=b'],
+    });
+    const both = { ...environment, QUOTADB_OTLP_ENDPOINT: 'http://ours:4318' };
+    expect(load({ environment: both }).otlpEndpoint).toBe('http://ours:4318');
+    const file = { path: 'f', text: '{"otlp-endpoint": "http://file:4318"}' };
+    expect(load({ environment, file }).otlpEndpoint).toBe('http://file:4318');
+  });
+
+  test('an endpoint that is no address and a header without a name are mistakes', () => {
+    expect(mistakesOf({ flags: { 'otlp-endpoint': 'collector' } })).toHaveLength(1);
+    expect(mistakesOf({ flags: { 'otlp-header': ['=x'] } })).toEqual(['--otlp-header: a header is name=value']);
+  });
+});
+
 describe('the table', () => {
   test('without any source every setting has its default', () => {
     expect(load({})).toEqual(defaultConfiguration());

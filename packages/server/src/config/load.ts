@@ -36,7 +36,7 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   const file = readFile(sources.file, mistakes);
   const configuration: Record<string, unknown> = defaultConfiguration();
   for (const name of settingNames) {
-    const given = find(settingOf(name).flag, sources, file);
+    const given = find(name, sources, file);
     if (given === undefined) continue;
     try {
       configuration[name] = readValue(name, given.value);
@@ -50,13 +50,17 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   return configuration as Configuration;
 }
 
-function find(flag: string, sources: ConfigurationSources, file: Map<string, Given>): Given | undefined {
+function find(name: SettingName, sources: ConfigurationSources, file: Map<string, Given>): Given | undefined {
+  const { flag, standardVariable } = settingOf(name);
   const onCommandLine = sources.flags[flag];
   if (onCommandLine !== undefined) return { value: onCommandLine, from: `--${flag}` };
   const variable = environmentVariable(flag);
   const inEnvironment = sources.environment[variable];
   if (inEnvironment !== undefined) return { value: inEnvironment, from: variable };
-  return file.get(flag);
+  const inFile = file.get(flag);
+  if (inFile !== undefined || standardVariable === undefined) return inFile;
+  const standard = sources.environment[standardVariable];
+  return standard === undefined ? undefined : { value: standard, from: standardVariable };
 }
 
 function readValue(name: SettingName, value: unknown): unknown {

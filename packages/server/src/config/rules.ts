@@ -1,8 +1,10 @@
+import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import { DEFAULT_USER } from '../access/user.js';
 import type { Configuration } from './table.js';
 
 /** All of them are looked at in every interval. */
 const MAXIMUM_FEEDS = 10_000;
+const HEADER = /^[\w!#$%&'*+.^`|~-]+=[\x20-\x7e]*$/;
 
 /** What no single setting can know: mistakes that lie between them. */
 export function checkTogether(configuration: Configuration): string[] {
@@ -14,7 +16,7 @@ export function checkTogether(configuration: Configuration): string[] {
     mistakes.push('--keep-incarnation: it says something about a --data directory, and there is none');
   }
   const hasCredentials = configuration.password !== '' || configuration.users.size > 0;
-  if (!isLoopback(configuration.host) && !hasCredentials) {
+  if (!isLoopbackHost(configuration.host) && !hasCredentials) {
     mistakes.push(
       `--host: ${configuration.host} can be reached from other machines: give a --password (or QUOTADB_PASSWORD) or users too`,
     );
@@ -44,6 +46,9 @@ export function checkTogether(configuration: Configuration): string[] {
     mistakes.push('--counts-internal-token: must differ from every --counts-token');
   }
   if (configuration.feeds.length > MAXIMUM_FEEDS) mistakes.push(`--feed: there may be at most ${MAXIMUM_FEEDS}`);
+  if (configuration.otlpHeaders.some((header) => !HEADER.test(header))) {
+    mistakes.push('--otlp-header: a header is name=value');
+  }
   mistakes.push(...checkReplication(configuration));
   return mistakes;
 }
@@ -63,14 +68,14 @@ function checkReplication(configuration: Configuration): string[] {
     mistakes.push('--repl-cert: --repl-cert, --repl-key and --repl-ca belong together: give all three');
   }
   const isOpen = hasAll || replicationPlaintext;
-  if (replicationPort !== -1 && !isLoopback(replicationHost) && !isOpen) {
+  if (replicationPort !== -1 && !isLoopbackHost(replicationHost) && !isOpen) {
     mistakes.push(`--repl-host: ${replicationHost} can be reached from other machines: ${NEEDS_CERTIFICATES}`);
   }
   for (const peer of peers) {
     if (peer.region === region) mistakes.push(`--peer: ${region} is the name of this region itself (--region)`);
     if (peers.find((other) => other.region === peer.region) !== peer)
       mistakes.push(`--peer: ${peer.region} is given twice`);
-    if (!isLoopback(peer.host) && !isOpen) {
+    if (!isLoopbackHost(peer.host) && !isOpen) {
       mistakes.push(`--peer: ${peer.region} is not on this machine: ${NEEDS_CERTIFICATES}`);
     }
   }
@@ -83,8 +88,3 @@ function checkReplication(configuration: Configuration): string[] {
 
 const NEEDS_CERTIFICATES =
   'give --repl-cert, --repl-key and --repl-ca (quotadb certs makes them), or say --repl-plaintext';
-
-/** Whether only this machine can reach the address. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
-}

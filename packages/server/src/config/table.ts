@@ -36,6 +36,8 @@ export interface Setting<Value> {
   readonly changeable?: boolean;
   /** Left out of what is shown to people. */
   readonly secret?: boolean;
+  /** An environment variable that others have agreed on; ours wins over it. */
+  readonly standardVariable?: string;
 }
 
 const MAXIMUM_INT32 = 2_147_483_647;
@@ -396,6 +398,27 @@ export const settings = {
     kind: choice('certificates', ['ignored', 'optional', 'required']),
     default: 'ignored',
     help: 'certificates of clients: ignored, asked for, or required and checked against --tls-ca',
+  }),
+  otlpEndpoint: setting({
+    flag: 'otlp-endpoint',
+    kind: text('url', /^(?:https?:\/\/\S+)?$/, 'http://… or https://…; empty for none'),
+    default: '',
+    help: 'send traces to the OpenTelemetry collector there, by OTLP over HTTP; also OTEL_EXPORTER_OTLP_ENDPOINT',
+    standardVariable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  }),
+  otlpHeaders: setting({
+    flag: 'otlp-header',
+    kind: list('name=value', 'a header, name=value; may be given several times'),
+    default: [] as readonly string[],
+    help: 'sent along with traces, for collectors that want a key; also OTEL_EXPORTER_OTLP_HEADERS',
+    secret: true,
+    standardVariable: 'OTEL_EXPORTER_OTLP_HEADERS',
+  }),
+  traceEvery: setting({
+    flag: 'trace-every',
+    kind: integer('count', 1, 1_000_000),
+    default: 1,
+    help: 'of so many traces that begin here one is recorded; callers that send a traceparent decide for themselves',
   }),
   logLevel: setting({
     flag: 'log-level',

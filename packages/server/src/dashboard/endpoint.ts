@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { QuotaDetails, Snapshot } from '@quotadb/dashboard';
 import { Engine } from '@quotadb/engine';
+import { MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/bearer.js';
 import { Need } from '../access/roles.js';
@@ -18,6 +20,7 @@ import type { SnapshotTaker } from './take-snapshot.js';
  *   GET /api/v1/dashboard/sources             where its figures come from
  *   GET /api/v1/dashboard/events              a snapshot a second, as server-sent events
  *   GET /api/v1/dashboard/keys?match&cursor   keys; /keys/{key} one of them, closely
+ *   GET /api/v1/dashboard/quotas/{name}?subject   where the tokens of a subject are
  *   GET /api/v1/dashboard/configuration       settings, without secrets
  *
  * Figures need the role read and configuration admin. Nothing here changes anything, and a token travels in a header that
@@ -29,6 +32,8 @@ export interface DashboardOptions {
   readonly snapshots: SnapshotTaker;
   readonly keys: KeysView;
   readonly share: () => Promise<void>;
+  /** Undefined where there is no such quota. */
+  readonly quota: (name: string, subject: Uint8Array) => QuotaDetails | undefined;
   readonly logger: Logger;
 }
 
@@ -45,7 +50,8 @@ const CURSOR = /^\d{0,20}$/;
 
 export class DashboardEndpoint {
   private readonly options: DashboardOptions;
-  private readonly listeners = new Set<ServerResponse>();
+  /** And whether they may see all keys. */
+  private readonly listeners = new Map<ServerResponse, boolean>();
   private timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(options: DashboardOptions) {
@@ -73,7 +79,7 @@ export class DashboardEndpoint {
 
   close(): void {
     clearInterval(this.timer);
-    for (const listener of this.listeners) listener.end();
+    for (const listener of this.listeners.keys()) listener.end();
   }
 
   private async answer(
@@ -87,10 +93,28 @@ export class DashboardEndpoint {
     const user = await letIn(request, response, access, need);
     if (user === undefined) return;
     if (what === 'sources') send(response, 200, { sources: [{ region: config.region, base: '' }], isDemo: false });
-    else if (what === 'events') this.listen(response);
+    else if (what === 'events') this.listen(response, user);
     else if (what === 'configuration') send(response, 200, settingsOf(config));
     else if (what === 'keys' || what.startsWith('keys/')) await this.answerKeys(response, what.slice(5), query, user);
+    else if (what.startsWith('quotas/')) await this.answerQuota(response, what.slice(7), query, user);
     else send(response, 404, { code: 'no_such_path', error: 'no such path' });
+  }
+
+  private async answerQuota(response: ServerResponse, name: string, query: URLSearchParams, user: User): Promise<void> {
+    const quota = decode(name)?.toString('utf8');
+    const subject = Buffer.from(query.get('subject') ?? '');
+    if (quota === undefined || subject.length > MAXIMUM_SUBJECT_BYTES) {
+      send(response, 400, { code: 'bad_subject', error: 'the name is not percent-encoded, or the subject too long' });
+      return;
+    }
+    if (user.hasPrefixes && !user.mayTouch(subject, 0, subject.length)) {
+      send(response, 403, { code: 'forbidden', error: 'this user may not see that subject' });
+      return;
+    }
+    await this.options.share();
+    const details = this.options.quota(quota, subject);
+    if (details === undefined) send(response, 404, { code: 'no_such_quota', error: 'there is no such quota' });
+    else send(response, 200, details);
   }
 
   private async answerKeys(response: ServerResponse, name: string, query: URLSearchParams, user: User): Promise<void> {
@@ -113,13 +137,13 @@ export class DashboardEndpoint {
     send(response, 200, found);
   }
 
-  private listen(response: ServerResponse): void {
+  private listen(response: ServerResponse, user: User): void {
     if (this.listeners.size >= MAXIMUM_LISTENERS) {
       send(response, 503, { code: 'too_many_pages', error: `${MAXIMUM_LISTENERS} pages are open already` });
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-    this.listeners.add(response);
+    this.listeners.set(response, !user.hasPrefixes);
     response.on('close', () => {
       this.listeners.delete(response);
       if (this.listeners.size > 0) return;
@@ -133,15 +157,30 @@ export class DashboardEndpoint {
   /** One snapshot for all who listen. */
   private async tell(): Promise<void> {
     try {
-      const text = `data: ${JSON.stringify(await this.options.snapshots.take())}\n\n`;
-      for (const listener of this.listeners) {
+      const snapshot = await this.options.snapshots.take();
+      const text = eventOf(snapshot);
+      for (const [listener, seesAllKeys] of this.listeners) {
         if (listener.writableLength > MAXIMUM_UNSENT_BYTES) listener.destroy();
-        else listener.write(text);
+        else listener.write(seesAllKeys ? text : eventOf(withoutKeys(snapshot)));
       }
     } catch (error) {
       this.options.logger.error({ err: error }, 'no snapshot could be taken for the dashboard');
     }
   }
+}
+
+function eventOf(snapshot: Snapshot): string {
+  return `data: ${JSON.stringify(snapshot)}\n\n`;
+}
+
+/** For users who may see some keys only. */
+function withoutKeys(snapshot: Snapshot): Snapshot {
+  return {
+    ...snapshot,
+    slowCommands: [],
+    rates: { ...snapshot.rates, hottest: [] },
+    quotas: snapshot.quotas.map((quota) => ({ ...quota, subjects: [] })),
+  };
 }
 
 function settingsOf(config: Configuration): readonly { name: string; value: string }[] {

@@ -1,8 +1,24 @@
-import type { Fact, PeerFigures, ReplicationFigures, Snapshot, TrafficFigures } from '@quotadb/dashboard';
-import type { Engine } from '@quotadb/engine';
+import type { CountsFigures as ServiceFigures } from '@quotadb/counts';
+import type {
+  CountsFigures,
+  DiskFigures,
+  HotFigures,
+  PeerFigures,
+  QuotaFigures,
+  ReplicationFigures,
+  Snapshot,
+  TokenFlow,
+  TrafficFigures,
+} from '@quotadb/dashboard';
+import { DURATION_BUCKETS, type Engine } from '@quotadb/engine';
+import type { LogDurations } from '@quotadb/storage';
 import { addFigures, type Figures } from '../lanes/figures.js';
+import type { CountsWatch } from '../metrics/counts-watch.js';
+import { stateOfCounts } from '../metrics/counts-watch.js';
+import type { DecisionCounts, Decisions } from '../metrics/decisions.js';
+import type { QuotaService } from '../quotas/service.js';
 import type { ServerState } from '../server-state.js';
-import { DURATION_BUCKETS } from '../statistics/duration-buckets.js';
+import type { HotIdentifier } from '../statistics/hot-identifiers.js';
 import type { SlowCommand } from '../statistics/slowlog.js';
 
 export interface SnapshotSource {
@@ -10,14 +26,27 @@ export interface SnapshotSource {
   readonly engine: Engine;
   readonly figures: () => Promise<readonly Figures[]>;
   readonly slowCommands: () => Promise<readonly (readonly SlowCommand[])[]>;
+  readonly decisions: Decisions;
+  readonly quotas: Pick<QuotaService, 'policies' | 'figures'>;
+  readonly countsWatch: CountsWatch;
+  /** How long flushes took; undefined without a disk, or before its data is loaded. */
+  readonly disk: (() => LogDurations | undefined) | undefined;
+  readonly counts: () => ServiceFigures;
 }
 
 /** As many slow commands as a person looks at. */
 const SLOW_COMMANDS = 50;
+const HOT_IDENTIFIERS = 20;
+const HOT_SUBJECTS = 8;
+/** Of all quotas together, before they are sorted by quota. */
+const HOT_TAKES = 400;
+const QUOTAS = 100;
 
 /** Makes snapshots, one after another: some figures are what happened since the one before. */
 export class SnapshotTaker {
   private readonly source: SnapshotSource;
+  private statementsBefore = new Float64Array(DURATION_BUCKETS);
+  private syncsBefore: Float64Array = new Float64Array(DURATION_BUCKETS);
   private before: { readonly atMs: number; readonly figures: Figures } | undefined = undefined;
 
   constructor(source: SnapshotSource) {
@@ -27,7 +56,13 @@ export class SnapshotTaker {
   async take(): Promise<Snapshot> {
     const { state, engine } = this.source;
     const { identity, config, clock } = state;
-    const [lanes, slow] = await Promise.all([this.source.figures(), this.source.slowCommands()]);
+    const { decisions, quotas } = this.source;
+    const [lanes, slow, hottest] = await Promise.all([
+      this.source.figures(),
+      this.source.slowCommands(),
+      decisions.hottest(HOT_TAKES),
+    ]);
+    const decided = decisions.counts(lanes);
     const atMs = clock.now();
     const { usedBytes, maxMemoryBytes, keys, keysWithExpiry } = engine.stats();
     return {
@@ -43,7 +78,7 @@ export class SnapshotTaker {
       traffic: this.traffic(lanes, atMs),
       memory: { usedBytes, maximumBytes: maxMemoryBytes, keys, keysWithExpiry },
       replication: replicationFigures(state),
-      persistence: persistenceFacts(state),
+      persistence: this.disk(),
       slowCommands: slow
         .flat()
         .sort((one, other) => other.id - one.id)
@@ -55,7 +90,59 @@ export class SnapshotTaker {
           command: words.map((word) => Buffer.from(word).toString('utf8')).join(' '),
           client: address,
         })),
-      quotas: null,
+      rates: {
+        allowedTotal: decided.ratesAllowed,
+        deniedTotal: decided.ratesDenied,
+        hottest: hottest.rates.slice(0, HOT_IDENTIFIERS).map(hotFigures),
+      },
+      quotas: quotaFigures(quotas, decided, hottest.takes),
+      tokenFlow: tokenFlow(quotas),
+      counts: this.counts(),
+    };
+  }
+
+  private disk(): DiskFigures | null {
+    const { config, disk } = this.source.state;
+    const durations = this.source.disk?.();
+    if (durations === undefined) return null;
+    const { board } = disk;
+    const figures = board.figures();
+    const since = differences(durations.syncs, this.syncsBefore);
+    this.syncsBefore = durations.syncs;
+    return {
+      isFailed: board.isFailed,
+      fsync: String(config.fsync),
+      logBytes: figures.logBytes,
+      snapshotBytes: figures.snapshotBytes,
+      snapshotAtMs: figures.lastSaveMs,
+      isSnapshotting: board.isSnapshotting,
+      hasSnapshotFailed: board.lastSnapshotFailed,
+      writtenBytesTotal: figures.writtenBytesTotal,
+      flushesTotal: figures.flushesTotal,
+      flushesLateTotal: figures.lateFlushesTotal,
+      syncsTotal: figures.syncsTotal,
+      lastFlushMs: figures.lastFlushMs,
+      syncP99Microseconds: quantile(since, 0.99),
+    };
+  }
+
+  private counts(): CountsFigures {
+    const { countsWatch: watch } = this.source;
+    const now = this.source.counts();
+    const since = differences(watch.statementDurations, this.statementsBefore);
+    this.statementsBefore = watch.statementDurations.slice();
+    return {
+      state: stateOfCounts(watch, now),
+      isEmbedded: now.isEmbedded,
+      trouble: watch.trouble,
+      waiting: now.waiting,
+      statementsInFlight: now.statementsInFlight,
+      changesTotal: watch.changesApplied,
+      changesFailedTotal: watch.changesFailed,
+      statementsTotal: watch.statementDurations.reduce((sum, count) => sum + count, 0),
+      statementsFailedTotal: watch.statementsFailed,
+      latencyMsTotal: watch.latencyMsTotal,
+      statementP99Microseconds: quantile(since, 0.99),
     };
   }
 
@@ -108,6 +195,47 @@ function quantile(durations: Float64Array, share: number): number | null {
   return 2 ** (DURATION_BUCKETS - 1);
 }
 
+function hotFigures({ identifier, allowedPerSecond, deniedPerSecond }: HotIdentifier): HotFigures {
+  return { identifier: Buffer.from(identifier, 'latin1').toString('utf8'), allowedPerSecond, deniedPerSecond };
+}
+
+function quotaFigures(
+  { policies, figures }: SnapshotSource['quotas'],
+  { takes }: DecisionCounts,
+  hottest: readonly HotIdentifier[],
+): QuotaFigures[] {
+  return policies.slice(0, QUOTAS).map(({ number, name, limit, windowMs, allocator, shares }) => {
+    const taken = takes.get(number);
+    const refilled = figures.byQuota.get(number);
+    return {
+      name,
+      limit,
+      windowMs,
+      allocator,
+      shares,
+      allowedTotal: taken?.allowed ?? 0,
+      deniedTotal: taken?.denied ?? 0,
+      tokensTotal: taken?.tokens ?? 0,
+      refillsTotal: refilled?.refills ?? 0,
+      tokensRefilledTotal: refilled?.tokensRefilled ?? 0,
+      subjects: hottest
+        .filter(({ scope }) => scope === number)
+        .slice(0, HOT_SUBJECTS)
+        .map(hotFigures),
+    };
+  });
+}
+
+function tokenFlow({ figures }: SnapshotSource['quotas']): TokenFlow[] {
+  return [...figures.byRegion].map(([region, { given, received, requests, waitedMs }]) => ({
+    region,
+    givenTotal: given,
+    receivedTotal: received,
+    requestsTotal: requests,
+    waitedMsTotal: waitedMs,
+  }));
+}
+
 function replicationFigures({ replication }: ServerState): ReplicationFigures | null {
   const description = replication.describe();
   if (description === undefined || description.peers.length === 0) return null;
@@ -133,20 +261,4 @@ function replicationFigures({ replication }: ServerState): ReplicationFigures | 
       }),
     ),
   };
-}
-
-function persistenceFacts({ disk, config }: ServerState): readonly Fact[] | null {
-  if (!disk.isOn) return null;
-  const { board } = disk;
-  const figures = board.figures();
-  return [
-    { name: 'State', value: board.isFailed ? 'the disk does not take what it is given' : 'fine' },
-    { name: 'Synced', value: config.fsync === 'always' ? 'before every reply' : `--fsync ${config.fsync}` },
-    { name: 'Log since the last snapshot', value: `${figures.logBytes} bytes` },
-    { name: 'Last snapshot', value: `${figures.snapshotBytes} bytes, ${new Date(figures.lastSaveMs).toISOString()}` },
-    { name: 'Last flush took', value: `${figures.lastFlushMs.toFixed(2)} ms` },
-    { name: 'Flushes', value: String(figures.flushesTotal) },
-    { name: 'Flushes that were late', value: String(figures.lateFlushesTotal) },
-    { name: 'Written in all', value: `${figures.writtenBytesTotal} bytes` },
-  ];
 }

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import type { QuotaDetails } from '@quotadb/dashboard';
 import { expect, test } from 'vitest';
 import { Demo } from './demo.js';
 
@@ -23,6 +24,10 @@ test('three regions count together through a cut and a kill, and nothing is left
   const { demo, port } = await Demo.start(0);
   try {
     const total = (name: string) => Number(demo.state().regions.find((region) => region.name === name)?.total);
+    const tokensIn = async (region: string, quota: string, subject: string) => {
+      const path = `/regions/${region}/api/v1/dashboard/quotas/${quota}?subject=${subject}`;
+      return (await (await fetch(`http://127.0.0.1:${port}${path}`)).json()) as QuotaDetails;
+    };
     const post = async (what: string, body: object, headers = {}) =>
       (
         await fetch(`http://127.0.0.1:${port}/demo/${what}`, {
@@ -32,6 +37,26 @@ test('three regions count together through a cut and a kill, and nothing is left
         })
       ).status;
     await eventually(() => expect(total('ap')).toBeGreaterThan(50));
+    // Tokens begin in one region and are spent in all: the others have been given some.
+    await eventually(() => {
+      for (const { calls, emails } of demo.state().regions) {
+        expect(calls.allowed).toBeGreaterThan(0);
+        expect(emails.allowed).toBeGreaterThan(0);
+      }
+    });
+    const { name, subject } = demo.state().quota;
+    const details = await tokensIn('eu', name, subject);
+    expect(details.limit).toBeGreaterThan(0);
+    expect(details.places.map(({ region }) => region).sort()).toEqual(['ap', 'eu', 'us']);
+    expect(details.places.find(({ isOwn }) => isOwn)?.setAside).toBeGreaterThan(0);
+    // A limit that all regions share is used up, and nobody spends more than there is.
+    expect(await post('traffic', { requestsPerSecond: 2000 })).toBe(200);
+    await eventually(() => {
+      const decided = demo.state().regions;
+      expect(decided.reduce((sum, { emails }) => sum + emails.denied, 0)).toBeGreaterThan(0);
+      expect(decided.reduce((sum, { calls }) => sum + calls.denied, 0)).toBeGreaterThan(0);
+    });
+    expect(await post('traffic', { requestsPerSecond: 100 })).toBe(200);
     expect(await post('cut', { from: 'us', to: 'eu' })).toBe(200);
     expect(await post('kill', { region: 'ap' })).toBe(200);
     expect(demo.state().regions.map(({ isRunning }) => isRunning)).toEqual([true, true, false]);

@@ -5,11 +5,24 @@ import type { DemoState } from '@quotadb/dashboard';
 import { type DemoControls, DemoHttp } from './demo-http.js';
 import { LinkProxy } from './link-proxy.js';
 import { DemoServer } from './region.js';
+import { call, QUOTA, sendEmail } from './requests.js';
+import { TotalWatch, UNKNOWN_TOTAL } from './total-watch.js';
 import { Traffic } from './traffic.js';
 
 const REGIONS = ['us', 'eu', 'ap'] as const;
 const FIRST_REQUESTS_PER_SECOND = 100;
 const MOST_REQUESTS_PER_SECOND = 10_000;
+/** Where quotas are defined, and where this one begins. */
+const HOME = 'us';
+
+/** The clients of one region. */
+interface Clients {
+  readonly calls: Traffic;
+  readonly emails: Traffic;
+  readonly total: TotalWatch;
+}
+
+const NOTHING = { allowed: 0, denied: 0 } as const;
 
 interface DemoLink {
   readonly from: string;
@@ -27,7 +40,7 @@ export class Demo implements DemoControls {
   private readonly directory: string;
   private readonly links: DemoLink[] = [];
   private readonly servers = new Map<string, DemoServer>();
-  private readonly traffic = new Map<string, Traffic>();
+  private readonly clients = new Map<string, Clients>();
   private readonly http = new DemoHttp(this);
 
   private constructor(directory: string) {
@@ -53,12 +66,17 @@ export class Demo implements DemoControls {
     for (const name of REGIONS) {
       const peers = this.links.filter(({ from }) => from === name);
       const flags = peers.flatMap(({ to, proxy }) => ['--peer', `${to}=127.0.0.1:${proxy.port}`]);
-      const server = new DemoServer(name, [...flags, '--data', join(this.directory, name), '--max-memory', '128mb']);
-      this.servers.set(name, server);
+      flags.push('--data', join(this.directory, name), '--max-memory', '128mb', '--home', HOME);
+      flags.push('--quota', `${QUOTA.name} LIMIT ${QUOTA.limit} WINDOW ${QUOTA.windowMs}`);
+      this.servers.set(name, new DemoServer(name, flags));
     }
     await Promise.all(REGIONS.map((name) => this.startRegion(name)));
     for (const server of this.servers.values())
-      this.traffic.set(server.name, new Traffic(server, FIRST_REQUESTS_PER_SECOND));
+      this.clients.set(server.name, {
+        calls: new Traffic(server, FIRST_REQUESTS_PER_SECOND, call),
+        emails: new Traffic(server, FIRST_REQUESTS_PER_SECOND, sendEmail),
+        total: new TotalWatch(server),
+      });
   }
 
   private async startRegion(name: string): Promise<void> {
@@ -69,7 +87,7 @@ export class Demo implements DemoControls {
   /** Nothing is left behind: no process, no port, no file. */
   async stop(): Promise<void> {
     this.http.close();
-    for (const traffic of this.traffic.values()) traffic.stop();
+    for (const all of this.clients.values()) for (const one of Object.values(all)) one.stop();
     await Promise.all([...this.servers.values()].map((server) => server.stop()));
     await Promise.all(this.links.map(({ proxy }) => proxy.close()));
     await rm(this.directory, { recursive: true, force: true });
@@ -80,15 +98,19 @@ export class Demo implements DemoControls {
   }
 
   state(): DemoState {
-    const all = [...this.traffic.values()];
     return {
-      requestsPerSecond: all.reduce((sum, traffic) => sum + traffic.requestsPerSecond, 0) / Math.max(1, all.length),
-      regions: REGIONS.map((name) => ({
-        name,
-        isRunning: this.server(name).isRunning,
-        requestsPerSecond: this.traffic.get(name)?.measured ?? 0,
-        total: this.traffic.get(name)?.total ?? '–',
-      })),
+      requestsPerSecond: this.clients.get(HOME)?.calls.requestsPerSecond ?? 0,
+      quota: { name: QUOTA.name, subject: QUOTA.subject },
+      regions: REGIONS.map((name) => {
+        const clients = this.clients.get(name);
+        return {
+          name,
+          isRunning: this.server(name).isRunning,
+          calls: clients?.calls.measured ?? NOTHING,
+          emails: clients?.emails.measured ?? NOTHING,
+          total: clients?.total.value ?? UNKNOWN_TOTAL,
+        };
+      }),
       links: this.links.map(({ from, to, isCut }) => ({ from, to, isCut })),
     };
   }
@@ -115,7 +137,10 @@ export class Demo implements DemoControls {
   private setTraffic(requestsPerSecond: number): void {
     if (!(requestsPerSecond >= 0 && requestsPerSecond <= MOST_REQUESTS_PER_SECOND))
       throw new Error(`traffic is a number from 0 to ${MOST_REQUESTS_PER_SECOND}`);
-    for (const traffic of this.traffic.values()) traffic.requestsPerSecond = requestsPerSecond;
+    for (const { calls, emails } of this.clients.values()) {
+      calls.requestsPerSecond = requestsPerSecond;
+      emails.requestsPerSecond = requestsPerSecond;
+    }
   }
 
   private server(name: string): DemoServer {

@@ -1,38 +1,32 @@
 import { RespClient } from '../cli/client/resp-client.js';
 import type { DemoServer } from './region.js';
+import type { Request } from './requests.js';
 
-const CUSTOMERS = ['acme', 'globex', 'initech', 'umbrella', 'hooli', 'stark', 'wayne', 'tyrell'];
 const TICK_MS = 50;
-/** All requests of all regions are counted under this key. */
-export const TOTAL_KEY = 'requests:all';
-const WINDOW_MS = 60_000;
-const RATE_LIMIT = 600;
 
-/**
- * The clients of one region: so many requests a second, some customers more than others. Each request is counted, for its
- * customer and in all, and asks a rate limit that holds for all regions together.
- */
+/** Clients of one region on a connection of their own: so many requests a second, as long as it is there. */
 export class Traffic {
   requestsPerSecond: number;
   /** What was measured in the last second. */
-  measured = 0;
-  total = '–';
+  measured = { allowed: 0, denied: 0 };
   private readonly server: DemoServer;
+  private readonly request: Request;
   private client: RespClient | undefined = undefined;
   private port = 0;
   private owed = 0;
-  private done = 0;
+  private now = { allowed: 0, denied: 0 };
   private readonly timer: NodeJS.Timeout;
   private readonly meter: NodeJS.Timeout;
   private isBusy = false;
 
-  constructor(server: DemoServer, requestsPerSecond: number) {
+  constructor(server: DemoServer, requestsPerSecond: number, request: Request) {
     this.server = server;
     this.requestsPerSecond = requestsPerSecond;
+    this.request = request;
     this.timer = setInterval(() => void this.tick(), TICK_MS);
     this.meter = setInterval(() => {
-      this.measured = this.done;
-      this.done = 0;
+      this.measured = this.now;
+      this.now = { allowed: 0, denied: 0 };
     }, 1000);
   }
 
@@ -48,17 +42,11 @@ export class Traffic {
     this.isBusy = true;
     try {
       const client = await this.connect();
-      if (client === undefined) {
-        this.owed = 0;
-        this.total = '–';
-        return;
-      }
       const requests = Math.floor(this.owed);
       this.owed -= requests;
-      const replies = Array.from({ length: requests }, () => this.request(client));
-      await Promise.all(replies);
-      this.done += requests;
-      this.total = await client.text('GET', TOTAL_KEY);
+      if (client === undefined) return;
+      const outcomes = await Promise.all(Array.from({ length: requests }, () => this.request(client)));
+      for (const isAllowed of outcomes) this.now[isAllowed ? 'allowed' : 'denied']++;
     } catch {
       // It was killed: the next tick finds out whether it is back.
       this.client?.close();
@@ -76,16 +64,5 @@ export class Traffic {
     this.client = await RespClient.open({ host: '127.0.0.1', port });
     this.port = port;
     return this.client;
-  }
-
-  private async request(client: RespClient): Promise<void> {
-    // The first customers are the busiest.
-    const customer = CUSTOMERS[Math.floor(Math.random() ** 2 * CUSTOMERS.length)];
-    const minute = new Date().toISOString().slice(0, 16).replace(/\D/g, '');
-    await Promise.all([
-      client.call('INCR', TOTAL_KEY),
-      client.call('INCRBYEX', `requests:${customer}:${minute}`, '1', '3600'),
-      client.call('RATE.LIMIT', `api:${customer}`, String(RATE_LIMIT), String(WINDOW_MS), '1'),
-    ]);
   }
 }

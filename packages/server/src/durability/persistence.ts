@@ -1,11 +1,18 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { type Acknowledgements, type Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
-import { DataDirectory, Disk, type FileSystem, type Progress, writeIdentity } from '@quotadb/storage';
+import {
+  DataDirectory,
+  Disk,
+  type FileSystem,
+  type LogDurations,
+  type Progress,
+  writeIdentity,
+} from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
-import { DURATION_BUCKETS, durationBucket } from '../statistics/duration-buckets.js';
+import { recordPast } from '../tracing/tracing.js';
 import { DiskBoard } from './disk-board.js';
 import { type DiskAnswer, type DiskCarrier, DiskLink, type DiskRequest } from './disk-link.js';
 import { loadFlock } from './flock.js';
@@ -31,9 +38,6 @@ export class Persistence implements DiskCarrier {
   private disk: Disk | undefined = undefined;
   /** The same, also when it is closed: what it holds it still does then. */
   private written: Disk | undefined = undefined;
-  /** How long flushes took, by duration bucket. */
-  readonly flushDurations = new Float64Array(DURATION_BUCKETS);
-  flushMsTotal = 0;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
 
@@ -82,16 +86,17 @@ export class Persistence implements DiskCarrier {
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
         },
-        flushed: (milliseconds) => {
-          this.flushDurations[durationBucket(milliseconds * 1000)]++;
-          this.flushMsTotal += milliseconds;
-          this.onFlushed();
-        },
+        flushed: () => this.onFlushed(),
         released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
-        snapshotTaken: (bytes, milliseconds) =>
-          logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken'),
-        snapshotFailed: (error) => logger.error({ err: error }, 'the snapshot failed; the log goes on'),
+        snapshotTaken: (bytes, milliseconds) => {
+          recordPast('snapshot', milliseconds, { 'quotadb.bytes': bytes });
+          logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken');
+        },
+        snapshotFailed: (error) => {
+          recordPast('snapshot', 0, {}, error.message);
+          logger.error({ err: error }, 'the snapshot failed; the log goes on');
+        },
       },
     });
     this.disk = disk;
@@ -113,6 +118,11 @@ export class Persistence implements DiskCarrier {
   /** What lanes need to write to the log by themselves; undefined where they need not. */
   get sharedLog(): SharedArrayBuffer | undefined {
     return this.config.fsync === 'always' ? this.disk?.shared : undefined;
+  }
+
+  /** How long flushes and syncs took, whichever thread did them; undefined before the data is loaded. */
+  durations(): LogDurations | undefined {
+    return this.written?.durations();
   }
 
   /** Up to which of this node's own changes in a shard the disk holds everything. */

@@ -2,26 +2,13 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { consoleExamples } from '../docs/console-blocks.js';
 import { spawnServer } from '../testing/index.js';
 
 const run = promisify(execFile);
 const GUIDE = new URL('../../../../docs/counts.md', import.meta.url);
 const curlFound = spawnSync('curl', ['--version']).status === 0;
 const describeWithCurl = curlFound || process.env.CI === 'true' ? describe : describe.skip;
-
-/** The commands of the guide's console blocks, each with the lines printed below it. */
-function examples(): { command: string; printed: string }[] {
-  const blocks = readFileSync(GUIDE, 'utf8').matchAll(/```console\n(.*?)```/gs);
-  return [...blocks].flatMap(([, block]) =>
-    block!
-      .split(/^\$ /m)
-      .slice(1)
-      .map((example) => {
-        const [command, ...printed] = example.trimEnd().split('\n');
-        return { command: command!, printed: printed.join('\n') };
-      }),
-  );
-}
 
 const withoutTimes = (text: string) => text.replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"');
 
@@ -30,7 +17,7 @@ describeWithCurl('the guide to the counts API', () => {
     const server = spawnServer(['--transport', 'net', '--max-memory', '16mb']);
     try {
       const { http } = await server.ready();
-      const all = examples();
+      const all = consoleExamples(readFileSync(GUIDE, 'utf8'));
       expect(all.length).toBeGreaterThan(8);
       for (const { command, printed } of all) {
         const { stdout } = await run('bash', ['-c', command.replaceAll('localhost:8380', `127.0.0.1:${http}`)]);

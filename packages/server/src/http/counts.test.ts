@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedPostgres } from '@quotadb/counts';
 import { afterEach, expect, test } from 'vitest';
+import { parseExposition } from '../testing/exposition.js';
 import { eventually, type SpawnedServer, spawnServer, TestClient, TestRegions } from '../testing/index.js';
 
 interface CountsReadyLine {
@@ -44,6 +45,21 @@ test('quotadb serve has the counts API beside its health, with a database of its
   expect((await fetch(`http://127.0.0.1:${http}/api/v1/counts/docs`)).status).toBe(200);
   const { code, signal } = await server.stop();
   expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+test('/metrics tells of the database once counts are used', async () => {
+  const { http } = await start();
+  const scrape = async () => parseExposition(await (await fetch(`http://127.0.0.1:${http}/metrics`)).text());
+  expect((await scrape()).has('quotadb_counts_up')).toBe(false);
+  await call(http, 'POST', 'internal/counts', { itemId: 'visits', initialValue: 0 });
+  for (let change = 0; change < 5; change++) await call(http, 'POST', 'counts/visits/increase');
+  const metrics = await scrape();
+  const value = (name: string) => metrics.get(name)?.samples[0].value;
+  expect(value('quotadb_counts_up')).toBe(1);
+  expect(value('quotadb_counts_changes_total')).toBe(5);
+  expect(value('quotadb_counts_waiting')).toBe(0);
+  expect(value('quotadb_counts_change_seconds_total')).toBeGreaterThan(0);
+  expect(metrics.get('quotadb_counts_statement_duration_seconds')?.samples.at(-1)?.value).toBe(5);
 });
 
 test('--data keeps the database of the counts beside the counters: both are there after a restart', async () => {

@@ -1,15 +1,21 @@
 import { join } from 'node:path';
 import { type CountsService, createCountsService, type RoleTokens } from '@quotadb/counts';
+import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/bearer.js';
 import { Need } from '../access/roles.js';
-import { isLoopback } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
+import type { CountsWatch } from '../metrics/counts-watch.js';
 
 const HOUR_MS = 60 * 60 * 1_000;
 
 /** The counts service as this server is configured. Nothing of it runs before it is first used. */
-export function createCounts(config: Configuration, logger: Logger, access: HttpAccess): CountsService {
+export function createCounts(
+  config: Configuration,
+  logger: Logger,
+  access: HttpAccess,
+  watch: CountsWatch,
+): CountsService {
   const tokens = roleTokens(config);
   if (tokens !== undefined && tokens.external.length + tokens.internal.length + config.users.size === 0) {
     logger.warn('the counts API is closed: other machines can reach it and there is no --counts-token');
@@ -26,7 +32,11 @@ export function createCounts(config: Configuration, logger: Logger, access: Http
     queryConnections: config.postgresConnections,
     idempotencyWindowMs: config.idempotencyWindowHours * HOUR_MS,
     onError: (error) => logger.error({ error: describe(error) }, 'a request to the counts API failed'),
-    onTrouble: (error) => logger.warn({ error: describe(error) }, 'PostgreSQL cannot be written to'),
+    onTrouble: (error) => {
+      watch.trouble = describe(error);
+      logger.warn({ error: watch.trouble }, 'PostgreSQL cannot be written to');
+    },
+    observer: watch,
     onDatabaseLog: (text) => logger.debug({ text }, 'PostgreSQL'),
   });
 }
@@ -35,7 +45,7 @@ export function createCounts(config: Configuration, logger: Logger, access: Http
 function roleTokens(config: Configuration): RoleTokens | undefined {
   const tokens = { external: config.countsTokens, internal: config.countsInternalTokens };
   const isOpen =
-    isLoopback(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;
+    isLoopbackHost(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;
   return isOpen ? undefined : tokens;
 }
 

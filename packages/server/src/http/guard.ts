@@ -24,3 +24,8 @@ export async function letIn(
   response.end(`{"code":"forbidden","error":"${need.what} need the role ${need.role}"}\n`);
   return undefined;
 }
+
+/** Whether a browser sends this for a page of another site: it then says which, and cannot be kept from it by that page. */
+export function isFromAnotherSite({ headers: { origin, host } }: IncomingMessage): boolean {
+  return origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
+}

@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { CountsEndpoint } from '@quotadb/counts';
 import type { DashboardEndpoint } from '../dashboard/endpoint.js';
 import type { Certificates } from '../tls/certificates.js';
+import { traceRequests } from '../tracing/trace-requests.js';
 import type { KeysEndpoint } from './keys.js';
 import { boundConnections, type HttpLimits, serverOptions } from './limits.js';
 import type { QuotasEndpoint } from './quotas/endpoint.js';
@@ -34,18 +35,20 @@ export class HealthServer {
     answers: HealthAnswers,
     { counts, keys, windows, quotas, dashboard }: Endpoints,
     limits: HttpLimits,
-    certificates?: Certificates,
+    { certificates, isTraced = false }: { certificates?: Certificates | undefined; isTraced?: boolean } = {},
   ) {
     this.answers = answers;
-    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const answerOne = (request: IncomingMessage, response: ServerResponse): void => {
       if (counts.handle(request, response) || keys?.handle(request, response)) return;
       if (windows?.handle(request, response) || quotas?.handle(request, response)) return;
       if (dashboard?.handle(request, response)) return;
       this.answer(request, response);
     };
+    const handle = isTraced ? traceRequests(answerOne) : answerOne;
     if (certificates === undefined) {
       this.server = createServer(serverOptions(limits), handle);
-      counts.accelerate(this.server);
+      // What goes past node:http cannot be traced.
+      if (!isTraced) counts.accelerate(this.server);
     } else {
       const server = createSecureServer({ ...certificates.options(), ...serverOptions(limits) }, handle);
       certificates.keepCurrent(server);

@@ -1,4 +1,5 @@
 import type { ServerState } from '../server-state.js';
+import { addTakes, type TakesByQuota } from '../statistics/take-statistics.js';
 
 /** What one lane has counted, or all of them together: plain data, so that it can travel between threads. */
 export interface Figures {
@@ -16,6 +17,7 @@ export interface Figures {
   readonly rejected: Float64Array;
   readonly failed: Float64Array;
   readonly errors: ReadonlyMap<string, number>;
+  readonly takes: TakesByQuota;
   readonly lanes: readonly LaneFigures[];
 }
 
@@ -47,6 +49,8 @@ type SumName =
   | 'errorReplies'
   | 'slowCommands'
   | 'slowlogLength'
+  | 'ratesAllowed'
+  | 'ratesDenied'
   | 'operationsPerSecond'
   | 'inputBytesPerSecond'
   | 'outputBytesPerSecond';
@@ -83,6 +87,8 @@ export function collectFigures({ statistics, clients, lanes, slowlog }: ServerSt
       errorReplies: statistics.errors.total,
       slowCommands: slowlog.total,
       slowlogLength: slowlog.length,
+      ratesAllowed: statistics.rates.allowed,
+      ratesDenied: statistics.rates.denied,
       operationsPerSecond: statistics.operationRate.rate(),
       inputBytesPerSecond: statistics.inputRate.rate(),
       outputBytesPerSecond: statistics.outputRate.rate(),
@@ -99,6 +105,7 @@ export function collectFigures({ statistics, clients, lanes, slowlog }: ServerSt
     rejected: statistics.commands.rejected.slice(),
     failed: statistics.commands.failed.slice(),
     errors: new Map(statistics.errors.counts),
+    takes: new Map(statistics.takes.byQuota),
     lanes: [
       {
         lane: lanes.index,
@@ -134,6 +141,7 @@ export function addFigures(all: readonly Figures[]): Figures {
       rejected: added(total.rejected, figures.rejected),
       failed: added(total.failed, figures.failed),
       errors,
+      takes: addTakes([total.takes, figures.takes]),
       lanes: [...total.lanes, ...figures.lanes],
     };
   });

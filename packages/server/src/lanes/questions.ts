@@ -4,6 +4,7 @@ import { describeClient } from '../commands/connection/client/describe.js';
 import { changeParameters } from '../config/parameters.js';
 import type { ServerState } from '../server-state.js';
 import type { Client } from '../session/client.js';
+import type { HotIdentifier } from '../statistics/hot-identifiers.js';
 import type { LatencyEvent } from '../statistics/latency-monitor.js';
 import type { SlowCommand } from '../statistics/slowlog.js';
 import { collectFigures, type Figures } from './figures.js';
@@ -21,11 +22,18 @@ export interface Questions {
   resetStatistics: { ask: null; answer: null };
   slowCommands: { ask: null; answer: readonly SlowCommand[] };
   resetSlowlog: { ask: null; answer: null };
+  hottest: { ask: null; answer: Hottest };
   latency: { ask: null; answer: readonly LatencyEvent[] };
   resetLatency: { ask: readonly string[] | null; answer: readonly string[] };
 }
 
 export type QuestionName = keyof Questions;
+
+/** Who is decided about most. */
+export interface Hottest {
+  readonly rates: readonly HotIdentifier[];
+  readonly takes: readonly HotIdentifier[];
+}
 
 export interface ClientFilter {
   readonly ids?: readonly number[];
@@ -78,6 +86,7 @@ export const answers: Answers = {
     slowlog.reset();
     return null;
   },
+  hottest: ({ statistics: { rates, takes } }) => ({ rates: rates.hottest.list(), takes: takes.hottest.list() }),
   latency: ({ latency }) => latency.all(),
   resetLatency: ({ latency }, names) => latency.reset(names ?? undefined),
 };

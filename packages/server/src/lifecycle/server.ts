@@ -9,6 +9,7 @@ import { HttpAccess } from '../access/bearer.js';
 import { LoginDesk } from '../access/login-desk.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { describeQuota } from '../dashboard/describe-quota.js';
 import { DashboardEndpoint } from '../dashboard/endpoint.js';
 import { SnapshotTaker } from '../dashboard/take-snapshot.js';
 import { Persistence } from '../durability/persistence.js';
@@ -23,6 +24,10 @@ import { QuotasEndpoint } from '../http/quotas/endpoint.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
+import { countsMetrics } from '../metrics/counts-metrics.js';
+import { CountsWatch } from '../metrics/counts-watch.js';
+import { decisionMetrics } from '../metrics/decision-metrics.js';
+import { Decisions } from '../metrics/decisions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import { MetricRegistry } from '../metrics/registry.js';
 import { replicationMetrics } from '../metrics/replication-metrics.js';
@@ -31,6 +36,8 @@ import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
 import { Certificates } from '../tls/certificates.js';
+import { traceCounts } from '../tracing/trace-counts.js';
+import { startTracing, type Tracing } from '../tracing/tracing.js';
 import { chooseTransport } from '../transport/choose.js';
 import type { Transport } from '../transport/transport.js';
 import { findChanges, logChanges } from './reload.js';
@@ -49,7 +56,11 @@ export class Server {
   private readonly replication: ReplicationService;
   private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
+  private readonly tracing: Tracing | undefined;
   private readonly counts: CountsService;
+  private readonly countsWatch = new CountsWatch();
+  private readonly rates: RateDecisions;
+  private readonly decisions: Decisions;
   private readonly feeder: Feeder;
   private readonly dashboard: DashboardEndpoint;
   private readonly health: HealthServer;
@@ -80,6 +91,8 @@ export class Server {
     this.logger = logger;
     this.reread = reread;
     this.configured = { ...config };
+    this.tracing = startTracing(config, logger);
+    if (this.tracing !== undefined) traceCounts(this.countsWatch);
     this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
     this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
@@ -106,8 +119,14 @@ export class Server {
       door: this.desk,
     });
     const access = new HttpAccess(() => config.users, this.state.access, this.desk);
-    this.counts = createCounts(config, logger, access);
+    this.counts = createCounts(config, logger, access, this.countsWatch);
     this.feeder = createFeeder({ config, engine, persistence, record: this.counts.feed, logger });
+    this.rates = new RateDecisions(this.engine, this.state);
+    this.decisions = new Decisions({
+      hottest: () => this.ask('hottest', null),
+      mainRates: this.rates.statistics,
+      mainTakes: quotas.takes,
+    });
     this.processMetrics = processMetrics(this.desk.failed);
     this.registerMetrics();
     const answers = {
@@ -124,9 +143,11 @@ export class Server {
     const windows = new WindowsEndpoint({
       windows: new WindowCounts(this.engine, this.state),
       share,
-      rates: new RateDecisions(this.engine, this.state),
+      rates: this.rates,
       admit: (authorization) => this.counts.admit(authorization, 'external'),
       onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
+      access,
+      countsTokens: config.countsTokens,
     });
     const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
     this.dashboard = this.makeDashboard(access, share);
@@ -139,8 +160,9 @@ export class Server {
       quotas: quotasEndpoint,
       dashboard,
     };
-    this.health = new HealthServer(answers, endpoints, limits, secured);
-    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, secured);
+    const ways = { certificates: secured, isTraced: this.tracing !== undefined };
+    this.health = new HealthServer(answers, endpoints, limits, ways);
+    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, ways);
     this.internal = isSplit ? internal() : undefined;
   }
 
@@ -163,10 +185,8 @@ export class Server {
   }
 
   private makeDashboard(access: HttpAccess, share: () => Promise<void>): DashboardEndpoint {
-    const { state, engine, logger } = this;
+    const { state, engine, logger, persistence, quotas, counts, countsWatch, decisions } = this;
     const { config, clock } = state;
-    const ask = async <Name extends QuestionName>(name: Name, question: Questions[Name]['ask']) =>
-      (await this.transport?.ask(name, question)) ?? [];
     const regionOf = (replicaId: string) =>
       state.replication
         .describe()
@@ -179,24 +199,39 @@ export class Server {
       snapshots: new SnapshotTaker({
         state,
         engine,
-        figures: () => ask('figures', null),
-        slowCommands: () => ask('slowCommands', null),
+        figures: () => this.ask('figures', null),
+        slowCommands: () => this.ask('slowCommands', null),
+        decisions,
+        quotas,
+        countsWatch,
+        disk: persistence && (() => persistence.durations()),
+        counts: () => counts.figures(),
       }),
+      quota: (name, subject) =>
+        describeQuota(quotas, name, subject, (origin) =>
+          regionOf(Buffer.from(origin).toString('hex', 0, REPLICA_ID_BYTES)),
+        ),
       keys: { engine, clock, region: config.region, regionOf },
     });
   }
 
+  /** The answers of every lane; none while there are none. */
+  private async ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    return (await this.transport?.ask(name, question)) ?? [];
+  }
+
   private registerMetrics(): void {
-    const { state, engine, persistence } = this;
+    const { state, engine, persistence, quotas, counts, countsWatch, decisions } = this;
+    const figures = () => this.ask('figures', null);
     this.metrics.register(
       serverMetrics({
         state,
         engine,
-        figures: async () => (await this.transport?.ask('figures', null)) ?? [],
-        flushes: persistence && {
-          counts: persistence.flushDurations,
-          sumSeconds: () => persistence.flushMsTotal / 1000,
-        },
+        figures,
+        disk: persistence && (() => persistence.durations()),
       }),
     );
     const { replication } = state;
@@ -204,8 +239,13 @@ export class Server {
       replicationMetrics(
         () => replication.describe(),
         () => replication.ages(),
+        (region) => this.replication.shardsOf(region),
       ),
     );
+    this.metrics.register(
+      decisionMetrics({ figures, decisions, policies: () => quotas.policies, tokens: quotas.figures }),
+    );
+    this.metrics.register(countsMetrics(countsWatch, () => counts.figures()));
     this.metrics.register(this.processMetrics);
   }
 
@@ -226,6 +266,7 @@ export class Server {
       await this.replication.stop();
       await this.transport?.close(0);
       await this.persistence?.close();
+      await this.tracing?.stop();
       throw error;
     }
     if (config.feeds.length > 0) await this.transport?.share();
@@ -344,6 +385,7 @@ export class Server {
     this.health.close();
     this.internal?.close();
     this.processMetrics.stop();
+    await this.tracing?.stop();
     this.logger.info('stopped');
   }
 

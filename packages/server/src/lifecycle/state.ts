@@ -41,7 +41,7 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
     door,
     commands: directory,
     clients: new Clients(ids.nextClientId),
-    statistics: new Statistics(directory.entries.length),
+    statistics: new Statistics(directory.entries.length, () => clock.monotonic()),
     slowlog: new Slowlog(ids.nextSlowlogId),
     latency: new LatencyMonitor(),
     lanes,

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createToken } from '../access/secrets.js';
 import type { Configuration } from '../config/table.js';
-import { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from '../statistics/duration-buckets.js';
 import { parseExposition } from '../testing/exposition.js';
 import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 import { renderMetric } from './metric.js';
@@ -71,6 +71,44 @@ describe('/metrics', () => {
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
+  });
+
+  test('with --fsync always every flush and sync is timed, on whichever thread it was', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'quotadb-metrics-'));
+    try {
+      const { scrape } = await start({ dataDirectory: directory, fsync: 'always' });
+      client = await TestClient.open(server?.port ?? 0);
+      for (let call = 0; call < 50; call++) await client.call('INCR', 'a');
+      const metrics = await scrape();
+      const count = (name: string) => metrics.get(name)?.samples.find((one) => one.name.endsWith('_count'))?.value;
+      expect(count('quotadb_wal_fsync_duration_seconds')).toBeGreaterThanOrEqual(50);
+      expect(count('quotadb_wal_flush_duration_seconds')).toBeGreaterThanOrEqual(50);
+      await server?.stop();
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  test('tells what rate limits and quotas have decided, over RESP and HTTP', async () => {
+    const { scrape } = await start();
+    client = await TestClient.open(server?.port ?? 0);
+    await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '10', 'WINDOW', '3600000');
+    for (let call = 0; call < 12; call++) await client.call('QUOTA.TAKE', 'emails', 'acme', '1');
+    for (let call = 0; call < 5; call++) await client.call('RATE.LIMIT', 'k', '3', '3600000');
+    const url = `http://127.0.0.1:${server?.httpPort}/api/v1/limits/k/take`;
+    const body = JSON.stringify({ limit: 3, windowMs: 3_600_000 });
+    await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const metrics = await scrape();
+    const value = (name: string, outcome?: string) =>
+      metrics.get(name)?.samples.find(({ labels }) => labels.outcome === outcome)?.value;
+    expect(value('quotadb_rate_decisions_total', 'allowed')).toBe(3);
+    expect(value('quotadb_rate_decisions_total', 'denied')).toBe(3);
+    expect(value('quotadb_quota_takes_total', 'allowed')).toBe(10);
+    expect(value('quotadb_quota_takes_total', 'denied')).toBe(2);
+    expect(value('quotadb_quota_tokens_taken_total')).toBe(10);
+    expect(value('quotadb_quota_limit')).toBe(10);
+    expect(value('quotadb_quota_tokens_refilled_total')).toBe(10);
+    expect(value('quotadb_quota_exhausted_total')).toBeGreaterThan(0);
   });
 
   test('is for those who may read, where there are credentials', async () => {

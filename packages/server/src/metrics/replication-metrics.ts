@@ -1,3 +1,5 @@
+import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
+import type { ShardLag } from '../replication/describe.js';
 import type { PeerDescription, ReplicationDescription } from '../replication/description.js';
 import type { RegionAge } from '../replication/replication-link.js';
 import type { MetricSource, Sample, Samples } from './metric.js';
@@ -10,6 +12,10 @@ export const replicationMetricTable = {
   },
   quotadb_peer_lag_seconds: { type: 'gauge', help: 'How far the other region is behind with the changes of this one.' },
   quotadb_peer_lag_shards: { type: 'gauge', help: 'Shards of which the other region has not acknowledged everything.' },
+  quotadb_peer_shard_lag_seconds: {
+    type: 'gauge',
+    help: 'By shard: from the last change of this region that the other has acknowledged to the last one there is.',
+  },
   quotadb_peer_round_trip_seconds: { type: 'gauge', help: 'Time to the other region and back.' },
   quotadb_peer_clock_skew_seconds: {
     type: 'gauge',
@@ -22,6 +28,7 @@ export const replicationMetricTable = {
   quotadb_peer_bytes_total: { type: 'counter', help: 'Bytes exchanged with the other region, by direction.' },
   quotadb_peer_batches_total: { type: 'counter', help: 'Batches exchanged with the other region, by direction.' },
   quotadb_peer_components_total: { type: 'counter', help: 'Components exchanged with the other region, by direction.' },
+  quotadb_peer_batch_components: { type: 'histogram', help: 'Components in a batch sent to the other region.' },
   quotadb_peer_gaps_total: {
     type: 'counter',
     help: 'Batches that did not follow on what had come before, and were asked for again.',
@@ -42,18 +49,21 @@ export const replicationMetricTable = {
 type Name = keyof typeof replicationMetricTable;
 
 const MILLISECONDS = 1000;
+const BATCH_SIZE_BOUNDS = Array.from({ length: BATCH_SIZE_BUCKETS - 1 }, (_, bucket) => 2 ** bucket);
 const PERCENT = 100;
 
 export function replicationMetrics(
   describe: () => ReplicationDescription | undefined,
   ages: () => readonly RegionAge[],
+  shardsOf: (region: string) => readonly ShardLag[],
 ): MetricSource<Name> {
   return {
     metrics: replicationMetricTable,
     collect() {
       const description = describe();
       if (description?.isActive !== true) return {};
-      return { ...ofPeers(description.peers), ...ofRegions(description, ages()) };
+      const { peers } = description;
+      return { ...ofPeers(peers), ...ofShards(peers, shardsOf), ...ofRegions(description, ages()) };
     },
   };
 }
@@ -85,10 +95,24 @@ function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
     quotadb_peer_bytes_total: bothWays('bytes'),
     quotadb_peer_batches_total: bothWays('batches'),
     quotadb_peer_components_total: bothWays('components'),
+    quotadb_peer_batch_components: peers
+      .filter(({ figures }) => figures.batchSizesOut.length > 0)
+      .map(({ region, figures }) => ({
+        labels: { peer: region },
+        value: { bounds: BATCH_SIZE_BOUNDS, counts: figures.batchSizesOut, sum: figures.componentsOut },
+      })),
     quotadb_peer_gaps_total: each(({ figures }) => figures.gaps),
     quotadb_peer_digest_mismatches_total: each(({ figures }) => figures.digestMismatches),
     quotadb_peer_components_resent_total: each(({ figures }) => figures.componentsResent),
     quotadb_peer_connections_total: each(({ figures }) => figures.connections),
+  };
+}
+
+function ofShards(peers: readonly PeerDescription[], shardsOf: (region: string) => readonly ShardLag[]): Samples<Name> {
+  return {
+    quotadb_peer_shard_lag_seconds: peers.flatMap(({ region }) =>
+      shardsOf(region).map(({ shard, lagMs }) => ({ labels: { peer: region, shard }, value: lagMs / MILLISECONDS })),
+    ),
   };
 }
 

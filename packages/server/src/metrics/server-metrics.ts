@@ -1,7 +1,7 @@
-import type { Engine } from '@quotadb/engine';
+import { bucketBoundsSeconds, DURATION_BUCKETS, type Engine } from '@quotadb/engine';
+import type { LogDurations } from '@quotadb/storage';
 import { addFigures, type Figures } from '../lanes/figures.js';
 import type { ServerState } from '../server-state.js';
-import { bucketBoundsSeconds, DURATION_BUCKETS } from '../statistics/duration-buckets.js';
 import type { MetricSource, Sample, Samples } from './metric.js';
 
 /** What the lanes, the store and the disk tell. */
@@ -52,7 +52,11 @@ export const serverMetricTable = {
     type: 'counter',
     help: 'Flushes that took longer than --fsync allows between two.',
   },
-  quotadb_wal_flush_duration_seconds: { type: 'histogram', help: 'Time a flush of the log took, fsync included.' },
+  quotadb_wal_flush_duration_seconds: {
+    type: 'histogram',
+    help: 'Time a flush of the log took, fsync included, on whichever thread.',
+  },
+  quotadb_wal_fsync_duration_seconds: { type: 'histogram', help: 'Time the fsync of a flush took.' },
   quotadb_snapshot_bytes: { type: 'gauge', help: 'Size of the last snapshot.' },
   quotadb_snapshot_duration_seconds: { type: 'gauge', help: 'Time the last snapshot took.' },
   quotadb_snapshot_time_seconds: { type: 'gauge', help: 'When the last snapshot was finished, in seconds since 1970.' },
@@ -66,8 +70,8 @@ export interface ServerMetricsOptions {
   readonly engine: Engine;
   /** The figures of every lane; none while there are none. */
   readonly figures: () => Promise<readonly Figures[]>;
-  /** How many flushes of the log took how long, by duration bucket, and their sum; undefined without a disk. */
-  readonly flushes: { readonly counts: Float64Array; readonly sumSeconds: () => number } | undefined;
+  /** How long flushes and syncs of the log took; undefined without a disk, or before its data is loaded. */
+  readonly disk: (() => LogDurations | undefined) | undefined;
 }
 
 export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name> {
@@ -157,8 +161,10 @@ function ofCommands({ commands }: ServerState, figures: Figures): Samples<Name> 
   };
 }
 
-function ofDisk({ state, flushes }: ServerMetricsOptions): Samples<Name> {
-  if (flushes === undefined) return {};
+function ofDisk({ state, disk }: ServerMetricsOptions): Samples<Name> {
+  const durations = disk?.();
+  if (durations === undefined) return {};
+  const { flushes, flushMsTotal, syncs, syncMsTotal } = durations;
   const { board } = state.disk;
   const figures = board.figures();
   return {
@@ -169,7 +175,10 @@ function ofDisk({ state, flushes }: ServerMetricsOptions): Samples<Name> {
     quotadb_wal_fsyncs_total: figures.syncsTotal,
     quotadb_wal_flushes_late_total: figures.lateFlushesTotal,
     quotadb_wal_flush_duration_seconds: [
-      { value: { bounds: bucketBoundsSeconds, counts: flushes.counts, sum: flushes.sumSeconds() } },
+      { value: { bounds: bucketBoundsSeconds, counts: flushes, sum: flushMsTotal / 1000 } },
+    ],
+    quotadb_wal_fsync_duration_seconds: [
+      { value: { bounds: bucketBoundsSeconds, counts: syncs, sum: syncMsTotal / 1000 } },
     ],
     quotadb_snapshot_bytes: figures.snapshotBytes,
     quotadb_snapshot_duration_seconds: figures.lastSnapshotMs / 1000,

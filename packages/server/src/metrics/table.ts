@@ -1,3 +1,5 @@
+import { countsMetricTable } from './counts-metrics.js';
+import { decisionMetricTable } from './decision-metrics.js';
 import type { MetricSource } from './metric.js';
 import { processMetricTable } from './process-metrics.js';
 import { replicationMetricTable } from './replication-metrics.js';
@@ -10,5 +12,7 @@ import { serverMetricTable } from './server-metrics.js';
 export const metricTables: Readonly<Record<string, MetricSource['metrics']>> = {
   'Clients, commands, store and disk': serverMetricTable,
   Replication: replicationMetricTable,
+  'Rate limits and quotas': decisionMetricTable,
+  Counts: countsMetricTable,
   'Process and logins': processMetricTable,
 };

@@ -11,6 +11,7 @@ import {
   Repeats,
   Reservations,
   type TakeAnswer,
+  type TakeItem,
 } from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
 import { FrameKind, type Policies, type PolicyChange, type QuotaFrame } from '@quotadb/wire';
@@ -19,6 +20,8 @@ import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { systemMonotonicMs } from '../replication/board.js';
 import { OccasionalLog } from '../replication/occasional-log.js';
+import { TakeStatistics } from '../statistics/take-statistics.js';
+import { startSpan } from '../tracing/tracing.js';
 import { loadBook, saveBook } from './book-file.js';
 import { describeCell, describePolicy } from './describe.js';
 import { answerTo, type Change, ForwardedChanges } from './forwarded-changes.js';
@@ -31,6 +34,8 @@ import {
   type QuotaRequest,
 } from './quota-link.js';
 import { RegionPeers } from './region-peers.js';
+import { TokenFigures } from './token-figures.js';
+import { findTokens, type Whereabouts } from './whereabouts.js';
 
 /** Whoever waits for tokens is looked after this often, beside every time that something has happened. */
 const TICK_INTERVAL_MS = 10;
@@ -65,6 +70,9 @@ export function homeOf({ home, region, peers }: Configuration): string {
 export class QuotaService implements QuotaCarrier {
   /** Called with the policies whenever they have changed. */
   onPolicies: (policies: readonly Policy[]) => void = () => {};
+  readonly figures = new TokenFigures();
+  /** Takes that a lane could not answer by itself, and those over HTTP. */
+  readonly takes = new TakeStatistics(systemMonotonicMs);
   private readonly options: QuotaServiceOptions;
   private readonly book: PolicyBook;
   private readonly peers = new RegionPeers();
@@ -130,6 +138,7 @@ export class QuotaService implements QuotaCarrier {
       peers,
       skewBoundMs: config.clockSkewBoundMs,
       monotonicMs: systemMonotonicMs,
+      events: this.figures,
       ...disk,
     });
     this.operations = new Operations({ engine, book, keeper: this.keeper, monotonicMs: systemMonotonicMs });
@@ -189,7 +198,10 @@ export class QuotaService implements QuotaCarrier {
     if (request.kind === 'take') {
       this.takeOnce(request, operations, plainly);
     } else if (request.kind === 'reserve') {
-      reservations.reserve(request.item, request.ttlMs, request.waitMs, plainly);
+      reservations.reserve(request.item, request.ttlMs, request.waitMs, (answer) => {
+        if (!('error' in answer)) this.noteTakes([request.item], answer.isAllowed);
+        plainly(answer);
+      });
     } else if (request.kind === 'commit') {
       reservations.commit(request.reservation, request.actual, plainly);
     } else if (request.kind === 'cancel') {
@@ -214,15 +226,46 @@ export class QuotaService implements QuotaCarrier {
     operations: Operations,
     done: (answer: TakeAnswer) => void,
   ): void {
+    const take = (finish: (answer: TakeAnswer) => void) => {
+      const span = startSpan('quota take', { attributes: { 'quotadb.quota': items.map(({ name }) => name) } });
+      operations.take({ items, waitMs }, (answer) => {
+        if (!('error' in answer)) {
+          this.noteTakes(items, answer.isAllowed);
+          span.setAttribute('quotadb.allowed', answer.isAllowed);
+        }
+        span.end();
+        finish(answer);
+      });
+    };
     if (id === undefined) {
-      operations.take({ items, waitMs }, done);
+      take(done);
       return;
     }
     const payload = JSON.stringify(
       items.map(({ name, subject, cost }) => [name, Buffer.from(subject).toString('latin1'), cost]),
     );
-    const isNewOrSame = this.repeats.run(id, payload, (finish) => operations.take({ items, waitMs }, finish), done);
+    const isNewOrSame = this.repeats.run(id, payload, take, done);
     if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
+  }
+
+  private noteTakes(items: readonly TakeItem[], isAllowed: boolean): void {
+    for (const { name, subject, cost } of items) {
+      const policy = this.book.named(name);
+      if (policy !== undefined) this.takes.note(policy.number, cost, isAllowed, subject, 0, subject.length);
+    }
+  }
+
+  /** Where the tokens of a subject are, as far as is known here; undefined where there is no such quota. */
+  whereabouts(
+    name: string,
+    subject: Uint8Array,
+    regionOf: (origin: Uint8Array) => string | undefined,
+  ): Whereabouts | undefined {
+    const { config, engine, clock } = this.options;
+    const policy = this.book.named(name);
+    if (policy === undefined || this.keeper === undefined) return undefined;
+    engine.advanceTo(clock.now());
+    return findTokens({ engine, ledger: this.keeper.ledger, region: config.region, regionOf }, policy, subject);
   }
 
   // ---- policies ---------------------------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ export interface PeerFigures {
   readonly batchesOut: number;
   readonly componentsIn: number;
   readonly componentsOut: number;
+  /** Batches sent, by their size; see LinkFigures. */
+  readonly batchSizesOut: readonly number[];
   readonly gaps: number;
   readonly digestsCompared: number;
   readonly digestMismatches: number;
@@ -65,6 +67,7 @@ export const NO_PEER_FIGURES: PeerFigures = {
   batchesOut: 0,
   componentsIn: 0,
   componentsOut: 0,
+  batchSizesOut: [],
   gaps: 0,
   digestsCompared: 0,
   digestMismatches: 0,

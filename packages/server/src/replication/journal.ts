@@ -157,9 +157,11 @@ export class Journal {
 }
 
 function sum(before: PeerFigures, figures: LinkFigures): PeerFigures {
-  const total: Record<string, number> = { ...before };
-  for (const name of Object.keys(before) as (keyof PeerFigures)[]) {
-    if (name in figures) total[name] = before[name] + figures[name as keyof PeerFigures & keyof LinkFigures];
+  const total: Record<string, unknown> = { ...before };
+  for (const name of Object.keys(before) as (keyof PeerFigures & keyof LinkFigures)[]) {
+    if (!(name in figures) || name === 'batchSizesOut') continue;
+    total[name] = before[name] + figures[name];
   }
+  total.batchSizesOut = figures.batchSizesOut.map((count, size) => count + (before.batchSizesOut[size] ?? 0));
   return total as unknown as PeerFigures;
 }

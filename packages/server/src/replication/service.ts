@@ -7,8 +7,10 @@ import type { Clock } from '../clock.js';
 import { hasCertificates } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
 import type { QuotaService } from '../quotas/service.js';
+import { ResyncTraces } from '../tracing/trace-resyncs.js';
+import { recordPast } from '../tracing/tracing.js';
 import { ReplicationBoard, systemMonotonicMs } from './board.js';
-import { describePeers, describeShards } from './describe.js';
+import { describePeers, describeShards, type ShardLag } from './describe.js';
 import type { ReplicationDescription } from './description.js';
 import { Journal } from './journal.js';
 import { viewRegions } from './regions.js';
@@ -57,6 +59,7 @@ export class ReplicationService implements ReplicationCarrier {
   onAcknowledged: () => void = () => {};
   private readonly options: ReplicationOptions;
   private readonly journal: Journal;
+  private readonly resyncs = new ResyncTraces();
   private readonly removed = new Set<string>();
   private network: GrpcNetwork | undefined = undefined;
   private mesh: Mesh | undefined = undefined;
@@ -126,12 +129,16 @@ export class ReplicationService implements ReplicationCarrier {
       ...events,
       established: (link) => {
         events.established?.(link);
+        this.resyncs.established(link);
         quotas.established(link);
       },
       closed: (link) => {
         events.closed?.(link);
+        this.resyncs.closed(link);
         quotas.closed(link);
       },
+      repaired: (link, _, shard, tookMs) =>
+        recordPast('replication repair', tookMs, { 'quotadb.peer': link.region, 'quotadb.shard': shard }),
       quota: (link, frame) => quotas.hear(link, frame),
     };
   }
@@ -181,6 +188,13 @@ export class ReplicationService implements ReplicationCarrier {
     }
     this.publishNow();
     return { value: 'OK' };
+  }
+
+  /** How far a region is with this node's own changes, shard by shard; nothing of one that is no peer. */
+  shardsOf(region: string): ShardLag[] {
+    const replica = this.mesh?.replica;
+    const member = replica?.members.get(region);
+    return replica === undefined || member === undefined ? [] : describeShards(replica, member);
   }
 
   private async makeNetwork(): Promise<GrpcNetwork> {
@@ -302,6 +316,7 @@ export class ReplicationService implements ReplicationCarrier {
     const replica = this.mesh?.replica;
     if (replica === undefined) return;
     this.agesAtMs = nowMs;
+    this.resyncs.look(replica, nowMs);
     const views = viewRegions(replica, this.removed, nowMs);
     this.board.publish(() => this.board.setRegions(views.map(({ asOfMs }) => asOfMs)));
     const isSame =

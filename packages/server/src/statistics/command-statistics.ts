@@ -1,4 +1,4 @@
-import { DURATION_BUCKETS, durationBucket } from './duration-buckets.js';
+import { DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 
 /**
  * Calls and time per command, for INFO commandstats. Reading the clock around every command would cost more than some

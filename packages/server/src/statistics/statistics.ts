@@ -1,6 +1,8 @@
 import { CommandStatistics } from './command-statistics.js';
 import { ErrorStatistics } from './error-statistics.js';
 import { RateSampler } from './rate-sampler.js';
+import { RateStatistics } from './rate-statistics.js';
+import { TakeStatistics } from './take-statistics.js';
 
 /** What INFO reports that happened since the start, or since CONFIG RESETSTAT. */
 export class Statistics {
@@ -11,6 +13,8 @@ export class Statistics {
   readonly operationRate = new RateSampler();
   readonly inputRate = new RateSampler();
   readonly outputRate = new RateSampler();
+  readonly rates: RateStatistics;
+  readonly takes: TakeStatistics;
 
   connectionsReceived = 0;
   connectionsRejected = 0;
@@ -38,8 +42,10 @@ export class Statistics {
   private lastWindowLongest = 0;
   private windowStartedAtMs = 0;
 
-  constructor(commandCount: number) {
+  constructor(commandCount: number, monotonicMs: () => number = () => performance.now()) {
     this.commands = new CommandStatistics(commandCount);
+    this.rates = new RateStatistics(monotonicMs);
+    this.takes = new TakeStatistics(monotonicMs);
   }
 
   recordTurn(microseconds: number): void {
@@ -88,5 +94,7 @@ export class Statistics {
     this.operationRate.reset();
     this.inputRate.reset();
     this.outputRate.reset();
+    this.rates.reset();
+    this.takes.reset();
   }
 }

@@ -140,6 +140,7 @@ function planOf({ regions, limit, seed }: DemandOptions): QuotaPlan {
     flushMs: 100,
     settings: {
       partComponents: 256,
+      patienceMs: 40,
       tickBytes: 1024 * 1024,
       statusIntervalMs: 100,
       idleStatusIntervalMs: 1000,

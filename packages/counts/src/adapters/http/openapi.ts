@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from './operation.js';
+import { operationsFor } from './operations.js';
 import { type ProblemCode, problems } from './problem-registry.js';
 import { MAX_ITEM_IDS } from './request-input.js';
 import { itemIdSchema, problemDetails } from './schemas.js';
@@ -29,6 +30,11 @@ const WITH_CHANGE: readonly ProblemCode[] = [
 ];
 
 type Json = Record<string, unknown>;
+
+/** The document of the whole API, both parts of it. */
+export function countsOpenApi(): Json {
+  return openApiDocument(operationsFor(['external', 'internal']));
+}
 
 /** The OpenAPI 3.1 document of these operations, made from the schemas that check their requests. */
 export function openApiDocument(operations: readonly Operation[]): Json {

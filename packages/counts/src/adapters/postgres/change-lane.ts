@@ -7,6 +7,7 @@ import { LOCKED_ITEM_PAUSE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './boun
 import type { Batch, ChangeQueue, Group } from './change-queue.js';
 import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
+import { type CountsObserver, reportBatch } from './observer.js';
 import { failExpired, type PendingChange } from './pending-change.js';
 import { NotCommittedError } from './transaction.js';
 
@@ -16,6 +17,7 @@ export interface ChangeLaneOptions {
   /** Whether what waits should go out now, seen from a lane that has nothing in flight. */
   readonly isWorthSending: () => boolean;
   readonly onTrouble: (error: unknown) => void;
+  readonly observer: CountsObserver | undefined;
 }
 
 /** One connection that carries batches from the queue to the database, one at a time, through whatever goes wrong. */
@@ -24,16 +26,18 @@ export class ChangeLane {
   readonly #queue: ChangeQueue;
   readonly #onTrouble: (error: unknown) => void;
   readonly #isWorthSending: () => boolean;
+  readonly #observer: CountsObserver | undefined;
   #client: Client | undefined;
   #failures = 0;
   #isSending = false;
   #draining: Promise<void> | undefined;
 
-  constructor({ database, queue, isWorthSending, onTrouble }: ChangeLaneOptions) {
+  constructor({ database, queue, isWorthSending, onTrouble, observer }: ChangeLaneOptions) {
     this.#database = database;
     this.#queue = queue;
     this.#isWorthSending = isWorthSending;
     this.#onTrouble = onTrouble;
+    this.#observer = observer;
   }
 
   get isIdle(): boolean {
@@ -88,15 +92,21 @@ export class ChangeLane {
   }
 
   async #applyGroups(client: Client, { keyed, groups }: Batch): Promise<void> {
+    const startedAtMs = performance.now();
+    const report = (failure: Failure | undefined) => {
+      if (this.#observer !== undefined) reportBatch(this.#observer, { keyed, groups }, startedAtMs, failure);
+    };
     try {
       const { unsent, spoiled } = keyed
         ? await applyKeyedGroups(client, groups)
         : await applyPlainGroups(client, groups);
+      report(undefined);
       for (const group of spoiled) this.#queue.halve(group);
       this.#giveBack(groups, unsent);
       this.#failures = 0;
     } catch (error) {
       const failure = error instanceof NotCommittedError ? 'unreachable' : classifyFailure(error);
+      report(failure);
       if (failure === 'refused') await this.#split(client, { keyed, groups }, error);
       else if (failure === 'unknown') this.#leaveUnknown({ keyed, groups }, error);
       else if (isLockTimeout(error)) this.#suspectAll(groups);

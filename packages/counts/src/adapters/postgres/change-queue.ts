@@ -84,6 +84,11 @@ export class ChangeQueue {
     return this.#size >= MAX_QUEUED_CHANGES;
   }
 
+  /** Changes that wait. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** Items that could be sent now. */
   get readyItems(): number {
     return this.#ready.plain.size + this.#ready.keyed.size;

@@ -13,6 +13,7 @@ import {
 import { ChangeLane } from './change-lane.js';
 import { ChangeQueue } from './change-queue.js';
 import type { Database } from './database.js';
+import type { CountsObserver } from './observer.js';
 import { failExpired } from './pending-change.js';
 
 /**
@@ -32,10 +33,19 @@ export class ChangeWriter {
   #gatheredLongEnough = false;
   #closed = false;
 
-  constructor(database: Database, onTrouble: (error: unknown) => void, lanes = CHANGE_LANES) {
+  readonly #observer: CountsObserver | undefined;
+
+  constructor(
+    database: Database,
+    onTrouble: (error: unknown) => void,
+    lanes = CHANGE_LANES,
+    observer: CountsObserver | undefined = undefined,
+  ) {
+    this.#observer = observer;
     const queue = this.#queue;
     const isWorthSending = () => this.#isWorthSending();
-    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane({ database, queue, isWorthSending, onTrouble }));
+    const options = { database, queue, isWorthSending, onTrouble, observer };
+    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane(options));
   }
 
   change(itemId: string, change: Change, request: RequestIdentity | undefined): Promise<ChangeOutcome> {
@@ -43,10 +53,19 @@ export class ChangeWriter {
     if (this.#queue.isFull) return Promise.reject(new CountError('overloaded'));
     return new Promise((succeed, fail) => {
       const deadlineMs = performance.now() + QUEUE_DEADLINE_MS;
-      this.#queue.push({ itemId, change, request, deadlineMs, outcomeUnknown: false, succeed, fail });
+      const caller = this.#observer?.caller();
+      this.#queue.push({ itemId, change, request, deadlineMs, outcomeUnknown: false, caller, succeed, fail });
       this.#wakeUp ??= setImmediate(() => this.#wake());
       this.#expiry ??= setInterval(() => this.#expire(performance.now()), EXPIRY_INTERVAL_MS);
     });
+  }
+
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  get statementsInFlight(): number {
+    return this.#lanes.filter((lane) => lane.isSending).length;
   }
 
   /** Takes no more changes, sends those that wait, and lets the connections go. */

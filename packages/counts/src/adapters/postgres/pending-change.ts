@@ -12,6 +12,8 @@ export interface PendingChange {
   readonly deadlineMs: number;
   /** Set once a keyed change has been sent without an answer: giving up on it is then no proof that it did not happen. */
   outcomeUnknown: boolean;
+  /** On whose behalf, for whoever observes; see CountsObserver. */
+  readonly caller: unknown;
   readonly succeed: (outcome: ChangeOutcome) => void;
   readonly fail: (error: CountError) => void;
 }

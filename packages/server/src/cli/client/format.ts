@@ -1,4 +1,8 @@
+import { labelsOf } from './labels.js';
 import type { Reply } from './reply.js';
+
+export const DIM = '\x1b[2m';
+export const PLAIN = '\x1b[0m';
 
 /** How replies are shown to people, after redis-cli: quoted texts, numbered lists, `(integer) 1`. */
 export function formatReply(reply: Reply, indent = ''): string {
@@ -20,12 +24,21 @@ export function formatReply(reply: Reply, indent = ''): string {
     case 'verbatim':
       return reply.text.trimEnd();
     case 'text':
-      return quoted(reply.text);
+      return reply.bytes === undefined ? quoted(reply.text) : quotedBytes(reply.bytes);
     case 'map':
       return reply.entries.length === 0 ? '(empty map)' : formatMap(reply.entries, indent);
     default:
       return reply.items.length === 0 ? `(empty ${reply.kind})` : formatItems(reply.items, indent, reply.kind);
   }
+}
+
+/** The same, and behind each number what it means, where the command is one that replies with a row of them. */
+export function formatReplyTo(command: string, reply: Reply): string {
+  const labels = labelsOf(command, reply);
+  if (labels === undefined) return formatReply(reply);
+  const rows = formatReply(reply).split('\n');
+  const width = Math.max(...rows.map((row) => row.length));
+  return rows.map((row, index) => `${row.padEnd(width)}  ${DIM}${labels[index]}${PLAIN}`).join('\n');
 }
 
 /** The reply as JSON. Integers past 2^53 are texts, so that nobody rounds them. */
@@ -52,24 +65,28 @@ export function replyToJson(reply: Reply): unknown {
   }
 }
 
-/** For pipes: nothing but what the server said. */
-export function rawReply(reply: Reply): string {
+/** For pipes: nothing but what the server said, byte by byte. */
+export function rawReply(reply: Reply): Uint8Array {
   switch (reply.kind) {
     case 'nil':
-      return '';
+      return Buffer.alloc(0);
     case 'boolean':
-      return reply.value ? 'true' : 'false';
+      return Buffer.from(String(reply.value));
     case 'map':
-      return reply.entries.map(([name, value]) => `${rawReply(name)}\n${rawReply(value)}`).join('\n');
+      return lines(reply.entries.flat().map(rawReply));
     case 'array':
     case 'set':
     case 'push':
-      return reply.items.map(rawReply).join('\n');
+      return lines(reply.items.map(rawReply));
     case 'verbatim':
-      return reply.text.trimEnd();
+      return Buffer.from(reply.text.trimEnd());
     default:
-      return reply.text;
+      return reply.bytes ?? Buffer.from(reply.text);
   }
+}
+
+function lines(parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [Buffer.from('\n'), part])));
 }
 
 function formatItems(items: readonly Reply[], indent: string, kind: 'array' | 'set' | 'push'): string {
@@ -89,7 +106,7 @@ function formatMap(entries: readonly (readonly [Reply, Reply])[], indent: string
   return entries
     .map(([name, value], index) => {
       const lead = `${String(index + 1).padStart(width)}# ${formatReply(name)} => `;
-      const isNested = value.kind === 'map' || value.kind === 'array' || value.kind === 'set';
+      const isNested = ('entries' in value && value.entries.length > 0) || ('items' in value && value.items.length > 0);
       const inner = isNested ? `\n${indent}   ${formatReply(value, `${indent}   `)}` : formatReply(value);
       return `${index === 0 ? '' : indent}${lead}${inner}`;
     })
@@ -107,6 +124,12 @@ function plain(reply: Reply): string {
 
 function quoted(text: string): string {
   return `"${visible(text.replaceAll('\\', '\\\\').replaceAll('"', '\\"'))}"`;
+}
+
+/** As redis-cli shows them, and as the prompt takes them. */
+function quotedBytes(bytes: Buffer): string {
+  const ascii = bytes.toString('latin1').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+  return `"${visible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
 }
 
 /** What a terminal would act upon is written out: a key may hold anything. */

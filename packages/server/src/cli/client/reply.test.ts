@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatReply, rawReply, replyToJson } from './format.js';
+import { TestLane } from '../../testing/index.js';
+import { formatReply, formatReplyTo, rawReply, replyToJson } from './format.js';
+import { labelsOf, replyLabels } from './labels.js';
 import { type Reply, ReplyReader } from './reply.js';
 
 const WIRE =
@@ -89,11 +91,19 @@ describe('what is shown', () => {
 
   test('into a pipe is what the server said', () => {
     expect(
-      rawReply({
-        kind: 'array',
-        items: [{ kind: 'integer', text: '1' }, { kind: 'nil' }, { kind: 'text', text: 'x' }],
-      }),
+      Buffer.from(
+        rawReply({
+          kind: 'array',
+          items: [{ kind: 'integer', text: '1' }, { kind: 'nil' }, { kind: 'text', text: 'x' }],
+        }),
+      ).toString(),
     ).toBe('1\n\nx');
+  });
+
+  test('that is no UTF-8 keeps its bytes, and is shown as the prompt takes it', () => {
+    const [reply] = readAll([Buffer.from('$3\r\na\xff"\r\n', 'latin1')]);
+    expect(formatReply(reply)).toBe('"a\\xff\\""');
+    expect(Buffer.from(rawReply(reply))).toEqual(Buffer.from('a\xff"', 'latin1'));
   });
 
   test('integers that a number of JSON cannot hold are texts', () => {
@@ -101,3 +111,29 @@ describe('what is shown', () => {
     expect(replyToJson({ kind: 'integer', text: '9007199254740991' })).toBe(9007199254740991);
   });
 });
+
+test('a row of numbers says at a terminal what each means, where there are as many as it should have', async () => {
+  const client = new TestLane().open();
+  const asked = [
+    'INCREX a',
+    'WINDOW.INCRBY a 60000 1',
+    'WINDOW.GET a 60000',
+    'RATE.LIMIT a 10 60000',
+    'RATE.PEEK a 10 60000',
+    'RATE.ADD a 10 60000',
+    'RATE.GCRA a 1 10 60000',
+  ];
+  for (const line of asked) {
+    const [command] = line.split(' ');
+    const [reply] = readAll([Buffer.from(client.call(...line.split(' ')), 'latin1')]);
+    expect([command, labelsOf(command, reply)]).toEqual([command, replyLabels[command]]);
+  }
+  expect(labelsOf('incrEX', { kind: 'array', items: [] })).toBeUndefined();
+  expect(formatReplyTo('increx', { kind: 'array', items: [number('10'), number('1')] })).toBe(
+    '1) (integer) 10  \x1b[2mvalue\x1b[0m\n2) (integer) 1   \x1b[2madded\x1b[0m',
+  );
+});
+
+function number(text: string): Reply {
+  return { kind: 'integer', text };
+}

@@ -1,7 +1,14 @@
+import { isUtf8 } from 'node:buffer';
+
 /** A reply of the server, as the wire has it: RESP2 and RESP3 alike. */
 export type Reply =
-  | { readonly kind: 'text' | 'simple' | 'verbatim' | 'error' | 'big'; readonly text: string }
-  | { readonly kind: 'integer' | 'double'; readonly text: string }
+  | {
+      readonly kind: 'text' | 'simple' | 'verbatim' | 'error' | 'big';
+      readonly text: string;
+      /** Where what came is no UTF-8: a key may be any bytes. */
+      readonly bytes?: Buffer;
+    }
+  | { readonly kind: 'integer' | 'double'; readonly text: string; readonly bytes?: undefined }
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'nil' }
   | { readonly kind: 'array' | 'set' | 'push'; readonly items: readonly Reply[] }
@@ -96,9 +103,11 @@ export class ReplyReader {
       return { kind: 'nil' };
     }
     if (from + length + 2 > this.buffer.length) return undefined;
-    const text = this.buffer.toString('utf8', from, from + length);
+    const given = this.buffer.subarray(from, from + length);
+    const text = given.toString('utf8');
     this.position = from + length + 2;
-    return { kind, text: kind === 'verbatim' ? text.slice(VERBATIM_PREFIX) : text };
+    if (kind === 'verbatim') return { kind, text: text.slice(VERBATIM_PREFIX) };
+    return isUtf8(given) ? { kind, text } : { kind, text, bytes: Buffer.from(given) };
   }
 }
 

@@ -66,6 +66,11 @@ export class RespClient {
 
   call(...words: readonly (string | Uint8Array)[]): Promise<Reply> {
     if (this.over !== undefined) return Promise.reject(this.over);
+    // What is asked in one go leaves in one go.
+    if (this.socket.writableCorked === 0) {
+      this.socket.cork();
+      process.nextTick(() => this.socket.uncork());
+    }
     this.socket.write(encode(words));
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }

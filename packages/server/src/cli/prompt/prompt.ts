@@ -1,13 +1,11 @@
 import { createInterface, emitKeypressEvents, type Interface } from 'node:readline';
 import { commands } from '../../commands/table.js';
-import { formatReply } from '../client/format.js';
+import { DIM, formatReplyTo, PLAIN } from '../client/format.js';
 import { RespClient, type Target, Unreachable } from '../client/resp-client.js';
 import { Hints } from './hints.js';
 import { History } from './history.js';
 import { splitWords } from './split-words.js';
 
-const DIM = '\x1b[2m';
-const PLAIN = '\x1b[0m';
 /** Where the terminal does not say how wide it is. */
 const USUAL_COLUMNS = 80;
 
@@ -65,7 +63,7 @@ async function runLine(
   }
   try {
     const connected = client ?? (await RespClient.open(target));
-    say(formatReply(await connected.call(...words)));
+    say(formatReplyTo(first, await connected.call(...words)));
     return connected;
   } catch (error) {
     say(error instanceof Unreachable ? `${error.message}; the next command tries again` : (error as Error).message);
@@ -86,6 +84,11 @@ function say(text: string): void {
 function showHints(reader: Interface, hints: Hints, promptWidth: number): void {
   if (!process.stdout.isTTY) return;
   emitKeypressEvents(process.stdin);
+  // Before the line is handed over: what was only a hint must not stay behind it as if it had been typed.
+  process.stdin.prependListener('keypress', (_text: string, key: { name?: string } | undefined) => {
+    const isSent = key?.name === 'return' || key?.name === 'enter';
+    if (isSent && reader.cursor === reader.line.length) process.stdout.write('\x1b[K');
+  });
   process.stdin.on('keypress', (_text: string, key: { name?: string } | undefined) => {
     if (key?.name === 'return' || key?.name === 'enter') return;
     setImmediate(() => {

@@ -57,10 +57,12 @@ function describePeer(fields: string): string {
     const value = Number(values.get(name) ?? -1);
     return value < 0 ? [] : [`${word} ${value} ms`];
   };
+  // While nothing changes a peer is heard of once a second: that alone does not put it behind.
+  const isInStep = values.get('state') === 'connected' && values.get('lag_versions') === '0';
   return [
     values.get('state') ?? '?',
     ...milliseconds('rtt_ms', 'round trip'),
-    ...milliseconds('lag_ms', 'behind'),
+    ...(isInStep ? ['in step'] : milliseconds('lag_ms', 'behind')),
   ].join(', ');
 }
 
@@ -80,10 +82,23 @@ const COLUMNS: readonly Column[] = [
   ['longest turn', ({ longestTurnMs }) => (longestTurnMs === undefined ? '' : `${longestTurnMs.toFixed(1)} ms`)],
 ];
 
+/** What a narrow terminal does without, in this order. */
+const SPARE_COLUMNS = ['longest turn', 'lanes', 'up for', 'region', 'memory'];
+
 /** A table, one row for each server, and what else must be said below it. */
-export function formatStatus(statuses: readonly Status[]): string {
-  const rows = [COLUMNS.map(([title]) => title), ...statuses.map((status) => COLUMNS.map(([, cell]) => cell(status)))];
-  const widths = COLUMNS.map((_, index) => Math.max(...rows.map((row) => row[index].length)));
+export function formatStatus(statuses: readonly Status[], terminalColumns = Number.POSITIVE_INFINITY): string {
+  const columns = [...COLUMNS];
+  const widthOf = ([title, cell]: Column): number => Math.max(title.length, ...statuses.map((one) => cell(one).length));
+  for (const spare of SPARE_COLUMNS) {
+    const width = columns.reduce((sum, column) => sum + widthOf(column) + 2, -2);
+    if (width > terminalColumns)
+      columns.splice(
+        columns.findIndex(([title]) => title === spare),
+        1,
+      );
+  }
+  const rows = [columns.map(([title]) => title), ...statuses.map((status) => columns.map(([, cell]) => cell(status)))];
+  const widths = columns.map(widthOf);
   const lines = rows.map((row) =>
     row
       .map((cell, index) => cell.padEnd(widths[index]))

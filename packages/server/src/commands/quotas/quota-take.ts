@@ -66,6 +66,7 @@ function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions
     // Inside MULTI nothing waits; the next one finds it.
     server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), cost);
   }
+  server.statistics.takes.note(policy.number, cost, verdict === Verdict.allowed, bytes, start, length);
   if (taker.refillTarget > 0)
     server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), taker.refillTarget);
   writeStanding(reply, verdict === Verdict.allowed, taker);

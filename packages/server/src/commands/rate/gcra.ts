@@ -5,6 +5,7 @@ import type { Command } from '../command.js';
 import { type BucketDecision, bucketOf, decideBucket } from './bucket-arithmetic.js';
 import { BucketCell } from './bucket-cell.js';
 import { boundedArgument, costArgument, isKeyRefused } from './limit-arguments.js';
+import { noteRate } from './note-rate.js';
 
 const KEY = 1;
 const BURST = 2;
@@ -51,6 +52,7 @@ export const rateGcra: Command = {
     const status = decision.allowed && cost > 0 ? cell.setDebt(engine, bucket, decision.debt) : Status.Ok;
     engine.close();
     if (status !== Status.Ok) return reply.error(statusError(status));
+    noteRate(call, KEY, decision.allowed);
     reply.array(5);
     reply.integer(decision.allowed ? 0 : 1);
     reply.integer(bucket.limit);

@@ -3,6 +3,7 @@ import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
 import { replyDecision } from './limit.js';
 import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
+import { noteRate } from './note-rate.js';
 import { SlidingCells } from './sliding-cells.js';
 
 const COST = 1;
@@ -57,6 +58,7 @@ export const rateLimitall: Command = {
     for (const [index, limit] of limits.entries()) {
       const cells = cellsOfLimits[index]!;
       const isAllowed = isWithin || cells.counted + cost <= limit;
+      noteRate(call, FIRST_KEY + index * STEP, isAllowed);
       replyDecision(call, cells, isAllowed, limit, cost);
     }
   },

@@ -2,6 +2,7 @@ import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
 import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
+import { noteRate } from './note-rate.js';
 import { SlidingCells } from './sliding-cells.js';
 import { retryAfterMs } from './sliding-window.js';
 
@@ -40,8 +41,12 @@ function decide(call: Call, charging: Charging): void {
   const charges = charging === Charging.Always || (isWithin && charging === Charging.IfWithin);
   const status = charges && cost > 0 ? cells.charge(engine, cost) : Status.Ok;
   engine.close();
-  if (status === Status.Ok) replyDecision(call, cells, isWithin, limit, cost);
-  else reply.error(statusError(status));
+  if (status !== Status.Ok) {
+    reply.error(statusError(status));
+    return;
+  }
+  if (charging !== Charging.Never) noteRate(call, KEY, isWithin);
+  replyDecision(call, cells, isWithin, limit, cost);
 }
 
 /** `[allowed, limit, remaining, reset-ms, retry-after-ms]` */

@@ -81,5 +81,6 @@ function change(call: Call, readRequest: () => ReplicationRequest): void {
 }
 
 function flatten({ figures, isConfigured, ...peer }: PeerDescription): Record<string, string | number> {
-  return { ...peer, isConfigured: isConfigured ? 1 : 0, ...figures };
+  const { batchSizesOut: _, ...numbers } = figures;
+  return { ...peer, isConfigured: isConfigured ? 1 : 0, ...numbers };
 }

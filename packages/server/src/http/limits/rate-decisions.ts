@@ -3,6 +3,7 @@ import type { Request } from '@quotadb/wire';
 import { SlidingCells } from '../../commands/rate/sliding-cells.js';
 import { retryAfterMs } from '../../commands/rate/sliding-window.js';
 import type { ServerState } from '../../server-state.js';
+import { RateStatistics } from '../../statistics/rate-statistics.js';
 import { waitForDisk } from '../wait-for-disk.js';
 import { refusalOf, WindowProblem } from '../windows/problems.js';
 
@@ -25,10 +26,12 @@ export class RateDecisions {
   private readonly engine: Engine;
   private readonly server: ServerState;
   private readonly cells = new SlidingCells();
+  readonly statistics: RateStatistics;
 
   constructor(engine: Engine, server: ServerState) {
     this.engine = engine;
     this.server = server;
+    this.statistics = new RateStatistics(() => server.clock.monotonic());
   }
 
   peek(key: Uint8Array, rate: RateRequest): RateDecision {
@@ -41,6 +44,7 @@ export class RateDecisions {
     if (disk.refusesWrites) throw new WindowProblem('disk_failed');
     const changesBefore = this.engine.changes;
     const decision = this.decide(key, rate, (isWithin) => isAdmitted || isWithin);
+    this.statistics.note(key, 0, key.length, decision.allowed);
     if (this.engine.changes !== changesBefore) await waitForDisk(this.server);
     return decision;
   }

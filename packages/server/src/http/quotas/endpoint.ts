@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpAccess } from '../../access/bearer.js';
 import { Need } from '../../access/roles.js';
 import type { QuotaAnswer, QuotaRequest } from '../../quotas/quota-link.js';
-import { letIn } from '../guard.js';
+import { isFromAnotherSite, letIn } from '../guard.js';
 import { send } from '../health.js';
 import { quotasDocument } from './openapi.js';
 import { type QuotaOperation, quotaOperations } from './operations.js';
@@ -53,6 +53,8 @@ export class QuotasEndpoint {
   ): Promise<void> {
     try {
       const route = this.find(request, path);
+      // A body of any type is taken, so a form on a page somewhere could spend the quotas of a server on this machine.
+      if (isFromAnotherSite(request)) throw new QuotaProblem('forbidden', 'pages of other sites are not served');
       const need = isChangeOfPolicies(route?.operation) ? ADMIN : QUOTA;
       const user = await letIn(request, response, this.options.access, need);
       if (user === undefined) return;

@@ -69,3 +69,18 @@ test('the document names every operation', async () => {
   const named = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
   expect(named.sort()).toEqual(quotaOperations.map(({ id }) => id).sort());
 });
+
+test('a page of another site cannot spend anything', async () => {
+  await call('PUT', '/site', { limit: 10, windowMs: 3_600_000 });
+  const take = async (origin: string) => {
+    const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/v1/quotas/site/take`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'text/plain' },
+      body: JSON.stringify({ subject: 's', cost: 1 }),
+    });
+    return response.status;
+  };
+  expect(await take('http://evil.example')).toBe(403);
+  expect(await take('null')).toBe(403);
+  expect(await take(`http://127.0.0.1:${server.httpPort}`)).toBe(200);
+});

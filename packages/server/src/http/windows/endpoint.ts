@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonInteger, ProblemError, problemCodeOf, readJsonBody } from '@quotadb/counts';
+import type { HttpAccess } from '../../access/bearer.js';
 import type { RateDecision, RateDecisions } from '../limits/rate-decisions.js';
+import { type Admit, type Resource, windowsAdmission } from './admission.js';
 import { windowsOpenApi } from './openapi.js';
 import { WindowProblem, windowProblemAnswer } from './problems.js';
 import { check, checkKey, checkQuery, incrementBody, rateRequest, windowQuery } from './schemas.js';
@@ -21,9 +23,12 @@ export interface WindowsEndpointOptions {
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
   readonly rates: RateDecisions;
-  /** Throws where the caller may not; given the Authorization header. */
+  /** Throws where the caller may not, on a server without a password or users; given the Authorization header. */
   readonly admit: (authorization: string | undefined) => void;
   readonly onError: (error: unknown) => void;
+  /** Who may what, where the server has a password or users. */
+  readonly access: HttpAccess;
+  readonly countsTokens: readonly string[];
 }
 
 const OWN_PATH = /^\/api\/v1\/(?:(?:windows|limits)(?:[/?]|$)|openapi\/windows\.json$)/;
@@ -69,9 +74,11 @@ const routes: Readonly<Record<string, Route>> = {
 
 export class WindowsEndpoint {
   private readonly options: WindowsEndpointOptions;
+  private readonly admit: Admit;
 
   constructor(options: WindowsEndpointOptions) {
     this.options = options;
+    this.admit = windowsAdmission(options);
   }
 
   /** Takes a request if its address is one of these, and says whether it did. */
@@ -102,8 +109,8 @@ export class WindowsEndpoint {
     const route = name !== undefined && Object.hasOwn(routes, name) ? routes[name] : undefined;
     if (match === null || route === undefined) throw new ProblemError('route_not_found');
     requireMethod(request, route.method);
-    this.options.admit(request.headers.authorization);
     const key = checkKey(match[2]!);
+    await this.admit(request, match[1] as Resource, key);
     if (route.method === 'POST' && query !== '') throw new ProblemError('unknown_parameter');
     const body = route.method === 'POST' ? ((await readJsonBody(request)) ?? {}) : undefined;
     await this.options.share();

@@ -94,7 +94,7 @@ function countsAgainstLimit(): Json {
 
 function responses(success: string, codes: readonly WindowProblemCode[]): Json {
   const kinds: Record<string, { status: number; detail: string }> = {
-    ...Object.fromEntries(codes.map((code) => [code, windowProblems[code]])),
+    ...Object.fromEntries([...codes, 'key_forbidden' as const].map((code) => [code, windowProblems[code]])),
     ...Object.fromEntries(sharedProblems.map((code) => [code, problems[code]])),
   };
   const found: Json = {

@@ -37,6 +37,11 @@ export const windowProblems = {
     title: 'Invalid cost',
     detail: `cost must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`,
   },
+  key_forbidden: {
+    status: 403,
+    title: 'Key forbidden',
+    detail: 'This user may not touch that key.',
+  },
   window_over: {
     status: 409,
     title: 'The window is over',

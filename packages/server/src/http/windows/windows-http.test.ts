@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Role } from '../../access/roles.js';
+import { hashToken } from '../../access/secrets.js';
 import {
   describeWithEpoll,
   ManualClock,
@@ -170,6 +172,41 @@ describe('the windows API', () => {
     expect((await call('GET', path, undefined, guarded.httpPort)).json.code).toBe('unauthenticated');
     expect((await call('GET', path, undefined, guarded.httpPort, 'managing')).json.code).toBe('wrong_role');
     expect((await call('GET', path, undefined, guarded.httpPort, 'counting')).json.count).toBe(0);
+    await guarded.stop();
+  });
+
+  test('is for those who may use the commands, on the keys that they may touch', async () => {
+    const user = (name: string, roles: Role[], token: string, prefixes: string[] = []) =>
+      [name, { name, roles, prefixes, passwords: [], tokens: [hashToken(token)] }] as const;
+    const guarded = await startTestServer({
+      users: new Map([
+        user('web', ['read', 'write'], 'web-token', ['cart:']),
+        user('reader', ['read'], 'reader-token'),
+        user('gate', ['quota'], 'gate-token'),
+      ]),
+    });
+    const count = (key: string, token?: string) =>
+      call('POST', `windows/${key}/increment`, { windowMs: MINUTE_MS }, guarded.httpPort, token);
+    const peek = (key: string, token?: string) =>
+      call('GET', `limits/${key}?limit=5&windowMs=${MINUTE_MS}`, undefined, guarded.httpPort, token);
+    expect((await count('cart:1', 'web-token')).json.count).toBe(1);
+    expect((await count('other', 'web-token')).json).toMatchObject({ code: 'key_forbidden', status: 403 });
+    expect((await peek('other', 'web-token')).json.code).toBe('key_forbidden');
+    expect((await peek('other', 'reader-token')).json.allowed).toBe(true);
+    expect((await count('other', 'reader-token')).json.code).toBe('wrong_role');
+    expect((await count('other', 'gate-token')).json.code).toBe('wrong_role');
+    expect((await count('other')).json.code).toBe('unauthenticated');
+    expect((await count('other', 'nobodys')).json.code).toBe('unauthenticated');
+    await guarded.stop();
+  });
+
+  test('asks for the password of a server that has one, also on loopback', async () => {
+    const guarded = await startTestServer({ password: 'secret' });
+    const path = `windows/k?windowMs=${MINUTE_MS}`;
+    expect((await call('GET', path, undefined, guarded.httpPort)).json.code).toBe('unauthenticated');
+    const authorization = `Basic ${Buffer.from('default:secret').toString('base64')}`;
+    const answer = await fetch(`http://127.0.0.1:${guarded.httpPort}/api/v1/${path}`, { headers: { authorization } });
+    expect(answer.status).toBe(200);
     await guarded.stop();
   });
 

@@ -1,0 +1,84 @@
+import type { Policy } from '@quotadb/quota';
+import type { Figures } from '../lanes/figures.js';
+import type { FlowCounts, RefillCounts, TokenFigures } from '../quotas/token-figures.js';
+import type { Decisions } from './decisions.js';
+import type { MetricSource, Sample, Samples } from './metric.js';
+
+/** What is decided about rate limits and quotas, and what becomes of tokens. */
+export const decisionMetricTable = {
+  quotadb_rate_decisions_total: { type: 'counter', help: 'Requests decided by rate limits, by outcome.' },
+  quotadb_quota_limit: { type: 'gauge', help: 'The limit of a quota.' },
+  quotadb_quota_takes_total: { type: 'counter', help: 'Takes from a quota in this region, by outcome.' },
+  quotadb_quota_tokens_taken_total: { type: 'counter', help: 'Tokens taken from a quota in this region.' },
+  quotadb_quota_refills_total: { type: 'counter', help: 'Times tokens of a quota were set aside to be spent here.' },
+  quotadb_quota_tokens_refilled_total: { type: 'counter', help: 'Tokens of a quota set aside to be spent here.' },
+  quotadb_quota_exhausted_total: { type: 'counter', help: 'Times that no region had tokens of a quota left to give.' },
+  quotadb_tokens_given_total: { type: 'counter', help: 'Tokens of all quotas given to another region.' },
+  quotadb_tokens_received_total: {
+    type: 'counter',
+    help: 'Tokens of all quotas that another region gave when it was asked.',
+  },
+  quotadb_token_requests_total: { type: 'counter', help: 'Requests for tokens that another region has answered.' },
+  quotadb_token_request_wait_seconds_total: { type: 'counter', help: 'Time those requests were waited for.' },
+} as const satisfies MetricSource['metrics'];
+
+type Name = keyof typeof decisionMetricTable;
+
+export interface DecisionMetricsOptions {
+  readonly figures: () => Promise<readonly Figures[]>;
+  readonly decisions: Decisions;
+  readonly policies: () => readonly Policy[];
+  readonly tokens: TokenFigures;
+}
+
+export function decisionMetrics(options: DecisionMetricsOptions): MetricSource<Name> {
+  return {
+    metrics: decisionMetricTable,
+    async collect() {
+      const { ratesAllowed, ratesDenied, takes } = options.decisions.counts(await options.figures());
+      const policies = options.policies();
+      const outcomes = policies.flatMap(({ name, number }): Sample[] => [
+        { labels: { quota: name, outcome: 'allowed' }, value: takes.get(number)?.allowed ?? 0 },
+        { labels: { quota: name, outcome: 'denied' }, value: takes.get(number)?.denied ?? 0 },
+      ]);
+      return {
+        quotadb_rate_decisions_total: [
+          { labels: { outcome: 'allowed' }, value: ratesAllowed },
+          { labels: { outcome: 'denied' }, value: ratesDenied },
+        ],
+        quotadb_quota_limit: policies.map(({ name, limit }) => ({ labels: { quota: name }, value: limit })),
+        quotadb_quota_takes_total: outcomes,
+        quotadb_quota_tokens_taken_total: policies.map(({ name, number }) => ({
+          labels: { quota: name },
+          value: takes.get(number)?.tokens ?? 0,
+        })),
+        ...ofRefills(policies, options.tokens),
+        ...ofFlow(options.tokens),
+      };
+    },
+  };
+}
+
+function ofRefills(policies: readonly Policy[], { byQuota }: TokenFigures): Samples<Name> {
+  const each = (pick: (counts: RefillCounts) => number): Sample[] =>
+    policies.map(({ name, number }) => {
+      const counts = byQuota.get(number);
+      return { labels: { quota: name }, value: counts === undefined ? 0 : pick(counts) };
+    });
+  return {
+    quotadb_quota_refills_total: each(({ refills }) => refills),
+    quotadb_quota_tokens_refilled_total: each(({ tokensRefilled }) => tokensRefilled),
+    quotadb_quota_exhausted_total: each(({ exhausted }) => exhausted),
+  };
+}
+
+function ofFlow({ byRegion }: TokenFigures): Samples<Name> {
+  const each = (pick: (counts: FlowCounts) => number): Sample[] =>
+    [...byRegion].map(([region, counts]) => ({ labels: { peer: region }, value: pick(counts) }));
+  return {
+    quotadb_tokens_given_total: each(({ given }) => given),
+    quotadb_tokens_received_total: each(({ received }) => received),
+    quotadb_token_requests_total: each(({ requests }) => requests),
+    quotadb_token_request_wait_seconds_total: each(({ waitedMs }) => waitedMs / 1000),
+  };
+}

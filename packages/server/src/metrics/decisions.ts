@@ -1,0 +1,46 @@
+import type { Figures } from '../lanes/figures.js';
+import type { Hottest } from '../lanes/questions.js';
+import { mergeHottest } from '../statistics/hot-identifiers.js';
+import type { RateStatistics } from '../statistics/rate-statistics.js';
+import { addTakes, type TakeStatistics, type TakesByQuota } from '../statistics/take-statistics.js';
+
+export interface DecisionSources {
+  readonly hottest: () => Promise<readonly Hottest[]>;
+  /** What the main thread decides beside the lanes: requests over HTTP, and takes that no lane could answer by itself. */
+  readonly mainRates: RateStatistics;
+  readonly mainTakes: TakeStatistics;
+}
+
+export interface DecisionCounts {
+  readonly ratesAllowed: number;
+  readonly ratesDenied: number;
+  readonly takes: TakesByQuota;
+}
+
+/** What was decided about rate limits and quotas, by the lanes and the main thread together. */
+export class Decisions {
+  private readonly sources: DecisionSources;
+
+  constructor(sources: DecisionSources) {
+    this.sources = sources;
+  }
+
+  counts(lanes: readonly Figures[]): DecisionCounts {
+    const { mainRates, mainTakes } = this.sources;
+    return {
+      ratesAllowed: lanes.reduce((total, { sums }) => total + sums.ratesAllowed, mainRates.allowed),
+      ratesDenied: lanes.reduce((total, { sums }) => total + sums.ratesDenied, mainRates.denied),
+      takes: addTakes([mainTakes.byQuota, ...lanes.map(({ takes }) => takes)]),
+    };
+  }
+
+  /** At most so many of each kind. */
+  async hottest(most: number): Promise<Hottest> {
+    const { mainRates, mainTakes } = this.sources;
+    const lanes = await this.sources.hottest();
+    return {
+      rates: mergeHottest([mainRates.hottest.list(), ...lanes.map(({ rates }) => rates)], most),
+      takes: mergeHottest([mainTakes.hottest.list(), ...lanes.map(({ takes }) => takes)], most),
+    };
+  }
+}

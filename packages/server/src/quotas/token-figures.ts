@@ -1,0 +1,78 @@
+import type { KeeperEvents, Policy } from '@quotadb/quota';
+import { recordPast } from '../tracing/tracing.js';
+
+/** What has become of the tokens of one quota in this region. */
+export interface RefillCounts {
+  refills: number;
+  tokensRefilled: number;
+  /** How often nobody had anything; callers that ask again within a moment are not counted here. */
+  exhausted: number;
+}
+
+/** What went to and came from another region. */
+export interface FlowCounts {
+  /** Granted to it, and returned to it. */
+  given: number;
+  received: number;
+  requests: number;
+  waitedMs: number;
+}
+
+/** Numbers of quotas are never used again; those that were used longest ago are forgotten first. */
+const MAXIMUM_QUOTAS = 2000;
+
+/** Counts what the keeper does; /metrics and the dashboard tell it. */
+export class TokenFigures implements KeeperEvents {
+  /** By the number of the quota. */
+  readonly byQuota = new Map<number, RefillCounts>();
+  readonly byRegion = new Map<string, FlowCounts>();
+
+  filled(policy: Policy, amount: number): void {
+    const counts = this.quota(policy);
+    counts.refills++;
+    counts.tokensRefilled += amount;
+  }
+
+  denied(policy: Policy): void {
+    this.quota(policy).exhausted++;
+  }
+
+  granted(_: Policy, region: string, amount: number): void {
+    this.region(region).given += amount;
+  }
+
+  returned(_: Policy, region: string, amount: number): void {
+    this.region(region).given += amount;
+  }
+
+  received({ name }: Policy, region: string, amount: number, waitedMs: number): void {
+    recordPast('tokens wanted', waitedMs, {
+      'quotadb.quota': name,
+      'quotadb.peer': region,
+      'quotadb.granted': amount,
+    });
+    const counts = this.region(region);
+    counts.received += amount;
+    counts.requests++;
+    counts.waitedMs += waitedMs;
+  }
+
+  private quota({ number }: Policy): RefillCounts {
+    let counts = this.byQuota.get(number);
+    if (counts === undefined) {
+      counts = { refills: 0, tokensRefilled: 0, exhausted: 0 };
+      this.byQuota.set(number, counts);
+      if (this.byQuota.size > MAXIMUM_QUOTAS) this.byQuota.delete(this.byQuota.keys().next().value as number);
+    }
+    return counts;
+  }
+
+  private region(name: string): FlowCounts {
+    let counts = this.byRegion.get(name);
+    if (counts === undefined) {
+      counts = { given: 0, received: 0, requests: 0, waitedMs: 0 };
+      this.byRegion.set(name, counts);
+    }
+    return counts;
+  }
+}

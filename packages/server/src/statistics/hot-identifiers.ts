@@ -1,0 +1,166 @@
+/**
+ * Who is decided about most: a bounded list of the hottest identifiers, made from a sample.
+ *
+ *   every decision   | one subtraction; nothing is looked at, nothing allocated
+ *   every n-th       | the identifier goes into a Space-Saving list of CAPACITY, with the weight n
+ *
+ * n is 1 while there are few decisions, so that a quiet server tells everything, and doubles with every
+ * SAMPLES_PER_STEP samples of a window: a busy one takes hundreds of samples a second, however busy it is. Steps between two
+ * samples are random around n: a client that goes through its keys in order would otherwise be seen at one of them only.
+ *
+ * An identifier with more than 1/CAPACITY of all decisions is in the list. What a newcomer takes over from the one that it
+ * pushes out is not told as its own, so figures are never too high but by chance of the sample. They are of the last
+ * WINDOW_MS: of the window before as much as still lies in it, and all of this one.
+ */
+const CAPACITY = 256;
+const SAMPLES_PER_STEP = 2048;
+const WINDOW_MS = 10_000;
+/** Right after the start a rate is that of so much time: a single decision is no thousand a second. */
+const LEAST_SPAN_MS = 1000;
+/** Longer identifiers are cut: the list must not hold megabytes. */
+const MAXIMUM_BYTES = 256;
+
+/** What is told of an identifier, a second. Plain data: it travels between threads. */
+export interface HotIdentifier {
+  /** What the identifier belongs to: 0, or the number of a quota. */
+  readonly scope: number;
+  /** A character for each byte. */
+  readonly identifier: string;
+  readonly allowedPerSecond: number;
+  readonly deniedPerSecond: number;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly scope: number;
+  readonly identifier: string;
+  allowed: number;
+  denied: number;
+  /** What it took over from the one that it pushed out. */
+  inherited: number;
+}
+
+type Window = Map<string, Entry>;
+
+export class HotIdentifiers {
+  static readonly CAPACITY = CAPACITY;
+  static readonly WINDOW_MS = WINDOW_MS;
+
+  private readonly nowMs: () => number;
+  private readonly random: () => number;
+  private untilSample = 1;
+  private weight = 1;
+  private samples = 0;
+  private startedAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when there has been something to see. */
+  private beganAtMs = 0;
+  private current: Window = new Map();
+  private previous: Window = new Map();
+
+  constructor(nowMs: () => number, random: () => number = Math.random) {
+    this.nowMs = nowMs;
+    this.random = random;
+  }
+
+  note(scope: number, bytes: Uint8Array, start: number, length: number, isAllowed: boolean): void {
+    if (--this.untilSample > 0) return;
+    this.sample(scope, bytes, start, length, isAllowed);
+  }
+
+  /** The hottest first. */
+  list(): HotIdentifier[] {
+    const nowMs = this.nowMs();
+    this.turn(nowMs);
+    const staying = Math.max(0, 1 - (nowMs - this.startedAtMs) / WINDOW_MS);
+    const spanMs = Math.min(Math.max(nowMs - this.beganAtMs, LEAST_SPAN_MS), WINDOW_MS);
+    const found = new Map<string, HotIdentifier>();
+    const add = (window: Window, share: number) => {
+      for (const [name, { scope, identifier, allowed, denied, inherited }] of window) {
+        const own = (allowed + denied - inherited) / (allowed + denied);
+        const before = found.get(name);
+        const perSecond = (own * share * 1000) / spanMs;
+        found.set(name, {
+          scope,
+          identifier,
+          allowedPerSecond: (before?.allowedPerSecond ?? 0) + allowed * perSecond,
+          deniedPerSecond: (before?.deniedPerSecond ?? 0) + denied * perSecond,
+        });
+      }
+    };
+    add(this.previous, staying);
+    add(this.current, 1);
+    return [...found.values()].sort((one, other) => totalOf(other) - totalOf(one));
+  }
+
+  private sample(scope: number, bytes: Uint8Array, start: number, length: number, isAllowed: boolean): void {
+    this.turn(this.nowMs());
+    const { weight } = this;
+    const end = start + Math.min(length, MAXIMUM_BYTES);
+    const identifier = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+    const entry = this.entryOf(`${scope}:${identifier}`, scope, identifier);
+    if (isAllowed) entry.allowed += weight;
+    else entry.denied += weight;
+    if (++this.samples >= SAMPLES_PER_STEP) {
+      this.samples = 0;
+      this.weight *= 2;
+    }
+    // From 1 to twice the weight less one: the weight on average.
+    this.untilSample = 1 + Math.floor(this.random() * (2 * this.weight - 1));
+  }
+
+  private entryOf(name: string, scope: number, identifier: string): Entry {
+    const { current } = this;
+    const known = current.get(name);
+    if (known !== undefined) return known;
+    const entry: Entry = { name, scope, identifier, allowed: 0, denied: 0, inherited: 0 };
+    if (current.size >= CAPACITY) this.pushOut(entry);
+    current.set(name, entry);
+    return entry;
+  }
+
+  /** The coldest makes room, and leaves what it had: otherwise two that come in turns would push each other out for ever. */
+  private pushOut(newcomer: Entry): void {
+    let coldest: Entry | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const entry of this.current.values()) {
+      if (entry.allowed + entry.denied >= least) continue;
+      least = entry.allowed + entry.denied;
+      coldest = entry;
+    }
+    if (coldest !== undefined) this.current.delete(coldest.name);
+    newcomer.allowed = least;
+    newcomer.inherited = least;
+  }
+
+  private turn(nowMs: number): void {
+    const passedMs = nowMs - this.startedAtMs;
+    if (passedMs < WINDOW_MS) return;
+    const isNext = passedMs < 2 * WINDOW_MS;
+    if (!isNext) this.beganAtMs = nowMs;
+    this.previous = isNext ? this.current : new Map();
+    this.current = new Map();
+    this.startedAtMs = isNext ? this.startedAtMs + WINDOW_MS : nowMs;
+    // Half of it: what is too little is doubled again soon, and a server that has become quiet is soon exact again.
+    this.weight = isNext ? Math.max(1, this.weight / 2) : 1;
+    this.samples = 0;
+  }
+}
+
+/** The lists of several lanes as one; the hottest first, and at most so many. */
+export function mergeHottest(lists: readonly (readonly HotIdentifier[])[], most: number): HotIdentifier[] {
+  const merged = new Map<string, HotIdentifier>();
+  for (const hot of lists.flat()) {
+    const name = `${hot.scope}:${hot.identifier}`;
+    const before = merged.get(name);
+    merged.set(name, {
+      ...hot,
+      allowedPerSecond: hot.allowedPerSecond + (before?.allowedPerSecond ?? 0),
+      deniedPerSecond: hot.deniedPerSecond + (before?.deniedPerSecond ?? 0),
+    });
+  }
+  return [...merged.values()].sort((one, other) => totalOf(other) - totalOf(one)).slice(0, most);
+}
+
+function totalOf({ allowedPerSecond, deniedPerSecond }: HotIdentifier): number {
+  return allowedPerSecond + deniedPerSecond;
+}
