@@ -179,6 +179,7 @@ export function helpText(): string {
     'quotadb bench replication      what three regions cost and how far they are apart; see replication --help',
     'quotadb bench report [flags]   write docs/benchmarks.md from the history; flags: --results DIR, --docs DIR',
     'quotadb bench limits           the rate limiter, window stores and clients, each beside others; see limits --help',
+    'quotadb bench quotas           how much of a limit is allowed across regions (simulated); see quotas --help',
     'quotadb bench steps            what each step of an increment costs, without a network',
     '',
     ...lines.map(([flag, help]) => `  ${flag!.padEnd(width)}  ${help}`),

@@ -10,6 +10,7 @@ import { runLimitsBench } from './limits/run-limits-bench.js';
 import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
+import { runQuotasBench } from './quotas/run-quotas-bench.js';
 import { runReplicationBench } from './replication/run-replication-bench.js';
 import { runReport } from './report/run-report.js';
 import { findRepository } from './results/environment.js';
@@ -84,6 +85,10 @@ async function benchAndClean(
     } finally {
       await cleanup.gently();
     }
+    return ExitCode.Ok;
+  }
+  if (argv[0] === 'quotas') {
+    await runQuotasBench(argv.slice(1), signal, output);
     return ExitCode.Ok;
   }
   if (argv[0] === 'durability') {

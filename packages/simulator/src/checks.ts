@@ -1,12 +1,15 @@
 import { componentsOf, type HeldComponent, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import type { Oracle } from './oracle.js';
-import { FOREVER_MS, type Plan } from './plan.js';
+import { type CounterPlan, FOREVER_MS } from './plan.js';
 import type { NodeProcess } from './simulated-node.js';
 
 export interface CheckContext {
-  readonly plan: Plan;
+  readonly plan: CounterPlan;
   readonly oracle: Oracle;
+  /** Of the scheduler. */
   readonly nowMs: number;
+  /** Of the clock that is furthest ahead. */
+  readonly latestMs: number;
   readonly shardOf: (key: string) => number;
   readonly nameOf: (origin: string) => string;
 }
@@ -41,7 +44,7 @@ function describe({ key, index }: Increment): string {
  * what never happened.
  */
 export function findReadFaults(process: NodeProcess, key: string, context: CheckContext): string[] {
-  const { oracle, plan, nowMs } = context;
+  const { oracle, plan, latestMs } = context;
   const counted = readKey(process, key, oracle);
   if (typeof counted === 'string') return [`${process.label}: ${counted}`];
   const faults: string[] = [];
@@ -54,7 +57,7 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
       continue;
     }
     const isKnown = process.seenOf(fact.origin, shard) >= fact.version;
-    if (isKnown && !oracle.mayBeHidden(increment, nowMs + plan.skewBoundMs))
+    if (isKnown && !oracle.mayBeHidden(increment, latestMs))
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
   // Through a relay, word that a life is over and word that its reset was taken back may come in either order.
@@ -106,7 +109,7 @@ function findHoldingFaults(
  * until it calls, or gets another neighbour because one has left, it may hold for a while what that one has forgotten:
  * comparing digests finds it, and at the end nothing of it may be left.
  */
-function isPatient({ settings, isMutual, topology, steps }: Plan): boolean {
+function isPatient({ settings, isMutual, topology, steps }: CounterPlan): boolean {
   if (settings.forgetAfterMs !== FOREVER_MS) return false;
   if (topology === 'mesh') return true;
   return isMutual && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
@@ -123,7 +126,7 @@ export function noteEnd(process: NodeProcess, key: string, component: HeldCompon
 }
 
 /** A view that says it is as of some moment has everything that was made before. */
-function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf }: CheckContext): string[] {
+function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf, plan }: CheckContext): string[] {
   const { replica } = process;
   const faults: string[] = [];
   for (const origin of replica.origins()) {
@@ -131,6 +134,8 @@ function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf }: Ch
     const ageMs = replica.freshness.ageMs(origin, process.monotonicMs());
     if (ageMs < 0) continue;
     for (const { madeAtMs, version, shard, isUndone, increment } of oracle.factsOf(origin)) {
+      // Who lost it with its power says in good faith that it has told everything.
+      if (plan.isUnsynced && oracle.mayBeLost.has(increment)) continue;
       if (!isUndone && madeAtMs < nowMs - ageMs - CLOCK_ERROR_MS && process.seenOf(origin, shard) < version)
         faults.push(
           `${process.label} says its view of ${nameOf(origin)} is ${ageMs} ms old and has not seen ${describe(increment)}, made ${nowMs - madeAtMs} ms ago`,

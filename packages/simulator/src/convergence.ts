@@ -77,14 +77,14 @@ export function judge(processes: readonly NodeProcess[], context: CheckContext):
   return faults;
 }
 
-function judgeKey(process: NodeProcess, key: string, { oracle, plan, nowMs }: CheckContext): string[] {
+function judgeKey(process: NodeProcess, key: string, { oracle, latestMs }: CheckContext): string[] {
   const counted = readKey(process, key, oracle);
   if (typeof counted === 'string') return [counted];
   const faults: string[] = [];
   const say = (increment: Increment, what: string) => faults.push(`increment ${key}/${increment.index} ${what}`);
   for (const increment of oracle.ledger.of(key)) {
     if (!counted.includes(increment)) {
-      if (!oracle.mayBeMissing(increment, nowMs + plan.skewBoundMs)) say(increment, 'is lost');
+      if (!oracle.mayBeMissing(increment, latestMs)) say(increment, 'is lost');
     } else {
       if (oracle.resets.some(({ state, increments }) => state === 'holds' && increments.has(increment)))
         say(increment, 'survived a reset that had seen it');

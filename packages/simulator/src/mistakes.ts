@@ -2,8 +2,8 @@ import { type Batch, type Engine, type Merge, splitInt64 } from '@quotadb/engine
 import { MISTAKES as ENGINE_MISTAKES, withKey } from '@quotadb/engine/testing';
 import type { Link, Replica } from '@quotadb/replication';
 import { type Digests, FrameKind, type Inventory } from '@quotadb/wire';
+import type { SimulationOptions } from './cluster.js';
 import type { NodeProcess } from './simulated-node.js';
-import type { SimulationOptions } from './simulation.js';
 
 /** A mistake that somebody could make, put into every process: a simulation that cannot find it would prove nothing. */
 export interface Mistake extends Pick<SimulationOptions, 'plant' | 'keepsIncarnation'> {

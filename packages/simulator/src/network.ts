@@ -119,6 +119,11 @@ export class Network {
     if (!isHalf) this.scheduler.after(this.delay() * random.below(5), () => this.endAt(wire, (1 - side) as 0 | 1));
   }
 
+  /** All streams end, at both ends. */
+  breakAll(): void {
+    for (const wire of [...this.wires]) for (const side of [0, 1] as const) this.endAt(wire, side);
+  }
+
   /** A process is gone. Where its system still runs, the others hear of it; otherwise they have to find out. */
   drop(endpoint: Endpoint, isHeard: boolean): void {
     for (const wire of [...this.wires]) {

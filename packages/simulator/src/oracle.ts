@@ -103,13 +103,21 @@ export class Oracle {
   }
 
   /** A process came back from its disk, which holds its own changes up to these versions. */
-  cameBack(origin: string, sequence: (shard: number) => number, shardOf: (key: string) => number): void {
+  cameBack(
+    origin: string,
+    sequence: (shard: number) => number,
+    told: (shard: number) => number,
+    shardOf: (key: string) => number,
+  ): void {
     for (const fact of this.factsOf(origin)) {
-      if (fact.version > sequence(fact.shard)) fact.isUndone = true;
+      // Others may know of it all the same, where it was told before it was synced.
+      if (fact.version > sequence(fact.shard) && fact.version <= told(fact.shard)) this.mayBeLost.add(fact.increment);
+      else if (fact.version > sequence(fact.shard)) fact.isUndone = true;
       if (fact.endedAt > sequence(fact.shard)) fact.endedAt = Number.POSITIVE_INFINITY;
     }
     for (const reset of this.resets)
-      if (reset.origin === origin && reset.version > sequence(reset.shard)) reset.state = 'undone';
+      if (reset.origin === origin && reset.version > sequence(reset.shard))
+        reset.state = reset.version <= told(reset.shard) ? 'uncertain' : 'undone';
     for (const [name, versions] of this.changes) {
       const [of, key] = name.split(':');
       if (of !== origin) continue;

@@ -1,15 +1,22 @@
-import { MISTAKES } from './mistakes.js';
+import type { SimulationOptions } from './cluster.js';
+import { KINDS, type KindName } from './kinds.js';
+import { type Finished, runOnThreads, runShare } from './many.js';
+import type { Mistake } from './mistakes.js';
 import { shrink } from './shrink.js';
-import { type Outcome, type SimulationOptions, simulate } from './simulation.js';
 
 /** What `quotadb simulate` was asked for. */
 export interface SimulateRequest {
+  readonly kind: KindName;
+  /** Counters only: disks are never synced. */
+  readonly isUnsynced: boolean;
   /** One schedule, or `count` of them from `from` on. */
   readonly seed?: number;
   readonly from: number;
   readonly count: number;
   /** Stops after the first schedule that began past this. */
   readonly seconds: number;
+  /** Threads that run schedules at once. */
+  readonly threads: number;
   readonly traces: boolean;
   readonly shrinks: boolean;
   readonly only?: ReadonlySet<number>;
@@ -24,38 +31,41 @@ const PROGRESS_SCHEDULES = 1000;
 
 /** Runs schedules and says which failed and how to look at them. True when none did. */
 export async function runSimulate(request: SimulateRequest, say: (line: string) => void): Promise<boolean> {
-  const planted = request.mistake === undefined ? undefined : MISTAKES[request.mistake - 1];
-  const options: SimulationOptions = { ...planted, ...(request.only && { only: request.only }) };
+  const { seed, only, mistake, kind, isUnsynced, from, count, seconds, threads } = request;
+  const { mistakes, flag: kindFlag } = KINDS[kind];
+  const flag = kindFlag + (isUnsynced ? ' --unsynced' : '');
+  const planted: Mistake | undefined = mistake === undefined ? undefined : mistakes[mistake - 1];
   if (planted !== undefined) say(`planted: ${planted.name}`);
-  if (request.seed !== undefined) return runOne(request.seed, request, options, say);
+  if (seed !== undefined) return runOne(seed, request, { ...planted, isUnsynced, ...(only && { only }) }, say);
   const startedAtMs = performance.now();
   let failed = 0;
   let done = 0;
-  for (let seed = request.from; done < request.count; seed++) {
-    if (performance.now() - startedAtMs > request.seconds * 1000) break;
-    const outcome = await simulate(seed, options);
+  const finished = (one: Finished) => {
     done++;
-    if (outcome.failures.length > 0 && ++failed <= MOST_TOLD) tellFailure(outcome, say);
+    if (one.failure !== undefined && ++failed <= MOST_TOLD) tellFailure(one, flag, say);
     if (done % PROGRESS_SCHEDULES === 0) say(`${done} schedules, ${failed} failed`);
-  }
+  };
+  const whole = { kind, isUnsynced, mistake, only, from, count, seconds };
+  if (threads > 1) await runOnThreads(whole, threads, finished);
+  else await runShare({ ...whole, stride: 1 }, finished);
   const minutes = (performance.now() - startedAtMs) / 60_000;
-  say(`${done} schedules from seed ${request.from} on, ${failed} failed, ${Math.round(done / minutes)} a minute`);
+  say(`${done} schedules from seed ${from} on, ${failed} failed, ${Math.round(done / minutes)} a minute`);
   return failed === 0;
 }
 
 async function runOne(
   seed: number,
-  { traces, shrinks }: SimulateRequest,
+  { traces, shrinks, kind }: SimulateRequest,
   options: SimulationOptions,
   say: (line: string) => void,
 ): Promise<boolean> {
   let smaller = options;
   if (shrinks) {
-    const only = await shrink(seed, options, SHRINK_ATTEMPTS);
+    const only = await shrink(KINDS[kind], seed, options, SHRINK_ATTEMPTS);
     smaller = { ...options, only };
     say(`--only ${[...only].join(',')}`);
   }
-  const outcome = await simulate(seed, { ...smaller, traces });
+  const outcome = await KINDS[kind].simulate(seed, { ...smaller, traces });
   const { steps, ...plan } = outcome.plan;
   if (traces) {
     say(JSON.stringify({ ...plan, steps: steps.length }));
@@ -66,7 +76,7 @@ async function runOne(
   return outcome.failures.length === 0;
 }
 
-function tellFailure({ seed, failures }: Outcome, say: (line: string) => void): void {
-  say(`seed ${seed} FAILS: ${failures[0].split('\n')[0]}`);
-  say(`  replay: quotadb simulate --seed ${seed} --trace   (with --shrink for fewer steps)`);
+function tellFailure({ seed, failure }: Finished, flag: string, say: (line: string) => void): void {
+  say(`seed ${seed} FAILS: ${failure?.split('\n')[0]}`);
+  say(`  replay: quotadb simulate${flag} --seed ${seed} --trace   (with --shrink for fewer steps)`);
 }

@@ -1,16 +1,21 @@
-import { makePlan } from './plan.js';
-import { type Outcome, type SimulationOptions, simulate } from './simulation.js';
+import type { SimulationOptions } from './cluster.js';
+import type { Kind } from './kinds.js';
 
 /**
  * Fewer steps that still fail: halves, then quarters and so on are left out for as long as the schedule fails without
  * them. Which failure it is may change on the way; the first one of the smallest schedule is what to look at.
  */
-export async function shrink(seed: number, options: SimulationOptions, attempts: number): Promise<ReadonlySet<number>> {
+export async function shrink(
+  kind: Kind,
+  seed: number,
+  options: SimulationOptions,
+  attempts: number,
+): Promise<ReadonlySet<number>> {
   const fails = async (steps: readonly number[]): Promise<boolean> => {
-    const outcome: Outcome = await simulate(seed, { ...options, only: new Set(steps) });
+    const outcome = await kind.simulate(seed, { ...options, only: new Set(steps) });
     return outcome.failures.length > 0;
   };
-  let steps = makePlan(seed).steps.map(({ index }) => index);
+  let steps = kind.stepsOf(seed).map(({ index }) => index);
   let left = attempts;
   for (let pieces = 2; left > 0 && pieces <= steps.length * 2; ) {
     const size = Math.ceil(steps.length / pieces);

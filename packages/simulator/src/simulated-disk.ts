@@ -188,7 +188,7 @@ export class SimulatedDisk {
   }
 }
 
-function errorOf(code: string): NodeJS.ErrnoException {
+export function errorOf(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(code), { code });
 }
 

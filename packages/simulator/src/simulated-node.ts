@@ -1,9 +1,10 @@
 import { Acknowledgements, Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
 import type { Random } from '@quotadb/engine/testing';
 import { type Carrier, type Link, nameOfOrigin, REPLICA_ID_BYTES, Replica, replicaIdOf } from '@quotadb/replication';
-import { Disk } from '@quotadb/storage';
+import { Disk, StorageError } from '@quotadb/storage';
 import type { Endpoint } from './network.js';
 import type { Plan, RegionPlan } from './plan.js';
+import type { QuotaParts } from './quotas/quota-parts.js';
 import type { Scheduler } from './scheduler.js';
 import { SimulatedDisk } from './simulated-disk.js';
 
@@ -16,12 +17,18 @@ export interface NodeHost {
   readonly plan: Plan;
   readonly scheduler: Scheduler;
   readonly random: Random;
+  /** By how much all clocks together are ahead of the scheduler's time. */
+  readonly aheadMs: number;
   said(what: string): void;
   /** A short name for an origin, for people. */
   nameOf(origin: string): string;
   failed(what: string): void;
+  /** Peers know more of this node than its disk does; where disks are not synced, that can be. */
+  amnesia(node: SimulatedNode): void;
   /** The process is up, with what its disk gave back. */
   started(node: SimulatedNode, process: NodeProcess): void;
+  /** Quotas of a process that has just begun, where the schedule has them. */
+  quotasOf?(process: NodeProcess): QuotaParts;
   /** Puts a mistake into a process that has just begun. */
   plant?(process: NodeProcess): void;
 }
@@ -39,6 +46,11 @@ export class NodeProcess implements Endpoint {
   disk: Disk | undefined = undefined;
   /** Of a process that runs. */
   replica!: Replica;
+  quotas: QuotaParts | undefined = undefined;
+  /** At some time there was no memory. */
+  wasFull = false;
+  private readonly ballast: number[] = [];
+  private isFlushDue = false;
 
   constructor(node: SimulatedNode) {
     this.node = node;
@@ -81,7 +93,7 @@ export class NodeProcess implements Endpoint {
       const { disk } = await Disk.open({
         directory: DIRECTORY,
         engine: this.engine,
-        fsync: node.host.plan.flushMs,
+        fsync: node.host.plan.isUnsynced ? 'never' : node.host.plan.flushMs,
         snapshotLogBytes: Number.POSITIVE_INFINITY,
         fileSystem: node.disk.fileSystem(() => !this.isOver),
         now: () => node.wallMs(),
@@ -91,6 +103,7 @@ export class NodeProcess implements Endpoint {
       this.disk = disk;
     }
     this.replica = this.makeReplica();
+    this.quotas = node.host.quotasOf?.(this);
     this.isRunning = true;
     node.host.plant?.(this);
     node.host.started(node, this);
@@ -114,8 +127,13 @@ export class NodeProcess implements Endpoint {
       events: {
         refused: (link, { code, message }, by) => {
           node.host.said(`${this.label} and ${link.region}: refused (${code}) ${by}`);
-          if (!HARMLESS_REFUSALS.includes(code)) node.host.failed(`${this.label} refused ${link.region}: ${message}`);
+          if (code === 'amnesia' && node.host.plan.isUnsynced) node.host.amnesia(node);
+          else if (!HARMLESS_REFUSALS.includes(code))
+            node.host.failed(`${this.label} refused ${link.region}: ${message}`);
         },
+        established: (link) => this.quotas?.established(link),
+        closed: (link) => this.quotas?.closed(link),
+        quota: (link, frame) => this.quotas?.hear(link, frame),
         silent: (link) => node.host.said(`${this.label} hears nothing of ${link.region} any more`),
         mismatch: (link, origin, shard) =>
           node.host.said(`${this.label} and ${link.region} differ in ${node.host.nameOf(origin)}/${shard}`),
@@ -136,7 +154,9 @@ export class NodeProcess implements Endpoint {
   tick(): boolean {
     this.engine.advanceTo(this.node.wallMs());
     this.engine.expireSome(EXPIRED_PER_TICK);
-    return this.replica.tick();
+    const hasMore = this.replica.tick();
+    this.quotas?.tick();
+    return hasMore;
   }
 
   private scheduleTick(): void {
@@ -153,33 +173,42 @@ export class NodeProcess implements Endpoint {
 
   private scheduleFlush(): void {
     const { scheduler, random } = this.node.host;
-    const again = () => {
-      if (!this.isOver) scheduler.after(this.node.flushMs * (0.5 + random.next()), flush);
-    };
-    const flush = () => {
-      if (this.isOver) return;
-      if (this.isPaused) {
-        again();
-        return;
-      }
-      // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
-      this.node.guard(this, () => {
-        this.engine.advanceTo(this.node.wallMs());
-        this.replica.beforeFlush();
-      });
-      scheduler.settled();
-      this.disk?.flush().then(
-        () => {
-          if (!this.isOver) this.node.guard(this, () => this.tick());
-          again();
-        },
-        (error: Error) => {
-          this.node.host.said(`${this.label} cannot flush: ${error.message}`);
-          again();
-        },
-      );
-    };
-    again();
+    scheduler.after(this.node.flushMs * (0.5 + random.next()), () => {
+      if (!this.isOver) this.flush(() => this.scheduleFlush());
+    });
+  }
+
+  /** Somebody waits for what was just changed to be on disk. */
+  flushSoon(): void {
+    if (this.isFlushDue) return;
+    this.isFlushDue = true;
+    this.node.host.scheduler.after(0, () => {
+      this.isFlushDue = false;
+      if (!this.isOver) this.flush(() => {});
+    });
+  }
+
+  private flush(done: () => void): void {
+    if (this.isPaused) {
+      done();
+      return;
+    }
+    // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
+    this.node.guard(this, () => {
+      this.engine.advanceTo(this.node.wallMs());
+      this.replica.beforeFlush();
+    });
+    this.node.host.scheduler.settled();
+    this.disk?.flush().then(
+      () => {
+        if (!this.isOver) this.node.guard(this, () => this.tick());
+        done();
+      },
+      (error: Error) => {
+        this.node.host.said(`${this.label} cannot flush: ${error.message}`);
+        done();
+      },
+    );
   }
 
   private scheduleDial(): void {
@@ -191,6 +220,22 @@ export class NodeProcess implements Endpoint {
         again();
       });
     again();
+  }
+
+  /** There is no memory for anything more, or only for what is there already, as if other keys had taken it. */
+  fillMemory(leavesReserve: boolean): void {
+    const { pages } = this.engine.store;
+    this.wasFull = true;
+    for (let page = pages.take(1, leavesReserve); page !== 0; page = pages.take(1, leavesReserve))
+      this.ballast.push(page);
+  }
+
+  freeMemory(): void {
+    for (const page of this.ballast.splice(0)) this.engine.store.pages.give(page, 1);
+  }
+
+  get isFull(): boolean {
+    return this.ballast.length > 0;
   }
 
   /** Of the own origin: what was given out last. */
@@ -216,8 +261,12 @@ export class SimulatedNode {
   readonly disk: SimulatedDisk | undefined;
   readonly peers = new Set<string>();
   incarnation = 0;
+  /** Of this incarnation, up to now. */
+  processesTotal = 0;
   origin: Uint8Array;
   originName: string;
+  /** Of all its incarnations, the one of now last. */
+  readonly allOrigins: Uint8Array[] = [];
   skewMs: number;
   tickMs: number;
   flushMs: number;
@@ -244,15 +293,17 @@ export class SimulatedNode {
   /** Who starts without what the last life knew is somebody else. */
   takeNewIncarnation(): void {
     this.incarnation++;
+    this.processesTotal = 0;
     this.origin = Buffer.alloc(32);
     this.origin.set(replicaIdOf(CLUSTER, this.region));
     for (let at = REPLICA_ID_BYTES; at < 31; at++) this.origin[at] = this.host.random.below(256);
     this.origin[31] = this.incarnation;
     this.originName = nameOfOrigin(this.origin);
+    this.allOrigins.push(this.origin);
   }
 
   wallMs(): number {
-    return Math.floor(this.host.scheduler.nowMs + this.skewMs);
+    return Math.floor(this.host.scheduler.nowMs + this.host.aheadMs + this.skewMs);
   }
 
   get running(): NodeProcess | undefined {
@@ -260,6 +311,7 @@ export class SimulatedNode {
   }
 
   start(): void {
+    this.processesTotal++;
     const process = new NodeProcess(this);
     this.process = process;
     this.host.scheduler.settled();
@@ -269,7 +321,10 @@ export class SimulatedNode {
       this.host.said(`${process.label} does not start: ${error.message}`);
       process.isOver = true;
       if (this.process === process) this.process = undefined;
-      if (!DISK_ERRORS.includes(error.message)) this.host.failed(`${process.label} does not start: ${error.stack}`);
+      // A segment that was left behind after a failure, and never synced, may be shorter than the next one says.
+      if (this.host.plan.isUnsynced && error instanceof StorageError) this.host.amnesia(this);
+      else if (!DISK_ERRORS.includes(error.message))
+        this.host.failed(`${process.label} does not start: ${error.stack}`);
       else this.host.scheduler.after(this.host.plan.redialMs, () => this.startUnlessUp());
     });
   }

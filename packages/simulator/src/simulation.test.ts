@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { KINDS } from './kinds.js';
 import { MISTAKES } from './mistakes.js';
+import { makePlan } from './plan.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulation.js';
 
 /** Fresh ones at every run: about twenty seconds' worth. */
 const FRESH_SEEDS = 250;
 const SEED_SPACE = 2 ** 31;
+const UNSYNCED_SEEDS = 60;
 /** A mistake has to show in so many schedules. */
 const SEEDS_FOR_MISTAKES = 400;
 
@@ -23,7 +26,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'a watermark moves at the end of a walk of which parts are missing': 27,
   'a watermark moves with every part of a walk': 6,
   'an older component takes the place of a newer one': 87,
-  'a superseded component is let in again': 103,
+  'a superseded component is let in again': 416,
   'a late change of a life that is over is added to the next one': 157,
   'a reset cancels more of a life than was seen of it': 10,
   'a life is ended when a part of it was cancelled': 10,
@@ -37,7 +40,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'a relay forgets what others ended before everybody knows': 42,
   'a reset is taken back before everybody has heard that what it cancelled is over': 70,
   'a gap is not asked for again': 2,
-  'repair drops what is newer than what the other has seen': 44,
+  'repair drops what is newer than what the other has seen': 126,
   'digests are compared at different watermarks, and what the other does not hold is dropped': 11,
   'a view is taken for as fresh as the moment when word of it came': 3,
 };
@@ -57,6 +60,27 @@ describe('every schedule holds', () => {
     expect((await simulate(seed)).failures).toEqual([]);
   });
 });
+
+test('where disks are not synced, whoever lost what others know is found out, and all else holds', async () => {
+  let restartsTotal = 0;
+  for (let seed = 1; seed <= UNSYNCED_SEEDS; seed++) {
+    const { failures, trace } = await simulate(seed, { isUnsynced: true, traces: true });
+    expect(failures, `seed ${seed}`).toEqual([]);
+    restartsTotal += trace.filter((line) => line.includes('is started as a new incarnation')).length;
+  }
+  expect(restartsTotal).toBeGreaterThan(0);
+}, 300_000);
+
+test('memory that is full refuses changes, and nothing else comes of it', async () => {
+  let refusedTotal = 0;
+  for (let seed = 1; refusedTotal === 0 && seed <= SEEDS_FOR_MISTAKES; seed++) {
+    if (!makePlan(seed).steps.some(({ kind }) => kind === 'fillMemory')) continue;
+    const { failures, trace } = await simulate(seed, { traces: true });
+    expect(failures, `seed ${seed}`).toEqual([]);
+    refusedTotal += trace.filter((line) => line.includes('has no memory for')).length;
+  }
+  expect(refusedTotal).toBeGreaterThan(0);
+}, 300_000);
 
 test('a seed is a schedule: the same trace every time', async () => {
   for (const seed of [1, 2, 3, 4, 5]) {
@@ -86,7 +110,7 @@ test('a failing schedule is made smaller and still fails', async () => {
   const mistake = MISTAKES.find(({ name }) => name === 'what others counted is added to the own counts');
   const { plan, failures } = await simulate(1, mistake);
   expect(failures.length).toBeGreaterThan(0);
-  const only = await shrink(1, { ...mistake }, 100);
+  const only = await shrink(KINDS.counters, 1, { ...mistake }, 100);
   expect(only.size).toBeLessThan(plan.steps.length / 2);
   expect((await simulate(1, { ...mistake, only })).failures.length).toBeGreaterThan(0);
 });

@@ -1,47 +1,23 @@
-import { Batch, Status, splitInt64, timeOfVersion } from '@quotadb/engine';
-import { componentsOf, type Increment, Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
-import { nameOfOrigin } from '@quotadb/replication';
-import { decodeFrame, type Frame, FrameKind } from '@quotadb/wire';
+import { Status, splitInt64, timeOfVersion } from '@quotadb/engine';
+import { componentsOf, type Increment, type Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import { type CheckContext, findFaults, findReadFaults, holdingsOf, noteEnd } from './checks.js';
+import { Cluster, type Outcome, type SimulationOptions, START_MS } from './cluster.js';
 import { findDifferences, judge } from './convergence.js';
-import { describeFrame } from './describe-frame.js';
-import { type Endpoint, Network } from './network.js';
+import { type Actions, faultsOf } from './faults.js';
 import { Oracle } from './oracle.js';
-import { makePlan, type Plan, type Step, type StepKind } from './plan.js';
-import { Scheduler } from './scheduler.js';
-import { type NodeHost, type NodeProcess, SimulatedNode } from './simulated-node.js';
+import { type CounterPlan, type CounterStepKind, makePlan, type Step } from './plan.js';
+import type { NodeProcess, SimulatedNode } from './simulated-node.js';
 
-export interface SimulationOptions {
-  /** Keeps what happened, one line each. */
-  readonly traces?: boolean;
-  /** Only these steps of the plan are taken: what is left of a schedule when it was made smaller. */
-  readonly only?: ReadonlySet<number>;
-  /** Puts a mistake into every process as it begins: the simulation has to find it. */
-  readonly plant?: (process: NodeProcess) => void;
-  /** A node that lost what it knew takes up its old identity: a mistake, for plants. */
-  readonly keepsIncarnation?: boolean;
-}
-
-export interface Outcome {
-  readonly seed: number;
-  readonly failures: readonly string[];
-  readonly trace: readonly string[];
-  readonly plan: Plan;
-  readonly eventsTotal: number;
-}
-
-const START_MS = Date.UTC(2026, 5, 1);
-const MOST_NODES = 5;
-/** Every so many steps everything is checked on everybody. */
-const STEPS_BETWEEN_CHECKS = 5;
 /** In units of the plan: how often the end is looked for, and when it should have come. */
 const HEALING_POLL_MS = 400;
 const HEALING_LIMIT_MS = 150_000;
-const HEALING_TICK_MS = 100;
-const WAITING_TICK_MS = 500;
+/** While expiries pass, all clocks are put forward so often, and so much time goes by in between. */
+const EXPIRY_LEAPS = 8;
+const LEAP_PAUSE_MS = 400;
 
-export function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
-  return new Simulation(makePlan(seed), options).run();
+export function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome<CounterPlan>> {
+  const { isUnsynced = false } = options;
+  return new Simulation({ ...makePlan(seed), isUnsynced }, options).run();
 }
 
 /** What a node knew when its process ended; compared with what it knows when it is back. */
@@ -51,93 +27,71 @@ interface Ended {
   readonly durable: readonly number[] | undefined;
 }
 
-class Simulation implements NodeHost {
-  readonly plan: Plan;
-  readonly scheduler = new Scheduler(START_MS);
-  readonly random: Random;
-  readonly plant?: (process: NodeProcess) => void;
-  private readonly options: SimulationOptions;
-  private readonly network: Network;
+/** Counters: clients that change them, an oracle that knows every change, and checks against it. */
+class Simulation extends Cluster<CounterPlan> {
   private readonly oracle = new Oracle();
-  private readonly nodes: SimulatedNode[] = [];
-  private readonly labels = new Map<string, string>();
   private readonly ended = new Map<SimulatedNode, Ended>();
-  /** By origin and shard: the newest own version that anybody was told. */
-  private readonly told = new Map<string, number>();
   private readonly shards = new Map<string, number>();
-  private readonly batch = new Batch();
-  private readonly failures: string[] = [];
-  private readonly trace: string[] = [];
-  private lossesTotal = 0;
+  private readonly actions: Actions<CounterStepKind> = {
+    ...faultsOf(this),
+    add: (process, random) => this.add(process, random, false),
+    addWithExpiry: (process, random) => this.add(process, random, true),
+    remove: (process, random) => this.reset(process, random, false),
+    assign: (process, random) => this.reset(process, random, true),
+    expire: (process, random) => {
+      const key = random.pick(this.plan.keys);
+      this.change(process, key, () => this.expireOpen(process, key, this.expiryIn(random)));
+    },
+    persist: (process, random) => {
+      const key = random.pick(this.plan.keys);
+      this.change(process, key, () => this.isDone(process, key, valueOfOpen(process.engine), process.engine.persist()));
+      this.said(`${process.label} persists ${key}`);
+    },
+    read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
+  };
 
-  constructor(plan: Plan, options: SimulationOptions) {
-    this.plan = plan;
-    this.options = options;
-    this.random = new Random(plan.seed ^ 0x5eed);
-    if (options.plant !== undefined) this.plant = options.plant;
-    this.network = new Network(this.scheduler, this.random, plan.network, {
-      sent: (from, to, frame) => this.sent(from as NodeProcess, to as NodeProcess, frame),
-      arrived: (from, to, frame) => this.arrived(from, to, frame),
-      failed: (at, error) => this.failed(`${(at as NodeProcess).label}: ${error.stack}`),
-      said: (what) => this.said(what),
+  protected act(step: Step<CounterStepKind>, process: NodeProcess, random: Random): void {
+    this.actions[step.kind](process, random);
+  }
+
+  private expiryIn(random: Random): number {
+    return 1 + random.below(random.chance(0.5) ? this.plan.longestExpiryMs / 10 : this.plan.longestExpiryMs);
+  }
+
+  // ---- lives of nodes -----------------------------------------------------------------------------------------------
+
+  protected override up(node: SimulatedNode, process: NodeProcess): void {
+    this.compareWithEnded(node, process);
+  }
+
+  protected override ending(node: SimulatedNode, process: NodeProcess): void {
+    const { disk, engine } = process;
+    const seen = new Map<string, number>();
+    for (const origin of process.replica.origins())
+      for (let shard = 0; shard < this.plan.shardCount; shard++)
+        seen.set(`${origin}:${shard}`, process.seenOf(origin, shard));
+    this.ended.set(node, {
+      holdings: holdingsOf(process, this.plan.keys, this.oracle),
+      seen: (origin, shard) => seen.get(`${origin}:${shard}`) ?? 0,
+      durable: disk && Array.from({ length: engine.shardCount }, (_, shard) => disk.durable(shard)),
     });
   }
 
-  async run(): Promise<Outcome> {
-    const { plan } = this;
-    try {
-      for (const region of plan.regions) this.addNode(region);
-      this.wirePeers();
-      for (const node of this.nodes) node.start();
-      let count = 0;
-      for (const step of plan.steps) {
-        await this.pass(step.afterMs);
-        if (this.failures.length > 0) break;
-        if (this.options.only !== undefined && !this.options.only.has(step.index)) continue;
-        this.take(step);
-        if (this.waitMs > 0) await this.pass(this.waitMs);
-        this.waitMs = 0;
-        if (++count % STEPS_BETWEEN_CHECKS === 0) this.checkAll();
-      }
-      if (this.failures.length === 0) await this.heal();
-    } catch (error) {
-      this.failures.push((error as Error).stack ?? String(error));
-    }
-    if (this.failures.length > 0 && this.options.traces) this.describeAll();
-    for (const node of this.nodes) node.end();
-    const { failures, trace } = this;
-    return { seed: plan.seed, failures, trace, plan, eventsTotal: this.scheduler.eventsTotal };
+  protected override forgetting(node: SimulatedNode): void {
+    const ended = this.ended.get(node);
+    this.ended.delete(node);
+    this.oracle.deadOrigins.add(node.originName);
+    for (const { increment } of this.oracle.factsOf(node.originName))
+      if (!this.isHeldByAnybody(increment)) this.oracle.mayBeLost.add(increment);
+    if (ended !== undefined) this.noteLost(node, ended, new Set());
   }
 
-  private pass(milliseconds: number): Promise<void> {
-    return this.scheduler.runUntil(this.scheduler.nowMs + milliseconds, () => this.failures.length > 0);
+  protected override keptIncarnation(node: SimulatedNode): void {
+    this.ended.delete(node);
   }
 
-  // ---- what others tell ---------------------------------------------------------------------------------------------
-
-  said(what: string): void {
-    if (this.options.traces) this.trace.push(`${this.time()} ${what}`);
-  }
-
-  failed(what: string): void {
-    this.said(`FAILED ${what}`);
-    this.failures.push(what);
-  }
-
-  nameOf(origin: string): string {
-    return this.labels.get(origin) ?? origin.slice(0, 6);
-  }
-
-  private time(): string {
-    return `+${(this.scheduler.nowMs - START_MS).toFixed(1).padStart(9)}`;
-  }
-
-  started(node: SimulatedNode, process: NodeProcess): void {
-    this.labels.set(process.origin, process.label);
-    this.said(`${process.label} is up`);
-    for (const region of node.peers) process.replica.addMember(region);
-    for (const other of this.nodes) if (other.hasLeft) process.replica.removeMember(other.region);
-    this.compareWithEnded(node, process);
+  private isHeldByAnybody(increment: Increment): boolean {
+    return this.running().some((process) => holdingsOf(process, [increment.key], this.oracle).has(increment));
   }
 
   /** What did the process before know that this one does not? */
@@ -147,6 +101,7 @@ class Simulation implements NodeHost {
     this.ended.delete(node);
     for (let shard = 0; shard < this.plan.shardCount; shard++) {
       const sequence = process.ownSequence(shard);
+      if (this.plan.isUnsynced) continue;
       if (sequence < (ended.durable?.[shard] ?? 0))
         this.failed(`${process.label} came back with less than its disk had acknowledged in shard ${shard}`);
       if (sequence < (this.told.get(`${process.origin}:${shard}`) ?? 0))
@@ -155,6 +110,7 @@ class Simulation implements NodeHost {
     this.oracle.cameBack(
       process.origin,
       (shard) => process.ownSequence(shard),
+      (shard) => this.told.get(`${process.origin}:${shard}`) ?? 0,
       (key) => this.shardOf(key),
     );
     const held = holdingsOf(process, this.plan.keys, this.oracle);
@@ -177,253 +133,6 @@ class Simulation implements NodeHost {
     }
   }
 
-  /** Nothing about itself leaves a replica that its disk does not hold. */
-  private sent(from: NodeProcess, to: NodeProcess, bytes: Uint8Array): void {
-    if (this.options.traces) this.said(`${from.label} → ${to.region}: ${this.describe(bytes)}`);
-    if (bytes[0] !== BATCH_TAG) return;
-    const frame = decodeFrame(bytes, this.batch) as Extract<Frame, { kind: typeof FrameKind.batch }>;
-    const { origin, shardIndex, count, version, to: cut } = frame.batch;
-    if (nameOfOrigin(origin) !== from.origin) return;
-    let newest = cut;
-    for (let index = 0; index < count; index++) newest = Math.max(newest, version[index]);
-    const name = `${from.origin}:${shardIndex}`;
-    this.told.set(name, Math.max(newest, this.told.get(name) ?? 0));
-    if (from.disk !== undefined && newest > from.disk.durable(shardIndex))
-      this.failed(`${from.label} tells ${to.region} of a change that its disk does not hold`);
-  }
-
-  private arrived(_from: Endpoint, to: Endpoint, bytes: Uint8Array): void {
-    const process = to as NodeProcess;
-    process.engine.advanceTo(process.node.wallMs());
-    if (this.options.traces) this.said(`${_from.region} ⇒ ${process.label}: ${this.describe(bytes)}`);
-  }
-
-  private describe(bytes: Uint8Array): string {
-    return describeFrame(decodeFrame(bytes), (origin) => this.nameOf(origin));
-  }
-
-  // ---- nodes --------------------------------------------------------------------------------------------------------
-
-  private running(): NodeProcess[] {
-    return this.nodes.flatMap((node) => node.running ?? []);
-  }
-
-  private present(): SimulatedNode[] {
-    return this.nodes.filter((node) => !node.hasLeft);
-  }
-
-  private addNode(region: Plan['regions'][number]): SimulatedNode {
-    const node = new SimulatedNode(this, region, (from, to) => {
-      const target = this.nodes.find((other) => other.region === to)?.running;
-      if (target !== undefined) this.network.dial(from, target);
-    });
-    this.nodes.push(node);
-    return node;
-  }
-
-  /** Who dials whom, in the topology of the plan, among those who are there. */
-  private wirePeers(): void {
-    const nodes = this.present();
-    const { topology } = this.plan;
-    for (const node of nodes) node.peers.clear();
-    for (const [index, node] of nodes.entries()) {
-      if (topology === 'mesh') for (const other of nodes) if (other !== node) node.peers.add(other.region);
-      if (topology === 'hub' && index > 0) this.pair(node, nodes[0]);
-      if (topology === 'chain' && index > 0) this.pair(node, nodes[index - 1]);
-    }
-    for (const node of nodes) {
-      for (const region of node.peers) node.running?.replica.addMember(region);
-    }
-  }
-
-  /** The first dials the second; where the plan says so, the second has the first among its peers too. */
-  private pair(one: SimulatedNode, other: SimulatedNode): void {
-    one.peers.add(other.region);
-    if (this.plan.isMutual) other.peers.add(one.region);
-  }
-
-  private end(node: SimulatedNode, isHeard: boolean): Ended | undefined {
-    const { process } = node;
-    if (process === undefined) return undefined;
-    const { disk, engine } = process;
-    let ended = this.ended.get(node);
-    if (process.isRunning) {
-      const seen = new Map<string, number>();
-      for (const origin of process.replica.origins())
-        for (let shard = 0; shard < this.plan.shardCount; shard++)
-          seen.set(`${origin}:${shard}`, process.seenOf(origin, shard));
-      ended = {
-        holdings: holdingsOf(process, this.plan.keys, this.oracle),
-        seen: (origin, shard) => seen.get(`${origin}:${shard}`) ?? 0,
-        durable: disk && Array.from({ length: engine.shardCount }, (_, shard) => disk.durable(shard)),
-      };
-    }
-    this.network.drop(process, isHeard);
-    node.end();
-    return ended;
-  }
-
-  /** Memory and disk are gone: whoever comes back is somebody else. */
-  private forget(node: SimulatedNode, ended: Ended | undefined): void {
-    this.ended.delete(node);
-    if (this.options.keepsIncarnation) {
-      node.disk?.erase();
-      return;
-    }
-    this.lossesTotal++;
-    this.oracle.deadOrigins.add(node.originName);
-    for (const { increment } of this.oracle.factsOf(node.originName))
-      if (!this.isHeldByAnybody(increment)) this.oracle.mayBeLost.add(increment);
-    if (ended !== undefined) this.noteLost(node, ended, new Set());
-    node.disk?.erase();
-    node.takeNewIncarnation();
-  }
-
-  private isHeldByAnybody(increment: Increment): boolean {
-    return this.running().some((process) => holdingsOf(process, [increment.key], this.oracle).has(increment));
-  }
-
-  // ---- steps --------------------------------------------------------------------------------------------------------
-
-  private take(step: Step): void {
-    const random = new Random(step.seed);
-    const processes = this.running();
-    if (processes.length === 0) return;
-    const process = random.pick(processes);
-    this.said(`--- step ${step.index}: ${step.kind} (${process.label})`);
-    process.engine.advanceTo(process.node.wallMs());
-    this.actions[step.kind](process, random);
-  }
-
-  private readonly actions: Record<StepKind, (process: NodeProcess, random: Random) => void> = {
-    add: (process, random) => this.add(process, random, false),
-    addWithExpiry: (process, random) => this.add(process, random, true),
-    remove: (process, random) => this.reset(process, random, false),
-    assign: (process, random) => this.reset(process, random, true),
-    expire: (process, random) => {
-      const key = random.pick(this.plan.keys);
-      this.change(process, key, () => this.expireOpen(process, key, this.expiryIn(random)));
-    },
-    persist: (process, random) => {
-      const key = random.pick(this.plan.keys);
-      this.change(process, key, () => this.expectOk(process.engine.persist()));
-      this.said(`${process.label} persists ${key}`);
-    },
-    read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
-    cut: (process, random) => {
-      const other = random.pick(this.nodes);
-      if (other.region !== process.region) this.cutFor([[process.region, other.region]], random);
-    },
-    isolate: (process, random) => {
-      const others = this.nodes.filter((node) => node !== process.node);
-      const isOneWay = random.chance(0.3);
-      this.cutFor(
-        others.flatMap(({ region }) =>
-          isOneWay
-            ? ([[process.region, region]] as const)
-            : ([
-                [process.region, region],
-                [region, process.region],
-              ] as const),
-        ),
-        random,
-      );
-    },
-    breakStream: (_, random) => this.network.breakOne(random, false),
-    halfOpen: (_, random) => this.network.breakOne(random, true),
-    killProcess: (process, random) => this.crash(process.node, random, true),
-    failPower: (process, random) => this.crash(process.node, random, false),
-    loseDisk: (process, random) => {
-      if (!process.node.hasDisk) return;
-      const ended = this.end(process.node, false);
-      this.forget(process.node, ended);
-      this.startLater(process.node, random);
-    },
-    join: (_, random) => {
-      if (this.nodes.length >= MOST_NODES) return;
-      const { skewBoundMs } = this.plan;
-      const region = `j${this.nodes.length}`;
-      const skewMs = Math.floor((random.next() * 2 - 1) * skewBoundMs);
-      const node = this.addNode({ region, hasDisk: random.chance(0.5), skewMs });
-      this.said(`${region} joins`);
-      this.wirePeers();
-      node.start();
-    },
-    leave: (process) => {
-      if (this.present().length <= 2) return;
-      const { node } = process;
-      this.said(`${process.label} leaves for good`);
-      const ended = this.end(node, true);
-      node.hasLeft = true;
-      this.forget(node, ended);
-      for (const { replica } of this.running()) replica.removeMember(node.region);
-      this.wirePeers();
-    },
-    jumpClock: (process, random) => {
-      process.node.skewMs = Math.floor((random.next() * 2 - 1) * this.plan.skewBoundMs);
-      this.said(`the clock of ${process.label} jumps to ${process.node.skewMs} ms off`);
-    },
-    failDisk: (process, random) => {
-      const { disk } = process.node;
-      if (disk === undefined) return;
-      disk.isFailing = true;
-      this.scheduler.after(this.trouble(random), () => {
-        disk.isFailing = false;
-      });
-    },
-    snapshot: (process) => {
-      if (process.disk === undefined) return;
-      this.scheduler.settled();
-      process.disk.snapshot().catch((error: Error) => this.said(`no snapshot of ${process.label}: ${error.message}`));
-    },
-    pause: (process, random) => {
-      process.isPaused = true;
-      this.scheduler.after(this.trouble(random), () => {
-        process.isPaused = false;
-      });
-    },
-    wait: (_, random) => {
-      this.waitMs = this.trouble(random);
-    },
-  };
-
-  private waitMs = 0;
-
-  /** How long something goes wrong: moments mostly, sometimes longer than anybody waits. */
-  private trouble(random: Random): number {
-    return random.next() * random.pick([100, 1000, 1000, 6000]) * this.plan.unitMs;
-  }
-
-  private expiryIn(random: Random): number {
-    return 1 + random.below(random.chance(0.5) ? this.plan.longestExpiryMs / 10 : this.plan.longestExpiryMs);
-  }
-
-  private crash(node: SimulatedNode, random: Random, isHeard: boolean): void {
-    this.said(`${node.process?.label} ${isHeard ? 'is killed' : 'loses its power'}`);
-    const ended = this.end(node, isHeard);
-    if (node.disk === undefined) {
-      this.forget(node, ended);
-    } else {
-      if (isHeard) node.disk.killProcess();
-      else node.disk.failPower();
-      if (ended !== undefined) this.ended.set(node, ended);
-    }
-    this.startLater(node, random);
-  }
-
-  private startLater(node: SimulatedNode, random: Random): void {
-    this.scheduler.after(this.trouble(random), () => node.startUnlessUp());
-  }
-
-  private cutFor(directions: readonly (readonly [string, string])[], random: Random): void {
-    this.said(`cut: ${directions.map(([from, to]) => `${from}>${to}`).join(' ')}`);
-    const mends = directions.map(([from, to]) => this.network.cut(from, to));
-    this.scheduler.after(this.trouble(random), () => {
-      this.said(`mended: ${directions.map(([from, to]) => `${from}>${to}`).join(' ')}`);
-      for (const mend of mends) mend();
-    });
-  }
-
   // ---- changes ------------------------------------------------------------------------------------------------------
 
   private add(process: NodeProcess, random: Random, expires: boolean): void {
@@ -433,7 +142,7 @@ class Simulation implements NodeHost {
     if (increment === undefined) return;
     this.change(process, key, () => {
       const before = valueOfOpen(engine);
-      this.expectOk(engine.add(...splitInt64(increment.amount)));
+      if (!this.isDone(process, key, before, engine.add(...splitInt64(increment.amount)))) return;
       if (valueOfOpen(engine) !== before + increment.amount) this.failed(`${key}: a reply is not the sum`);
       this.made(process, increment);
       if (expires && engine.expiresAtMs === 0) this.expireOpen(process, key, this.expiryIn(random));
@@ -471,8 +180,10 @@ class Simulation implements NodeHost {
         this.failed(`${process.label}: ${inSight}`);
         return;
       }
-      if (assigned === undefined) this.expectOk(engine.remove());
-      else this.expectOk(engine.assign(...splitInt64(assigned.amount), random.chance(0.5)));
+      const before = valueOfOpen(engine);
+      const status =
+        assigned === undefined ? engine.remove() : engine.assign(...splitInt64(assigned.amount), random.chance(0.5));
+      if (!this.isDone(process, key, before, status)) return;
       const shard = this.shardOf(key);
       const version = process.ownSequence(shard);
       this.said(`${process.label} resets ${key} [${inSight.map(({ index }) => index)}] @${version}`);
@@ -485,13 +196,19 @@ class Simulation implements NodeHost {
     const { engine } = process;
     if (!engine.exists) return;
     const inSight = this.oracle.ledger.read(key, valueOfOpen(engine));
-    this.expectOk(engine.expireAt(engine.nowMs + inMs));
+    if (!this.isDone(process, key, valueOfOpen(engine), engine.expireAt(engine.nowMs + inMs))) return;
     this.oracle.ledger.noteExpiry(key, engine.expiresAtMs, typeof inSight === 'string' ? [] : inSight);
     this.said(`${process.label} expires ${key} at +${engine.expiresAtMs - START_MS}`);
   }
 
-  private expectOk(status: Status): void {
-    if (status !== Status.Ok) this.failed(`status ${status}`);
+  /** Where there is no memory a change may be refused, and then it has changed nothing. */
+  private isDone(process: NodeProcess, key: string, before: bigint, status: Status): boolean {
+    if (status === Status.Ok) return true;
+    if (status !== Status.OutOfMemory || !process.isFull) this.failed(`${process.label}: status ${status}`);
+    else if (valueOfOpen(process.engine) !== before)
+      this.failed(`${process.label}: a change of ${key} was refused, and changed it`);
+    this.said(`${process.label} has no memory for a change of ${key}`);
+    return false;
   }
 
   private noteEnds(process: NodeProcess, key: string): void {
@@ -515,23 +232,20 @@ class Simulation implements NodeHost {
       plan: this.plan,
       oracle: this.oracle,
       nowMs: this.scheduler.nowMs,
+      latestMs: this.scheduler.nowMs + this.aheadMs + this.plan.skewBoundMs,
       shardOf: (key) => this.shardOf(key),
       nameOf: (origin) => this.nameOf(origin),
     };
   }
 
-  private report(faults: readonly string[]): void {
-    for (const fault of faults) this.failed(fault);
-  }
-
-  private checkAll(): void {
+  checkAll(): void {
     for (const process of this.running()) {
       process.engine.advanceTo(process.node.wallMs());
       this.report(findFaults(process, this.context()));
     }
   }
 
-  private describeAll(): void {
+  protected override describeAll(): void {
     for (const process of this.running()) {
       this.trace.push(`${process.label} at +${process.engine.nowMs - START_MS}`);
       for (const origin of process.replica.origins()) {
@@ -552,22 +266,20 @@ class Simulation implements NodeHost {
 
   // ---- the end ------------------------------------------------------------------------------------------------------
 
-  /** All trouble ends. Everybody must come to agree, and to what the oracle says. */
-  private async heal(): Promise<void> {
-    const { plan } = this;
-    this.said('=== healing');
-    this.network.heal();
-    for (const node of this.nodes) {
-      if (node.disk !== undefined) node.disk.isFailing = false;
-      if (node.process !== undefined) node.process.isPaused = false;
-      node.slowDown(HEALING_TICK_MS * plan.unitMs);
-      node.startUnlessUp();
-    }
+  /** Everybody must come to agree, and to what the oracle says. */
+  protected async end(): Promise<void> {
     await this.converge();
-    if (plan.hasExpiry && this.failures.length === 0) {
-      for (const node of this.nodes) node.slowDown(WAITING_TICK_MS * plan.unitMs);
-      await this.pass(plan.longestExpiryMs + plan.graceMs + 2 * plan.skewBoundMs);
-      await this.converge();
+    if (!this.plan.hasExpiry || this.failures.length > 0) return;
+    await this.passExpiries();
+    await this.converge();
+  }
+
+  /** Nothing needs to happen while expiries pass but that clocks go on: so they are put forward, everybody's alike. */
+  private async passExpiries(): Promise<void> {
+    const { longestExpiryMs, graceMs, skewBoundMs, unitMs } = this.plan;
+    for (let leap = 0; leap < EXPIRY_LEAPS && this.failures.length === 0; leap++) {
+      this.aheadMs += Math.ceil((longestExpiryMs + graceMs + 2 * skewBoundMs) / EXPIRY_LEAPS);
+      await this.pass(LEAP_PAUSE_MS * unitMs);
     }
   }
 
@@ -594,6 +306,3 @@ class Simulation implements NodeHost {
     return findDifferences(processes, this.context(), this.lossesTotal > 0);
   }
 }
-
-/** The tag that a frame with a batch begins with. */
-const BATCH_TAG = (FrameKind.batch << 3) | 2;

@@ -36,6 +36,8 @@ export class Log {
   private readonly options: LogOptions;
   private readonly pieces: LogPieces;
   private file: WritableFile | undefined = undefined;
+  /** Over when this thread has done what it holds the log for; never fails. */
+  private working: Promise<void> | undefined = undefined;
   /** Up to where the store was told that the disk holds it. */
   private readonly acknowledged: Float64Array;
 
@@ -56,12 +58,16 @@ export class Log {
     const { state } = this;
     if (!state.tryTakeAsOwner()) {
       state.setWanted(true);
-      while (!state.tryTakeAsOwner()) await delay(TAKE_INTERVAL_MS);
+      // Where this thread itself is at it, there is an end to wait for; of lanes nothing is heard.
+      while (!state.tryTakeAsOwner()) await (this.working ?? delay(TAKE_INTERVAL_MS));
       state.setWanted(false);
     }
     try {
-      return await work();
+      const done = work();
+      this.working = done.then(ignore, ignore);
+      return await done;
     } finally {
+      this.working = undefined;
       state.give();
     }
   }

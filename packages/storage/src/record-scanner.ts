@@ -32,7 +32,7 @@ export class RecordScanner {
   problem: string | undefined = undefined;
 
   private readonly file: ReadableFile;
-  private buffer = new Uint8Array(CHUNK_BYTES);
+  private buffer: Uint8Array;
   private bufferStart = 0;
   private bufferLength = 0;
 
@@ -40,6 +40,8 @@ export class RecordScanner {
     this.path = path;
     this.file = file;
     this.size = file.size;
+    // Many segments are short, and a directory may have many.
+    this.buffer = new Uint8Array(Math.min(CHUNK_BYTES, file.size));
     this.header = header;
   }
 

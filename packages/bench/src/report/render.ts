@@ -1,5 +1,7 @@
 import { type MeasureName, measureOf } from '../measure/measures.js';
 import { formatVerdict } from '../output/verdict.js';
+import { renderQuotas } from '../quotas/render.js';
+import type { QuotasRow } from '../quotas/row.js';
 import { BASELINE, type ResultRow } from '../results/row.js';
 import { leadOf } from '../results/summary.js';
 import { drawPlot, type Panel } from './plot.js';
@@ -23,13 +25,13 @@ const PLOTTED_LOAD_MEASURES: readonly MeasureName[] = [
 ];
 
 /** The page and its plots: file names below the documentation's directory, and what is in them. */
-export function renderReport(history: readonly ResultRow[]): Map<string, string> {
+export function renderReport(history: readonly ResultRow[], quotas: readonly QuotasRow[] = []): Map<string, string> {
   const rows = rowsOfLatestMachine(history);
   if (rows.length === 0) throw new Error('there are no results to report; run `npx quotadb bench` first');
   const runs = runsOf(rows);
   const plots = drawPlots(rows, runs);
   const latest = latestOfEachScenario(rows);
-  return new Map([[PAGE, page(latest, runs, plots)], ...plots.map(({ file, svg }) => [file, svg] as const)]);
+  return new Map([[PAGE, page(latest, runs, plots, quotas)], ...plots.map(({ file, svg }) => [file, svg] as const)]);
 }
 
 interface Plot {
@@ -74,7 +76,12 @@ function plot(
   return { file, title, svg: drawPlot(title, runs, panels) };
 }
 
-function page(latest: readonly ResultRow[], runs: readonly Run[], plots: readonly Plot[]): string {
+function page(
+  latest: readonly ResultRow[],
+  runs: readonly Run[],
+  plots: readonly Plot[],
+  quotas: readonly QuotasRow[],
+): string {
   const { machine } = latest[0]!;
   const newest = runs.at(-1)!;
   return [
@@ -100,6 +107,7 @@ function page(latest: readonly ResultRow[], runs: readonly Run[], plots: readonl
       latest.filter((row) => row.pipeline === 0),
       MEMORY_MEASURES,
     ),
+    ...renderQuotas(quotas),
     '## Where Redis is ahead',
     '',
     '```',

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from '../options.js';
+import { readNewestQuotaRows } from '../quotas/row.js';
 import { findRepository } from '../results/environment.js';
 import { readHistory } from '../results/history.js';
 import { PLOTS, renderReport } from './render.js';
@@ -13,7 +14,7 @@ export function runReport(argv: readonly string[]): string[] {
   const results = given.results ?? join(root, 'bench', 'results');
   const documentation = given.docs ?? join(root, 'docs');
   if (!existsSync(results)) throw new Error(`there is no ${results}; run \`npx quotadb bench\` first`);
-  const files = renderReport(readHistory(results));
+  const files = renderReport(readHistory(results), readNewestQuotaRows(join(results, 'quotas')));
   removeOldPlots(join(documentation, PLOTS));
   return [...files].map(([name, content]) => {
     const file = join(documentation, name);

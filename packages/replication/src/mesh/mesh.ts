@@ -101,7 +101,7 @@ export class Mesh {
 
   /** The disk holds it. */
   afterFlush(): void {
-    this.pacemaker?.tick();
+    this.pacemaker?.tickSoon();
   }
 
   /** Nothing changes here any more: resolves when everybody who is connected has it all, or when the time is over. */

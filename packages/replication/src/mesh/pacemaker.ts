@@ -6,6 +6,12 @@ export const IDLE_TICK_MS = 250;
 export const QUIET_AFTER_MS = 1000;
 export const QUIET_BEAT_MS = 25;
 
+/**
+ * After a tick replication rests for so many times as long as the tick took. What it gathers meanwhile costs it less, as a
+ * key that changed ten times is told once; and however much there is to tell, most of the time is left to those who count.
+ */
+export const REST_PER_TICK = 4;
+
 export interface PacemakerOptions {
   readonly engine: Engine;
   readonly intervalMs: number;
@@ -23,7 +29,8 @@ export class Pacemaker {
   private readonly options: PacemakerOptions;
   private readonly own: Float64Array;
   private timer: NodeJS.Timeout | undefined = undefined;
-  private again: NodeJS.Immediate | undefined = undefined;
+  private again: NodeJS.Timeout | undefined = undefined;
+  private restsUntilMs = Number.NEGATIVE_INFINITY;
   private isStirred = false;
   private tickedAtMs = Number.NEGATIVE_INFINITY;
   private busyAtMs = Number.NEGATIVE_INFINITY;
@@ -41,7 +48,7 @@ export class Pacemaker {
   stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
-    clearImmediate(this.again);
+    clearTimeout(this.again);
   }
 
   /** Something has come in: the next beat is a tick. */
@@ -49,26 +56,44 @@ export class Pacemaker {
     this.isStirred = true;
   }
 
-  /** Soon, without waiting for the next beat. */
+  /** As soon as it has rested, without waiting for the next beat. */
   hurry(): void {
-    this.again ??= setImmediate(() => {
-      this.again = undefined;
-      this.tick();
-    });
+    if (this.isStopped) return;
+    this.again ??= setTimeout(
+      () => {
+        this.again = undefined;
+        this.tick();
+      },
+      Math.max(0, this.restsUntilMs - this.options.monotonicMs()),
+    );
   }
 
+  /** Now, if it has rested; as soon as it has, otherwise. */
+  tickSoon(): void {
+    if (this.isResting(this.options.monotonicMs())) this.hurry();
+    else this.tick();
+  }
+
+  /** Now, rested or not. */
   tick(): void {
     this.isStirred = false;
     this.tickedAtMs = this.options.monotonicMs();
     this.noteOwn();
-    if (this.options.tick()) this.hurry();
+    const hasMore = this.options.tick();
+    const endedAtMs = this.options.monotonicMs();
+    this.restsUntilMs = endedAtMs + REST_PER_TICK * (endedAtMs - this.tickedAtMs);
+    if (hasMore) this.hurry();
+  }
+
+  private isResting(nowMs: number): boolean {
+    return nowMs < this.restsUntilMs;
   }
 
   private beat(): void {
     const nowMs = this.options.monotonicMs();
     const isBusy = this.isStirred || this.hasMoved();
     if (isBusy) this.busyAtMs = nowMs;
-    if (isBusy || nowMs - this.tickedAtMs >= IDLE_TICK_MS) this.tick();
+    if (isBusy || nowMs - this.tickedAtMs >= IDLE_TICK_MS) this.tickSoon();
     if (this.isStopped) return;
     const { intervalMs } = this.options;
     const isQuiet = nowMs - this.busyAtMs >= QUIET_AFTER_MS;

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_FAILURE, EXIT_OK } from './exit-codes.js';
 import { clearProgress, withProgress } from './progress.js';
@@ -8,9 +9,13 @@ Examples:
   $ quotadb simulate --seeds 5000 --from 1    these, one after another
   $ quotadb simulate --seed 296 --trace       one, with all that happens in it
   $ quotadb simulate --seed 296 --shrink      with as few steps as still fail
-  $ quotadb simulate --mistake 1              with a mistake planted: it has to fail`;
+  $ quotadb simulate --mistake 1              with a mistake planted: it has to fail
+  $ quotadb simulate --quotas                 quotas instead of counters, with all of the above`;
 
 interface Flags {
+  readonly quotas?: boolean;
+  readonly unsynced?: boolean;
+  readonly threads: number;
   readonly seed?: number;
   readonly seeds: number;
   readonly from?: number;
@@ -26,7 +31,10 @@ const SEED_SPACE = 2 ** 31;
 
 export function simulateCommand(onExitCode: (code: number) => void): Command {
   return new Command('simulate')
-    .description('try to break replication: replicas, disks, a network and clocks from one seed, and checks')
+    .description('try to break replication and quotas: replicas, disks, a network and clocks from one seed, and checks')
+    .option('--quotas', 'quotas instead of counters')
+    .option('--unsynced', 'counters only: disks are never synced, as with --fsync never')
+    .option('--threads <count>', 'run so many schedules at once', wholeNumber, availableParallelism())
     .option('--seed <number>', 'replay this schedule', wholeNumber)
     .option('--seeds <count>', 'how many schedules', wholeNumber, 1000)
     .option('--from <number>', 'the first of them (default: anywhere)', wholeNumber)
@@ -40,6 +48,9 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
       const { runSimulate } = await import('@quotadb/simulator');
       const schedules = runSimulate(
         {
+          kind: flags.quotas ? 'quotas' : 'counters',
+          isUnsynced: flags.unsynced ?? false,
+          threads: Math.max(1, flags.threads),
           ...(flags.seed !== undefined && { seed: flags.seed }),
           from: flags.from ?? Math.floor(Math.random() * SEED_SPACE),
           count: flags.seeds,
