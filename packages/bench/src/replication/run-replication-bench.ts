@@ -145,10 +145,11 @@ class ReplicationBench {
     for (let round = 0; round < rounds; round++) {
       this.output.progress(`replication-lag, round ${round + 1} of ${rounds}`);
       const regions = await this.startThree();
+      await this.settle(regions);
       const loads = regions.map((region, index) =>
-        this.load(region, { seed: round + index, rate, seconds: seconds + 1 }),
+        this.load(region, { seed: round + index, rate, seconds: seconds + 1, warmupMs: LONG_WARMUP_MS }),
       );
-      await delay(WARMUP_MS);
+      await delay(LONG_WARMUP_MS);
       const [from, to] = regions as [Region, Region];
       const lags = await measureLags(from.port, to.port, seconds);
       const results = await Promise.all(loads);
@@ -171,10 +172,10 @@ class ReplicationBench {
       const regions = await this.startThree();
       const [from, to] = regions as [Region, Region];
       await delay(SETTLE_MS);
-      const before = await sent(from, to);
+      const before = await exchanged(from, to);
       const { operations } = await this.load(from, { seed: round, keys: 'hot', warmupMs: 0 });
       await delay(SETTLE_MS);
-      const after = await sent(from, to);
+      const after = await exchanged(from, to);
       measured.push({
         wireBytesPerMillionIncrements: ((after.bytes - before.bytes) * MILLION) / operations,
         componentsPerMillionIncrements: ((after.components - before.components) * MILLION) / operations,
@@ -200,7 +201,7 @@ class ReplicationBench {
       await ask(empty.port, 'REPL.PEERS', 'ADD', 'us', `127.0.0.1:${port}`);
       while (Number(await ask(empty.port, 'DBSIZE')) < joinKeys) await delay(POLL_MS);
       const joinSeconds = (performance.now() - startedAtMs) / 1000;
-      const { bytes } = await sent(full, empty);
+      const { bytes } = await exchanged(full, empty);
       measured.push({
         joinSeconds,
         wireMebibytesPerSecond: bytes / MEBIBYTE / joinSeconds,
@@ -250,6 +251,15 @@ class ReplicationBench {
       while (infoField(await ask(region.port, 'INFO', 'replication'), 'connected_slaves') !== '2') await delay(POLL_MS);
     }
     return regions;
+  }
+
+  /** Every region has counted every key, and knows that all others have. */
+  private async settle(regions: readonly Region[]): Promise<void> {
+    const { keys } = this.options;
+    for (const region of regions) await this.fill(region, keys);
+    for (const region of regions)
+      for (const other of regions)
+        while (other !== region && (await exchanged(region, other)).componentsIn < keys) await delay(POLL_MS);
   }
 
   private async stopAll(regions: readonly Region[]): Promise<void> {
@@ -334,9 +344,13 @@ class ReplicationBench {
   }
 }
 
-/** What a region has sent to another so far. */
-async function sent(from: Region, to: Region): Promise<{ bytes: number; components: number }> {
+/** What a region has sent to another so far, and has from it. */
+async function exchanged(from: Region, to: Region) {
   const line = infoField(await ask(from.port, 'INFO', 'replication'), `quotadb_peer_${to.name}`) ?? '';
   const field = (name: string) => Number(new RegExp(`(?:^|,)${name}=(\\d+)`).exec(line)?.[1] ?? 0);
-  return { bytes: field('bytes_out'), components: field('components_out') };
+  return {
+    bytes: field('bytes_out'),
+    components: field('components_out'),
+    componentsIn: field('components_in'),
+  };
 }
