@@ -15,6 +15,13 @@ afterEach(() => {
   rmSync(path, { recursive: true });
 });
 
+/** As a process that is killed leaves it: nobody holds it any more, and nobody has closed it. */
+function leave(directory: DataDirectory): void {
+  const identity = readFileSync(join(path, 'identity.json'));
+  directory.close();
+  writeFileSync(join(path, 'identity.json'), identity);
+}
+
 function open(options: Partial<DirectoryOptions> = {}): DataDirectory {
   return DataDirectory.open({
     path,
@@ -108,6 +115,40 @@ test('a backup starts as a new incarnation of the same replica, unless the old o
   expect(second.identity.replicaId).toBe(first.identity.replicaId);
   expect(second.identity.incarnation).not.toBe(first.identity.incarnation);
   expect(open().identity).toEqual(second.identity);
+});
+
+test('what was never synced is a new incarnation after the machine went down, and not after the process did', () => {
+  const unsynced = { isUnsynced: true, bootId: 'one' };
+  const first = open(unsynced);
+  leave(first);
+  const again = open(unsynced);
+  expect(again.identity.incarnation).toBe(first.identity.incarnation);
+  leave(again);
+  const rebooted = open({ ...unsynced, bootId: 'two' });
+  expect(rebooted.isNewIncarnation).toBe(true);
+  expect(rebooted.identity).toMatchObject({ replicaId: first.identity.replicaId, unsyncedSinceBoot: 'two' });
+  expect(rebooted.identity.incarnation).not.toBe(first.identity.incarnation);
+  rebooted.close();
+});
+
+test('what was never synced is synced when it is closed, and then goes on as it was', () => {
+  const first = open({ isUnsynced: true, bootId: 'one' });
+  first.close();
+  expect(readIdentity(path)?.unsyncedSinceBoot).toBeUndefined();
+  const rebooted = open({ isUnsynced: true, bootId: 'two' });
+  expect(rebooted.identity.incarnation).toBe(first.identity.incarnation);
+  rebooted.close();
+});
+
+test('what a killed process left unsynced stays so while another syncs what it writes', () => {
+  leave(open({ isUnsynced: true, bootId: 'one' }));
+  const syncing = open({ bootId: 'one' });
+  expect(syncing.isNewIncarnation).toBe(false);
+  leave(syncing);
+  const rebooted = open({ bootId: 'two' });
+  expect(rebooted.isNewIncarnation).toBe(true);
+  expect(rebooted.identity.unsyncedSinceBoot).toBeUndefined();
+  rebooted.close();
 });
 
 test.skipIf(process.getuid?.() === 0)('a directory that may not be written to is refused, saying why', () => {

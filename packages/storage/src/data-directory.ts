@@ -6,6 +6,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   writeSync,
@@ -19,7 +20,8 @@ import { DirectoryLock, type Flock } from './lock.js';
  * Who a data directory belongs to. The replica id stays for ever; the incarnation stays as long as the directory does,
  * because what this replica once said about its own components must never be taken back. A directory that is a copy (a
  * backup) is not the disk of the incarnation that wrote it, so whoever starts from it is a new one, unless told that the
- * other is gone for good.
+ * other is gone for good. The same goes for one that was never synced when the power failed: what it has forgotten it may
+ * have told others, and spent.
  */
 export interface Identity {
   readonly replicaId: string;
@@ -31,6 +33,11 @@ export interface Identity {
   readonly formatVersion: number;
   /** The directory was made by `quotadb backup` and nobody has started from it yet. */
   readonly isBackup?: boolean;
+  /**
+   * Since this start of the machine it is written to and never synced. As long as the machine is up its memory holds what
+   * was written; after that nobody knows how much of it the disk has, so whoever starts from it is a new incarnation.
+   */
+  readonly unsyncedSinceBoot?: string;
 }
 
 export interface DirectoryOptions {
@@ -42,6 +49,10 @@ export interface DirectoryOptions {
   readonly shardCount: number;
   /** A backup goes on as the incarnation that it was taken of, which must never run again. */
   readonly keepIncarnation: boolean;
+  /** Nothing of what will be written is synced. */
+  readonly isUnsynced?: boolean;
+  /** Tells starts of the machine apart. */
+  readonly bootId?: string | undefined;
   readonly flock?: Flock | undefined;
 }
 
@@ -78,7 +89,12 @@ export class DataDirectory {
       // A directory that knows no cluster has an id of its own making: what is in it becomes another origin's.
       const isStranger = found !== undefined && found.replicaId !== options.replicaId;
       const isCopy = found?.isBackup === true && !options.keepIncarnation;
-      const isNew = found === undefined || isStranger || isCopy;
+      const bootId = options.bootId ?? bootIdOfMachine();
+      const unsynced = found?.unsyncedSinceBoot;
+      const mayHaveForgotten = unsynced !== undefined && unsynced !== bootId;
+      const isNew = found === undefined || isStranger || isCopy || mayHaveForgotten;
+      // What an earlier process left unsynced stays so until somebody closes the directory.
+      const isUnsynced = options.isUnsynced === true || (unsynced !== undefined && !mayHaveForgotten);
       const identity: Identity = {
         replicaId: options.replicaId,
         incarnation: isNew ? randomId() : (found as Identity).incarnation,
@@ -86,10 +102,12 @@ export class DataDirectory {
         cluster: options.cluster,
         shardCount: options.shardCount,
         formatVersion: FORMAT_VERSION,
+        ...(isUnsynced && { unsyncedSinceBoot: bootId }),
       };
       // An older format is said to be the newest before anything is written in that.
       const isOlder = found?.formatVersion !== FORMAT_VERSION;
-      if (isNew || isOlder || found?.isBackup === true) writeIdentity(path, identity);
+      const isMarked = unsynced !== identity.unsyncedSinceBoot;
+      if (isNew || isOlder || isMarked || found?.isBackup === true) writeIdentity(path, identity);
       return new DataDirectory(path, identity, isNew, lock);
     } catch (error) {
       lock.give();
@@ -103,8 +121,40 @@ export class DataDirectory {
     return Buffer.from(this.identity.replicaId + this.identity.incarnation, 'hex');
   }
 
+  /** The process is done with it, and everything it wanted to write is written. */
   close(): void {
-    this.lock.give();
+    try {
+      if (this.identity.unsyncedSinceBoot !== undefined) this.sync();
+    } finally {
+      this.lock.give();
+    }
+  }
+
+  /** Whatever the machine does now, all of it will be there. */
+  private sync(): void {
+    for (const entry of readdirSync(this.path, { withFileTypes: true }))
+      if (entry.isFile()) syncFile(join(this.path, entry.name));
+    syncFile(this.path);
+    const { unsyncedSinceBoot: _, ...synced } = this.identity;
+    writeIdentity(this.path, synced);
+  }
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Another for each start of the machine; where the system does not say, no two calls agree. */
+function bootIdOfMachine(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return randomId();
   }
 }
 
@@ -179,10 +229,5 @@ export function writeIdentity(directory: string, identity: Identity): void {
     closeSync(file);
   }
   renameSync(part, path);
-  const folder = openSync(directory, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncFile(directory);
 }

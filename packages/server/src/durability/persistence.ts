@@ -53,6 +53,7 @@ export class Persistence implements DiskCarrier {
       replicaId: nameOfOrigin(replicaIdOf(config.cluster, config.region)),
       shardCount: config.shardCount,
       keepIncarnation: config.keepIncarnation,
+      isUnsynced: config.fsync === 'never',
       flock: loadFlock(),
     });
   }
@@ -209,7 +210,8 @@ export class Persistence implements DiskCarrier {
     await mkdir(directory, { recursive: true, mode: 0o750 });
     if ((await readdir(directory)).length > 0) throw new Error(`${directory} is not empty`);
     const bytes = await disk.copyTo(directory);
-    writeIdentity(directory, { ...this.directory.identity, isBackup: true });
+    const { unsyncedSinceBoot: _, ...identity } = this.directory.identity;
+    writeIdentity(directory, { ...identity, isBackup: true });
     this.logger.info({ directory, bytes }, 'backup written');
   }
 
