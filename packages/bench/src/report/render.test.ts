@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { readNewestQuotaRows } from '../quotas/row.js';
 import { readHistory, writeHistory } from '../results/history.js';
 import { rowOf } from '../testing/rows.js';
 import { renderReport } from './render.js';
@@ -69,7 +70,8 @@ const results = join(root, 'bench', 'results');
 
 test('the report in the repository is that of the results in the repository', () => {
   const history = existsSync(results) ? readHistory(results) : [];
-  const expected = history.length > 0 ? renderReport(history) : new Map<string, string>();
+  const quotas = readNewestQuotaRows(join(results, 'quotas'));
+  const expected = history.length > 0 ? renderReport(history, quotas) : new Map<string, string>();
   for (const [file, content] of expected) {
     expect(readFileSync(join(root, 'docs', file), 'utf8'), `run: npx quotadb bench report (${file})`).toBe(content);
   }
