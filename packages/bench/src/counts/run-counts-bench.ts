@@ -117,6 +117,8 @@ class CountsBench {
     const items = itemSequence(uniform!, this.#options.items);
     this.#output.progress(`constant rate: ${pacedRate} requests/s for ${pacedSeconds} s`);
     const load = { port: side!.service.port, items, connections, seconds: pacedSeconds, signal: this.#signal };
+    // The first requests of a process wait for the compiler and for connections to the database.
+    if (!this.#options.smoke) await loadAtConstantRate({ ...load, seconds: WARM_UP_SECONDS }, pacedRate);
     const round = await this.#measure(side!, () => loadAtConstantRate(load, pacedRate));
     return this.#print({
       ...this.#common,

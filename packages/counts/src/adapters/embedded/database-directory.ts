@@ -6,14 +6,6 @@ import { type Account, canReach } from './account.js';
 
 const run = promisify(execFile);
 
-/**
- * Until the first checkpoints give it old ones to use again, PostgreSQL fills each new segment of its log with zeros while
- * every commit waits. Of the usual 16 MiB that is a pause of a tenth of a second every few seconds under load.
- */
-const WAL_SEGMENT = '--wal-segsize=1';
-/** What these are by default goes by the size of a segment, and checkpoints would come every few seconds. */
-export const WAL_SETTINGS = ['max_wal_size=1GB', 'min_wal_size=256MB'] as const;
-
 /** How PostgreSQL is told where its files are: a name, seen from a working directory. */
 export interface Place {
   readonly name: string;
@@ -29,7 +21,7 @@ export async function ensureDatabase(native: string, directory: string, account:
   await chmod(unfinished, 0o700);
   if (account !== undefined) await chown(unfinished, account.uid, account.gid);
   const place = await placeOf(unfinished, account);
-  const settings = ['--auth=trust', '--username=quotadb', '--encoding=UTF8', '--locale=C', WAL_SEGMENT];
+  const settings = ['--auth=trust', '--username=quotadb', '--encoding=UTF8', '--locale=C'];
   await run(join(native, 'bin', 'initdb'), ['-D', place.name, ...settings], { ...account, cwd: place.cwd });
   await rename(unfinished, directory);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { ConnectionOptions } from '../postgres/connection.js';
 import { type Account, canReach, chooseAccount } from './account.js';
-import { ensureDatabase, exists, placeOf, WAL_SETTINGS } from './database-directory.js';
+import { ensureDatabase, exists, placeOf } from './database-directory.js';
 import { copyNativeFiles, ensureLibraryLinks, findNativeFiles } from './native-files.js';
 import { watchOver } from './watchdog.js';
 
@@ -82,7 +82,7 @@ export class EmbeddedPostgres {
 
   async #launch(native: string, directory: string, account: Account | undefined, scratch: string): Promise<void> {
     const place = await placeOf(directory, account);
-    const own = [...SERVER_SETTINGS, ...WAL_SETTINGS, `unix_socket_directories=${scratch}`];
+    const own = [...SERVER_SETTINGS, `unix_socket_directories=${scratch}`];
     const settings = [...own, ...(this.#options.settings ?? [])].flatMap((setting) => ['-c', setting]);
     const server = spawn(join(native, 'bin', 'postgres'), ['-D', place.name, ...settings], {
       ...account,
