@@ -1,24 +1,22 @@
 import type { CountsFigures } from '@quotadb/counts';
 import { bucketBoundsSeconds } from '@quotadb/engine';
 import { type CountsWatch, stateOfCounts } from './counts-watch.js';
-import type { MetricSource } from './metric.js';
+import { counter, gauge, histogram, type MetricSource } from './metric.js';
 
 /** Counts over HTTP and the PostgreSQL behind them; nothing before they are first used. */
 export const countsMetricTable = {
-  quotadb_counts_up: { type: 'gauge', help: '1 while PostgreSQL takes changes of counts; absent before the first.' },
-  quotadb_counts_waiting: { type: 'gauge', help: 'Changes of counts that wait for a statement.' },
-  quotadb_counts_statements_in_flight: { type: 'gauge', help: 'Statements with changes of counts on their way.' },
-  quotadb_counts_changes_total: { type: 'counter', help: 'Changes of counts sent to PostgreSQL, by outcome.' },
-  quotadb_counts_change_seconds_total: {
-    type: 'counter',
-    help: 'Time from the arrival of changes until they were applied; with the changes applied, the mean.',
-  },
-  quotadb_counts_statement_duration_seconds: {
-    type: 'histogram',
-    help: 'Time a statement with changes of counts took, commit included.',
-  },
-  quotadb_counts_statements_failed_total: { type: 'counter', help: 'Such statements that failed.' },
-} as const satisfies MetricSource['metrics'];
+  quotadb_counts_up: gauge('1 while PostgreSQL takes changes of counts; absent before the first.'),
+  quotadb_counts_waiting: gauge('Changes of counts that wait for a statement.'),
+  quotadb_counts_statements_in_flight: gauge('Statements with changes of counts on their way.'),
+  quotadb_counts_changes_total: counter('Changes of counts sent to PostgreSQL, by outcome.'),
+  quotadb_counts_change_seconds_total: counter(
+    'Time from the arrival of changes until they were applied; with the changes applied, the mean.',
+  ),
+  quotadb_counts_statement_duration_seconds: histogram(
+    'Time a statement with changes of counts took, commit included.',
+  ),
+  quotadb_counts_statements_failed_total: counter('Such statements that failed.'),
+} satisfies MetricSource['metrics'];
 
 export function countsMetrics(
   watch: CountsWatch,

@@ -2,25 +2,22 @@ import type { Policy } from '@quotadb/quota';
 import type { Figures } from '../lanes/figures.js';
 import type { FlowCounts, RefillCounts, TokenFigures } from '../quotas/token-figures.js';
 import type { Decisions } from './decisions.js';
-import type { MetricSource, Sample, Samples } from './metric.js';
+import { counter, gauge, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What is decided about rate limits and quotas, and what becomes of tokens. */
 export const decisionMetricTable = {
-  quotadb_rate_decisions_total: { type: 'counter', help: 'Requests decided by rate limits, by outcome.' },
-  quotadb_quota_limit: { type: 'gauge', help: 'The limit of a quota.' },
-  quotadb_quota_takes_total: { type: 'counter', help: 'Takes from a quota in this region, by outcome.' },
-  quotadb_quota_tokens_taken_total: { type: 'counter', help: 'Tokens taken from a quota in this region.' },
-  quotadb_quota_refills_total: { type: 'counter', help: 'Times tokens of a quota were set aside to be spent here.' },
-  quotadb_quota_tokens_refilled_total: { type: 'counter', help: 'Tokens of a quota set aside to be spent here.' },
-  quotadb_quota_exhausted_total: { type: 'counter', help: 'Times that no region had tokens of a quota left to give.' },
-  quotadb_tokens_given_total: { type: 'counter', help: 'Tokens of all quotas given to another region.' },
-  quotadb_tokens_received_total: {
-    type: 'counter',
-    help: 'Tokens of all quotas that another region gave when it was asked.',
-  },
-  quotadb_token_requests_total: { type: 'counter', help: 'Requests for tokens that another region has answered.' },
-  quotadb_token_request_wait_seconds_total: { type: 'counter', help: 'Time those requests were waited for.' },
-} as const satisfies MetricSource['metrics'];
+  quotadb_rate_decisions_total: counter('Requests decided by rate limits, by outcome.'),
+  quotadb_quota_limit: gauge('The limit of a quota.'),
+  quotadb_quota_takes_total: counter('Takes from a quota in this region, by outcome.'),
+  quotadb_quota_tokens_taken_total: counter('Tokens taken from a quota in this region.'),
+  quotadb_quota_refills_total: counter('Times tokens of a quota were set aside to be spent here.'),
+  quotadb_quota_tokens_refilled_total: counter('Tokens of a quota set aside to be spent here.'),
+  quotadb_quota_exhausted_total: counter('Times that no region had tokens of a quota left to give.'),
+  quotadb_tokens_given_total: counter('Tokens of all quotas given to another region.'),
+  quotadb_tokens_received_total: counter('Tokens of all quotas that another region gave when it was asked.'),
+  quotadb_token_requests_total: counter('Requests for tokens that another region has answered.'),
+  quotadb_token_request_wait_seconds_total: counter('Time those requests were waited for.'),
+} satisfies MetricSource['metrics'];
 
 type Name = keyof typeof decisionMetricTable;
 

@@ -28,9 +28,16 @@ export interface HistogramValue {
   readonly sum: number;
 }
 
+/** A metric as a table declares it, under its name. */
+export type MetricDeclaration = Omit<Metric, 'name'>;
+
+export const counter = (help: string): MetricDeclaration => ({ type: 'counter', help });
+export const gauge = (help: string): MetricDeclaration => ({ type: 'gauge', help });
+export const histogram = (help: string): MetricDeclaration => ({ type: 'histogram', help });
+
 /** Something that can tell figures when it is asked. Each metric it declares is its own: nobody else has its name. */
 export interface MetricSource<Name extends string = string> {
-  readonly metrics: Readonly<Record<Name, Omit<Metric, 'name'>>>;
+  readonly metrics: Readonly<Record<Name, MetricDeclaration>>;
   collect(): Samples<Name> | Promise<Samples<Name>>;
 }
 

@@ -2,21 +2,18 @@ import { readdirSync } from 'node:fs';
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { FailedLogins } from '../access/failed-logins.js';
 import { processMemory } from '../commands/admin/process-memory.js';
-import type { MetricSource, Sample } from './metric.js';
+import { counter, gauge, type MetricSource, type Sample } from './metric.js';
 
 /** The names Prometheus's own clients give to what every process has; ours begin with `quotadb_`. */
 export const processMetricTable = {
-  process_cpu_seconds_total: { type: 'counter', help: 'Processor time used, user and system.' },
-  process_resident_memory_bytes: { type: 'gauge', help: 'Memory that is resident.' },
-  process_open_fds: { type: 'gauge', help: 'Open file descriptors; absent where the system does not tell.' },
-  quotadb_heap_used_bytes: { type: 'gauge', help: 'JavaScript heap of the main thread.' },
-  quotadb_main_thread_busy_seconds_total: { type: 'counter', help: 'Time the main thread was not waiting.' },
-  quotadb_main_thread_delay_seconds: {
-    type: 'gauge',
-    help: 'How late timers of the main thread were, since the last scrape.',
-  },
-  quotadb_logins_failed_total: { type: 'counter', help: 'Logins with a wrong password or token.' },
-} as const satisfies MetricSource['metrics'];
+  process_cpu_seconds_total: counter('Processor time used, user and system.'),
+  process_resident_memory_bytes: gauge('Memory that is resident.'),
+  process_open_fds: gauge('Open file descriptors; absent where the system does not tell.'),
+  quotadb_heap_used_bytes: gauge('JavaScript heap of the main thread.'),
+  quotadb_main_thread_busy_seconds_total: counter('Time the main thread was not waiting.'),
+  quotadb_main_thread_delay_seconds: gauge('How late timers of the main thread were, since the last scrape.'),
+  quotadb_logins_failed_total: counter('Logins with a wrong password or token.'),
+} satisfies MetricSource['metrics'];
 
 /** Milliseconds between two looks at the clock; finer costs more. */
 const DELAY_RESOLUTION_MS = 20;

@@ -2,49 +2,30 @@ import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
 import type { ShardLag } from '../replication/describe.js';
 import type { PeerDescription, ReplicationDescription } from '../replication/description.js';
 import type { RegionAge } from '../replication/replication-link.js';
-import type { MetricSource, Sample, Samples } from './metric.js';
+import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What the regions tell that this one replicates with; nothing before there was one. */
 export const replicationMetricTable = {
-  quotadb_peer_connected: {
-    type: 'gauge',
-    help: '1 while the other region is connected, by peer and the state it is in.',
-  },
-  quotadb_peer_lag_seconds: { type: 'gauge', help: 'How far the other region is behind with the changes of this one.' },
-  quotadb_peer_lag_shards: { type: 'gauge', help: 'Shards of which the other region has not acknowledged everything.' },
-  quotadb_peer_shard_lag_seconds: {
-    type: 'gauge',
-    help: 'By shard: from the last change of this region that the other has acknowledged to the last one there is.',
-  },
-  quotadb_peer_round_trip_seconds: { type: 'gauge', help: 'Time to the other region and back.' },
-  quotadb_peer_clock_skew_seconds: {
-    type: 'gauge',
-    help: 'How far the clock of the other region is ahead of this one.',
-  },
-  quotadb_peer_joined_ratio: {
-    type: 'gauge',
-    help: 'How much of what the other region holds is here, after a start with nothing.',
-  },
-  quotadb_peer_bytes_total: { type: 'counter', help: 'Bytes exchanged with the other region, by direction.' },
-  quotadb_peer_batches_total: { type: 'counter', help: 'Batches exchanged with the other region, by direction.' },
-  quotadb_peer_components_total: { type: 'counter', help: 'Components exchanged with the other region, by direction.' },
-  quotadb_peer_batch_components: { type: 'histogram', help: 'Components in a batch sent to the other region.' },
-  quotadb_peer_gaps_total: {
-    type: 'counter',
-    help: 'Batches that did not follow on what had come before, and were asked for again.',
-  },
-  quotadb_peer_digest_mismatches_total: {
-    type: 'counter',
-    help: 'Comparisons with the other region that found a difference.',
-  },
-  quotadb_peer_components_resent_total: { type: 'counter', help: 'Components sent again to repair a difference.' },
-  quotadb_peer_connections_total: { type: 'counter', help: 'Times the other region was connected.' },
-  quotadb_replication_refusals_total: { type: 'counter', help: 'Regions that were refused, by code.' },
-  quotadb_region_age_seconds: {
-    type: 'gauge',
-    help: 'How old the view of another region is that values here are made of.',
-  },
-} as const satisfies MetricSource['metrics'];
+  quotadb_peer_connected: gauge('1 while the other region is connected, by peer and the state it is in.'),
+  quotadb_peer_lag_seconds: gauge('How far the other region is behind with the changes of this one.'),
+  quotadb_peer_lag_shards: gauge('Shards of which the other region has not acknowledged everything.'),
+  quotadb_peer_shard_lag_seconds: gauge(
+    'By shard: from the last change of this region that the other has acknowledged to the last one there is.',
+  ),
+  quotadb_peer_round_trip_seconds: gauge('Time to the other region and back.'),
+  quotadb_peer_clock_skew_seconds: gauge('How far the clock of the other region is ahead of this one.'),
+  quotadb_peer_joined_ratio: gauge('How much of what the other region holds is here, after a start with nothing.'),
+  quotadb_peer_bytes_total: counter('Bytes exchanged with the other region, by direction.'),
+  quotadb_peer_batches_total: counter('Batches exchanged with the other region, by direction.'),
+  quotadb_peer_components_total: counter('Components exchanged with the other region, by direction.'),
+  quotadb_peer_batch_components: histogram('Components in a batch sent to the other region.'),
+  quotadb_peer_gaps_total: counter('Batches that did not follow on what had come before, and were asked for again.'),
+  quotadb_peer_digest_mismatches_total: counter('Comparisons with the other region that found a difference.'),
+  quotadb_peer_components_resent_total: counter('Components sent again to repair a difference.'),
+  quotadb_peer_connections_total: counter('Times the other region was connected.'),
+  quotadb_replication_refusals_total: counter('Regions that were refused, by code.'),
+  quotadb_region_age_seconds: gauge('How old the view of another region is that values here are made of.'),
+} satisfies MetricSource['metrics'];
 
 type Name = keyof typeof replicationMetricTable;
 

@@ -2,70 +2,60 @@ import { bucketBoundsSeconds, DURATION_BUCKETS, type Engine } from '@quotadb/eng
 import type { LogDurations } from '@quotadb/storage';
 import { addFigures, type Figures } from '../lanes/figures.js';
 import type { ServerState } from '../server-state.js';
-import type { MetricSource, Sample, Samples } from './metric.js';
+import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What the lanes, the store and the disk tell. */
 export const serverMetricTable = {
-  quotadb_info: { type: 'gauge', help: 'Who this server is; always 1.' },
-  quotadb_start_time_seconds: { type: 'gauge', help: 'When it was started, in seconds since 1970.' },
-  quotadb_commands_total: { type: 'counter', help: 'Commands run, by command.' },
-  quotadb_commands_failed_total: { type: 'counter', help: 'Commands that replied with an error, by command.' },
-  quotadb_commands_rejected_total: { type: 'counter', help: 'Commands refused before they ran, by command.' },
-  quotadb_command_duration_seconds: {
-    type: 'histogram',
-    help: 'Time commands took to run, of those that were timed: one turn in sixteen, and all that can be long.',
-  },
-  quotadb_error_replies_total: { type: 'counter', help: 'Error replies, by code.' },
-  quotadb_slow_commands_total: { type: 'counter', help: 'Commands that were slower than slowlog-log-slower-than.' },
-  quotadb_slowlog_length: { type: 'gauge', help: 'Slow commands kept for SLOWLOG GET.' },
-  quotadb_keyspace_hits_total: { type: 'counter', help: 'Counters read that were there.' },
-  quotadb_keyspace_misses_total: { type: 'counter', help: 'Counters read that were not there.' },
-  quotadb_connections: { type: 'gauge', help: 'Clients connected, by lane.' },
-  quotadb_connections_maximum: { type: 'gauge', help: 'Clients that may be connected at once.' },
-  quotadb_connections_received_total: { type: 'counter', help: 'Connections accepted or refused.' },
-  quotadb_connections_refused_total: { type: 'counter', help: 'Connections refused: too many, or no proper TLS.' },
-  quotadb_connections_dropped_total: {
-    type: 'counter',
-    help: 'Connections closed because a limit was passed: replies not read (output), commands too large (query).',
-  },
-  quotadb_clients_blocked: { type: 'gauge', help: 'Clients that wait in a command such as WAIT.' },
-  quotadb_clients_buffered_bytes: { type: 'gauge', help: 'Unfinished commands and unsent replies of all clients.' },
-  quotadb_network_received_bytes_total: { type: 'counter', help: 'Bytes read from clients.' },
-  quotadb_network_sent_bytes_total: { type: 'counter', help: 'Bytes sent to clients.' },
-  quotadb_lane_commands_total: { type: 'counter', help: 'Commands run, by lane.' },
-  quotadb_lane_busy_seconds_total: { type: 'counter', help: 'Time a lane was not waiting for clients.' },
-  quotadb_longest_turn_seconds: {
-    type: 'gauge',
-    help: 'The longest that one turn of a loop kept everything else waiting, in the last half minute to minute.',
-  },
-  quotadb_keys: { type: 'gauge', help: 'Keys in the store.' },
-  quotadb_keys_expiring: { type: 'gauge', help: 'Keys that have an expiry.' },
-  quotadb_keys_withheld: {
-    type: 'gauge',
-    help: 'Cells of rate limits below the publish threshold, of which other regions and the disk are not told.',
-  },
-  quotadb_keys_expired_total: { type: 'counter', help: 'Keys dropped because they expired.' },
-  quotadb_memory_used_bytes: { type: 'gauge', help: 'Memory of the store in use.' },
-  quotadb_memory_maximum_bytes: { type: 'gauge', help: 'Memory the store may use (--max-memory).' },
-  quotadb_disk_up: { type: 'gauge', help: '1 while the disk takes what it is given; absent without --data.' },
-  quotadb_wal_bytes: { type: 'gauge', help: 'Size of the log since the last snapshot.' },
-  quotadb_wal_written_bytes_total: { type: 'counter', help: 'Bytes written to the log.' },
-  quotadb_wal_flushes_total: { type: 'counter', help: 'Writes of the log.' },
-  quotadb_wal_fsyncs_total: { type: 'counter', help: 'Times the system was asked to put the log on disk.' },
-  quotadb_wal_flushes_late_total: {
-    type: 'counter',
-    help: 'Flushes that took longer than --fsync allows between two.',
-  },
-  quotadb_wal_flush_duration_seconds: {
-    type: 'histogram',
-    help: 'Time a flush of the log took, fsync included, on whichever thread.',
-  },
-  quotadb_wal_fsync_duration_seconds: { type: 'histogram', help: 'Time the fsync of a flush took.' },
-  quotadb_snapshot_bytes: { type: 'gauge', help: 'Size of the last snapshot.' },
-  quotadb_snapshot_duration_seconds: { type: 'gauge', help: 'Time the last snapshot took.' },
-  quotadb_snapshot_time_seconds: { type: 'gauge', help: 'When the last snapshot was finished, in seconds since 1970.' },
-  quotadb_snapshot_failed: { type: 'gauge', help: '1 when the last snapshot failed.' },
-} as const satisfies MetricSource['metrics'];
+  quotadb_info: gauge('Who this server is; always 1.'),
+  quotadb_start_time_seconds: gauge('When it was started, in seconds since 1970.'),
+  quotadb_commands_total: counter('Commands run, by command.'),
+  quotadb_commands_failed_total: counter('Commands that replied with an error, by command.'),
+  quotadb_commands_rejected_total: counter('Commands refused before they ran, by command.'),
+  quotadb_command_duration_seconds: histogram(
+    'Time commands took to run, of those that were timed: one turn in sixteen, and all that can be long.',
+  ),
+  quotadb_error_replies_total: counter('Error replies, by code.'),
+  quotadb_slow_commands_total: counter('Commands that were slower than slowlog-log-slower-than.'),
+  quotadb_slowlog_length: gauge('Slow commands kept for SLOWLOG GET.'),
+  quotadb_keyspace_hits_total: counter('Counters read that were there.'),
+  quotadb_keyspace_misses_total: counter('Counters read that were not there.'),
+  quotadb_connections: gauge('Clients connected, by lane.'),
+  quotadb_connections_maximum: gauge('Clients that may be connected at once.'),
+  quotadb_connections_received_total: counter('Connections accepted or refused.'),
+  quotadb_connections_refused_total: counter('Connections refused: too many, or no proper TLS.'),
+  quotadb_connections_dropped_total: counter(
+    'Connections closed because a limit was passed: replies not read (output), commands too large (query).',
+  ),
+  quotadb_clients_blocked: gauge('Clients that wait in a command such as WAIT.'),
+  quotadb_clients_buffered_bytes: gauge('Unfinished commands and unsent replies of all clients.'),
+  quotadb_network_received_bytes_total: counter('Bytes read from clients.'),
+  quotadb_network_sent_bytes_total: counter('Bytes sent to clients.'),
+  quotadb_lane_commands_total: counter('Commands run, by lane.'),
+  quotadb_lane_busy_seconds_total: counter('Time a lane was not waiting for clients.'),
+  quotadb_longest_turn_seconds: gauge(
+    'The longest that one turn of a loop kept everything else waiting, in the last half minute to minute.',
+  ),
+  quotadb_keys: gauge('Keys in the store.'),
+  quotadb_keys_expiring: gauge('Keys that have an expiry.'),
+  quotadb_keys_withheld: gauge(
+    'Cells of rate limits below the publish threshold, of which other regions and the disk are not told.',
+  ),
+  quotadb_keys_expired_total: counter('Keys dropped because they expired.'),
+  quotadb_memory_used_bytes: gauge('Memory of the store in use.'),
+  quotadb_memory_maximum_bytes: gauge('Memory the store may use (--max-memory).'),
+  quotadb_disk_up: gauge('1 while the disk takes what it is given; absent without --data.'),
+  quotadb_wal_bytes: gauge('Size of the log since the last snapshot.'),
+  quotadb_wal_written_bytes_total: counter('Bytes written to the log.'),
+  quotadb_wal_flushes_total: counter('Writes of the log.'),
+  quotadb_wal_fsyncs_total: counter('Times the system was asked to put the log on disk.'),
+  quotadb_wal_flushes_late_total: counter('Flushes that took longer than --fsync allows between two.'),
+  quotadb_wal_flush_duration_seconds: histogram('Time a flush of the log took, fsync included, on whichever thread.'),
+  quotadb_wal_fsync_duration_seconds: histogram('Time the fsync of a flush took.'),
+  quotadb_snapshot_bytes: gauge('Size of the last snapshot.'),
+  quotadb_snapshot_duration_seconds: gauge('Time the last snapshot took.'),
+  quotadb_snapshot_time_seconds: gauge('When the last snapshot was finished, in seconds since 1970.'),
+  quotadb_snapshot_failed: gauge('1 when the last snapshot failed.'),
+} satisfies MetricSource['metrics'];
 
 type Name = keyof typeof serverMetricTable;
 
