@@ -3,6 +3,7 @@ import type { CallOptions } from '../commands.js';
 import { QuotadbError } from '../errors.js';
 import type { LimitResult } from '../limiter/limit-result.js';
 import type { QuotaRenewed } from '../quota-commands.js';
+import { NamedResult } from './named-result.js';
 
 /** Who keeps leases. */
 export interface LeaseKeeper {
@@ -29,15 +30,7 @@ const SHORTEST_PAUSE_MS = 10;
  * at the end of its block. Where that cannot be done in time it is lost: `signal` is aborted, by this process's own count of the
  * time, so never later than the server gives it to somebody else.
  */
-export class QuotaLease implements LimitResult {
-  readonly success: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly reset: number;
-  readonly retryAfterMs: number;
-  readonly reason: LimitResult['reason'];
-  /** The server's name for it; undefined where it was denied, or let through while the server was away. */
-  readonly id: string | undefined;
+export class QuotaLease extends NamedResult {
   /** Aborted when the lease is lost; never where it was released in time. */
   readonly signal: AbortSignal;
   readonly #held: HeldLease | undefined;
@@ -51,13 +44,7 @@ export class QuotaLease implements LimitResult {
   #failure: Error | undefined;
 
   constructor(result: LimitResult, held: HeldLease | undefined, onRelease: () => void = () => undefined) {
-    this.success = result.success;
-    this.limit = result.limit;
-    this.remaining = result.remaining;
-    this.reset = result.reset;
-    this.retryAfterMs = result.retryAfterMs;
-    this.reason = result.reason;
-    this.id = held?.id;
+    super(result, held?.id);
     this.signal = this.#lost.signal;
     this.#held = held;
     this.#onRelease = onRelease;

@@ -3,6 +3,7 @@ import type { CallOptions } from '../commands.js';
 import { QuotadbError } from '../errors.js';
 import type { LimitResult } from '../limiter/limit-result.js';
 import type { QuotaSettlement } from '../quota-commands.js';
+import { NamedResult } from './named-result.js';
 
 /** Who keeps reservations. */
 export interface ReservationKeeper {
@@ -14,26 +15,12 @@ export interface ReservationKeeper {
  * An estimate that was taken, or denied, and is settled once. With `await using` it is cancelled at the end of its block unless it
  * was committed before.
  */
-export class QuotaReservation implements LimitResult {
-  readonly success: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly reset: number;
-  readonly retryAfterMs: number;
-  readonly reason: LimitResult['reason'];
-  /** The server's name for it; undefined where it was denied, or let through while the server was away. */
-  readonly id: string | undefined;
+export class QuotaReservation extends NamedResult {
   readonly #keeper: ReservationKeeper;
   #isSettled = false;
 
   constructor(result: LimitResult, id: string | undefined, keeper: ReservationKeeper) {
-    this.success = result.success;
-    this.limit = result.limit;
-    this.remaining = result.remaining;
-    this.reset = result.reset;
-    this.retryAfterMs = result.retryAfterMs;
-    this.reason = result.reason;
-    this.id = id;
+    super(result, id);
     this.#keeper = keeper;
   }
 
