@@ -1,42 +1,18 @@
-import { Engine } from '@quotadb/engine';
 import { expect, test } from 'vitest';
-import { type DemandOutcome, Keeper } from './keeper.js';
+import type { DemandOutcome } from './keeper.js';
 import type { Policy } from './policy.js';
-import { PolicyBook } from './policy-book.js';
 import { Taker } from './taker.js';
+import { startLoneRegion } from './testing/lone-region.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
-const SKEW_BOUND_MS = 2000;
 const WINDOW_MS = 3_600_000;
 
 /** Found by seed 1011 of the simulator: the cell was let go with tokens on their way, and they were lost for the window. */
 test('tokens on their way to the disk get into the pocket also where there was enough without them', () => {
-  const origin = new Uint8Array(32).fill(1);
-  const engine = Engine.format({ maxMemoryBytes: 4 * 1024 * 1024, origin, nowMs: NOW_MS, shardCount: 1 });
-  const book = new PolicyBook({
-    home: 'a',
-    region: 'a',
-    incarnation: 'a1',
-    isNewIncarnation: true,
-    hasDisk: true,
-    nowMs: NOW_MS,
-    skewBoundMs: SKEW_BOUND_MS,
-    isAlone: true,
-    save: () => {},
-  });
+  let durable = 0;
+  const { engine, book, keeper } = startLoneRegion({ nowMs: () => NOW_MS, durable: () => durable });
   const definition = { name: 'calls', limit: 100, windowMs: WINDOW_MS, allocator: 'a', shares: [], waitMs: 0 };
   const policy: Policy = book.define(definition, NOW_MS);
-  let durable = 0;
-  const keeper = new Keeper({
-    engine,
-    region: 'a',
-    origin,
-    book,
-    peers: { regions: () => [], originOf: () => undefined, send: () => {} },
-    skewBoundMs: SKEW_BOUND_MS,
-    monotonicMs: () => 0,
-    durable: () => durable,
-  });
   const cell = { policy: policy.number, window: NOW_MS / WINDOW_MS, subject: Uint8Array.of(1) };
   const outcomes: DemandOutcome[] = [];
   const flush = () => {

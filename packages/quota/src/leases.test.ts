@@ -1,12 +1,11 @@
-import { Engine } from '@quotadb/engine';
+import type { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
-import { Keeper } from './keeper.js';
 import { type Acquired, Leases, type Renewed } from './leases.js';
-import { Operations, type TakeAnswer } from './operations.js';
+import type { Operations, TakeAnswer } from './operations.js';
 import { windowAt } from './policy.js';
-import { PolicyBook } from './policy-book.js';
+import type { PolicyBook } from './policy-book.js';
+import { SKEW_BOUND_MS, startLoneRegion } from './testing/lone-region.js';
 
-const SKEW_BOUND_MS = 2000;
 const LEASE_MS = 8000;
 const WINDOW_MS = LEASE_MS + SKEW_BOUND_MS;
 /** The beginning of a window. */
@@ -27,26 +26,10 @@ beforeEach(() => {
 
 /** A life of a region without a disk, alone. */
 function begin(incarnation: string): void {
-  const origin = new Uint8Array(32).fill(1);
   const monotonicMs = () => nowMs;
-  engine = Engine.format({ maxMemoryBytes: 4 * 1024 * 1024, origin, nowMs, shardCount: 4 });
-  const skewBoundMs = SKEW_BOUND_MS;
   const set = book?.set;
-  book = new PolicyBook({
-    home: 'a',
-    region: 'a',
-    incarnation,
-    isNewIncarnation: true,
-    hasDisk: false,
-    nowMs,
-    skewBoundMs,
-    isAlone: incarnation === 'a1',
-    save: () => {},
-  });
+  ({ engine, book, operations } = startLoneRegion({ nowMs: monotonicMs, incarnation }));
   if (incarnation !== 'a1' && set !== undefined) book.adopt(set);
-  const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
-  const keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs, monotonicMs });
-  operations = new Operations({ engine, book, keeper, monotonicMs });
   let ids = 0;
   leases = new Leases({ operations, monotonicMs, newId: () => `${incarnation}-${++ids}` });
 }

@@ -1,8 +1,6 @@
-import { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
-import { Keeper, type KeeperOptions } from './keeper.js';
-import { Operations, type TakeAnswer } from './operations.js';
-import { PolicyBook } from './policy-book.js';
+import type { Keeper, KeeperOptions } from './keeper.js';
+import type { Operations, TakeAnswer } from './operations.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
 import {
   type Lapse,
@@ -12,6 +10,7 @@ import {
   type Reserved,
   type Settlement,
 } from './reservations.js';
+import { startLoneRegion } from './testing/lone-region.js';
 
 const START_MS = Date.UTC(2026, 5, 1);
 let nowMs: number;
@@ -23,25 +22,11 @@ beforeEach(() => begin());
 
 function begin(disk: Pick<KeeperOptions, 'durable'> = {}): void {
   nowMs = START_MS;
-  const origin = new Uint8Array(32).fill(1);
   const monotonicMs = () => nowMs;
-  const engine = Engine.format({ maxMemoryBytes: 4 * 1024 * 1024, origin, nowMs, shardCount: 4 });
-  const book = new PolicyBook({
-    home: 'a',
-    region: 'a',
-    incarnation: 'a1',
-    isNewIncarnation: true,
-    hasDisk: false,
-    nowMs,
-    skewBoundMs: 2000,
-    isAlone: true,
-    save: () => {},
-  });
+  const region = startLoneRegion({ nowMs: monotonicMs, ...disk });
+  ({ keeper, operations } = region);
   for (const name of ['calls', 'other'])
-    book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
-  const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
-  keeper = new Keeper({ engine, region: 'a', origin, book, peers, skewBoundMs: 2000, monotonicMs, ...disk });
-  operations = new Operations({ engine, book, keeper, monotonicMs });
+    region.book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
   let ids = 0;
   reservations = new Reservations({ operations, monotonicMs, newId: () => `r${++ids}` });
 }
