@@ -13,7 +13,7 @@ import {
   type Scenario,
 } from './measure/scenario.js';
 import type { BenchOptions } from './options.js';
-import { findRepository, revisionOf } from './results/environment.js';
+import { stampRun } from './results/environment.js';
 import { BASELINE, type ResultRow, type Side } from './results/row.js';
 import { ratios, summarize } from './results/summary.js';
 import { type Contender, type RunningServer, startContender } from './servers/contender.js';
@@ -31,6 +31,11 @@ export type Common = Pick<
   'format' | 'date' | 'commit' | 'uncommittedChanges' | 'machine' | 'smoke' | 'keys' | 'keyBytes' | 'rounds'
 >;
 
+/** What all rows of a run have in common. */
+export function commonOf({ smoke, keys, rounds }: Pick<ResultRow, 'smoke' | 'keys' | 'rounds'>): Common {
+  return { ...stampRun(), machine: describeMachine(), smoke, keys, keyBytes: KEY_BYTES, rounds };
+}
+
 /** Measures everything that was asked for, and hands over each row as soon as it is complete. */
 export async function measureAll(
   options: BenchOptions,
@@ -40,16 +45,7 @@ export async function measureAll(
   onRow: (row: ResultRow) => void,
 ): Promise<void> {
   const contenders = chooseContenders(options);
-  const common: Common = {
-    format: 1,
-    date: new Date().toISOString(),
-    ...revisionOf(findRepository(process.cwd())),
-    machine: describeMachine(),
-    smoke: options.smoke,
-    keys: options.keys,
-    keyBytes: KEY_BYTES,
-    rounds: options.rounds,
-  };
+  const common = commonOf(options);
   if (options.workloads.length > 0) await measureLoads(options, contenders, common, cleanup, signal, output, onRow);
   for (const workload of options.memoryWorkloads) {
     onRow(await measureMemoryRow(workload, options, contenders, common, cleanup, signal, output));

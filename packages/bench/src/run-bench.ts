@@ -13,7 +13,7 @@ import { formatVerdict } from './output/verdict.js';
 import { runQuotasBench } from './quotas/run-quotas-bench.js';
 import { runReplicationBench } from './replication/run-replication-bench.js';
 import { runReport } from './report/run-report.js';
-import { findRepository } from './results/environment.js';
+import { resultsDirectory } from './results/environment.js';
 import { readHistory, writeHistory } from './results/history.js';
 import type { ResultRow } from './results/row.js';
 import { runSteps } from './steps/run-steps.js';
@@ -141,8 +141,7 @@ function keep(rows: readonly ResultRow[], options: BenchOptions, output: Output)
     output.progress('smoke run: the harness works; the figures mean nothing and were not kept');
     return;
   }
-  const directory = options.results || join(findRepository(process.cwd()) ?? process.cwd(), 'bench', 'results');
-  output.progress(`results: ${writeHistory(directory, rows)}`);
+  output.progress(`results: ${writeHistory(resultsDirectory(options.results), rows)}`);
 }
 
 /** Writes and reads the rows as a real run would, somewhere else. */

@@ -1,17 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { MachineDescription } from '../machine/describe.js';
+import type { RunStamp } from '../results/environment.js';
 import type { DatabaseDescription } from './bench-database.js';
 import type { CountsMeasures } from './measures.js';
 
-const COMMIT_LETTERS = 7;
-
 /** One line of the history: a scenario, and what every side made of it. */
-export interface CountsRow {
-  readonly format: 1;
-  readonly date: string;
-  readonly commit: string;
-  readonly uncommittedChanges: boolean;
+export interface CountsRow extends RunStamp {
   readonly machine: MachineDescription;
   readonly database: DatabaseDescription;
   readonly smoke: boolean;
@@ -26,17 +19,6 @@ export interface CountsRow {
   readonly sides: Readonly<Record<string, CountsMeasures>>;
   /** Requests per second, ours over theirs; left out where only one side ran. */
   readonly ratioToOneStatement?: number;
-}
-
-/** A file per run, as the other benchmarks have it. */
-export function writeCountsHistory(directory: string, rows: readonly CountsRow[]): string {
-  const [first] = rows;
-  if (first === undefined) throw new Error('a run without rows has no place in the history');
-  const moment = first.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-');
-  const file = join(directory, `${moment}-${first.commit.slice(0, COMMIT_LETTERS)}.ndjson`);
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  return file;
 }
 
 export function formatCountsRow(row: CountsRow): string {

@@ -1,15 +1,15 @@
-import { join } from 'node:path';
 import type { Output } from '../bench.js';
 import type { Cleanup } from '../cleanup.js';
 import { cpuMicrosecondsBetween, sampleCpu } from '../machine/cpu-time.js';
 import { describeMachine } from '../machine/describe.js';
-import { findRepository, revisionOf } from '../results/environment.js';
+import { resultsDirectory, stampRun } from '../results/environment.js';
+import { writeHistory } from '../results/history.js';
 import { BenchDatabase } from './bench-database.js';
 import { chooseClient } from './clients/closed-load.js';
 import { loadAtConstantRate } from './clients/paced-load.js';
 import { type CountsRound, type LoadResult, summarizeRounds } from './measures.js';
 import { type CountsBenchOptions, countsHelpText, parseCountsOptions } from './options.js';
-import { type CountsRow, formatCountsRow, writeCountsHistory } from './row.js';
+import { type CountsRow, formatCountsRow } from './row.js';
 import { itemSequence, type Scenario, scenarios } from './scenario.js';
 import { type CountsSide, startSides } from './services.js';
 
@@ -37,9 +37,7 @@ export async function runCountsBench(
   await makeTable(sides[0]!);
   await database.fill(options.items);
   const common: Common = {
-    format: 1,
-    date: new Date().toISOString(),
-    ...revisionOf(findRepository(process.cwd())),
+    ...stampRun(),
     machine: describeMachine(),
     database: await database.describe(),
     smoke: options.smoke,
@@ -52,7 +50,9 @@ export async function runCountsBench(
     for (const scenario of options.scenarios) rows.push(await bench.compare(scenario));
     if (options.pacedSeconds > 0) rows.push(await bench.hold());
   } finally {
-    if (rows.length > 0 && !options.smoke) output.progress(`results: ${writeCountsHistory(resultsOf(options), rows)}`);
+    if (rows.length > 0 && !options.smoke) {
+      output.progress(`results: ${writeHistory(resultsDirectory(options.results, 'counts'), rows)}`);
+    }
   }
 }
 
@@ -168,8 +168,4 @@ class CountsBench {
 async function makeTable({ service }: CountsSide): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${service.port}/api/v1/internal/counts/nothing`);
   if (response.status !== 404) throw new Error(`the counts API is not there: ${await response.text()}`);
-}
-
-function resultsOf(options: CountsBenchOptions): string {
-  return options.results || join(findRepository(process.cwd()) ?? process.cwd(), 'bench', 'results', 'counts');
 }

@@ -2,19 +2,18 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Common, compare, type Output, side } from '../bench.js';
+import { type Common, commonOf, compare, type Output, side } from '../bench.js';
 import type { Cleanup } from '../cleanup.js';
 import { chooseContenders } from '../contenders.js';
 import type { KeyDistribution } from '../load/key-sequence.js';
-import { KEY, KEY_BYTES, type Request } from '../load/request.js';
+import { KEY, type Request } from '../load/request.js';
 import { runLoad } from '../load/run-load.js';
-import { describeMachine } from '../machine/describe.js';
 import { fill } from '../measure/fill.js';
 import type { Round } from '../measure/measures.js';
 import { byTurns, fullLoadRound, OWN_CLIENT } from '../measure/scenario.js';
 import { parseOptions } from '../options.js';
 import { formatRow } from '../output/table.js';
-import { findRepository, revisionOf } from '../results/environment.js';
+import { resultsDirectory } from '../results/environment.js';
 import { writeHistory } from '../results/history.js';
 import type { ResultRow } from '../results/row.js';
 import { ask, infoField } from '../servers/ask.js';
@@ -53,8 +52,7 @@ export async function runDurabilityBench(
     await bench.run();
   } finally {
     if (bench.rows.length > 0 && !options.smoke) {
-      const directory = options.results || join(findRepository(process.cwd()) ?? process.cwd(), 'bench', 'results');
-      output.progress(`results: ${writeHistory(directory, bench.rows)}`);
+      output.progress(`results: ${writeHistory(resultsDirectory(options.results), bench.rows)}`);
     }
   }
 }
@@ -78,16 +76,7 @@ class DurabilityBench {
     const lanes = options.lanes.length === 0 ? [] : ['--lanes', options.lanes.join(',')];
     const programs = parseOptions(['--redis', options.redis, '--quotadb', options.quotadb, ...lanes]);
     this.contenders = chooseContenders(programs).filter(({ kind }) => kind !== 'valkey');
-    this.common = {
-      format: 1,
-      date: new Date().toISOString(),
-      ...revisionOf(findRepository(process.cwd())),
-      machine: describeMachine(),
-      smoke: options.smoke,
-      keys: options.keys,
-      keyBytes: KEY_BYTES,
-      rounds: options.rounds,
-    };
+    this.common = commonOf(options);
     const parent = options.directory || tmpdir();
     mkdirSync(parent, { recursive: true });
     this.directory = mkdtempSync(join(parent, 'quotadb-bench-durability-'));

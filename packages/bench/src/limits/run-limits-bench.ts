@@ -1,12 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Output } from '../bench.js';
 import type { Cleanup } from '../cleanup.js';
 import { NoRedisError } from '../contenders.js';
 import { describeMachine, type MachineDescription } from '../machine/describe.js';
 import { UsageError } from '../options.js';
-import { findRepository, revisionOf } from '../results/environment.js';
+import { type RunStamp, resultsDirectory, stampRun } from '../results/environment.js';
+import { writeHistory } from '../results/history.js';
 import { findExecutable } from '../servers/find-executable.js';
 import { findQuotaDB, startQuotaDB } from '../servers/quotadb.js';
 import { startRedis } from '../servers/redis.js';
@@ -14,11 +13,7 @@ import { type Contest, measureContest, type SideResult } from './contest.js';
 import { adapters, clients, decisions } from './contests.js';
 
 /** One line of the history: a contest, and how every side did. */
-export interface LimitsRow {
-  readonly format: 1;
-  readonly date: string;
-  readonly commit: string;
-  readonly uncommittedChanges: boolean;
+export interface LimitsRow extends RunStamp {
   readonly machine: MachineDescription;
   readonly contest: string;
   readonly description: string;
@@ -29,7 +24,6 @@ export interface LimitsRow {
 
 const contests = { decisions, adapters, clients } as const;
 type ContestName = keyof typeof contests;
-const COMMIT_LETTERS = 7;
 
 const HELP = `quotadb bench limits: decisions of the rate limiter, window stores and clients, each beside others
   --contest NAME,…   any of ${Object.keys(contests).join(', ')}; all if left out
@@ -50,15 +44,12 @@ export async function runLimitsBench(
     return;
   }
   const ports = await startServers(cleanup);
-  const repository = findRepository(process.cwd());
   const common = {
-    format: 1,
-    date: new Date().toISOString(),
-    ...revisionOf(repository),
+    ...stampRun(),
     machine: describeMachine(),
     secondsPerRound: options.seconds,
     rounds: options.rounds,
-  } as const;
+  };
   const rows: LimitsRow[] = [];
   for (const name of options.contests) {
     output.progress(`measuring ${name}`);
@@ -67,8 +58,7 @@ export async function runLimitsBench(
     rows.push({ ...common, contest: contest.name, description: contest.description, sides });
     output.print(formatContest(contest, sides));
   }
-  const directory = options.results || join(repository ?? process.cwd(), 'bench', 'results', 'limits');
-  output.progress(`results: ${writeRows(directory, rows)}`);
+  output.progress(`results: ${writeHistory(resultsDirectory(options.results, 'limits'), rows)}`);
 }
 
 async function startServers(cleanup: Cleanup): Promise<{ redis: number; quotadb: number }> {
@@ -109,14 +99,4 @@ function formatContest({ name, description }: Contest, sides: Readonly<Record<st
     return `  ${side.padEnd(36)} ${rate} operations/s   ${clientCpuMicrosecondsPerOperation.median.toFixed(3)} µs CPU here`;
   });
   return [`${name}: ${description}`, ...lines].join('\n');
-}
-
-/** A file per run, as the other benchmarks have it. */
-function writeRows(directory: string, rows: readonly LimitsRow[]): string {
-  const [first] = rows;
-  const moment = first!.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-');
-  const file = join(directory, `${moment}-${first!.commit.slice(0, COMMIT_LETTERS)}.ndjson`);
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  return file;
 }

@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RunStamp } from '../results/environment.js';
 
 /** How much of a limit one limiter allowed. */
 export interface Admission {
@@ -11,11 +12,7 @@ export interface Admission {
 }
 
 /** One line of the history: a limit, a demand, and what every limiter made of it. Simulated, so the machine has no part in it. */
-export interface QuotasRow {
-  readonly format: 1;
-  readonly date: string;
-  readonly commit: string;
-  readonly uncommittedChanges: boolean;
+export interface QuotasRow extends RunStamp {
   readonly regions: number;
   readonly demand: string;
   readonly limit: number;
@@ -23,18 +20,6 @@ export interface QuotasRow {
   readonly delayMs: number;
   readonly seed: number;
   readonly sides: Readonly<Record<string, Admission>>;
-}
-
-const COMMIT_LETTERS = 7;
-
-/** A file per run, as the other benchmarks have it. */
-export function writeQuotaRows(directory: string, rows: readonly QuotasRow[]): string {
-  const [first] = rows;
-  const moment = first!.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-');
-  const file = join(directory, `${moment}-${first!.commit.slice(0, COMMIT_LETTERS)}.ndjson`);
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  return file;
 }
 
 /** The rows of the newest run; none where there is none. */

@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DELAY_MS, DEMANDS, type Demand, LIMITERS, measureDemand } from '@quotadb/simulator';
 import type { Output } from '../bench.js';
 import { UsageError } from '../options.js';
-import { findRepository, revisionOf } from '../results/environment.js';
-import { type Admission, type QuotasRow, writeQuotaRows } from './row.js';
+import { resultsDirectory, stampRun } from '../results/environment.js';
+import { writeHistory } from '../results/history.js';
+import type { Admission, QuotasRow } from './row.js';
 
 const REGIONS = [2, 3, 4, 5];
 const LIMITS = [100, 10_000];
@@ -24,21 +24,19 @@ export async function runQuotasBench(argv: readonly string[], signal: AbortSigna
     output.print(HELP);
     return;
   }
-  const repository = findRepository(process.cwd());
-  const common = { format: 1, date: new Date().toISOString(), ...revisionOf(repository) } as const;
+  const stamp = stampRun();
   const rows: QuotasRow[] = [];
   for (const limit of options.limits) {
     for (const regions of options.regions) {
       for (const demand of options.demands) {
         signal.throwIfAborted();
-        const row = { ...common, ...(await measure(limit, regions, demand, options.seed)) };
+        const row = { ...stamp, ...(await measure(limit, regions, demand, options.seed)) };
         rows.push(row);
         output.print(formatRow(row));
       }
     }
   }
-  const directory = options.results || join(repository ?? process.cwd(), 'bench', 'results', 'quotas');
-  output.progress(`results: ${writeQuotaRows(directory, rows)}`);
+  output.progress(`results: ${writeHistory(resultsDirectory(options.results, 'quotas'), rows)}`);
 }
 
 async function measure(limit: number, regions: number, demand: Demand, seed: number) {

@@ -1,18 +1,16 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Common, Output } from '../bench.js';
+import { type Common, commonOf, type Output } from '../bench.js';
 import type { Cleanup } from '../cleanup.js';
 import type { KeyDistribution } from '../load/key-sequence.js';
 import type { LoadResult } from '../load/load-job.js';
-import { KEY, KEY_BYTES, type Request } from '../load/request.js';
+import { KEY, type Request } from '../load/request.js';
 import { runLoad } from '../load/run-load.js';
-import { describeMachine } from '../machine/describe.js';
 import { pinToCore } from '../machine/pin.js';
 import type { Round } from '../measure/measures.js';
 import { fullLoadRound, OWN_CLIENT } from '../measure/scenario.js';
 import { UsageError } from '../options.js';
 import { formatRow } from '../output/table.js';
-import { findRepository, revisionOf } from '../results/environment.js';
+import { resultsDirectory } from '../results/environment.js';
 import { writeHistory } from '../results/history.js';
 import type { ResultRow, Side } from '../results/row.js';
 import { summarize } from '../results/summary.js';
@@ -60,8 +58,7 @@ export async function runReplicationBench(
     await bench.run();
   } finally {
     if (bench.rows.length > 0 && !options.smoke) {
-      const directory = options.results || join(findRepository(process.cwd()) ?? process.cwd(), 'bench', 'results');
-      output.progress(`results: ${writeHistory(directory, bench.rows)}`);
+      output.progress(`results: ${writeHistory(resultsDirectory(options.results), bench.rows)}`);
     }
   }
 }
@@ -88,16 +85,7 @@ class ReplicationBench {
     const program = options.quotadb || findQuotaDB();
     if (program === undefined) throw new UsageError('--quotadb: there is no quotadb program beside this one');
     this.program = program;
-    this.common = {
-      format: 1,
-      date: new Date().toISOString(),
-      ...revisionOf(findRepository(process.cwd())),
-      machine: describeMachine(),
-      smoke: options.smoke,
-      keys: options.keys,
-      keyBytes: KEY_BYTES,
-      rounds: options.rounds,
-    };
+    this.common = commonOf(options);
   }
 
   async run(): Promise<void> {

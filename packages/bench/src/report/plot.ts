@@ -1,3 +1,4 @@
+import { COMMIT_LETTERS } from '../results/history.js';
 import type { Run, Series } from './select.js';
 
 /**
@@ -18,7 +19,6 @@ const MARGIN = { left: 44, right: 44, top: 78, bottom: 44 };
 const LEGEND_ENTRY_WIDTH = 220;
 const LEGEND_LINE_HEIGHT = 18;
 const MAX_COMMIT_LABELS = 3;
-const COMMIT_LETTERS = 7;
 /** Redis itself, at 1.0, is always in the picture with some room above. */
 const LEAST_UPPER_BOUND = 1.25;
 const MARKER_RADIUS = 3.5;

@@ -12,6 +12,11 @@ export function findRepository(from: string): string | undefined {
   }
 }
 
+/** Where the history is kept, unless it was said where: a folder of its own for rows of another shape. */
+export function resultsDirectory(given: string, folder = ''): string {
+  return given || join(findRepository(process.cwd()) ?? process.cwd(), 'bench', 'results', folder);
+}
+
 function isWorkspace(file: string): boolean {
   if (!existsSync(file)) return false;
   try {
@@ -23,7 +28,19 @@ function isWorkspace(file: string): boolean {
 
 export interface Revision {
   readonly commit: string;
+  /** Whether the working tree had changes that the commit does not. */
   readonly uncommittedChanges: boolean;
+}
+
+/** What every row of a run begins with, whatever it measured. */
+export interface RunStamp extends Revision {
+  /** Raised when a field changes its meaning. */
+  readonly format: 1;
+  readonly date: string;
+}
+
+export function stampRun(): RunStamp {
+  return { format: 1, date: new Date().toISOString(), ...revisionOf(findRepository(process.cwd())) };
 }
 
 /** Results that were just written do not count as a change to what was measured. */

@@ -1,11 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RunStamp } from './environment.js';
 import type { ResultRow } from './row.js';
 
-const COMMIT_LETTERS = 7;
+/** Enough of a commit to tell runs apart. */
+export const COMMIT_LETTERS = 7;
 
 /** A file per run, so that two branches that both measured never touch the same file. */
-export function writeHistory(directory: string, rows: readonly ResultRow[]): string {
+export function writeHistory(directory: string, rows: readonly RunStamp[]): string {
   const [first] = rows;
   if (first === undefined) throw new Error('a run without rows has no place in the history');
   const moment = first.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-');

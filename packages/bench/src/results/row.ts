@@ -1,18 +1,13 @@
 import type { MachineDescription } from '../machine/describe.js';
 import type { MeasureName } from '../measure/measures.js';
+import type { RunStamp } from './environment.js';
 import type { Summaries } from './summary.js';
 
 /**
  * A row of bench/results/*.ndjson: one scenario, all sides, everything needed to understand it years later. Rows stand
  * alone, so that files can be cut, joined and searched line by line.
  */
-export interface ResultRow {
-  /** Raised when a field changes its meaning. */
-  readonly format: 1;
-  readonly date: string;
-  readonly commit: string;
-  /** Whether the working tree had changes that the commit does not. */
-  readonly uncommittedChanges: boolean;
+export interface ResultRow extends RunStamp {
   readonly machine: MachineDescription;
   readonly smoke: boolean;
   readonly workload: string;
