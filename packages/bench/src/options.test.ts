@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { helpText, parseOptions, UsageError } from './options.js';
+import { UsageError } from './flags.js';
+import { benchHelpText, parseOptions } from './options.js';
 
 test('by default: INCR, GET and memory, pipelines 1, 16 and 64, a million keys', () => {
   const options = parseOptions([]);
@@ -49,6 +50,6 @@ test('an unknown flag is a mistake', () => {
 
 test('the help names every workload and flag', () => {
   for (const word of ['incr-zipf', 'memory-expiring', '--no-limits', '--serve-arguments', '--smoke', 'report']) {
-    expect(helpText()).toContain(word);
+    expect(benchHelpText()).toContain(word);
   }
 });

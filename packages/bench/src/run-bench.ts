@@ -6,8 +6,9 @@ import { Cleanup } from './cleanup.js';
 import { NoRedisError } from './contenders.js';
 import { runCountsBench } from './counts/run-counts-bench.js';
 import { runDurabilityBench } from './durability/run-durability-bench.js';
+import { UsageError } from './flags.js';
 import { runLimitsBench } from './limits/run-limits-bench.js';
-import { type BenchOptions, helpText, parseOptions, UsageError } from './options.js';
+import { type BenchOptions, benchHelpText, parseOptions } from './options.js';
 import { formatRow } from './output/table.js';
 import { formatVerdict } from './output/verdict.js';
 import { runQuotasBench } from './quotas/run-quotas-bench.js';
@@ -23,6 +24,21 @@ export const ExitCode = { Ok: 0, Failed: 1, Usage: 2, NoRedis: 3, Interrupted: 1
 const STANDARD_OUTPUT: Output = {
   print: (text) => process.stdout.write(`${text}\n`),
   progress: (text) => process.stderr.write(`${text}\n`),
+};
+
+type Subcommand = (argv: readonly string[], cleanup: Cleanup, signal: AbortSignal, output: Output) => unknown;
+
+/** What is measured by a word of its own; everything else is flags of `quotadb bench` itself. */
+const subcommands: Readonly<Record<string, Subcommand>> = {
+  counts: runCountsBench,
+  durability: runDurabilityBench,
+  limits: runLimitsBench,
+  quotas: (argv, _cleanup, signal, output) => runQuotasBench(argv, signal, output),
+  replication: runReplicationBench,
+  report: (argv, _cleanup, _signal, output) => {
+    for (const file of runReport(argv)) output.print(file);
+  },
+  steps: (_argv, _cleanup, _signal, output) => runSteps(output),
 };
 
 /**
@@ -67,53 +83,26 @@ async function benchAndClean(
   signal: AbortSignal,
   output: Output,
 ): Promise<number> {
-  if (argv[0] === 'report') {
-    for (const file of runReport(argv.slice(1))) output.print(file);
-    return ExitCode.Ok;
+  const [name = '', ...rest] = argv;
+  const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
+  if (subcommand === undefined) return benchBesideRedis(argv, cleanup, signal, output);
+  try {
+    await subcommand(rest, cleanup, signal, output);
+  } finally {
+    await cleanup.gently();
   }
-  if (argv[0] === 'counts') {
-    try {
-      await runCountsBench(argv.slice(1), cleanup, signal, output);
-    } finally {
-      await cleanup.gently();
-    }
-    return ExitCode.Ok;
-  }
-  if (argv[0] === 'limits') {
-    try {
-      await runLimitsBench(argv.slice(1), cleanup, signal, output);
-    } finally {
-      await cleanup.gently();
-    }
-    return ExitCode.Ok;
-  }
-  if (argv[0] === 'quotas') {
-    await runQuotasBench(argv.slice(1), signal, output);
-    return ExitCode.Ok;
-  }
-  if (argv[0] === 'durability') {
-    try {
-      await runDurabilityBench(argv.slice(1), cleanup, signal, output);
-    } finally {
-      await cleanup.gently();
-    }
-    return ExitCode.Ok;
-  }
-  if (argv[0] === 'replication') {
-    try {
-      await runReplicationBench(argv.slice(1), cleanup, signal, output);
-    } finally {
-      await cleanup.gently();
-    }
-    return ExitCode.Ok;
-  }
-  if (argv[0] === 'steps') {
-    runSteps(output);
-    return ExitCode.Ok;
-  }
+  return ExitCode.Ok;
+}
+
+async function benchBesideRedis(
+  argv: readonly string[],
+  cleanup: Cleanup,
+  signal: AbortSignal,
+  output: Output,
+): Promise<number> {
   const options = parseOptions(argv);
   if (options.help) {
-    output.print(helpText());
+    output.print(benchHelpText());
     return ExitCode.Ok;
   }
   const rows: ResultRow[] = [];

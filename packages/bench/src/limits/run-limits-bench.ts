@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util';
 import type { Output } from '../bench.js';
 import type { Cleanup } from '../cleanup.js';
 import { NoRedisError } from '../contenders.js';
+import { Flags, type FlagTable, helpText, sharedFlags, sharedSwitches } from '../flags.js';
 import { describeMachine, type MachineDescription } from '../machine/describe.js';
-import { UsageError } from '../options.js';
 import { type RunStamp, resultsDirectory, stampRun } from '../results/environment.js';
 import { writeHistory } from '../results/history.js';
 import { findExecutable } from '../servers/find-executable.js';
@@ -25,11 +24,18 @@ export interface LimitsRow extends RunStamp {
 const contests = { decisions, adapters, clients } as const;
 type ContestName = keyof typeof contests;
 
-const HELP = `quotadb bench limits: decisions of the rate limiter, window stores and clients, each beside others
-  --contest NAME,…   any of ${Object.keys(contests).join(', ')}; all if left out
-  --seconds S        length of a round (2)
-  --rounds N         rounds of each side; medians are compared (3)
-  --results DIR      history of all runs; the repository's bench/results/limits`;
+const table = {
+  texts: {
+    contest: { placeholder: 'NAME,…', default: Object.keys(contests).join(','), help: 'what to measure' },
+    seconds: { placeholder: 'S', default: '2', help: 'length of a round' },
+    rounds: sharedFlags.rounds,
+    results: { ...sharedFlags.results, help: `${sharedFlags.results.help}/limits` },
+  },
+  switches: { help: sharedSwitches.help },
+} satisfies FlagTable;
+
+const USAGE =
+  'quotadb bench limits [flags]   decisions of the rate limiter, window stores and clients, each beside others';
 
 /** `quotadb bench limits`: what is measured here runs in this process; Redis and QuotaDB are started for it. */
 export async function runLimitsBench(
@@ -40,7 +46,7 @@ export async function runLimitsBench(
 ): Promise<void> {
   const options = parseOptions(argv);
   if (options.help) {
-    output.print(HELP);
+    output.print(helpText([USAGE], table));
     return;
   }
   const ports = await startServers(cleanup);
@@ -72,25 +78,18 @@ async function startServers(cleanup: Cleanup): Promise<{ redis: number; quotadb:
 }
 
 function parseOptions(argv: readonly string[]) {
-  const text = { type: 'string' } as const;
-  let values: { contest?: string; seconds?: string; rounds?: string; results?: string; help?: boolean };
-  try {
-    const options = { contest: text, seconds: text, rounds: text, results: text, help: { type: 'boolean' } } as const;
-    ({ values } = parseArgs({ args: [...argv], options }));
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-  const names = (values.contest ?? Object.keys(contests).join(',')).split(',');
-  const unknown = names.filter((name) => !Object.hasOwn(contests, name));
-  const seconds = Number(values.seconds ?? 2);
-  const rounds = Number(values.rounds ?? 3);
-  const mistakes = [
-    ...unknown.map((name) => `--contest: there is no ${name}`),
-    ...(seconds > 0 ? [] : ['--seconds: more than 0']),
-    ...(Number.isInteger(rounds) && rounds > 0 ? [] : ['--rounds: a whole number from 1 on']),
-  ];
-  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
-  return { contests: names as ContestName[], seconds, rounds, results: values.results ?? '', help: values.help };
+  const flags = new Flags(table, argv);
+  const names = flags.list('contest');
+  for (const name of names) if (!Object.hasOwn(contests, name)) flags.mistakes.push(`--contest: there is no ${name}`);
+  const options = {
+    contests: names as ContestName[],
+    seconds: flags.number('seconds', 0.01, 3600, false),
+    rounds: flags.number('rounds', 1, 1000),
+    results: flags.text('results'),
+    help: flags.isOn('help'),
+  };
+  flags.check();
+  return options;
 }
 
 function formatContest({ name, description }: Contest, sides: Readonly<Record<string, SideResult>>): string {

@@ -1,27 +1,29 @@
-import { parseArgs } from 'node:util';
 import { DELAY_MS, DEMANDS, type Demand, LIMITERS, measureDemand } from '@quotadb/simulator';
 import type { Output } from '../bench.js';
-import { UsageError } from '../options.js';
+import { Flags, type FlagTable, helpText, sharedFlags, sharedSwitches } from '../flags.js';
 import { resultsDirectory, stampRun } from '../results/environment.js';
 import { writeHistory } from '../results/history.js';
 import type { Admission, QuotasRow } from './row.js';
 
-const REGIONS = [2, 3, 4, 5];
-const LIMITS = [100, 10_000];
-const SEED = 1;
+const table = {
+  texts: {
+    regions: { placeholder: 'N,…', default: '2,3,4,5', help: 'how many regions' },
+    limits: { placeholder: 'N,…', default: '100,10000', help: 'the limits' },
+    demand: { placeholder: 'NAME,…', default: DEMANDS.join(','), help: 'who asks for how much' },
+    seed: { placeholder: 'N', default: '1', help: 'the same seed, the same figures' },
+    results: { ...sharedFlags.results, help: `${sharedFlags.results.help}/quotas` },
+  },
+  switches: { help: sharedSwitches.help },
+} satisfies FlagTable;
 
-const HELP = `quotadb bench quotas: how much of a limit is allowed across regions, beside counters in each region (simulated network)
-  --regions N,…      how many regions (${REGIONS.join(',')})
-  --limits N,…       the limits (${LIMITS.join(',')})
-  --demand NAME,…    any of ${DEMANDS.join(', ')}; all if left out
-  --seed N           the same seed, the same figures (${SEED})
-  --results DIR      history of all runs; the repository's bench/results/quotas`;
+const USAGE =
+  'quotadb bench quotas [flags]   how much of a limit is allowed across regions, beside counters in each (simulated network)';
 
 /** `quotadb bench quotas`: over-admission and utilisation. Nothing here depends on how fast the machine is. */
 export async function runQuotasBench(argv: readonly string[], signal: AbortSignal, output: Output): Promise<void> {
   const options = parseOptions(argv);
   if (options.help) {
-    output.print(HELP);
+    output.print(helpText([USAGE], table));
     return;
   }
   const stamp = stampRun();
@@ -60,36 +62,17 @@ function formatRow({ limit, regions, demand, sides }: QuotasRow): string {
 }
 
 function parseOptions(argv: readonly string[]) {
-  const text = { type: 'string' } as const;
-  let values: {
-    regions?: string;
-    limits?: string;
-    demand?: string;
-    seed?: string;
-    results?: string;
-    help?: boolean;
+  const flags = new Flags(table, argv);
+  const options = {
+    regions: flags.numbers('regions', 2, 5),
+    limits: flags.numbers('limits', 1, 1_000_000),
+    demands: flags.list('demand') as Demand[],
+    seed: flags.number('seed', 0, 2 ** 31),
+    results: flags.text('results'),
+    help: flags.isOn('help'),
   };
-  try {
-    const options = { regions: text, limits: text, demand: text, seed: text, results: text } as const;
-    ({ values } = parseArgs({ args: [...argv], options: { ...options, help: { type: 'boolean' } } }));
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-  const numbers = (given: string | undefined, otherwise: readonly number[]) =>
-    given?.split(',').map(Number) ?? otherwise;
-  const regions = numbers(values.regions, REGIONS);
-  const limits = numbers(values.limits, LIMITS);
-  const demands = values.demand?.split(',') ?? DEMANDS;
-  const seed = Number(values.seed ?? SEED);
-  const isWhole = (value: number, least: number, most: number) =>
-    Number.isInteger(value) && value >= least && value <= most;
-  const mistakes = [
-    ...(regions.every((value) => isWhole(value, 2, 5)) ? [] : ['--regions: whole numbers from 2 to 5']),
-    ...(limits.every((value) => isWhole(value, 1, 1_000_000)) ? [] : ['--limits: whole numbers from 1 to 1000000']),
-    ...demands.filter((name) => !DEMANDS.includes(name as Demand)).map((name) => `--demand: there is no ${name}`),
-    ...(isWhole(seed, 0, 2 ** 31) ? [] : ['--seed: a whole number']),
-  ];
-  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
-  const { results = '', help } = values;
-  return { regions, limits, demands: demands as readonly Demand[], seed, results, help };
+  const unknown = options.demands.filter((name) => !DEMANDS.includes(name));
+  flags.mistakes.push(...unknown.map((name) => `--demand: there is no ${name}`));
+  flags.check();
+  return options;
 }

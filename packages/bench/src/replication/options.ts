@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { UsageError } from '../options.js';
+import { Flags, type FlagTable, helpText, sharedFlags, sharedSwitches } from '../flags.js';
+import { MAX_KEYS } from '../load/request.js';
 
 /** The command line of `quotadb bench replication`. */
 export interface ReplicationOptions {
@@ -17,73 +17,60 @@ export interface ReplicationOptions {
   readonly help: boolean;
 }
 
-const HELP = `quotadb bench replication [flags]   what three regions cost and how far they are apart, on one machine
+const table = {
+  texts: {
+    seconds: { placeholder: 'S', default: '5', smoke: '0.3', help: 'length of a round' },
+    rounds: sharedFlags.rounds,
+    keys: { placeholder: 'N', default: '100000', smoke: '1000', help: 'keys that are incremented' },
+    'join-keys': {
+      placeholder: 'N',
+      default: '1000000',
+      smoke: '10000',
+      help: 'keys that a region which joins empty has to copy',
+    },
+    rate: {
+      placeholder: 'N',
+      default: '100000',
+      smoke: '1000',
+      help: 'increments a second in every region while the lag is measured',
+    },
+    'other-rate': {
+      placeholder: 'N',
+      default: '10000',
+      smoke: '1000',
+      help: 'increments a second in the two other regions while the throughput of one is measured',
+    },
+    connections: { placeholder: 'N', default: '20', smoke: '4', help: 'clients at once' },
+    pipeline: { placeholder: 'N', default: '16', help: 'requests sent before waiting for replies' },
+    quotadb: sharedFlags.quotadb,
+    results: sharedFlags.results,
+  },
+  switches: { smoke: sharedSwitches.smoke, help: sharedSwitches.help },
+} satisfies FlagTable;
 
-  --seconds S         length of a round [5]
-  --rounds N          rounds of each side, by turns; medians are compared [3]
-  --keys N            keys that are incremented [100000]
-  --join-keys N       keys that a region which joins empty has to copy [1000000]
-  --rate N            increments a second in every region while the lag is measured [100000]
-  --other-rate N      increments a second in the two other regions while the throughput of one is measured [10000]
-  --connections N     clients at once [20]
-  --pipeline N        requests sent before waiting for replies [16]
-  --quotadb PATH      the quotadb program to measure; this one unless given
-  --results DIR       history of all runs; the repository's bench/results
-  --smoke             seconds, to see that everything works; its figures mean nothing and are not kept
-  --help              this text
-`;
+const USAGE = 'quotadb bench replication [flags]   what three regions cost and how far they are apart, on one machine';
+const MAXIMUM_RATE = 10_000_000;
 
 export function replicationHelpText(): string {
-  return HELP;
+  return helpText([USAGE], table);
 }
 
 export function parseReplicationOptions(argv: readonly string[]): ReplicationOptions {
-  const values = readFlags(argv);
-  const smoke = values.smoke === true;
-  const mistakes: string[] = [];
-  const number = (flag: keyof typeof values, usual: number, inSmoke: number, minimum: number): number => {
-    const value = Number(values[flag] ?? (smoke ? inSmoke : usual));
-    if (!(value >= minimum)) mistakes.push(`--${flag}: "${values[flag]}" is not a number from ${minimum}`);
-    return value;
-  };
+  const flags = new Flags(table, argv);
   const options: ReplicationOptions = {
-    seconds: number('seconds', 5, 0.3, 0.01),
-    rounds: number('rounds', 3, 1, 1),
-    keys: number('keys', 100_000, 1000, 1),
-    joinKeys: number('join-keys', 1_000_000, 10_000, 1),
-    rate: number('rate', 100_000, 1000, 1),
-    otherRate: number('other-rate', 10_000, 1000, 1),
-    connections: number('connections', 20, 4, 1),
-    pipeline: number('pipeline', 16, 16, 1),
-    quotadb: values.quotadb ?? '',
-    results: values.results ?? '',
-    smoke,
-    help: values.help === true,
+    seconds: flags.number('seconds', 0.01, 3600, false),
+    rounds: flags.number('rounds', 1, 1000),
+    keys: flags.number('keys', 1, MAX_KEYS),
+    joinKeys: flags.number('join-keys', 1, MAX_KEYS),
+    rate: flags.number('rate', 1, MAXIMUM_RATE),
+    otherRate: flags.number('other-rate', 1, MAXIMUM_RATE),
+    connections: flags.number('connections', 1, 10_000),
+    pipeline: flags.number('pipeline', 1, 1024),
+    quotadb: flags.text('quotadb'),
+    results: flags.text('results'),
+    smoke: flags.isOn('smoke'),
+    help: flags.isOn('help'),
   };
-  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+  flags.check();
   return options;
-}
-
-function readFlags(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        seconds: { type: 'string' },
-        rounds: { type: 'string' },
-        keys: { type: 'string' },
-        'join-keys': { type: 'string' },
-        rate: { type: 'string' },
-        'other-rate': { type: 'string' },
-        connections: { type: 'string' },
-        pipeline: { type: 'string' },
-        quotadb: { type: 'string' },
-        results: { type: 'string' },
-        smoke: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
 }

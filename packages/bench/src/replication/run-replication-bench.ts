@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Common, commonOf, type Output } from '../bench.js';
 import type { Cleanup } from '../cleanup.js';
+import { UsageError } from '../flags.js';
 import type { KeyDistribution } from '../load/key-sequence.js';
 import type { LoadResult } from '../load/load-job.js';
 import { KEY, type Request } from '../load/request.js';
@@ -8,7 +9,6 @@ import { runLoad } from '../load/run-load.js';
 import { pinToCore } from '../machine/pin.js';
 import type { Round } from '../measure/measures.js';
 import { fullLoadRound, OWN_CLIENT } from '../measure/scenario.js';
-import { UsageError } from '../options.js';
 import { formatRow } from '../output/table.js';
 import { resultsDirectory } from '../results/environment.js';
 import { writeHistory } from '../results/history.js';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { UsageError } from '../options.js';
+import { UsageError } from '../flags.js';
 import { readNewestQuotaRows } from '../quotas/row.js';
 import { findRepository } from '../results/environment.js';
 import { readHistory } from '../results/history.js';
