@@ -2,29 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
-import { encodeCommand, SpawnedServer, spawnServer, TestClient } from '../testing/index.js';
+import { expect, test, vi } from 'vitest';
+import { encodeCommand, TestClient, useProcesses } from '../testing/index.js';
 import { QUOTADB_VERSION } from '../version.js';
 
-const running: SpawnedServer[] = [];
-afterEach(async () => {
-  for (const server of running.splice(0)) {
-    server.child.kill('SIGKILL');
-    await server.finished;
-  }
-});
-
-function serve(flags: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): SpawnedServer {
-  const server = spawnServer(flags, environment);
-  running.push(server);
-  return server;
-}
-
-function quotadb(...words: string[]): SpawnedServer {
-  const server = new SpawnedServer(words);
-  running.push(server);
-  return server;
-}
+const { serve, quotadb } = useProcesses();
 
 test('the first line on standard output says that it is ready, and where', async () => {
   const server = serve(['--region', 'eu']);

@@ -2,32 +2,18 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SpawnedServer, spawnServer, TestClient } from '../testing/index.js';
+import { TestClient, useProcesses } from '../testing/index.js';
 
 let directory: string;
-const running: SpawnedServer[] = [];
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'quotadb-test-'));
 });
-afterEach(async () => {
-  for (const server of running.splice(0)) {
-    server.child.kill('SIGKILL');
-    await server.finished;
-  }
-  await rm(directory, { recursive: true });
-});
+afterEach(() => rm(directory, { recursive: true }));
 
-function serve(...flags: string[]): SpawnedServer {
-  const server = spawnServer(flags);
-  running.push(server);
-  return server;
-}
-
-function quotadb(...words: string[]): SpawnedServer {
-  const server = new SpawnedServer(words);
-  running.push(server);
-  return server;
-}
+// Behind the directory: hooks run backwards, so what writes to it is gone before it is.
+const processes = useProcesses();
+const { quotadb } = processes;
+const serve = (...flags: string[]) => processes.serve(flags);
 
 test('a second process on the same directory is refused, also right after the first was killed it is not', async () => {
   const data = join(directory, 'data');

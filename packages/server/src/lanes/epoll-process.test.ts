@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   describeWithEpoll,
   encodeCommand,
   eventually,
   infoNumber,
-  type SpawnedServer,
-  spawnServer,
   TestClient,
+  useProcesses,
 } from '../testing/index.js';
 
 /** Lanes in a process of their own: signals, descriptors, addresses, and machines without koffi. */
@@ -18,19 +17,7 @@ const WITHOUT_KOFFI = {
   NODE_OPTIONS: `--import=${fileURLToPath(new URL('../../dist/testing/without-koffi.js', import.meta.url))}`,
 };
 
-const running: SpawnedServer[] = [];
-afterEach(async () => {
-  for (const server of running.splice(0)) {
-    server.child.kill('SIGKILL');
-    await server.finished;
-  }
-});
-
-function serve(flags: readonly string[], environment: NodeJS.ProcessEnv = {}, descriptorLimit?: number): SpawnedServer {
-  const server = spawnServer(flags, environment, descriptorLimit);
-  running.push(server);
-  return server;
-}
+const { serve } = useProcesses();
 
 const epoll = (lanes: number) => ['--transport', 'epoll', '--lanes', String(lanes)];
 

@@ -1,27 +1,17 @@
-import { afterEach, expect, test } from 'vitest';
-import type { Configuration } from '../config/table.js';
+import { expect, test } from 'vitest';
 import {
   describeWithEpoll,
   encodeCommand,
   eventually,
   infoNumber,
-  startTestServer,
   TestClient,
   type TestServer,
+  useTestServers,
 } from '../testing/index.js';
 
 const LANES = 4;
 
-let server: TestServer | undefined;
-afterEach(async () => {
-  await server?.stop();
-  server = undefined;
-});
-
-async function start(settings: Partial<Configuration> = {}): Promise<TestServer> {
-  server = await startTestServer({ transport: 'epoll', laneCount: LANES, ...settings });
-  return server;
-}
+const start = useTestServers({ transport: 'epoll', laneCount: LANES });
 
 function open({ port }: TestServer, count: number): Promise<TestClient[]> {
   return Promise.all(Array.from({ length: count }, () => TestClient.open(port)));
@@ -259,14 +249,15 @@ describeWithEpoll('what is asked of one lane is answered for all', () => {
   });
 
   test('CONFIG SET holds for every lane as soon as it is answered', async () => {
-    const clients = await open(await start(), 8);
+    const server = await start();
+    const clients = await open(server, 8);
     for (const [round, setter] of clients.entries()) {
       expect(await setter.call('CONFIG', 'SET', 'slowlog-max-len', 1000 + round)).toBe('+OK\r\n');
       const replies = await Promise.all(clients.map((client) => client.call('CONFIG', 'GET', 'slowlog-max-len')));
       for (const reply of replies) expect(reply).toContain(`\r\n${1000 + round}\r\n`);
     }
     await clients[0].call('CONFIG', 'SET', 'requirepass', 'secret');
-    const newcomer = await open(server!, 4);
+    const newcomer = await open(server, 4);
     for (const client of newcomer) expect(await client.call('PING')).toMatch(/^-NOAUTH/);
     closeAll([...clients, ...newcomer]);
   });

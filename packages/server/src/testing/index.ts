@@ -5,6 +5,7 @@ export { HeldDisk } from './held-disk.js';
 export { ManualClock } from './manual-clock.js';
 export { clientField, eventually, infoNumber } from './questions.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';
+export { useProcesses, useTestServers } from './started-for-a-test.js';
 export {
   type CertificateFiles,
   certificateFiles,

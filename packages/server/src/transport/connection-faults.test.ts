@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
-import type { Configuration } from '../config/table.js';
+import { expect, test } from 'vitest';
 import { Server } from '../lifecycle/server.js';
 import { Lane } from '../session/lane.js';
 import {
@@ -11,21 +10,12 @@ import {
   infoNumber,
   startTestServer,
   TestClient,
-  type TestServer,
+  useTestServers,
 } from '../testing/index.js';
 
 /** Clients that are slow, rude or many. Every transport must bear them. */
 
-let server: TestServer | undefined;
-afterEach(async () => {
-  await server?.stop();
-  server = undefined;
-});
-
-async function start(settings: Partial<Configuration> = {}): Promise<TestServer> {
-  server = await startTestServer(settings);
-  return server;
-}
+const start = useTestServers();
 
 /** Reads replies of one length, checks each against its number, and drops them: gigabytes may pass. */
 class NumberedReplies {

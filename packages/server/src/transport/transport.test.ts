@@ -1,30 +1,12 @@
 import { connect } from 'node:net';
 import { ByteInput } from '@quotadb/engine';
-import { afterEach, expect, test } from 'vitest';
-import type { Configuration } from '../config/table.js';
+import { expect, test } from 'vitest';
 import { Session } from '../session/session.js';
-import {
-  clientField,
-  encodeCommand,
-  eventually,
-  infoNumber,
-  startTestServer,
-  TestClient,
-  type TestServer,
-} from '../testing/index.js';
+import { clientField, encodeCommand, eventually, infoNumber, TestClient, useTestServers } from '../testing/index.js';
 
 /** What every transport promises. Where lanes serve, their figures are their own: so it is all asked over RESP. */
 
-let server: TestServer | undefined;
-afterEach(async () => {
-  await server?.stop();
-  server = undefined;
-});
-
-async function start(settings: Partial<Configuration> = {}): Promise<TestServer> {
-  server = await startTestServer(settings);
-  return server;
-}
+const start = useTestServers();
 
 /** A pipeline whose replies are a thousand times as long as its commands. */
 const MANY_KEYS = Array.from({ length: 20_000 }, (_, key) => [`a-rather-long-key-to-list-${key}`, 1]).flat();

@@ -1,0 +1,37 @@
+import { afterEach } from 'vitest';
+import type { Configuration } from '../config/table.js';
+import { SpawnedServer, spawnServer } from './spawned-server.js';
+import { startTestServer, type TestServer } from './test-server.js';
+
+/** For a file of tests: starts a server in this process, which is stopped when the test that started it is over. */
+export function useTestServers(usual: Partial<Configuration> = {}) {
+  const running: TestServer[] = [];
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.stop();
+  });
+  return async (settings: Partial<Configuration> = {}): Promise<TestServer> => {
+    const server = await startTestServer({ ...usual, ...settings });
+    running.push(server);
+    return server;
+  };
+}
+
+/** For a file of tests: starts quotadb processes, which are killed when the test that started them is over. */
+export function useProcesses() {
+  const running: SpawnedServer[] = [];
+  afterEach(async () => {
+    for (const server of running.splice(0)) {
+      server.child.kill('SIGKILL');
+      await server.finished;
+    }
+  });
+  const keep = (server: SpawnedServer): SpawnedServer => {
+    running.push(server);
+    return server;
+  };
+  return {
+    /** `quotadb serve` on free ports. */
+    serve: (...given: Parameters<typeof spawnServer>) => keep(spawnServer(...given)),
+    quotadb: (...words: string[]) => keep(new SpawnedServer(words)),
+  };
+}
