@@ -1,6 +1,5 @@
-import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors.js';
-import { ReplyMode } from '../../../session/client.js';
+import { type Client, ReplyMode } from '../../../session/client.js';
 import { argumentIs, keyword } from '../../arguments.js';
 import type { Command } from '../../command.js';
 
@@ -8,10 +7,17 @@ const ON = keyword('on');
 const OFF = keyword('off');
 const SKIP = keyword('skip');
 
-/** Undefined where the argument is neither ON nor OFF. */
-function onOrOff(request: Request, index: number): boolean | undefined {
-  if (argumentIs(request, index, ON)) return true;
-  return argumentIs(request, index, OFF) ? false : undefined;
+/** Runs a command whose one argument is ON or OFF. */
+function turn(set: (client: Client, isOn: boolean) => void): NonNullable<Command['run']> {
+  return ({ request, client, reply }) => {
+    const isOn = argumentIs(request, 2, ON);
+    if (!isOn && !argumentIs(request, 2, OFF)) {
+      reply.error(errors.syntax);
+      return;
+    }
+    set(client, isOn);
+    reply.ok();
+  };
 }
 
 export const clientNoEvict: Command = {
@@ -23,15 +29,9 @@ export const clientNoEvict: Command = {
   since: '7.0.0',
   complexity: 'O(1)',
   syntax: '<ON | OFF>',
-  run({ request, client, reply }) {
-    const on = onOrOff(request, 2);
-    if (on === undefined) {
-      reply.error(errors.syntax);
-      return;
-    }
-    client.noEvict = on;
-    reply.ok();
-  },
+  run: turn((client, isOn) => {
+    client.noEvict = isOn;
+  }),
 };
 
 export const clientNoTouch: Command = {
@@ -43,15 +43,9 @@ export const clientNoTouch: Command = {
   since: '7.2.0',
   complexity: 'O(1)',
   syntax: '<ON | OFF>',
-  run({ request, client, reply }) {
-    const on = onOrOff(request, 2);
-    if (on === undefined) {
-      reply.error(errors.syntax);
-      return;
-    }
-    client.noTouch = on;
-    reply.ok();
-  },
+  run: turn((client, isOn) => {
+    client.noTouch = isOn;
+  }),
 };
 
 export const clientReply: Command = {
