@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Definition } from './policy.js';
 import { PolicyBook, type PolicyBookOptions, type SavedBook } from './policy-book.js';
-import { checkPolicySet, type Definition, type PolicySet } from './policy-set.js';
+import { checkPolicySet, type PolicySet } from './policy-set.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const WINDOW_MS = 3_600_000;

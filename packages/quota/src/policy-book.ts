@@ -1,14 +1,7 @@
 import { EPOCH_MS } from '@quotadb/engine';
 import { Grantees, type SavedGrantees } from './grantees.js';
-import { type Policy, reachMs, startingRegions, windowStartMs } from './policy.js';
-import {
-  checkDefinition,
-  type Definition,
-  MAXIMUM_NUMBER,
-  MAXIMUM_POLICIES,
-  PolicyError,
-  type PolicySet,
-} from './policy-set.js';
+import { type Definition, type Policy, reachMs, startingRegions, windowStartMs } from './policy.js';
+import { checkDefinition, MAXIMUM_NUMBER, MAXIMUM_POLICIES, PolicyError, type PolicySet } from './policy-set.js';
 
 /** What is kept on disk. */
 export interface SavedBook extends SavedGrantees {

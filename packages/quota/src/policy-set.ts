@@ -1,24 +1,12 @@
 import {
+  type Definition,
   MAXIMUM_LEASE_MS,
   MAXIMUM_LIMIT,
   MAXIMUM_WAIT_MS,
   MAXIMUM_WINDOW_MS,
   type Policy,
-  type Share,
   type Starter,
 } from './policy.js';
-
-/** What a QUOTA.DEFINE asks for. */
-export interface Definition {
-  readonly name: string;
-  readonly limit: number;
-  readonly windowMs: number;
-  /** Above 0 for a limit of leases: what it has for windows is up to the home then. */
-  readonly leaseMs?: number | undefined;
-  readonly allocator: string;
-  readonly shares: readonly Share[];
-  readonly waitMs: number;
-}
 
 /** All policies as the home has them; every change makes a higher version. */
 export interface PolicySet {

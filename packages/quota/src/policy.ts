@@ -1,21 +1,28 @@
-/**
- * A limit, and who starts with it. The allocator of a cell holds the limit less what others were promised as their share;
- * everybody else holds nothing until it is granted something.
- */
-export interface Policy {
-  /** Given once and never again: a policy that is dropped and defined anew has new cells. */
-  readonly number: number;
+/** What a QUOTA.DEFINE asks for. */
+export interface Definition {
   readonly name: string;
   readonly limit: number;
   /** 0 = the limit holds for ever. */
   readonly windowMs: number;
-  /** Above 0 it limits what is held at once, not what is used up: how long a lease may hold. */
+  /**
+   * Above 0 it limits what is held at once, not what is used up: how long a lease may hold. What it has for windows is up to
+   * the home then.
+   */
   readonly leaseMs?: number | undefined;
   /** Where the limit begins. It never changes: a region that has not heard of a change would begin with it a second time. */
   readonly allocator: string;
   readonly shares: readonly Share[];
   /** How long a caller waits for tokens from elsewhere where it does not say; 0 = it is denied at once. */
   readonly waitMs: number;
+}
+
+/**
+ * A limit, and who starts with it. The allocator of a cell holds the limit less what others were promised as their share;
+ * everybody else holds nothing until it is granted something.
+ */
+export interface Policy extends Definition {
+  /** Given once and never again: a policy that is dropped and defined anew has new cells. */
+  readonly number: number;
   /** When it was defined, by the clock of the home. */
   readonly definedMs: number;
   /** Which lives of which regions were there when it was defined: nobody can have begun with it before them. */
