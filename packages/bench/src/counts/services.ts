@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Cleanup } from '../cleanup.js';
-import { findQuotaDB } from '../servers/quotadb.js';
+import { FREE_PORTS, findQuotaDB } from '../servers/quotadb.js';
 import { type ServerProcess, startServerProcess } from '../servers/server-process.js';
 
 /** One side of the comparison. */
@@ -23,20 +23,7 @@ export async function startSides(databaseUrl: string, cleanup: Cleanup): Promise
 function startQuotaDB(databaseUrl: string, cleanup: Cleanup): Promise<ServerProcess> {
   const program = findQuotaDB();
   if (program === undefined) throw new Error('the quotadb program was not found; npm run build makes it');
-  const flags = [
-    '--resp',
-    '0',
-    '--http',
-    '0',
-    '--repl',
-    '-1',
-    '--transport',
-    'net',
-    '--max-memory',
-    '16mb',
-    '--postgres',
-    databaseUrl,
-  ];
+  const flags = [...FREE_PORTS, '--transport', 'net', '--max-memory', '16mb', '--postgres', databaseUrl];
   return startServerProcess(
     {
       name: 'counts-quotadb',

@@ -1,7 +1,7 @@
 import type { Cleanup } from '../cleanup.js';
 import { ask, infoField } from '../servers/ask.js';
 import type { Contender, RunningServer } from '../servers/contender.js';
-import { readyPort } from '../servers/quotadb.js';
+import { FREE_PORTS, readyPort } from '../servers/quotadb.js';
 import { freePort } from '../servers/redis.js';
 import { startServerProcess } from '../servers/server-process.js';
 
@@ -68,18 +68,7 @@ export async function startDurable(options: StartOptions): Promise<RunningServer
     ...mode.redis,
   ];
   const data = mode.quotadb.includes('--memory') ? [] : ['--data', directory];
-  const quotadbArguments = [
-    '--resp',
-    '0',
-    '--http',
-    '0',
-    '--repl',
-    '-1',
-    '--max-memory',
-    options.maxMemory,
-    ...data,
-    ...mode.quotadb,
-  ];
+  const quotadbArguments = [...FREE_PORTS, '--max-memory', options.maxMemory, ...data, ...mode.quotadb];
   const server = await startServerProcess(
     {
       name: contender.name,

@@ -9,6 +9,9 @@ const MEMORY_FOR_MANY_KEYS = '1536mb';
 /** Beyond this the server's own default may be too small. */
 const KEYS_FOR_DEFAULT_MEMORY = 2_000_000;
 
+/** Found by the server itself; nothing is replicated. */
+export const FREE_PORTS: readonly string[] = ['--resp', '0', '--http', '0', '--repl', '-1'];
+
 export async function startQuotaDB(
   program: string,
   serveArguments: readonly string[],
@@ -21,19 +24,7 @@ export async function startQuotaDB(
     {
       name: 'quotadb',
       program: process.execPath,
-      arguments: () => [
-        program,
-        'serve',
-        '--resp',
-        '0',
-        '--http',
-        '0',
-        '--repl',
-        '-1',
-        '--memory',
-        ...memory,
-        ...serveArguments,
-      ],
+      arguments: () => [program, 'serve', ...FREE_PORTS, '--memory', ...memory, ...serveArguments],
       readyPort,
     },
     withLimits,
