@@ -90,25 +90,6 @@ describe('the pages', () => {
     for (const row of rows) expect(row).toMatch(/\]\(\.\.\/packages\/\S+\.test\.ts\)[^|]*\|$/);
   });
 
-  test('the map of the source names folders and files that are there', () => {
-    const text = readPage('ARCHITECTURE.md');
-    const rows = [...text.matchAll(/^\| `([\w/]+)` \| .* \| (.*) \|$/gm)];
-    expect(rows.length).toBeGreaterThan(10);
-    const named = rows.flatMap(([, folder = '', files = '']) => [
-      [folder],
-      ...[...files.matchAll(/`([^`]+)`/g)].map(([, file = '']) => [join(folder, 'src', file), join(folder, file)]),
-    ]);
-    const blocks = { 'Inside the engine': 'packages/engine/src', 'Inside the server': 'packages/server/src' };
-    for (const [title, folder] of Object.entries(blocks)) {
-      const block = text.slice(text.indexOf(title)).split('```')[1] ?? '';
-      const names = [...block.matchAll(/^(\S.*?) {2,}/gm)].flatMap(([, part = '']) => part.split(/, | → /));
-      expect(names.length).toBeGreaterThan(10);
-      named.push(...names.map((name) => [join(folder, `${name}.ts`), join(folder, name)]));
-    }
-    const isThere = (path: string) => statSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
-    expect(named.filter((paths) => !paths.some(isThere))).toEqual([]);
-  });
-
   test('a link that leads nowhere is found', () => {
     const trouble = (text: string, target: string) => troubleOf('docs/start.md', { text, target });
     expect(trouble('x', 'nothing.md')).toBe('there is no nothing.md');
