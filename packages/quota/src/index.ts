@@ -8,7 +8,6 @@ export { PolicyBook, type RegionState, type SavedBook } from './policy-book.js';
 export {
   checkDefinition,
   checkPolicySet,
-  MAXIMUM_NAME_BYTES,
   PolicyError,
   type PolicySet,
 } from './policy-set.js';

@@ -17,7 +17,7 @@ export interface PolicySet {
 }
 
 export const MAXIMUM_POLICIES = 1000;
-export const MAXIMUM_NAME_BYTES = 128;
+const MAXIMUM_NAME_BYTES = 128;
 const MAXIMUM_SHARES = 64;
 
 export class PolicyError extends Error {}

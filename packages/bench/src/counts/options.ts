@@ -1,7 +1,7 @@
 import { Flags, type FlagTable, helpText, sharedFlags, sharedSwitches } from '../flags.js';
 import { type Scenario, scenarios } from './scenario.js';
 
-export const clientNames = ['wrk', 'autocannon'] as const;
+const clientNames = ['wrk', 'autocannon'] as const;
 export type ClientName = (typeof clientNames)[number];
 
 export interface CountsBenchOptions {

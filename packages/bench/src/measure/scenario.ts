@@ -28,7 +28,7 @@ export interface LoadSettings {
 }
 
 export const OWN_CLIENT = 'quotadb-bench';
-export const REDIS_BENCHMARK_CLIENT = 'redis-benchmark';
+const REDIS_BENCHMARK_CLIENT = 'redis-benchmark';
 
 /** Which client sends a workload: the same for all sides, so redis-benchmark only where it can serve them all. */
 export function clientFor(workload: Workload, servers: readonly RunningServer[], settings: LoadSettings): string {

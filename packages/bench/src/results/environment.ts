@@ -44,7 +44,7 @@ export function stampRun(): RunStamp {
 }
 
 /** Results that were just written do not count as a change to what was measured. */
-export function revisionOf(repository: string | undefined): Revision {
+function revisionOf(repository: string | undefined): Revision {
   try {
     const git = (...words: string[]) =>
       execFileSync('git', words, {

@@ -64,7 +64,7 @@ export interface QuotaSurroundings {
 }
 
 /** The region where policies are defined: the one that was named, or the first of those that are known. */
-export function homeOf({ home, region, peers }: Configuration): string {
+function homeOf({ home, region, peers }: Configuration): string {
   return home !== '' ? home : [region, ...peers.map((peer) => peer.region)].sort()[0];
 }
 

@@ -24,7 +24,6 @@ const UINT32_MAX = 2 ** 32 - 1;
 export const uint32 = wholeNumber(UINT32_MAX);
 export const uint53 = wholeNumber(Number.MAX_SAFE_INTEGER);
 export const shard = wholeNumber(MAXIMUM_SHARD);
-export const uint32List = numberList(UINT32_MAX);
 export const uint53List = numberList(Number.MAX_SAFE_INTEGER);
 export const shardList = numberList(MAXIMUM_SHARD);
 

@@ -52,7 +52,7 @@ export class TestConnection {
   }
 }
 
-export function argumentsOf(request: RequestParser): Uint8Array[] {
+function argumentsOf(request: RequestParser): Uint8Array[] {
   return Array.from({ length: request.argumentCount }, (_, index) => {
     const start = request.argumentStart[index];
     return request.input.bytes.slice(start, start + request.argumentLength[index]);

@@ -1,2 +1,2 @@
 export { describeWithChromium, launchChromium } from './chromium.js';
-export { describeWithRedis, type RedisServer, redisServerFound, startRedis } from './redis-server.js';
+export { describeWithRedis, type RedisServer, startRedis } from './redis-server.js';

@@ -30,7 +30,7 @@ export async function startRedis(extraArguments: readonly string[] = []): Promis
   throw failure;
 }
 
-export const redisServerFound: boolean = spawnSync('redis-server', ['--version']).status === 0;
+const redisServerFound: boolean = spawnSync('redis-server', ['--version']).status === 0;
 
 /** `describe` where there is a redis-server. Elsewhere the tests are skipped and say so, except in CI, where they fail. */
 export function describeWithRedis(name: string, body: () => void): void {

@@ -15,10 +15,10 @@ export interface Bucket {
 }
 
 /** Parts of a millisecond that can be told apart in what is kept: 22 bits of it. */
-export const MAX_PARTS = 2 ** 22;
+const MAX_PARTS = 2 ** 22;
 
 /** The longest that an empty bucket may take to fill, 34 years: a time so far ahead fits what is kept until 2059. */
-export const MAX_FILL_MS = 2 ** 40;
+const MAX_FILL_MS = 2 ** 40;
 
 /** Undefined where these numbers cannot be worked with exactly. */
 export function bucketOf(burst: number, count: number, periodMs: number): Bucket | undefined {

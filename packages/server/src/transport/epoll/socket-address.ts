@@ -11,8 +11,8 @@ import type { Libc } from './libc.js';
  *   4–7   | address               | flow information
  *   8–23  | (padding to 16)       | address; 24–27 scope
  */
-export const FAMILY_IPV4 = 2;
-export const FAMILY_IPV6 = 10;
+const FAMILY_IPV4 = 2;
+const FAMILY_IPV6 = 10;
 const ADDRESS_BYTES = 28;
 const IPV4_BYTES = 16;
 

@@ -44,7 +44,7 @@ const component: fc.Arbitrary<PlainComponent> = fc
     decided: expiry?.decided ?? 0,
   }));
 
-export const arbitraryBatch: fc.Arbitrary<PlainBatch> = fc
+const arbitraryBatch: fc.Arbitrary<PlainBatch> = fc
   .record({
     shard,
     origin: byte,
@@ -59,7 +59,7 @@ export const arbitraryBatch: fc.Arbitrary<PlainBatch> = fc
 
 const bytes = fc.uint8Array({ maxLength: 60 });
 
-export const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>(
+const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>(
   fc.record({
     kind: fc.constant(FrameKind.hello),
     protocol: fc.nat(2 ** 31 - 1),
