@@ -13,7 +13,7 @@ import {
   type Scenario,
 } from './measure/scenario.js';
 import type { BenchOptions } from './options.js';
-import { stampRun } from './results/environment.js';
+import { type RunStamp, stampRun } from './results/environment.js';
 import { BASELINE, type ResultRow, type Side } from './results/row.js';
 import { ratios, summarize } from './results/summary.js';
 import { type Contender, type RunningServer, startContender } from './servers/contender.js';
@@ -26,10 +26,7 @@ export interface Output {
   progress(text: string): void;
 }
 
-export type Common = Pick<
-  ResultRow,
-  'format' | 'date' | 'commit' | 'uncommittedChanges' | 'machine' | 'smoke' | 'keys' | 'keyBytes' | 'rounds'
->;
+export type Common = RunStamp & Pick<ResultRow, 'machine' | 'smoke' | 'keys' | 'keyBytes' | 'rounds'>;
 
 /** What all rows of a run have in common. */
 export function commonOf({ smoke, keys, rounds }: Pick<ResultRow, 'smoke' | 'keys' | 'rounds'>): Common {
@@ -44,23 +41,29 @@ export async function measureAll(
   output: Output,
   onRow: (row: ResultRow) => void,
 ): Promise<void> {
-  const contenders = chooseContenders(options);
-  const common = commonOf(options);
-  if (options.workloads.length > 0) await measureLoads(options, contenders, common, cleanup, signal, output, onRow);
-  for (const workload of options.memoryWorkloads) {
-    onRow(await measureMemoryRow(workload, options, contenders, common, cleanup, signal, output));
-  }
+  const run: Run = {
+    options,
+    contenders: chooseContenders(options),
+    common: commonOf(options),
+    cleanup,
+    signal,
+    output,
+  };
+  if (options.workloads.length > 0) await measureLoads(run, onRow);
+  for (const workload of options.memoryWorkloads) onRow(await measureMemoryRow(run, workload));
 }
 
-async function measureLoads(
-  options: BenchOptions,
-  contenders: readonly Contender[],
-  common: Common,
-  cleanup: Cleanup,
-  signal: AbortSignal,
-  output: Output,
-  onRow: (row: ResultRow) => void,
-): Promise<void> {
+interface Run {
+  readonly options: BenchOptions;
+  readonly contenders: readonly Contender[];
+  readonly common: Common;
+  readonly cleanup: Cleanup;
+  readonly signal: AbortSignal;
+  readonly output: Output;
+}
+
+async function measureLoads(run: Run, onRow: (row: ResultRow) => void): Promise<void> {
+  const { options, contenders, common, cleanup, signal, output } = run;
   const settings: LoadSettings = {
     keys: options.keys,
     rounds: options.rounds,
@@ -104,15 +107,8 @@ function scenariosOf(options: BenchOptions): Scenario[] {
 }
 
 /** Every round starts a fresh server: memory that was used once seldom goes back. */
-async function measureMemoryRow(
-  workload: MemoryWorkload,
-  options: BenchOptions,
-  contenders: readonly Contender[],
-  common: Common,
-  cleanup: Cleanup,
-  signal: AbortSignal,
-  output: Output,
-): Promise<ResultRow> {
+async function measureMemoryRow(run: Run, workload: MemoryWorkload): Promise<ResultRow> {
+  const { options, contenders, common, cleanup, signal, output } = run;
   output.progress(`${workload.name}, ${options.keys} keys`);
   const lastServers = new Map<Contender, RunningServer>();
   const rounds = await byTurns(contenders, options.rounds, async (contender, round) => {
