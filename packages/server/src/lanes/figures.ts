@@ -1,21 +1,20 @@
 import type { ServerState } from '../server-state.js';
+import type { CommandStatistics } from '../statistics/command-statistics.js';
 import { addTakes, type TakesByQuota } from '../statistics/take-statistics.js';
 
+type CommandFigures = Pick<
+  CommandStatistics,
+  'calls' | 'microseconds' | 'durations' | 'timedMicroseconds' | 'rejected' | 'failed'
+>;
+
 /** What one lane has counted, or all of them together: plain data, so that it can travel between threads. */
-export interface Figures {
+export interface Figures extends CommandFigures {
   readonly sums: { [name in SumName]: number };
   readonly longestTurnMicroseconds: number;
   readonly longestTurnProcessorMicroseconds: number;
   readonly peakUsedBytes: number;
   readonly largestInputBytes: number;
   readonly largestOutputBytes: number;
-  readonly calls: Float64Array;
-  readonly microseconds: Float64Array;
-  /** See CommandStatistics. */
-  readonly durations: Float64Array;
-  readonly timedMicroseconds: Float64Array;
-  readonly rejected: Float64Array;
-  readonly failed: Float64Array;
   readonly errors: ReadonlyMap<string, number>;
   readonly takes: TakesByQuota;
   readonly lanes: readonly LaneFigures[];
