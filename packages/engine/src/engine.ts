@@ -377,7 +377,7 @@ export class Engine {
     }
     this.ownLife.before(shard, record);
     const folds = !begins && wouldOverflow(memory, sum, amountHigh, amountLow);
-    if (begins) this.ownLife.begin(shard, record);
+    if (begins && !this.ownLife.begin(shard, record)) return this.giveUp();
     if (folds) this.ownLife.beginFolded(shard, record);
     const low = (memory[sum] + amountLow) | 0;
     const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
@@ -405,7 +405,7 @@ export class Engine {
     const wasTold = this.lives.decidedAt(record) !== 0 && !this.isAlone(shard);
     if (hasForeign && !this.ownLife.cancelForeign(shard, record)) return this.giveUp();
     const version = this.ownLife.nextDecision(shard, record);
-    this.ownLife.begin(shard, record);
+    if (!this.ownLife.begin(shard, record)) return this.giveUp();
     const decided = expiresAtMs !== 0 || hasForeign || wasTold ? version : 0;
     if (!this.ownLife.decide(shard, record, expiresAtMs, decided)) return this.giveUp();
     if (valueHigh < 0) {
@@ -467,7 +467,7 @@ export class Engine {
     const attachment = this.attachments.ensure(shard, record, Kind.expiry);
     if (attachment === 0) return Status.OutOfMemory;
     this.ownLife.before(shard, record);
-    if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
+    if (!this.lives.isOwnAlive(record) && !this.ownLife.begin(shard, record)) return this.giveUp();
     // An expiry must lie behind the birth of every life it is to end, also of one dated by a clock ahead of ours.
     let expiresAt = atMs;
     for (let at = this.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
@@ -485,7 +485,7 @@ export class Engine {
     this.publish();
     const { shard, record } = this;
     this.ownLife.before(shard, record);
-    if (!this.lives.isOwnAlive(record)) this.ownLife.begin(shard, record);
+    if (!this.lives.isOwnAlive(record) && !this.ownLife.begin(shard, record)) return this.giveUp();
     const decided =
       this.isAlone(shard) && this.lives.firstForeign(record) === 0 ? 0 : this.ownLife.nextDecision(shard, record);
     this.ownLife.decide(shard, record, 0, decided);
@@ -830,21 +830,7 @@ export class Engine {
     const memory = this.memory;
     if (this.withheld.untilMs(record) <= horizonMs) this.withheld.discard(shard, record);
     const expiresAt = this.lives.expiresAt(record);
-    if (expiresAt !== 0 && expiresAt <= horizonMs) {
-      const acknowledged = this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
-      const isKnown = versionOf(memory, record) <= acknowledged && this.lives.cancelled(record, record) === null;
-      this.ownLife.before(shard, record);
-      this.ownLife.keepFloor(shard, record, expiresAt);
-      this.ownLife.end(shard, record);
-      // Where all know of the expiry, everybody drops the life by the same rule. Otherwise they are told that it is over.
-      if (isKnown && this.ownLife.isEmpty(record)) {
-        // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
-        if (this.origins.count > 1) this.dropped.note(shard, record, record);
-        this.dropOwn(shard, record);
-      } else {
-        this.ownLife.stamp(shard, record);
-      }
-    }
+    if (expiresAt !== 0 && expiresAt <= horizonMs) this.endExpired(shard, record, expiresAt);
     for (let at = this.lives.firstForeign(record); at !== 0; ) {
       const next = memory[at + Component.foreignSibling];
       if (this.lives.isOver(shard, at, horizonMs)) {
@@ -852,6 +838,23 @@ export class Engine {
         this.forgetForeign(shard, record, at);
       }
       at = next;
+    }
+  }
+
+  private endExpired(shard: number, record: number, expiresAt: number): void {
+    const acknowledged = this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
+    const isKnown = versionOf(this.memory, record) <= acknowledged && this.lives.cancelled(record, record) === null;
+    this.ownLife.before(shard, record);
+    // Without memory for the floor the life stays, hidden: with it gone, others that it ended would come back.
+    const isKept = this.ownLife.keepFloor(shard, record, expiresAt);
+    if (isKept) this.ownLife.end(shard, record);
+    // Where all know of the expiry, everybody drops the life by the same rule. Otherwise they are told that it is over.
+    if (isKept && isKnown && this.ownLife.isEmpty(record)) {
+      // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
+      if (this.origins.count > 1) this.dropped.note(shard, record, record);
+      this.dropOwn(shard, record);
+    } else {
+      this.ownLife.stamp(shard, record);
     }
   }
 
@@ -979,15 +982,19 @@ export class Engine {
       this.withShard(shard, () => {
         const from = this.numbers[acknowledgedAt];
         const hasEnded = this.numbers[(state >>> 1) + OriginShard.endedNumber] > from;
-        if (!hasEnded && this.attachments.countOf(shard, Kind.cancel) === 0) {
+        const { attachments } = this;
+        if (!hasEnded && attachments.countOf(shard, Kind.cancel) + attachments.countOf(shard, Kind.expiry) === 0) {
           this.numbers[acknowledgedAt] = upTo;
           return;
         }
         this.numbers[acknowledgedAt] = this.visitRange(state, from, upTo, (at) => {
           const record = this.memory[at + Component.foreignKey];
           this.ownLife.letGoCancel(shard, record, origin, bornOf(this.memory, at));
-          if (!this.lives.isSilent(at)) return;
-          this.forgetForeign(shard, record, at);
+          const isSilent = this.lives.isSilent(at);
+          if (!isSilent && this.attachments.find(at, Kind.expiry) === 0) return;
+          // What has expired may go from here on.
+          this.numbers[acknowledgedAt] = versionOf(this.memory, at);
+          if (isSilent) this.forgetForeign(shard, record, at);
           this.refreshKey(shard, record);
         });
       });

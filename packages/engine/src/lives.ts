@@ -158,13 +158,14 @@ export class Lives {
 
   /**
    * Whether nothing would be missed with a foreign component but its life. Above the watermark it also says that older
-   * states of it, still under way, are superseded.
+   * states of it, still under way, are superseded; and to a peer that has not seen it yet it says when its life ends.
    */
   private isDroppable(shard: number, component: number): boolean {
     const { memory, numbers } = this.store;
     const state = this.store.originShardAt(originIndexOf(memory, component), shard);
-    const seen = numbers[(state >>> 1) + OriginShard.seenNumber];
-    return versionOf(memory, component) <= seen && !this.saysMore(component);
+    const version = versionOf(memory, component);
+    if (version > numbers[(state >>> 1) + OriginShard.seenNumber] || this.saysMore(component)) return false;
+    return memory[Header.relays] === 0 || version <= numbers[(state >>> 1) + OriginShard.acknowledgedNumber];
   }
 
   /** Whether a component says more than its life: a reset, or a floor. */

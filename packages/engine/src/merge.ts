@@ -171,7 +171,8 @@ export class Merge {
   /**
    * Somebody has seen past this version of another origin's component and does not hold it: it is over, and this node
    * had not heard. Returns whether it was still here. A reset of it is taken back only where its owner has said so: to
-   * others it may have expired while its owner, out of reach, has decided otherwise.
+   * others it may have expired while its owner, out of reach, has decided otherwise. The owner is told of the reset again: what
+   * it answered the first time may be what this node has missed.
    */
   dropGone(origin: number, key: Uint8Array, version: number, isSaidByOwner: boolean): boolean {
     const { engine } = this;
@@ -185,6 +186,7 @@ export class Merge {
       if (held === 0 || versionOf(store.memory, held) > version) return false;
       engine.forgetForeign(shard, record, held);
       if (isSaidByOwner) engine.ownLife.letGoCancel(shard, record, origin, 0);
+      else if (engine.ownLife.cancels(record, origin)) this.change(shard, record, () => {});
       this.settleKey(shard, record);
       return true;
     });

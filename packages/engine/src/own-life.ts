@@ -56,9 +56,9 @@ export class OwnLife {
   /**
    * A new life of amount zero. Where other origins' lives go on, it shares the key's expiry. Where the key was gone, an
    * expiry that others still hold must not reach into this life, and lives it ended must not come back with it. Where nobody's
-   * expiry holds, it gets the one given here, if any.
+   * expiry holds, it gets the one given here, if any. False when memory ran out: no life has begun then.
    */
-  begin(shard: number, record: number, expiresAtMs = 0): void {
+  begin(shard: number, record: number, expiresAtMs = 0): boolean {
     let version = this.nextVersion(shard);
     let expiresAt = expiresAtMs;
     let decided = 0;
@@ -66,7 +66,7 @@ export class OwnLife {
       const floor = this.lives.floorMs(record);
       this.lists.raise(shard, versionAt(floor));
       version = this.nextVersion(shard);
-      this.keepFloor(shard, record, floor);
+      if (!this.keepFloor(shard, record, floor)) return false;
       const ruler = this.lives.ruler(record);
       if (ruler !== 0 && this.lives.foreignTotal(record).lives > 0) {
         expiresAt = this.lives.expiresAt(ruler);
@@ -80,10 +80,11 @@ export class OwnLife {
       version = this.nextDecision(shard, record);
       decided = version;
     }
+    if (!this.decide(shard, record, expiresAt, decided)) return false;
     this.clearAmounts(record);
     setBorn(this.store.memory, record, version);
     this.store.memory[record + Component.bornHigh] |= Flag.present;
-    this.decide(shard, record, expiresAt, decided);
+    return true;
   }
 
   end(shard: number, record: number): void {
@@ -104,12 +105,13 @@ export class OwnLife {
 
   /**
    * Puts a floor on record where the life of another origin ends by it alone: an owner that is there outlives the floor
-   * when it hears of it, one that is no more never will, and its life must stay dead.
+   * when it hears of it, one that is no more never will, and its life must stay dead. False when there is no memory for it.
    */
-  keepFloor(shard: number, record: number, floorMs: number): void {
-    if (floorMs <= this.lives.recordedFloor(record) || !this.lives.needsFloor(record, floorMs)) return;
+  keepFloor(shard: number, record: number, floorMs: number): boolean {
+    if (floorMs <= this.lives.recordedFloor(record) || !this.lives.needsFloor(record, floorMs)) return true;
     const attachment = this.attachments.ensure(shard, record, Kind.floor);
     if (attachment !== 0) this.attachments.setNumberAt(attachment, 2, floorMs);
+    return attachment !== 0;
   }
 
   /**
@@ -188,6 +190,13 @@ export class OwnLife {
       memory[attachment + 7] = negative === 0 ? 0 : memory[negative + 3];
     }
     return true;
+  }
+
+  /** Whether this node holds a reset of some life of that origin. */
+  cancels(record: number, origin: number): boolean {
+    let at = this.attachments.find(record, Kind.cancel);
+    while (at !== 0 && this.attachments.extraOf(at) !== origin) at = this.attachments.nextOfKind(at);
+    return at !== 0;
   }
 
   /** Resets and floors go too, where there is nobody left who needs them. */

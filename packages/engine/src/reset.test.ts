@@ -105,6 +105,25 @@ describe('a reset', () => {
     expect(values(here)).toEqual([100n]);
   });
 
+  test('is said again then, and the owner, who has forgotten that life, says again that it is over', () => {
+    const [here, owner] = [makeNode(1), makeNode(2)];
+    for (const { engine } of [here, owner]) engine.startRelaying();
+    add(owner.engine, KEY, 10n);
+    tell(owner, here);
+    remove(here.engine, KEY);
+    tell(here, owner);
+    // It has answered, and everybody but this node has heard.
+    owner.engine.acknowledge(0, owner.engine.seen(0, 0));
+    const told = here.engine.seen(0, 0);
+    here.merge.dropGone(1, Buffer.from(KEY), here.engine.seen(0, 1), false);
+    expect(here.engine.seen(0, 0)).toBeGreaterThan(told);
+    tell(here, owner);
+    tell(owner, here);
+    here.engine.acknowledgeOther(0, 1, owner.engine.seen(0, 0));
+    here.engine.acknowledge(0, here.engine.seen(0, 0));
+    expect(here.engine.stats().removedKeysRetained).toBe(0);
+  });
+
   test('of a value that others hold at zero removes the key everywhere', () => {
     const [here, there] = [makeNode(1), makeNode(2)];
     assign(here.engine, KEY, 0n);

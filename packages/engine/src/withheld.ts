@@ -95,7 +95,7 @@ export class Withheld {
 
   /**
    * Makes what is withheld an own life, with the expiry that the key has elsewhere or, where nobody has decided one, its own. The caller
-   * refreshes the key afterwards. What is over is never told.
+   * refreshes the key afterwards. What is over is never told; what there is no memory for stays withheld until the next time.
    */
   publish(shard: number, record: number): void {
     const { memory } = this.store;
@@ -105,12 +105,16 @@ export class Withheld {
     const high = memory[attachment + 3];
     const untilMs = this.attachments.numberAt(attachment, 4);
     const expiresAtMs = this.attachments.numberAt(attachment, 6);
-    this.discard(shard, record);
-    if (untilMs <= this.clock.nowMs) return;
+    if (untilMs <= this.clock.nowMs) {
+      this.discard(shard, record);
+      return;
+    }
     this.ownLife.before(shard, record);
-    this.ownLife.begin(shard, record, expiresAtMs);
-    memory[record + Component.positiveLow] = low;
-    memory[record + Component.positiveHigh] = high;
+    if (this.ownLife.begin(shard, record, expiresAtMs)) {
+      this.discard(shard, record);
+      memory[record + Component.positiveLow] = low;
+      memory[record + Component.positiveHigh] = high;
+    }
     this.ownLife.stamp(shard, record);
   }
 

@@ -5,6 +5,11 @@ import { leaseMistakes } from './testing/mistakes.js';
 const SEEDS = 40;
 /** A search that has not found a mistake by then does not look well enough. */
 const SEEDS_FOR_A_MISTAKE = 100;
+/** Where to look first; if it is not found there any more, everywhere. */
+const FOUND_BY: Readonly<Record<string, number>> = {
+  'a lease holds nothing of the windows that it reaches into': 12,
+  'a new life begins with windows that leases of the last one reach into': 60,
+};
 
 test('never one lease too many is held, and as many as the limit where nothing is lost, in every schedule', () => {
   let mostHeld = 0;
@@ -22,7 +27,8 @@ test('never one lease too many is held, and as many as the limit where nothing i
 test.each(Object.keys(leaseMistakes))(
   'a schedule shows that %s',
   (name) => {
-    for (let seed = 1; seed <= SEEDS_FOR_A_MISTAKE; seed++) {
+    const everywhere = Array.from({ length: SEEDS_FOR_A_MISTAKE }, (_, index) => index + 1);
+    for (const seed of [FOUND_BY[name] ?? 1, ...everywhere]) {
       const simulation = new LeaseSimulation(seed, { plant: leaseMistakes[name], isLossless: false });
       if (simulation.run().failures.length > 0) return;
     }

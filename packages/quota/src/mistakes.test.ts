@@ -4,6 +4,8 @@ import { QuotaSimulation } from './testing/quota-simulation.js';
 
 /** A search that has not found a mistake by then does not look well enough. */
 const SEEDS = 150;
+/** Where to look first, where it is not among the first few; if it is not found there any more, everywhere. */
+const FOUND_BY: Readonly<Record<string, number>> = { 'a grant is told before the disk has it': 64 };
 
 test.each(Object.keys(mistakes))(
   'a schedule shows that %s',
@@ -11,7 +13,7 @@ test.each(Object.keys(mistakes))(
     const plant = mistakes[name];
     // Short windows, so that many of them begin and end while something is under way.
     const options = name.includes('window') ? { plant, windowMs: 2000 } : { plant };
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (const seed of [FOUND_BY[name] ?? 1, ...Array.from({ length: SEEDS }, (_, index) => index + 1)]) {
       let isFound = false;
       try {
         isFound = new QuotaSimulation(seed, { ...options, isLossless: false }).run().failures.length > 0;

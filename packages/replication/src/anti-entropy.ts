@@ -57,7 +57,9 @@ export class AntiEntropy {
 
   hear(link: Link, frame: Digests | Ranges | Inventory): void {
     const { engine } = this.replica;
-    const origin = engine.origins.find(frame.origin);
+    // Digests may be the first that is heard of an origin: it died while only the other had parts of its first walk.
+    const isFirstWord = frame.kind === FrameKind.digests && link.mayRelay;
+    const origin = isFirstWord ? engine.origins.intern(frame.origin) : engine.origins.find(frame.origin);
     if (origin === -1) return;
     if (frame.kind === FrameKind.digests) this.hearDigests(link, origin, frame);
     else if (frame.shard >= engine.shardCount || this.jobs.length >= MAXIMUM_JOBS) return;

@@ -37,7 +37,7 @@ export class RangeScan {
     const limits = { components: STEP_COMPONENTS, keyBytes: STEP_KEY_BYTES };
     batchSince(this.engine, this.shard, this.origin, this.from, batch, limits, 0, this.passed);
     this.passed = batch.passed;
-    for (let index = 0; index < batch.count; index++) if (!isSilent(batch, index)) this.visit(batch, index);
+    for (let index = 0; index < batch.count; index++) this.visit(batch, index);
     this.from = batch.reached;
     this.newest = Math.max(this.newest, batch.reached);
     this.isDone = batch.count === 0 || batch.to !== 0;
@@ -61,6 +61,7 @@ export class RangeDigests {
     const digests = new Int32Array(rangeCount);
     this.digests = digests;
     this.scan = new RangeScan(engine, shard, origin, (batch, index) => {
+      if (isSilent(batch, index)) return;
       digests[finder.rangeOf(batch, index, rangeCount)] += contentOf(batch, index);
     });
   }
@@ -76,7 +77,10 @@ export interface Holding {
   readonly version: number;
 }
 
-/** What is held in some ranges, key by key. */
+/**
+ * What is held in some ranges, key by key. Above the watermark also what is silent: only that tells who still holds an older
+ * state that it is over. Its origin may have died before it told everybody.
+ */
 export class RangeInventory {
   readonly scan: RangeScan;
   readonly rangeCount: number;
@@ -88,6 +92,7 @@ export class RangeInventory {
     this.rangeCount = rangeCount;
     this.holdings = holdings;
     this.scan = new RangeScan(engine, shard, origin, (batch, index) => {
+      if (isSilent(batch, index) && batch.version[index] <= this.scan.version) return;
       const held = holdings.get(finder.rangeOf(batch, index, rangeCount));
       if (held === undefined) return;
       const key = batch.keyBytes.slice(batch.keyStart(index), batch.keyEnd[index]);

@@ -12,6 +12,10 @@ export interface CheckContext {
   readonly latestMs: number;
   readonly shardOf: (key: string) => number;
   readonly nameOf: (origin: string) => string;
+  /** Whether the origin is that of a process that is up. */
+  readonly isRunning: (origin: string) => boolean;
+  /** Nodes that lost all they knew, so far. */
+  readonly lossesTotal: number;
 }
 
 /** Everything that must hold on one replica at any moment. Returns what does not. */
@@ -61,7 +65,7 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
   // Through a relay, word that a life is over and word that its reset was taken back may come in either order.
-  const resets = plan.topology === 'mesh' && isPatient(plan) ? oracle.resets : [];
+  const resets = plan.topology === 'mesh' && isPatient(context) ? oracle.resets : [];
   for (const reset of resets) {
     if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
     const survived = counted.find((increment) => reset.increments.has(increment));
@@ -74,13 +78,10 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
 }
 
 /** What an origin has ended, and this replica has seen past, is not held here any more. */
-function findHoldingFaults(
-  process: NodeProcess,
-  key: string,
-  { oracle, nameOf, shardOf, plan }: CheckContext,
-): string[] {
+function findHoldingFaults(process: NodeProcess, key: string, context: CheckContext): string[] {
+  const { oracle, nameOf, shardOf } = context;
   const faults: string[] = [];
-  const isOrderly = isPatient(plan);
+  const isOrderly = isPatient(context);
   for (const component of componentsOf(process.engine, key)) {
     noteEnd(process, key, component, oracle);
     const seen = process.seenOf(component.origin, shardOf(key));
@@ -106,13 +107,14 @@ function findHoldingFaults(
 
 /**
  * Everybody waits for everybody else's word before something is forgotten. Where a member may be given up, is not known of
- * until it calls, or gets another neighbour because one has left, it may hold for a while what that one has forgotten:
- * comparing digests finds it, and at the end nothing of it may be left.
+ * until it calls, or gets another neighbour because one has left, it may hold for a while what that one has forgotten. So it may
+ * where a relay had taken the word and lost its memory before it could pass it on, and where memory was so full that not even a
+ * note for the disk could be made of what was let go. Comparing digests finds it, and at the end nothing of it may be left.
  */
-function isPatient({ settings, isMutual, topology, steps }: CounterPlan): boolean {
-  if (settings.forgetAfterMs !== FOREVER_MS) return false;
+function isPatient({ plan: { settings, isMutual, topology, steps }, lossesTotal }: CheckContext): boolean {
+  if (settings.forgetAfterMs !== FOREVER_MS || steps.some(({ kind }) => kind === 'fillMemory')) return false;
   if (topology === 'mesh') return true;
-  return isMutual && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
+  return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }
 
 /** An origin's own component is in a later life: what was in an earlier one is over. */

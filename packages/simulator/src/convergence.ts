@@ -1,5 +1,6 @@
 import { checkConsistency, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import { type CheckContext, readKey } from './checks.js';
+import { FOREVER_MS } from './plan.js';
 import type { NodeProcess } from './simulated-node.js';
 
 /** What still differs between replicas, or is still kept though it is over: nothing, once all has healed. */
@@ -77,7 +78,8 @@ export function judge(processes: readonly NodeProcess[], context: CheckContext):
   return faults;
 }
 
-function judgeKey(process: NodeProcess, key: string, { oracle, latestMs }: CheckContext): string[] {
+function judgeKey(process: NodeProcess, key: string, context: CheckContext): string[] {
+  const { oracle, latestMs } = context;
   const counted = readKey(process, key, oracle);
   if (typeof counted === 'string') return [counted];
   const faults: string[] = [];
@@ -86,10 +88,23 @@ function judgeKey(process: NodeProcess, key: string, { oracle, latestMs }: Check
     if (!counted.includes(increment)) {
       if (!oracle.mayBeMissing(increment, latestMs)) say(increment, 'is lost');
     } else {
-      if (oracle.resets.some(({ state, increments }) => state === 'holds' && increments.has(increment)))
-        say(increment, 'survived a reset that had seen it');
+      const isReset = oracle.resets.some(({ state, increments }) => state === 'holds' && increments.has(increment));
+      if (isReset && !isEndLost(process, increment, context)) say(increment, 'survived a reset that had seen it');
       if (oracle.factOf(increment).isUndone) say(increment, 'counts, though it was on no disk and told to nobody');
     }
   }
   return faults;
+}
+
+/**
+ * An origin has ended a life because of a reset, the reset was taken back, and whoever knew of the end is no more. A reset is kept
+ * until everybody has heard of the end; but through a relay, word that it was taken back may be passed on before word of the end, and
+ * who is given up is not waited for. If its origin then dies before digests were compared, nobody is left to say so.
+ */
+function isEndLost(process: NodeProcess, increment: Increment, context: CheckContext): boolean {
+  const { origin, endedAt } = context.oracle.factOf(increment);
+  if (endedAt === Number.POSITIVE_INFINITY || context.isRunning(origin)) return false;
+  const { settings, topology } = context.plan;
+  const isUnheard = process.seenOf(origin, context.shardOf(increment.key)) < endedAt;
+  return settings.forgetAfterMs !== FOREVER_MS || (topology !== 'mesh' && isUnheard);
 }

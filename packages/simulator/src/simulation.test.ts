@@ -5,13 +5,9 @@ import { makePlan } from './plan.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulation.js';
 
-/** Fresh ones at every run: about twenty seconds' worth. */
-/**
- * Fresh seeds belong here. Of those about 3 in 1,000 fail now (see OPEN): until they hold, these are fixed, so that what else
- * goes wrong is seen.
- */
-const FIRST_SEED = 160;
-const SEEDS = 240;
+/** The same at every run, and some that nobody has seen: `npm run test:long` tries as many of those as there is time for. */
+const FIXED_SEEDS = 200;
+const FRESH_SEEDS = 60;
 const UNSYNCED_SEEDS = 60;
 /** A mistake has to show in so many schedules. */
 const SEEDS_FOR_MISTAKES = 400;
@@ -23,11 +19,15 @@ const SEEDS_FOR_MISTAKES = 400;
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [9, 'a view of an origin that has written nothing was never called fresh where it came through a relay'],
   [18, 'the same through two relays'],
-];
-
-/** What was found on 16 November and is open. A seed that holds again fails its test here: it belongs above then. */
-const OPEN: readonly (readonly [seed: number, found: string])[] = [
-  [159, 'a relay drops what has expired before the region behind it has seen that it would'],
+  [159, 'a relay dropped what had expired before the region behind it had seen that it would'],
+  [
+    498_214_857,
+    'digests of an origin that nobody else had heard of were ignored, and its unfinished first walk stayed with one',
+  ],
+  [498_215_373, 'that a life was over, told to one before its origin died, was in no inventory: others kept the life'],
+  [19_161_269, 'with memory full to the last page, a life began without the floor that keeps others dead'],
+  [19_161_711, 'a reset was kept for ever where its owner had answered it while this node was away'],
+  [1_665_084_765, 'the log went on in a segment that the next one, begun in vain and still there, had said to be over'],
 ];
 
 /** Where to look first; if it is not found there any more, everywhere. */
@@ -40,7 +40,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'a reset cancels more of a life than was seen of it': 10,
   'a life is ended when a part of it was cancelled': 10,
   'an empty component is forgotten before everybody has seen it': 42,
-  'an expired life is forgotten before everybody has heard of its expiry': 159,
+  'an expired life is forgotten before everybody has heard of its expiry': 2915,
   'a life does not outlive an expiry that it heard of too late': 19,
   'a node that lost what it knew takes up its old identity': 1,
   'what others counted is added to the own counts': 1,
@@ -56,17 +56,18 @@ const FOUND_BY: Readonly<Record<string, number>> = {
 
 describe('every schedule holds', () => {
   test('of a number of seeds; a failing one is replayed by `quotadb simulate --seed S --trace`', async () => {
+    const fresh = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
+    const seeds = [
+      ...Array.from({ length: FIXED_SEEDS }, (_, index) => 1 + index),
+      ...Array.from({ length: FRESH_SEEDS }, (_, index) => fresh + index),
+    ];
     const failing: string[] = [];
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+    for (const seed of seeds) {
       const { failures } = await simulate(seed);
       if (failures.length > 0) failing.push(`seed ${seed}: ${failures[0]}`);
     }
     expect(failing).toEqual([]);
   }, 300_000);
-
-  test.fails.each(OPEN)('seed %i, which fails: %s', async (seed) => {
-    expect((await simulate(seed)).failures).toEqual([]);
-  });
 
   test.each(REGRESSIONS)('seed %i, which found: %s', async (seed) => {
     expect((await simulate(seed)).failures).toEqual([]);

@@ -235,6 +235,8 @@ class Simulation extends Cluster<CounterPlan> {
       latestMs: this.scheduler.nowMs + this.aheadMs + this.plan.skewBoundMs,
       shardOf: (key) => this.shardOf(key),
       nameOf: (origin) => this.nameOf(origin),
+      isRunning: (origin) => this.running().some((process) => process.origin === origin),
+      lossesTotal: this.lossesTotal,
     };
   }
 

@@ -244,6 +244,24 @@ test('a snapshot that cannot be written changes nothing', async () => {
   expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=4');
 });
 
+test('what is written after a segment that was begun in vain, and could not be removed, is there after a restart', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'a', 3);
+  await disk.flush();
+  // The header of the next segment says where this one ends.
+  fileSystem.fault = (operation, path) =>
+    operation === 'syncDirectory' || (operation === 'remove' && fileSystem.names.includes(path))
+      ? errorOf('EIO')
+      : undefined;
+  await expect(disk.snapshot()).rejects.toThrow('EIO');
+  fileSystem.fault = () => undefined;
+  add(engine, 'a', 1);
+  await disk.flush();
+  for (const left of [fileSystem.afterProcessEnd(), fileSystem.afterPowerFailure(() => 0)])
+    expect(contentOf((await open(left)).engine)).toBe('a=4');
+});
+
 test('a snapshot takes the place of the log before it', async () => {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);

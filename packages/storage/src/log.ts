@@ -173,7 +173,13 @@ export class Log {
     const file = this.file as WritableFile;
     const { whole, allocated } = this.state;
     const next = this.number + 1;
-    await this.open(next, whole);
+    try {
+      await this.open(next, whole);
+    } catch (error) {
+      // What is left of the next segment may say where this one ends: nothing may be written behind that.
+      await this.abandon(file);
+      throw error;
+    }
     await end(file, whole, allocated);
     return next;
   }
