@@ -44,9 +44,13 @@ export class Flags<Text extends string, Switch extends string> {
     return (this.given[flag] as string | undefined) ?? (this.given.smoke === true ? smoke : usual);
   }
 
+  /** Empty only where that is the default: a run that measures nothing was not meant. */
   list(flag: Text): string[] {
-    const items = this.text(flag).split(',');
-    return items.map((item) => item.trim()).filter((item) => item !== '');
+    const parts = this.text(flag).split(',');
+    const items = parts.map((item) => item.trim()).filter((item) => item !== '');
+    if (items.length === 0 && this.table.texts[flag].default !== '')
+      this.mistakes.push(`--${flag}: there is nothing in it`);
+    return items;
   }
 
   number(flag: Text, minimum: number, maximum: number, whole = true): number {

@@ -44,6 +44,11 @@ test('all mistakes are told at once', () => {
   }
 });
 
+test('a list with nothing in it is a mistake, unless it is left to the server', () => {
+  expect(() => parseOptions(['--pipeline', ''])).toThrow('--pipeline: there is nothing in it');
+  expect(parseOptions(['--lanes', '']).lanes).toEqual([]);
+});
+
 test('an unknown flag is a mistake', () => {
   expect(() => parseOptions(['--fast'])).toThrow(UsageError);
 });
