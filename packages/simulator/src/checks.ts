@@ -111,8 +111,9 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
  * where a relay had taken the word and lost its memory before it could pass it on, and where memory was so full that not even a
  * note for the disk could be made of what was let go. Comparing digests finds it, and at the end nothing of it may be left.
  */
-function isPatient({ plan: { settings, isMutual, topology, steps }, lossesTotal }: CheckContext): boolean {
+function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, lossesTotal }: CheckContext): boolean {
   if (settings.forgetAfterMs !== FOREVER_MS || steps.some(({ kind }) => kind === 'fillMemory')) return false;
+  if (isUnsynced && lossesTotal > 0) return false;
   if (topology === 'mesh') return true;
   return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }

@@ -262,6 +262,14 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     node.takeNewIncarnation();
   }
 
+  /** What the disk holds may be less than others know: whoever comes back is somebody else, and knows what is left. */
+  doubt(node: SimulatedNode): void {
+    if (this.options.keepsIncarnation) return;
+    this.lossesTotal++;
+    this.forgetting(node);
+    node.takeNewIncarnation();
+  }
+
   /** As the refusal, or the log, says: whoever runs the node repairs it, and starts it as a new incarnation. */
   amnesia(node: SimulatedNode): void {
     const { process } = node;

@@ -103,8 +103,13 @@ function judgeKey(process: NodeProcess, key: string, context: CheckContext): str
  */
 function isEndLost(process: NodeProcess, increment: Increment, context: CheckContext): boolean {
   const { origin, endedAt } = context.oracle.factOf(increment);
-  if (endedAt === Number.POSITIVE_INFINITY || context.isRunning(origin)) return false;
-  const { settings, topology } = context.plan;
+  const { settings, topology, isUnsynced } = context.plan;
+  if (context.isRunning(origin)) return false;
+  // Its end may have been lost with the power of everybody who had heard.
+  if (isUnsynced) return true;
   const isUnheard = process.seenOf(origin, context.shardOf(increment.key)) < endedAt;
-  return settings.forgetAfterMs !== FOREVER_MS || (topology !== 'mesh' && isUnheard);
+  return (
+    endedAt !== Number.POSITIVE_INFINITY &&
+    (settings.forgetAfterMs !== FOREVER_MS || (topology !== 'mesh' && isUnheard))
+  );
 }

@@ -20,6 +20,8 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
     if (node.disk === undefined) cluster.forget(node);
     else if (isHeard) node.disk.killProcess();
     else node.disk.failPower();
+    // As the data directory does, where disks are not synced: it knows that the machine was started anew.
+    if (node.disk !== undefined && !isHeard && cluster.plan.isUnsynced) cluster.doubt(node);
     startLater(node, random);
   };
 
