@@ -24,8 +24,6 @@ import { OwnLife } from './own-life.js';
 import {
   bornOf,
   Component,
-  clearComponent,
-  Flag,
   FOREIGN_WORDS,
   isPresent,
   keyLengthOf,
@@ -33,6 +31,7 @@ import {
   originIndexOf,
   versionOf,
 } from './record.js';
+import { Records } from './records.js';
 import { isReservedKey, isReservedRecord } from './reserved.js';
 import { Slab } from './slab.js';
 import { Status } from './status.js';
@@ -93,6 +92,7 @@ export class Engine {
   readonly wheel: Wheel;
   readonly dropped: DroppedNotes;
   readonly withheld: Withheld;
+  readonly records: Records;
   private readonly growOnly: GrowOnly;
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
@@ -131,6 +131,7 @@ export class Engine {
     this.ownLife = new OwnLife(store, this.clock, this.lists, this.lives, this.wheel);
     this.dropped = new DroppedNotes(store);
     this.withheld = new Withheld(store, this.clock, this.lives, this.ownLife);
+    this.records = new Records(store, this.lists, this.lives, this.ownLife, this.wheel, this.dropped, this.withheld);
     this.growOnly = new GrowOnly(store);
   }
 
@@ -310,7 +311,7 @@ export class Engine {
 
   private refreshSummary(summary: number): void {
     this.lives.refresh(this.shard, this.record);
-    this.count(this.shard, this.record, isPresent(this.memory, this.record) || this.memory[summary + 3] > 0);
+    this.records.count(this.shard, this.record, isPresent(this.memory, this.record) || this.memory[summary + 3] > 0);
   }
 
   private loadForeignExpiry(): void {
@@ -438,7 +439,7 @@ export class Engine {
       return Status.Ok;
     }
     if (this.lives.firstForeign(record) === 0 && this.isAlone(shard)) {
-      this.dropOwn(shard, record);
+      this.records.dropOwn(shard, record);
     } else {
       this.ownLife.before(shard, record);
       if (!this.ownLife.cancelForeign(shard, record)) return this.giveUp();
@@ -519,7 +520,7 @@ export class Engine {
     const { shard, record } = this;
     if (!this.withheld.hold(shard, record, amountHigh, amountLow, untilMs, expiresAtMs))
       return this.abandon(Status.OutOfMemory);
-    if (!this.exists) this.count(shard, record, true);
+    if (!this.exists) this.records.count(shard, record, true);
     this.exists = true;
     this.goesOn = false;
     this.valueLow = low;
@@ -613,85 +614,13 @@ export class Engine {
     if (this.record !== 0) return Status.Ok;
     if (this.isForbidden) return Status.Reserved;
     if (this.keyLength > Engine.MAX_KEY_BYTES) return Status.KeyTooLong;
-    this.record = this.makeRecord(this.shard, this.input!, this.keyStart, this.keyLength);
+    this.record = this.records.make(this.shard, this.input!, this.keyStart, this.keyLength);
     return this.record === 0 ? Status.OutOfMemory : Status.Ok;
-  }
-
-  /** A record for a key that has none, with an own component that never was. The key's hash was just made. */
-  makeRecord(shard: number, input: ByteInput, start: number, length: number): number {
-    const { memory, store } = this;
-    if (!store.table.prepareInsert(shard)) return 0;
-    const record = store.slab.take(shard, keyWords(length), true);
-    if (record === 0) return 0;
-    clearComponent(memory, record, length, 0);
-    let at = record + Component.key;
-    let from = start;
-    for (const whole = start + (length & ~3); from < whole; from += 4) memory[at++] = input.view.getInt32(from, true);
-    const rest = length & 3;
-    if (rest !== 0) memory[at] = input.view.getInt32(from, true) & ((1 << (rest << 3)) - 1);
-    if (store.table.insert(shard, record)) {
-      if (isReservedRecord(memory, record)) Atomics.add(memory, Header.reservedRecords, 1);
-      return record;
-    }
-    store.slab.give(shard, record);
-    return 0;
   }
 
   /** After any change to the open key but the plainest: summary, wheel and counts, and the record goes if it is empty. */
   private settle(): void {
-    if (this.refreshKey(this.shard, this.record)) this.record = 0;
-  }
-
-  /** Returns true when nothing was left of the key and its record is gone. */
-  refreshKey(shard: number, record: number): boolean {
-    const { memory, numbers } = this;
-    const hasForeign = this.lives.firstForeign(record) !== 0;
-    if (!hasForeign) {
-      const version = versionOf(memory, record);
-      const acknowledged = numbers[(shard >>> 1) + Shard.acknowledgedNumber];
-      if (this.ownLife.isEmpty(record) && version <= acknowledged && !this.withheld.isHeld(record)) {
-        this.freeRecord(shard, record);
-        return true;
-      }
-      const summary = this.attachments.find(record, Kind.summary);
-      if (summary !== 0) this.attachments.drop(shard, record, summary);
-    }
-    this.lives.refresh(shard, record);
-    const summary = this.attachments.find(record, Kind.summary);
-    const isSeen = isPresent(memory, record) || (summary !== 0 && memory[summary + 3] > 0);
-    this.count(shard, record, isSeen || this.withheld.isHeld(record));
-    return false;
-  }
-
-  private count(shard: number, record: number, visible: boolean): void {
-    const memory = this.memory;
-    const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
-    if (visible === counted || isReservedRecord(memory, record)) return;
-    memory[record + Component.bornHigh] ^= Flag.counted;
-    memory[shard + Shard.keys] += visible ? 1 : -1;
-  }
-
-  /** Forgets the own component without a word to anybody: it is gone by its own expiry, or nobody needs telling. */
-  dropOwn(shard: number, record: number): void {
-    const memory = this.memory;
-    if (versionOf(memory, record) !== 0) this.lists.remove(this.store.originShardAt(OWN_ORIGIN, shard), record);
-    this.ownLife.end(shard, record);
-    this.ownLife.takeBack(shard, record);
-    const keyLength = keyLengthOf(memory, record);
-    const counted = memory[record + Component.bornHigh] & Flag.counted;
-    const attachments = memory[record + Component.attachments];
-    clearComponent(memory, record, keyLength, counted);
-    memory[record + Component.attachments] = attachments;
-  }
-
-  private freeRecord(shard: number, record: number): void {
-    this.count(shard, record, false);
-    if (versionOf(this.memory, record) !== 0) this.dropOwn(shard, record);
-    this.wheel.disarm(shard, record);
-    this.attachments.dropEvery(shard, record);
-    if (isReservedRecord(this.memory, record)) Atomics.sub(this.memory, Header.reservedRecords, 1);
-    this.store.table.remove(shard, record);
-    this.store.slab.give(shard, record);
+    if (this.records.refreshKey(this.shard, this.record)) this.record = 0;
   }
 
   /** A new record may have been made for a change that then failed; nothing of it may stay. */
@@ -821,7 +750,7 @@ export class Engine {
     const keysBefore = this.memory[shard + Shard.keys];
     this.dropExpired(shard, record, horizonMs);
     this.ownLife.letGoFloor(shard, record);
-    this.refreshKey(shard, record);
+    this.records.refreshKey(shard, record);
     this.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - this.memory[shard + Shard.keys];
   };
 
@@ -835,7 +764,7 @@ export class Engine {
       const next = memory[at + Component.foreignSibling];
       if (this.lives.isOver(shard, at, horizonMs)) {
         this.ownLife.letGoCancel(shard, record, originIndexOf(memory, at), bornOf(memory, at));
-        this.forgetForeign(shard, record, at);
+        this.records.forgetForeign(shard, record, at);
       }
       at = next;
     }
@@ -852,28 +781,10 @@ export class Engine {
     if (isKept && isKnown && this.ownLife.isEmpty(record)) {
       // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
       if (this.origins.count > 1) this.dropped.note(shard, record, record);
-      this.dropOwn(shard, record);
+      this.records.dropOwn(shard, record);
     } else {
       this.ownLife.stamp(shard, record);
     }
-  }
-
-  /** Lets a component of another origin go for good; where there is a disk, it will be told. */
-  forgetForeign(shard: number, record: number, component: number): void {
-    this.dropped.note(shard, record, component);
-    this.dropForeign(shard, record, component);
-  }
-
-  dropForeign(shard: number, record: number, component: number): void {
-    const memory = this.memory;
-    const origin = originIndexOf(memory, component);
-    this.lists.remove(this.store.originShardAt(origin, shard), component);
-    const summary = this.attachments.find(record, Kind.summary);
-    let link = summary + 2;
-    while (memory[link] !== component) link = memory[link] + Component.foreignSibling;
-    memory[link] = memory[component + Component.foreignSibling];
-    this.attachments.dropEvery(shard, component);
-    this.store.slab.give(shard, component);
   }
 
   stats(): EngineStats {
@@ -923,7 +834,7 @@ export class Engine {
           this.lists.order(own);
           this.numbers[collectedAt] = this.visitRange(own, from, upTo, (at) => {
             if (this.ownLife.isEmpty(at)) this.forgetOwn(shard, at);
-            else if (this.ownLife.letGoFloor(shard, at)) this.refreshKey(shard, at);
+            else if (this.ownLife.letGoFloor(shard, at)) this.records.refreshKey(shard, at);
           });
         } else {
           this.numbers[collectedAt] = upTo;
@@ -994,8 +905,8 @@ export class Engine {
           if (!isSilent && this.attachments.find(at, Kind.expiry) === 0) return;
           // What has expired may go from here on.
           this.numbers[acknowledgedAt] = versionOf(this.memory, at);
-          if (isSilent) this.forgetForeign(shard, record, at);
-          this.refreshKey(shard, record);
+          if (isSilent) this.records.forgetForeign(shard, record, at);
+          this.records.refreshKey(shard, record);
         });
       });
     }
@@ -1016,8 +927,8 @@ export class Engine {
   }
 
   private forgetOwn(shard: number, record: number): void {
-    this.dropOwn(shard, record);
-    this.refreshKey(shard, record);
+    this.records.dropOwn(shard, record);
+    this.records.refreshKey(shard, record);
   }
 
   /** Takes what was let go and the disk was not told yet, at most `limit` from a shard. */

@@ -108,7 +108,7 @@ function letGoCancels(engine: Engine, batch: Batch): void {
       const shard = partOf<number>(engine, 'shard');
       if (record === 0 || origin <= 0) return;
       engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
-      engine.refreshKey(shard, record);
+      engine.records.refreshKey(shard, record);
     });
   }
 }

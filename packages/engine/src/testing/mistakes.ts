@@ -64,7 +64,7 @@ export const MISTAKES: readonly Mistake[] = [
         const record = store.table.find(shard, input, start, length);
         const held = record === 0 ? 0 : lives.findForeign(record, origin);
         if (held !== 0 && versionOf(store.memory, held) > batch.version[index]) {
-          engine.dropForeign(shard, record, held);
+          engine.records.dropForeign(shard, record, held);
           return withSeen(store.numbers, state, 0, () => original(shard, state, origin, batch, index, input));
         }
         return original(shard, state, origin, batch, index, input);
@@ -94,7 +94,7 @@ export const MISTAKES: readonly Mistake[] = [
         const held = record === 0 ? 0 : lives.findForeign(record, origin);
         if (held !== 0 && batch.present[index] === 1 && bornOf(store.memory, held) > batch.born[index]) {
           store.memory[held + Component.positiveLow] += batch.positiveLow[index];
-          engine.refreshKey(shard, record);
+          engine.records.refreshKey(shard, record);
         }
         return original(shard, state, origin, batch, index, input);
       };
