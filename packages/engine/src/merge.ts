@@ -112,7 +112,7 @@ export class Merge {
     const { memory, attachments } = store;
     const hasEnded = store.numbers[(state >>> 1) + OriginShard.endedNumber] > before;
     if (!hasEnded && attachments.countOf(shard, Kind.expiry) === 0) return;
-    const acknowledged = engine.acknowledgedOther(state);
+    const acknowledged = engine.forgetting.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];
@@ -161,7 +161,7 @@ export class Merge {
     if (isTaken && held !== 0 && isOver) engine.records.forgetForeign(shard, record, held);
     else if (isTaken && held !== 0) engine.records.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
-    if (isTaken && batch.born[index] <= engine.acknowledgedOther(state))
+    if (isTaken && batch.born[index] <= engine.forgetting.acknowledgedOther(state))
       engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     if (component !== 0) this.answerCancel(shard, record, component);
     this.settleKey(shard, record);
@@ -230,7 +230,7 @@ export class Merge {
     return component;
   }
 
-  /** Whoever looks for what can be forgotten has to look at this version (Engine.acknowledgeOther, passWatermark). */
+  /** Whoever looks for what can be forgotten has to look at this version (Forgetting.acknowledgeOther, passWatermark). */
   private noteEnd(shard: number, origin: number, version: number): void {
     const { store } = this.engine;
     const endedAt = (store.originShardAt(origin, shard) >>> 1) + OriginShard.endedNumber;

@@ -205,7 +205,7 @@ export class Restore {
   private passWatermark(shard: number, state: number, before: number, seen: number): void {
     const { engine } = this;
     const { memory, attachments } = engine.store;
-    const acknowledged = engine.acknowledgedOther(state);
+    const acknowledged = engine.forgetting.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];

@@ -127,15 +127,15 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'an empty component is forgotten before everybody has seen it',
     plant({ engine }) {
-      const original = originalOf<(shard: number, version: number) => void>(engine, 'acknowledge');
-      Object.assign(engine, { acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)) });
+      const original = originalOf<(shard: number, version: number) => void>(engine.forgetting, 'acknowledge');
+      Object.assign(engine.forgetting, { acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)) });
     },
   },
   {
     name: 'an expired life is forgotten before everybody has heard of its expiry',
     needsExpiry: true,
     plant({ engine }) {
-      const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine, 'dropExpired');
+      const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine.expiry, 'dropExpired');
       const dropExpired = (shard: number, ...rest: unknown[]) => {
         const { numbers } = engine.store;
         const at = (shard >>> 1) + Shard.acknowledgedNumber;
@@ -144,7 +144,7 @@ export const MISTAKES: readonly Mistake[] = [
         original(shard, ...rest);
         numbers[at] = acknowledged;
       };
-      Object.assign(engine, { dropExpired });
+      Object.assign(engine.expiry, { dropExpired });
     },
   },
   {
