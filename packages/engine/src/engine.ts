@@ -8,7 +8,7 @@ import { Expiry } from './expiry.js';
 import { Forgetting } from './forgetting.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
-import { randomKey, removeEvery, removeEveryRecord, scanKeys } from './keyspace.js';
+import { randomKey, removeAll, scanKeys } from './keyspace.js';
 import {
   BASE_BYTES,
   DEFAULT_SHARDS,
@@ -71,9 +71,9 @@ export class Engine {
   readonly dropped: DroppedNotes;
   readonly withheld: Withheld;
   readonly records: Records;
+  readonly growOnly: GrowOnly;
   readonly forgetting: Forgetting;
   readonly expiry: Expiry;
-  private readonly growOnly: GrowOnly;
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
   private readonly attachments: Attachments;
@@ -589,16 +589,11 @@ export class Engine {
   }
 
   /** No peer and no disk has to be told what is gone from a shard. */
-  private isAlone(shard: number): boolean {
+  isAlone(shard: number): boolean {
     return this.numbers[(shard >>> 1) + Shard.acknowledgedNumber] === Number.POSITIVE_INFINITY;
   }
 
-  private isAloneEverywhere(): boolean {
-    for (let index = 0; index < this.shardCount; index++) if (!this.isAlone(this.store.shardAt(index))) return false;
-    return true;
-  }
-
-  // ---- records ------------------------------------------------------------------------------------------------------
+  // ---- the open key's record ----------------------------------------------------------------------------------------
 
   private ensureRecord(): Status {
     if (this.record !== 0) return Status.Ok;
@@ -626,7 +621,7 @@ export class Engine {
     return this.abandon(Status.OutOfMemory);
   }
 
-  // ---- all keys -----------------------------------------------------------------------------------------------------
+  // ---- locks --------------------------------------------------------------------------------------------------------
 
   /** Until `unlock`, nothing else on this node changes or reads anything. Calls nest. */
   lockAll(): void {
@@ -675,6 +670,8 @@ export class Engine {
     }
   }
 
+  // ---- all keys -----------------------------------------------------------------------------------------------------
+
   keyCount(): number {
     let keys = 0;
     for (let index = 0; index < this.shardCount; index++) keys += this.memory[this.store.shardAt(index) + Shard.keys];
@@ -692,17 +689,7 @@ export class Engine {
 
   /** Observed reset of everything; keys of grow-only namespaces stay. */
   removeAll(): void {
-    this.lockAll();
-    const isAllGone = this.growOnly.isEmpty && Atomics.load(this.memory, Header.reservedRecords) === 0;
-    if (isAllGone && this.isAloneEverywhere() && this.origins.count === 1) {
-      this.store.forgetRecords();
-      for (let index = 0; index < this.shardCount; index++) this.wheel.format(this.store.shardAt(index), this.nowMs);
-    } else if (this.growOnly.isEmpty) {
-      removeEveryRecord(this);
-    } else {
-      removeEvery(this);
-    }
-    this.unlock();
+    removeAll(this);
   }
 
   /** The key of a record, copied out. */
@@ -727,13 +714,15 @@ export class Engine {
     return this.expiry.expireSome(limit);
   }
 
+  stats(): EngineStats {
+    return statsOf(this.store);
+  }
+
+  // ---- for peers and disk -------------------------------------------------------------------------------------------
+
   /** Everybody holds this node's changes of a shard up to this version: what is over by then is forgotten. */
   acknowledge(shardIndex: number, version: number): void {
     this.forgetting.acknowledge(shardIndex, version);
-  }
-
-  stats(): EngineStats {
-    return statsOf(this.store);
   }
 
   /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */
@@ -773,17 +762,9 @@ export class Engine {
     const state = this.store.originShardAt(origin, shard);
     return this.withShard(shard, () => {
       if (origin === OWN_ORIGIN) this.lists.order(state);
-      this.digests.catchUp(state);
-      const halves = [this.memory[state + OriginShard.digestHigh], this.memory[state + OriginShard.digestLow]];
-      const digest = halves.map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+      const digest = this.digests.read(state);
       return { version: this.numbers[(state >>> 1) + OriginShard.seenNumber], digest };
     });
-  }
-
-  /** Puts what changed since somebody looked last in order, so that a later walk finds little to do. */
-  tidy(shardIndex: number): void {
-    const shard = this.store.shardAt(shardIndex);
-    this.withShard(shard, () => this.lists.order(this.store.originShardAt(OWN_ORIGIN, shard)));
   }
 
   /** Up to which version of an origin this node holds everything: its own sequence, or a watermark. */
