@@ -151,7 +151,8 @@ function table(title: string, rows: readonly ResultRow[], measures: readonly Mea
 function scenarioCell(row: ResultRow): string {
   if (row.pipeline === 0) return `${row.workload}, ${row.keys.toLocaleString('en-US')} keys of ${row.keyBytes} bytes`;
   const client = row.client === 'quotadb-bench' ? '' : `, sent by ${row.client}`;
-  return `${row.workload}, pipeline ${row.pipeline}, ${row.connections} connections${client}`;
+  const keys = row.keys > 1 ? ` over ${row.keys.toLocaleString('en-US')} keys` : '';
+  return `${row.workload}${keys}, pipeline ${row.pipeline}, ${row.connections} connections${client}`;
 }
 
 function figureCells(row: ResultRow, side: string, measure: MeasureName): [string, string] {
