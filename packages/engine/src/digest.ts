@@ -39,6 +39,14 @@ export class Digests {
     this.include(originShard, component);
   }
 
+  /** The digest of all that is held now, as two halves in hexadecimal. */
+  read(originShard: number): string {
+    this.catchUp(originShard);
+    const { memory } = this.store;
+    const halves = [memory[originShard + OriginShard.digestHigh], memory[originShard + OriginShard.digestLow]];
+    return halves.map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+  }
+
   /** Brings the digest up to the newest component. */
   catchUp(originShard: number): void {
     const { memory, numbers } = this.store;

@@ -4,9 +4,11 @@ import { ByteInput } from './byte-input.js';
 import { Clock } from './clock.js';
 import { Digests } from './digest.js';
 import { type Dropped, DroppedNotes } from './dropped.js';
+import { Expiry } from './expiry.js';
+import { Forgetting } from './forgetting.js';
 import { GrowOnly } from './grow-only.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf, TWO_POW_32 } from './int64.js';
-import { randomKey, removeEvery, removeEveryRecord, scanKeys } from './keyspace.js';
+import { randomKey, removeAll, scanKeys } from './keyspace.js';
 import {
   BASE_BYTES,
   DEFAULT_SHARDS,
@@ -21,20 +23,11 @@ import { Lives } from './lives.js';
 import { giveLock, takeLock } from './lock.js';
 import { Origins } from './origins.js';
 import { OwnLife } from './own-life.js';
-import {
-  bornOf,
-  Component,
-  clearComponent,
-  Flag,
-  FOREIGN_WORDS,
-  isPresent,
-  keyLengthOf,
-  keyWords,
-  originIndexOf,
-  versionOf,
-} from './record.js';
+import { Component, FOREIGN_WORDS, isPresent, keyLengthOf, keyWords, versionOf } from './record.js';
+import { Records } from './records.js';
 import { isReservedKey, isReservedRecord } from './reserved.js';
 import { Slab } from './slab.js';
+import { type EngineStats, statsOf } from './stats.js';
 import { Status } from './status.js';
 import { Store, type StoreBuffer } from './store.js';
 import { VersionLists } from './version-list.js';
@@ -57,23 +50,7 @@ export interface EngineOptions {
   readonly growOnlyPrefixes?: readonly string[];
 }
 
-export interface EngineStats {
-  readonly keys: number;
-  readonly keysWithExpiry: number;
-  /** Keys of which this node has told nobody what it counted. */
-  readonly keysWithheld: number;
-  /** Records that hold no key for a reader any more, until every peer knows. */
-  readonly removedKeysRetained: number;
-  readonly expiredKeysTotal: number;
-  /** Pages in use for keys; the fixed regions in front of them, about 3 MB, are not counted. */
-  readonly usedBytes: number;
-  readonly maxMemoryBytes: number;
-  readonly buckets: number;
-}
-
 const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
-/** Components looked at under one hold of a shard's lock, where there can be many: some tens of microseconds. */
-const VISITS_AT_ONCE = 512;
 
 /**
  * The store as commands use it. One key is open at a time: `open` takes its shard's lock and loads its value, the
@@ -93,14 +70,16 @@ export class Engine {
   readonly wheel: Wheel;
   readonly dropped: DroppedNotes;
   readonly withheld: Withheld;
-  private readonly growOnly: GrowOnly;
+  readonly records: Records;
+  readonly growOnly: GrowOnly;
+  readonly forgetting: Forgetting;
+  readonly expiry: Expiry;
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
   private readonly attachments: Attachments;
   /** How often lockAll and lockKeys were called and not undone, and the shards they hold, a bit each. */
   private lockDepth = 0;
   private readonly heldShards = new Int32Array(MAX_SHARDS / 32);
-  private expiryShard = 0;
 
   /** The open key. */
   exists = false;
@@ -131,6 +110,9 @@ export class Engine {
     this.ownLife = new OwnLife(store, this.clock, this.lists, this.lives, this.wheel);
     this.dropped = new DroppedNotes(store);
     this.withheld = new Withheld(store, this.clock, this.lives, this.ownLife);
+    this.records = new Records(store, this.lists, this.lives, this.ownLife, this.wheel, this.dropped, this.withheld);
+    this.forgetting = new Forgetting(this);
+    this.expiry = new Expiry(this);
     this.growOnly = new GrowOnly(store);
   }
 
@@ -161,6 +143,15 @@ export class Engine {
   /** How long what has expired is kept, hidden, from now on; see EngineOptions. */
   setExpiryGraceMs(graceMs: number): void {
     this.numbers[Header.graceMsNumber] = graceMs;
+  }
+
+  /** From now on this node passes on what others changed: what they ended is kept until every peer knows. */
+  startRelaying(): void {
+    this.memory[Header.relays] = 1;
+  }
+
+  get isRelaying(): boolean {
+    return this.memory[Header.relays] !== 0;
   }
 
   get nowMs(): number {
@@ -310,7 +301,7 @@ export class Engine {
 
   private refreshSummary(summary: number): void {
     this.lives.refresh(this.shard, this.record);
-    this.count(this.shard, this.record, isPresent(this.memory, this.record) || this.memory[summary + 3] > 0);
+    this.records.count(this.shard, this.record, isPresent(this.memory, this.record) || this.memory[summary + 3] > 0);
   }
 
   private loadForeignExpiry(): void {
@@ -438,7 +429,7 @@ export class Engine {
       return Status.Ok;
     }
     if (this.lives.firstForeign(record) === 0 && this.isAlone(shard)) {
-      this.dropOwn(shard, record);
+      this.records.dropOwn(shard, record);
     } else {
       this.ownLife.before(shard, record);
       if (!this.ownLife.cancelForeign(shard, record)) return this.giveUp();
@@ -519,7 +510,7 @@ export class Engine {
     const { shard, record } = this;
     if (!this.withheld.hold(shard, record, amountHigh, amountLow, untilMs, expiresAtMs))
       return this.abandon(Status.OutOfMemory);
-    if (!this.exists) this.count(shard, record, true);
+    if (!this.exists) this.records.count(shard, record, true);
     this.exists = true;
     this.goesOn = false;
     this.valueLow = low;
@@ -598,100 +589,23 @@ export class Engine {
   }
 
   /** No peer and no disk has to be told what is gone from a shard. */
-  private isAlone(shard: number): boolean {
+  isAlone(shard: number): boolean {
     return this.numbers[(shard >>> 1) + Shard.acknowledgedNumber] === Number.POSITIVE_INFINITY;
   }
 
-  private isAloneEverywhere(): boolean {
-    for (let index = 0; index < this.shardCount; index++) if (!this.isAlone(this.store.shardAt(index))) return false;
-    return true;
-  }
-
-  // ---- records ------------------------------------------------------------------------------------------------------
+  // ---- the open key's record ----------------------------------------------------------------------------------------
 
   private ensureRecord(): Status {
     if (this.record !== 0) return Status.Ok;
     if (this.isForbidden) return Status.Reserved;
     if (this.keyLength > Engine.MAX_KEY_BYTES) return Status.KeyTooLong;
-    this.record = this.makeRecord(this.shard, this.input!, this.keyStart, this.keyLength);
+    this.record = this.records.make(this.shard, this.input!, this.keyStart, this.keyLength);
     return this.record === 0 ? Status.OutOfMemory : Status.Ok;
-  }
-
-  /** A record for a key that has none, with an own component that never was. The key's hash was just made. */
-  makeRecord(shard: number, input: ByteInput, start: number, length: number): number {
-    const { memory, store } = this;
-    if (!store.table.prepareInsert(shard)) return 0;
-    const record = store.slab.take(shard, keyWords(length), true);
-    if (record === 0) return 0;
-    clearComponent(memory, record, length, 0);
-    let at = record + Component.key;
-    let from = start;
-    for (const whole = start + (length & ~3); from < whole; from += 4) memory[at++] = input.view.getInt32(from, true);
-    const rest = length & 3;
-    if (rest !== 0) memory[at] = input.view.getInt32(from, true) & ((1 << (rest << 3)) - 1);
-    if (store.table.insert(shard, record)) {
-      if (isReservedRecord(memory, record)) Atomics.add(memory, Header.reservedRecords, 1);
-      return record;
-    }
-    store.slab.give(shard, record);
-    return 0;
   }
 
   /** After any change to the open key but the plainest: summary, wheel and counts, and the record goes if it is empty. */
   private settle(): void {
-    if (this.refreshKey(this.shard, this.record)) this.record = 0;
-  }
-
-  /** Returns true when nothing was left of the key and its record is gone. */
-  refreshKey(shard: number, record: number): boolean {
-    const { memory, numbers } = this;
-    const hasForeign = this.lives.firstForeign(record) !== 0;
-    if (!hasForeign) {
-      const version = versionOf(memory, record);
-      const acknowledged = numbers[(shard >>> 1) + Shard.acknowledgedNumber];
-      if (this.ownLife.isEmpty(record) && version <= acknowledged && !this.withheld.isHeld(record)) {
-        this.freeRecord(shard, record);
-        return true;
-      }
-      const summary = this.attachments.find(record, Kind.summary);
-      if (summary !== 0) this.attachments.drop(shard, record, summary);
-    }
-    this.lives.refresh(shard, record);
-    const summary = this.attachments.find(record, Kind.summary);
-    const isSeen = isPresent(memory, record) || (summary !== 0 && memory[summary + 3] > 0);
-    this.count(shard, record, isSeen || this.withheld.isHeld(record));
-    return false;
-  }
-
-  private count(shard: number, record: number, visible: boolean): void {
-    const memory = this.memory;
-    const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
-    if (visible === counted || isReservedRecord(memory, record)) return;
-    memory[record + Component.bornHigh] ^= Flag.counted;
-    memory[shard + Shard.keys] += visible ? 1 : -1;
-  }
-
-  /** Forgets the own component without a word to anybody: it is gone by its own expiry, or nobody needs telling. */
-  dropOwn(shard: number, record: number): void {
-    const memory = this.memory;
-    if (versionOf(memory, record) !== 0) this.lists.remove(this.store.originShardAt(OWN_ORIGIN, shard), record);
-    this.ownLife.end(shard, record);
-    this.ownLife.takeBack(shard, record);
-    const keyLength = keyLengthOf(memory, record);
-    const counted = memory[record + Component.bornHigh] & Flag.counted;
-    const attachments = memory[record + Component.attachments];
-    clearComponent(memory, record, keyLength, counted);
-    memory[record + Component.attachments] = attachments;
-  }
-
-  private freeRecord(shard: number, record: number): void {
-    this.count(shard, record, false);
-    if (versionOf(this.memory, record) !== 0) this.dropOwn(shard, record);
-    this.wheel.disarm(shard, record);
-    this.attachments.dropEvery(shard, record);
-    if (isReservedRecord(this.memory, record)) Atomics.sub(this.memory, Header.reservedRecords, 1);
-    this.store.table.remove(shard, record);
-    this.store.slab.give(shard, record);
+    if (this.records.refreshKey(this.shard, this.record)) this.record = 0;
   }
 
   /** A new record may have been made for a change that then failed; nothing of it may stay. */
@@ -707,7 +621,7 @@ export class Engine {
     return this.abandon(Status.OutOfMemory);
   }
 
-  // ---- all keys -----------------------------------------------------------------------------------------------------
+  // ---- locks --------------------------------------------------------------------------------------------------------
 
   /** Until `unlock`, nothing else on this node changes or reads anything. Calls nest. */
   lockAll(): void {
@@ -756,6 +670,8 @@ export class Engine {
     }
   }
 
+  // ---- all keys -----------------------------------------------------------------------------------------------------
+
   keyCount(): number {
     let keys = 0;
     for (let index = 0; index < this.shardCount; index++) keys += this.memory[this.store.shardAt(index) + Shard.keys];
@@ -773,17 +689,7 @@ export class Engine {
 
   /** Observed reset of everything; keys of grow-only namespaces stay. */
   removeAll(): void {
-    this.lockAll();
-    const isAllGone = this.growOnly.isEmpty && Atomics.load(this.memory, Header.reservedRecords) === 0;
-    if (isAllGone && this.isAloneEverywhere() && this.origins.count === 1) {
-      this.store.forgetRecords();
-      for (let index = 0; index < this.shardCount; index++) this.wheel.format(this.store.shardAt(index), this.nowMs);
-    } else if (this.growOnly.isEmpty) {
-      removeEveryRecord(this);
-    } else {
-      removeEvery(this);
-    }
-    this.unlock();
+    removeAll(this);
   }
 
   /** The key of a record, copied out. */
@@ -803,202 +709,20 @@ export class Engine {
     return this.exists;
   }
 
-  /** Drops expired keys, a bounded number a call, shard after shard; returns how many steps of work it did. */
+  /** Drops expired keys, a bounded number a call; returns how many steps of work it did. */
   expireSome(limit: number): number {
-    let left = limit;
-    for (let turn = 0; turn < this.shardCount && left > 0; turn++) {
-      const shard = this.store.shardAt(this.expiryShard);
-      left = this.withShard(shard, () =>
-        this.wheel.turn(shard, this.nowMs, left, this.lives.deadlineOf, this.expireKey),
-      );
-      if (left > 0) this.expiryShard = (this.expiryShard + 1) % this.shardCount;
-    }
-    return limit - left;
-  }
-
-  private readonly expireKey = (shard: number, record: number): void => {
-    const horizonMs = this.nowMs - this.lives.graceMs;
-    const keysBefore = this.memory[shard + Shard.keys];
-    this.dropExpired(shard, record, horizonMs);
-    this.ownLife.letGoFloor(shard, record);
-    this.refreshKey(shard, record);
-    this.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - this.memory[shard + Shard.keys];
-  };
-
-  /** Drops the lives of a key whose own expiry was over at the horizon. */
-  private dropExpired(shard: number, record: number, horizonMs: number): void {
-    const memory = this.memory;
-    if (this.withheld.untilMs(record) <= horizonMs) this.withheld.discard(shard, record);
-    const expiresAt = this.lives.expiresAt(record);
-    if (expiresAt !== 0 && expiresAt <= horizonMs) this.endExpired(shard, record, expiresAt);
-    for (let at = this.lives.firstForeign(record); at !== 0; ) {
-      const next = memory[at + Component.foreignSibling];
-      if (this.lives.isOver(shard, at, horizonMs)) {
-        this.ownLife.letGoCancel(shard, record, originIndexOf(memory, at), bornOf(memory, at));
-        this.forgetForeign(shard, record, at);
-      }
-      at = next;
-    }
-  }
-
-  private endExpired(shard: number, record: number, expiresAt: number): void {
-    const acknowledged = this.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
-    const isKnown = versionOf(this.memory, record) <= acknowledged && this.lives.cancelled(record, record) === null;
-    this.ownLife.before(shard, record);
-    // Without memory for the floor the life stays, hidden: with it gone, others that it ended would come back.
-    const isKept = this.ownLife.keepFloor(shard, record, expiresAt);
-    if (isKept) this.ownLife.end(shard, record);
-    // Where all know of the expiry, everybody drops the life by the same rule. Otherwise they are told that it is over.
-    if (isKept && isKnown && this.ownLife.isEmpty(record)) {
-      // Back from the disk, this expiry would also end lives of others that came in after it was forgotten here.
-      if (this.origins.count > 1) this.dropped.note(shard, record, record);
-      this.dropOwn(shard, record);
-    } else {
-      this.ownLife.stamp(shard, record);
-    }
-  }
-
-  /** Lets a component of another origin go for good; where there is a disk, it will be told. */
-  forgetForeign(shard: number, record: number, component: number): void {
-    this.dropped.note(shard, record, component);
-    this.dropForeign(shard, record, component);
-  }
-
-  dropForeign(shard: number, record: number, component: number): void {
-    const memory = this.memory;
-    const origin = originIndexOf(memory, component);
-    this.lists.remove(this.store.originShardAt(origin, shard), component);
-    const summary = this.attachments.find(record, Kind.summary);
-    let link = summary + 2;
-    while (memory[link] !== component) link = memory[link] + Component.foreignSibling;
-    memory[link] = memory[component + Component.foreignSibling];
-    this.attachments.dropEvery(shard, component);
-    this.store.slab.give(shard, component);
+    return this.expiry.expireSome(limit);
   }
 
   stats(): EngineStats {
-    const { memory, numbers } = this;
-    let keys = 0;
-    let records = 0;
-    let keysWithExpiry = 0;
-    let keysWithheld = 0;
-    let expiredKeysTotal = 0;
-    let buckets = 0;
-    for (let index = 0; index < this.shardCount; index++) {
-      const shard = this.store.shardAt(index);
-      keys += memory[shard + Shard.keys];
-      records += memory[shard + Shard.records];
-      keysWithExpiry += memory[shard + Shard.withExpiry];
-      keysWithheld += this.attachments.countOf(shard, Kind.withheld);
-      expiredKeysTotal += numbers[(shard >>> 1) + Shard.expiredNumber];
-      buckets += memory[shard + Shard.bucketCount];
-    }
-    return {
-      keys,
-      keysWithExpiry,
-      keysWithheld,
-      removedKeysRetained: records - keys,
-      expiredKeysTotal,
-      buckets,
-      usedBytes: (memory[Header.pagesUsed] - memory[Header.firstPage]) * PAGE_BYTES,
-      maxMemoryBytes: memory[Header.pageCount] * PAGE_BYTES,
-    };
+    return statsOf(this.store);
   }
 
-  /**
-   * Everybody, peers and disk, holds this node's changes of a shard up to this version; Infinity where there is nobody.
-   * What was removed is forgotten then: a deleted key's empty component has told its story to all.
-   */
+  // ---- for peers and disk -------------------------------------------------------------------------------------------
+
+  /** Everybody holds this node's changes of a shard up to this version: what is over by then is forgotten. */
   acknowledge(shardIndex: number, version: number): void {
-    const shard = this.store.shardAt(shardIndex);
-    const upTo = Math.min(version, this.seen(shardIndex, OWN_ORIGIN));
-    const collectedAt = (shard >>> 1) + Shard.collectedNumber;
-    const own = this.store.originShardAt(OWN_ORIGIN, shard);
-    let isWhole = false;
-    while (!isWhole) {
-      this.withShard(shard, () => {
-        this.numbers[(shard >>> 1) + Shard.acknowledgedNumber] = version;
-        const from = this.numbers[collectedAt];
-        if (this.hasEnded(shard, from)) {
-          this.lists.order(own);
-          this.numbers[collectedAt] = this.visitRange(own, from, upTo, (at) => {
-            if (this.ownLife.isEmpty(at)) this.forgetOwn(shard, at);
-            else if (this.ownLife.letGoFloor(shard, at)) this.refreshKey(shard, at);
-          });
-        } else {
-          this.numbers[collectedAt] = upTo;
-        }
-        isWhole = this.numbers[collectedAt] >= upTo;
-      });
-    }
-  }
-
-  /** Whether an own component changed behind this version might be one to forget, or might have a floor to let go. */
-  private hasEnded(shard: number, from: number): boolean {
-    return this.numbers[(shard >>> 1) + Shard.endedNumber] > from || this.attachments.countOf(shard, Kind.floor) > 0;
-  }
-
-  /**
-   * Visits the components of a list in a range of versions, oldest first, but not more than a lane can wait for; returns the
-   * version up to which all were visited. A visit may take the component out of the list.
-   */
-  private visitRange(state: number, from: number, upTo: number, visit: (component: number) => void): number {
-    const { memory, lists } = this;
-    let reached = from;
-    let at = lists.firstAfterCursor(state, from);
-    for (let left = VISITS_AT_ONCE; left > 0 && at !== 0 && versionOf(memory, at) <= upTo; left--) {
-      const next = memory[at + Component.next];
-      reached = versionOf(memory, at);
-      visit(at);
-      at = next;
-    }
-    const isWhole = at === 0 || versionOf(memory, at) > upTo;
-    lists.moveCursor(state, from, isWhole ? 0 : memory[at + Component.previous]);
-    return isWhole ? upTo : reached;
-  }
-
-  /** From now on this node passes on what others changed: what they ended is kept until every peer knows. */
-  startRelaying(): void {
-    this.memory[Header.relays] = 1;
-  }
-
-  get isRelaying(): boolean {
-    return this.memory[Header.relays] !== 0;
-  }
-
-  /** Up to which version of another origin everybody has seen what this node has; takes the state of (origin, shard). */
-  acknowledgedOther(state: number): number {
-    if (this.memory[Header.relays] === 0) return Number.POSITIVE_INFINITY;
-    return this.numbers[(state >>> 1) + OriginShard.acknowledgedNumber];
-  }
-
-  /** Every peer has seen another origin's changes of a shard up to this version: what it ended can be forgotten. */
-  acknowledgeOther(shardIndex: number, origin: number, version: number): void {
-    const shard = this.store.shardAt(shardIndex);
-    const state = this.store.originShardAt(origin, shard);
-    const acknowledgedAt = (state >>> 1) + OriginShard.acknowledgedNumber;
-    const upTo = Math.min(version, this.numbers[(state >>> 1) + OriginShard.seenNumber]);
-    while (this.numbers[acknowledgedAt] < upTo) {
-      this.withShard(shard, () => {
-        const from = this.numbers[acknowledgedAt];
-        const hasEnded = this.numbers[(state >>> 1) + OriginShard.endedNumber] > from;
-        const { attachments } = this;
-        if (!hasEnded && attachments.countOf(shard, Kind.cancel) + attachments.countOf(shard, Kind.expiry) === 0) {
-          this.numbers[acknowledgedAt] = upTo;
-          return;
-        }
-        this.numbers[acknowledgedAt] = this.visitRange(state, from, upTo, (at) => {
-          const record = this.memory[at + Component.foreignKey];
-          this.ownLife.letGoCancel(shard, record, origin, bornOf(this.memory, at));
-          const isSilent = this.lives.isSilent(at);
-          if (!isSilent && this.attachments.find(at, Kind.expiry) === 0) return;
-          // What has expired may go from here on.
-          this.numbers[acknowledgedAt] = versionOf(this.memory, at);
-          if (isSilent) this.forgetForeign(shard, record, at);
-          this.refreshKey(shard, record);
-        });
-      });
-    }
+    this.forgetting.acknowledge(shardIndex, version);
   }
 
   /** Says once more, as a new change, what this node's own component of a key says: somebody has lost it. */
@@ -1013,11 +737,6 @@ export class Engine {
     }
     this.close();
     return isHeld;
-  }
-
-  private forgetOwn(shard: number, record: number): void {
-    this.dropOwn(shard, record);
-    this.refreshKey(shard, record);
   }
 
   /** Takes what was let go and the disk was not told yet, at most `limit` from a shard. */
@@ -1043,17 +762,9 @@ export class Engine {
     const state = this.store.originShardAt(origin, shard);
     return this.withShard(shard, () => {
       if (origin === OWN_ORIGIN) this.lists.order(state);
-      this.digests.catchUp(state);
-      const halves = [this.memory[state + OriginShard.digestHigh], this.memory[state + OriginShard.digestLow]];
-      const digest = halves.map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+      const digest = this.digests.read(state);
       return { version: this.numbers[(state >>> 1) + OriginShard.seenNumber], digest };
     });
-  }
-
-  /** Puts what changed since somebody looked last in order, so that a later walk finds little to do. */
-  tidy(shardIndex: number): void {
-    const shard = this.store.shardAt(shardIndex);
-    this.withShard(shard, () => this.lists.order(this.store.originShardAt(OWN_ORIGIN, shard)));
   }
 
   /** Up to which version of an origin this node holds everything: its own sequence, or a watermark. */

@@ -27,9 +27,3 @@ export function highHalf(value: bigint): number {
 export function lowHalf(value: bigint): number {
   return Number(BigInt.asIntN(32, value));
 }
-
-export function compareUint64(aHigh: number, aLow: number, bHigh: number, bLow: number): number {
-  if (aHigh !== bHigh) return aHigh >>> 0 < bHigh >>> 0 ? -1 : 1;
-  if (aLow !== bLow) return aLow >>> 0 < bLow >>> 0 ? -1 : 1;
-  return 0;
-}

@@ -1,6 +1,7 @@
 import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { TWO_POW_32 } from './int64.js';
+import { Header } from './layout.js';
 
 /**
  * Going through all keys. A cursor is a shard and a place in its table: shard × 2^32 + reversed hash (table.ts). It needs
@@ -50,7 +51,30 @@ export function randomKey(engine: Engine, entropy: number): Uint8Array | undefin
   return chosen[Math.floor((place % 1) * chosen.length)];
 }
 
-export function removeEvery(engine: Engine): void {
+/** Observed reset of everything; keys of grow-only namespaces stay. */
+export function removeAll(engine: Engine): void {
+  const { growOnly, store } = engine;
+  engine.lockAll();
+  const isAllGone = growOnly.isEmpty && Atomics.load(store.memory, Header.reservedRecords) === 0;
+  if (isAllGone && isAloneEverywhere(engine) && engine.origins.count === 1) {
+    store.forgetRecords();
+    for (let index = 0; index < store.shardCount; index++) engine.wheel.format(store.shardAt(index), engine.nowMs);
+  } else if (growOnly.isEmpty) {
+    removeEveryRecord(engine);
+  } else {
+    removeEvery(engine);
+  }
+  engine.unlock();
+}
+
+function isAloneEverywhere(engine: Engine): boolean {
+  for (let index = 0; index < engine.shardCount; index++) {
+    if (!engine.isAlone(engine.store.shardAt(index))) return false;
+  }
+  return true;
+}
+
+function removeEvery(engine: Engine): void {
   for (let cursor = 0n; ; ) {
     cursor = scanKeys(engine, cursor, 1000, (key) => {
       engine.open(ByteInput.copyOf(key), 0, key.length);
@@ -62,7 +86,7 @@ export function removeEvery(engine: Engine): void {
 }
 
 /** The same without looking at the keys: where no namespace is grow-only. Every lock is held. */
-export function removeEveryRecord(engine: Engine): void {
+function removeEveryRecord(engine: Engine): void {
   const { store } = engine;
   for (let index = 0; index < engine.shardCount; index++) {
     const shard = store.shardAt(index);

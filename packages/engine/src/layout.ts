@@ -55,7 +55,7 @@ export const Header = {
   keepsDropped: 12,
   /** 1 once there was no memory to note one of them: the disk then needs everything anew. */
   droppedLost: 13,
-  /** 1 where what other origins ended is kept until every peer knows; see Engine.acknowledgeOther. */
+  /** 1 where what other origins ended is kept until every peer knows; see Forgetting.acknowledgeOther. */
   relays: 14,
   /** How many records have reserved keys; see reserved.ts. */
   reservedRecords: 15,

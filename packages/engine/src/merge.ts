@@ -112,13 +112,13 @@ export class Merge {
     const { memory, attachments } = store;
     const hasEnded = store.numbers[(state >>> 1) + OriginShard.endedNumber] > before;
     if (!hasEnded && attachments.countOf(shard, Kind.expiry) === 0) return;
-    const acknowledged = engine.acknowledgedOther(state);
+    const acknowledged = engine.forgetting.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];
       const isEmpty = engine.lives.isSilent(at) && versionOf(memory, at) <= acknowledged;
-      if (isEmpty) engine.forgetForeign(shard, record, at);
-      if (isEmpty || attachments.find(at, Kind.expiry) !== 0) engine.refreshKey(shard, record);
+      if (isEmpty) engine.records.forgetForeign(shard, record, at);
+      if (isEmpty || attachments.find(at, Kind.expiry) !== 0) engine.records.refreshKey(shard, record);
       at = next;
     }
   }
@@ -149,19 +149,19 @@ export class Merge {
     // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
     // not worth stopping for.
     const isOver = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - lives.graceMs);
-    if (record === 0) record = engine.makeRecord(shard, input, start, length);
+    if (record === 0) record = engine.records.make(shard, input, start, length);
     if (record === 0) return isOver ? Applied.Ok : Applied.OutOfMemory;
     let component = this.makeForeign(shard, record, origin, batch, index);
     if (component === 0 && held !== 0 && this.fitsInPlaceOf(held, batch, index)) {
-      engine.dropForeign(shard, record, held);
+      engine.records.dropForeign(shard, record, held);
       held = 0;
       component = this.makeForeign(shard, record, origin, batch, index);
     }
     const isTaken = component !== 0 || isOver;
-    if (isTaken && held !== 0 && isOver) engine.forgetForeign(shard, record, held);
-    else if (isTaken && held !== 0) engine.dropForeign(shard, record, held);
+    if (isTaken && held !== 0 && isOver) engine.records.forgetForeign(shard, record, held);
+    else if (isTaken && held !== 0) engine.records.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
-    if (isTaken && batch.born[index] <= engine.acknowledgedOther(state))
+    if (isTaken && batch.born[index] <= engine.forgetting.acknowledgedOther(state))
       engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     if (component !== 0) this.answerCancel(shard, record, component);
     this.settleKey(shard, record);
@@ -184,7 +184,7 @@ export class Merge {
       const record = store.table.find(shard, input, 0, key.length);
       const held = record === 0 || origin === OWN_ORIGIN ? 0 : lives.findForeign(record, origin);
       if (held === 0 || versionOf(store.memory, held) > version) return false;
-      engine.forgetForeign(shard, record, held);
+      engine.records.forgetForeign(shard, record, held);
       if (isSaidByOwner) engine.ownLife.letGoCancel(shard, record, origin, 0);
       else if (engine.ownLife.cancels(record, origin)) this.change(shard, record, () => {});
       this.settleKey(shard, record);
@@ -230,7 +230,7 @@ export class Merge {
     return component;
   }
 
-  /** Whoever looks for what can be forgotten has to look at this version (Engine.acknowledgeOther, passWatermark). */
+  /** Whoever looks for what can be forgotten has to look at this version (Forgetting.acknowledgeOther, passWatermark). */
   private noteEnd(shard: number, origin: number, version: number): void {
     const { store } = this.engine;
     const endedAt = (store.originShardAt(origin, shard) >>> 1) + OriginShard.endedNumber;
@@ -276,7 +276,7 @@ export class Merge {
   settleKey(shard: number, record: number): void {
     this.settleOwn(shard, record);
     this.engine.ownLife.letGoFloor(shard, record);
-    this.engine.refreshKey(shard, record);
+    this.engine.records.refreshKey(shard, record);
   }
 
   /**

@@ -82,12 +82,12 @@ describe('a reset', () => {
     tell(owner, late);
     for (const { engine } of [resetting, late]) {
       const index = engine.origins.find(owner.engine.origins.idOf(0));
-      engine.acknowledgeOther(0, index, owner.engine.seen(0, 0));
+      engine.forgetting.acknowledgeOther(0, index, owner.engine.seen(0, 0));
     }
     exchange([resetting, owner, late]);
     for (const { engine } of [resetting, owner, late]) {
       for (let origin = 1; origin < engine.origins.count; origin++)
-        engine.acknowledgeOther(0, origin, Number.POSITIVE_INFINITY);
+        engine.forgetting.acknowledgeOther(0, origin, Number.POSITIVE_INFINITY);
     }
     exchange([resetting, owner, late]);
     expect(values(resetting, owner, late)).toEqual([0n, 0n, 0n]);
@@ -119,7 +119,7 @@ describe('a reset', () => {
     expect(here.engine.seen(0, 0)).toBeGreaterThan(told);
     tell(here, owner);
     tell(owner, here);
-    here.engine.acknowledgeOther(0, 1, owner.engine.seen(0, 0));
+    here.engine.forgetting.acknowledgeOther(0, 1, owner.engine.seen(0, 0));
     here.engine.acknowledge(0, here.engine.seen(0, 0));
     expect(here.engine.stats().removedKeysRetained).toBe(0);
   });

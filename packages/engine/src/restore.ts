@@ -65,8 +65,8 @@ export class Restore {
       const held = index === OWN_ORIGIN ? record : lives.findForeign(record, index);
       if (held === 0 || versionOf(store.memory, held) === 0 || versionOf(store.memory, held) > version) return;
       if (index === OWN_ORIGIN) this.dropOwn(shard, record);
-      else this.engine.dropForeign(shard, record, held);
-      this.engine.refreshKey(shard, record);
+      else this.engine.records.dropForeign(shard, record, held);
+      this.engine.records.refreshKey(shard, record);
     });
   }
 
@@ -122,7 +122,7 @@ export class Restore {
 
   private make(shard: number, batch: Batch, index: number): number {
     const start = batch.keyStart(index);
-    return this.engine.makeRecord(shard, this.input, start, batch.keyEnd[index] - start);
+    return this.engine.records.make(shard, this.input, start, batch.keyEnd[index] - start);
   }
 
   private restoreOwn(shard: number, state: number, batch: Batch, index: number): boolean {
@@ -138,7 +138,7 @@ export class Restore {
     if (isEmptyIn(batch, index) && !engine.isRelaying) {
       if (held === 0) return true;
       this.dropOwn(shard, record);
-      engine.refreshKey(shard, record);
+      engine.records.refreshKey(shard, record);
       return true;
     }
     if (held !== 0) lists.remove(state, record);
@@ -154,7 +154,7 @@ export class Restore {
     memory[record + Component.positiveHigh] = batch.positiveHigh[index];
     if (!this.merge.attach(shard, record, batch, index)) return false;
     lists.insert(state, record);
-    engine.refreshKey(shard, record);
+    engine.records.refreshKey(shard, record);
     return true;
   }
 
@@ -167,7 +167,7 @@ export class Restore {
 
   /** The state that goes is the one on disk, which may say more than the one that was dropped did. */
   private dropOwn(shard: number, record: number): void {
-    this.engine.dropOwn(shard, record);
+    this.engine.records.dropOwn(shard, record);
     this.clearAttachments(shard, record);
   }
 
@@ -191,13 +191,13 @@ export class Restore {
     const version = batch.version[index];
     if (held !== 0 && versionOf(memory, held) >= version) return true;
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
-    if (held !== 0) engine.dropForeign(shard, record, held);
+    if (held !== 0) engine.records.dropForeign(shard, record, held);
     if (record === 0) record = this.make(shard, batch, index);
     if (record === 0) return false;
     const component = merge.makeForeign(shard, record, origin, batch, index);
     if (component === 0) return false;
     lists.insert(state, component);
-    engine.refreshKey(shard, record);
+    engine.records.refreshKey(shard, record);
     return true;
   }
 
@@ -205,14 +205,14 @@ export class Restore {
   private passWatermark(shard: number, state: number, before: number, seen: number): void {
     const { engine } = this;
     const { memory, attachments } = engine.store;
-    const acknowledged = engine.acknowledgedOther(state);
+    const acknowledged = engine.forgetting.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
       const next = memory[at + Component.next];
       const record = memory[at + Component.foreignKey];
       const isEmpty = engine.lives.isSilent(at) && versionOf(memory, at) <= acknowledged;
       const hasExpiry = attachments.find(at, Kind.expiry) !== 0;
-      if (isEmpty) engine.dropForeign(shard, record, at);
-      if (isEmpty || hasExpiry) engine.refreshKey(shard, record);
+      if (isEmpty) engine.records.dropForeign(shard, record, at);
+      if (isEmpty || hasExpiry) engine.records.refreshKey(shard, record);
       at = next;
     }
   }

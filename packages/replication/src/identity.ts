@@ -26,10 +26,6 @@ export function isSameReplica(one: Uint8Array, other: Uint8Array): boolean {
   return true;
 }
 
-export function isSameOrigin(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
-}
-
 /** Below 0 where the replica of the first comes before that of the second. */
 export function compareReplicas(one: Uint8Array, other: Uint8Array): number {
   for (let at = 0; at < REPLICA_ID_BYTES; at++) if (one[at] !== other[at]) return one[at] - other[at];

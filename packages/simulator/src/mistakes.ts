@@ -34,7 +34,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'a relay forgets what others ended before everybody knows',
-    plant: ({ engine }) => Object.assign(engine, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
+    plant: ({ engine }) => Object.assign(engine.forgetting, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
   },
   {
     name: 'a reset is taken back before everybody has heard that what it cancelled is over',
@@ -108,7 +108,7 @@ function letGoCancels(engine: Engine, batch: Batch): void {
       const shard = partOf<number>(engine, 'shard');
       if (record === 0 || origin <= 0) return;
       engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
-      engine.refreshKey(shard, record);
+      engine.records.refreshKey(shard, record);
     });
   }
 }

@@ -64,7 +64,7 @@ export const MISTAKES: readonly Mistake[] = [
         const record = store.table.find(shard, input, start, length);
         const held = record === 0 ? 0 : lives.findForeign(record, origin);
         if (held !== 0 && versionOf(store.memory, held) > batch.version[index]) {
-          engine.dropForeign(shard, record, held);
+          engine.records.dropForeign(shard, record, held);
           return withSeen(store.numbers, state, 0, () => original(shard, state, origin, batch, index, input));
         }
         return original(shard, state, origin, batch, index, input);
@@ -94,7 +94,7 @@ export const MISTAKES: readonly Mistake[] = [
         const held = record === 0 ? 0 : lives.findForeign(record, origin);
         if (held !== 0 && batch.present[index] === 1 && bornOf(store.memory, held) > batch.born[index]) {
           store.memory[held + Component.positiveLow] += batch.positiveLow[index];
-          engine.refreshKey(shard, record);
+          engine.records.refreshKey(shard, record);
         }
         return original(shard, state, origin, batch, index, input);
       };
@@ -127,15 +127,15 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'an empty component is forgotten before everybody has seen it',
     plant({ engine }) {
-      const original = originalOf<(shard: number, version: number) => void>(engine, 'acknowledge');
-      Object.assign(engine, { acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)) });
+      const original = originalOf<(shard: number, version: number) => void>(engine.forgetting, 'acknowledge');
+      Object.assign(engine.forgetting, { acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)) });
     },
   },
   {
     name: 'an expired life is forgotten before everybody has heard of its expiry',
     needsExpiry: true,
     plant({ engine }) {
-      const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine, 'dropExpired');
+      const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine.expiry, 'dropExpired');
       const dropExpired = (shard: number, ...rest: unknown[]) => {
         const { numbers } = engine.store;
         const at = (shard >>> 1) + Shard.acknowledgedNumber;
@@ -144,7 +144,7 @@ export const MISTAKES: readonly Mistake[] = [
         original(shard, ...rest);
         numbers[at] = acknowledged;
       };
-      Object.assign(engine, { dropExpired });
+      Object.assign(engine.expiry, { dropExpired });
     },
   },
   {

@@ -23,7 +23,7 @@ export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
         const next = store.memory[at + Component.next];
         const record = keyRecordOf(store.memory, at);
         if (versionOf(store.memory, at) <= cut && !holds(peer, engine.keyOf(record), theirs)) {
-          engine.dropForeign(shard, record, at);
+          engine.records.dropForeign(shard, record, at);
           engine.ownLife.letGoCancel(shard, record, origin, 0);
           merge.settleKey(shard, record);
           dropped++;
