@@ -22,7 +22,9 @@ const memory = rowOf(
 
 test('the page shows the newest figures of every scenario with ratios, and says where Redis is ahead', () => {
   const page = renderReport([first, second, memory]).get('benchmarks.md')!;
-  expect(page).toContain('| incr-uniform over 1,000,000 keys, pipeline 16, 50 connections | redis 1.0.0 | 1,000 |  | 1.000 |');
+  expect(page).toContain(
+    '| incr-uniform over 1,000,000 keys, pipeline 16, 50 connections | redis 1.0.0 | 1,000 |  | 1.000 |',
+  );
   expect(page).toContain('|  | quotadb 1.0.0 | 2,000 | 2.00× | 1.000 | 1.00× |');
   expect(page).toContain('| memory, 1,000,000 keys of 42 bytes | redis 1.0.0 | 90.0 |');
   expect(page).toContain('0.80×');
