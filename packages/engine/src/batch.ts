@@ -1,4 +1,6 @@
+import type { Engine } from './engine.js';
 import { ORIGIN_ID_BYTES } from './layout.js';
+import { takeComponent } from './take-component.js';
 
 /**
  * A batch: components of one origin in one shard that changed behind a watermark, oldest first. The same thing goes to
@@ -51,6 +53,11 @@ export class Batch {
     this.count = 0;
     this.to = 0;
     this.cancels.length = 0;
+  }
+
+  /** One more component, as it is in the store. */
+  take(engine: Engine, component: number): void {
+    takeComponent(engine, this, component);
   }
 
   get bytes(): number {

@@ -10,9 +10,26 @@ export { joinInt64, splitInt64 } from './int64.js';
 export { MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './layout.js';
 export { Applied, Merge } from './merge.js';
 export { Pockets } from './pocket.js';
-export { EPOCH_MS, timeOfVersion, versionAt } from './record.js';
+export {
+  bornOf,
+  Component,
+  EPOCH_MS,
+  isPresent,
+  keyLengthOf,
+  keyRecordOf,
+  timeOfVersion,
+  versionAt,
+  versionOf,
+} from './record.js';
 export { RESERVED_PREFIX } from './reserved.js';
 export { Restore } from './restore.js';
 export type { EngineStats } from './stats.js';
 export { Status } from './status.js';
-export { batchOfKeys, batchSince, DEFAULT_WALK_LIMITS, type WalkLimits } from './walk.js';
+export {
+  batchOfKeys,
+  batchSince,
+  DEFAULT_WALK_LIMITS,
+  type WalkLimits,
+  type WalkTarget,
+  walkSince,
+} from './walk.js';

@@ -27,13 +27,22 @@ import type { ByteReader, ByteWriter } from './bytes.js';
  */
 export const Section = { own: 1, other: 2, dropped: 3, end: 4 } as const;
 
-const Flag = { present: 1, older: 2, large: 4, negative: 8, decided: 16, floor: 32, cancels: 64, shared: 128 } as const;
+export const Flag = {
+  present: 1,
+  older: 2,
+  large: 4,
+  negative: 8,
+  decided: 16,
+  floor: 32,
+  cancels: 64,
+  shared: 128,
+} as const;
 
 /** Fewer bytes in common than this are written again: saying so costs as much. */
 const LEAST_SHARED_BYTES = 3;
 
 /** The most that a component takes besides its key and its cancels. */
-const COMPONENT_BYTES = 80;
+export const COMPONENT_BYTES = 80;
 const CANCEL_BYTES = ORIGIN_ID_BYTES + 24;
 
 export function writeBatch(writer: ByteWriter, batch: Batch, isOwn: boolean): void {
@@ -45,12 +54,13 @@ export function writeBatch(writer: ByteWriter, batch: Batch, isOwn: boolean): vo
   writer.varint(batch.count);
   let before = 0;
   for (let index = 0; index < batch.count; index++) {
-    writeComponent(writer, batch, index, before);
+    writeComponent(writer, batch, index, before, sharedWithLast(batch, index));
     before = batch.version[index];
   }
 }
 
-function writeComponent(writer: ByteWriter, batch: Batch, index: number, before: number): void {
+/** `before` is the version of the component before it in the section, `shared` how many bytes their keys have in common. */
+export function writeComponent(writer: ByteWriter, batch: Batch, index: number, before: number, shared: number): void {
   const keyStart = batch.keyStart(index);
   const keyLength = batch.keyEnd[index] - keyStart;
   const cancels = batch.cancelEnd[index] - batch.cancelStart(index);
@@ -59,7 +69,6 @@ function writeComponent(writer: ByteWriter, batch: Batch, index: number, before:
   const born = batch.born[index];
   const isLarge = batch.positiveHigh[index] !== 0;
   const isNegative = (batch.negativeLow[index] | batch.negativeHigh[index]) !== 0;
-  const shared = sharedBytes(batch, index);
   writer.byte(
     (batch.present[index] === 1 ? Flag.present : 0) |
       (version !== born ? Flag.older : 0) |
@@ -97,14 +106,24 @@ function writeComponent(writer: ByteWriter, batch: Batch, index: number, before:
   if (cancels > 0) writeCancels(writer, batch, index);
 }
 
-/** How many bytes a key begins with that the one before it in the batch begins with too. */
-function sharedBytes({ keyBytes, keyEnd }: Batch, index: number): number {
+function sharedWithLast({ keyBytes, keyEnd }: Batch, index: number): number {
   if (index === 0) return 0;
   const start = keyEnd[index - 1];
   const before = index === 1 ? 0 : keyEnd[index - 2];
-  const most = Math.min(keyEnd[index] - start, start - before);
+  return sharedBytes(keyBytes, before, start - before, start, keyEnd[index] - start);
+}
+
+/** How many bytes a key begins with that the one before it begins with too. */
+export function sharedBytes(
+  bytes: Uint8Array,
+  before: number,
+  lengthBefore: number,
+  at: number,
+  length: number,
+): number {
+  const most = Math.min(length, lengthBefore);
   let count = 0;
-  while (count < most && keyBytes[before + count] === keyBytes[start + count]) count++;
+  while (count < most && bytes[before + count] === bytes[at + count]) count++;
   return count < LEAST_SHARED_BYTES ? 0 : count;
 }
 

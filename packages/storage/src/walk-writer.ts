@@ -1,6 +1,6 @@
-import { Batch, batchSince, type Engine, NOT_PASSED, OWN_ORIGIN, type WalkLimits } from '@quotadb/engine';
+import { type Engine, NOT_PASSED, OWN_ORIGIN, type WalkLimits, walkSince } from '@quotadb/engine';
 import type { ByteWriter } from './bytes.js';
-import { writeBatch } from './sections.js';
+import { SectionTarget } from './section-target.js';
 
 /**
  * What is written under one hold of a shard's lock: some ten microseconds, so that a lane that needs the shard spins
@@ -24,8 +24,7 @@ export interface WalkGoal {
 /** Writes walks as sections of a record. */
 export class WalkWriter {
   private readonly engine: Engine;
-  private readonly writer: ByteWriter;
-  private readonly batch = new Batch();
+  private readonly section: SectionTarget;
   /** By shard: where its walk began and how far it came. */
   private readonly starts: Float64Array;
   private readonly positions: Float64Array;
@@ -34,7 +33,7 @@ export class WalkWriter {
 
   constructor(engine: Engine, writer: ByteWriter) {
     this.engine = engine;
-    this.writer = writer;
+    this.section = new SectionTarget(writer);
     this.starts = new Float64Array(engine.shardCount);
     this.positions = new Float64Array(engine.shardCount);
     this.passed = new Float64Array(engine.shardCount);
@@ -72,14 +71,15 @@ export class WalkWriter {
 
   /** True when the walk is over. */
   private writePart(origin: number, shard: number, goal: WalkGoal): boolean {
-    const { batch, starts, positions, passed } = this;
-    batchSince(this.engine, shard, origin, positions[shard], batch, PART_LIMITS, starts[shard], passed[shard]);
-    writeBatch(this.writer, batch, origin === OWN_ORIGIN);
-    positions[shard] = batch.reached;
-    passed[shard] = batch.passed;
-    if (batch.to === 0 && batch.count > 0) return false;
+    const { engine, section, starts, positions, passed } = this;
+    section.begin(shard, origin === OWN_ORIGIN ? undefined : engine.origins.idOf(origin));
+    walkSince(engine, shard, origin, positions[shard], section, PART_LIMITS, starts[shard], passed[shard]);
+    section.end();
+    positions[shard] = section.reached;
+    passed[shard] = section.passed;
+    if (section.to === 0 && section.count > 0) return false;
     starts[shard] = DONE;
-    if (batch.to !== 0) goal.reached(origin, shard, batch.to);
+    if (section.to !== 0) goal.reached(origin, shard, section.to);
     return true;
   }
 }
