@@ -84,12 +84,14 @@ export class Forgetting {
         numbers[acknowledgedAt] = this.visitRange(state, from, upTo, (at) => {
           const record = memory[at + Component.foreignKey];
           ownLife.letGoCancel(shard, record, origin, bornOf(memory, at));
-          const isSilent = lives.isSilent(at);
-          if (!isSilent && attachments.find(at, Kind.expiry) === 0) return;
-          // What has expired may go from here on.
-          numbers[acknowledgedAt] = versionOf(memory, at);
-          if (isSilent) records.forgetForeign(shard, record, at);
-          records.refreshKey(shard, record);
+          if (lives.isSilent(at)) {
+            records.forgetForeign(shard, record, at);
+            records.refreshKey(shard, record);
+          } else if (attachments.find(at, Kind.expiry) !== 0) {
+            // It may go from here on when its time is over, or at once.
+            numbers[acknowledgedAt] = versionOf(memory, at);
+            lives.rearm(shard, record);
+          }
         });
       });
     }

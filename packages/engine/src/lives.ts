@@ -327,7 +327,8 @@ export class Lives {
     return this.store.numbers[Header.graceMsNumber];
   }
 
-  private rearm(shard: number, record: number): void {
+  /** Brings the place in the wheel up to date: what can be dropped has changed, what a reader sees has not. */
+  rearm(shard: number, record: number): void {
     const deadline = this.deadlineOf(shard, record);
     let attachment = this.attachments.find(record, Kind.expiry);
     if (deadline === Number.POSITIVE_INFINITY) {
