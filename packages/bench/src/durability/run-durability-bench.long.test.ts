@@ -1,11 +1,10 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { readHistory } from '../results/history.js';
 import { ExitCode, runBench } from '../run-bench.js';
 import { testWithRedis } from '../testing/requires.js';
-import { parseDurabilityOptions } from './options.js';
 
 const TIMEOUT_MS = 120_000;
 
@@ -40,7 +39,3 @@ testWithRedis(
   },
   TIMEOUT_MS,
 );
-
-test('mistakes in the command line are reported at once', () => {
-  expect(() => parseDurabilityOptions(['--seconds', 'few', '--rounds', '0'])).toThrow(/--seconds.*\n--rounds/);
-});

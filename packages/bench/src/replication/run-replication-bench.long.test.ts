@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readHistory } from '../results/history.js';
 import { ExitCode, runBench } from '../run-bench.js';
-import { percentile } from './lag.js';
-import { parseReplicationOptions } from './options.js';
 
 const TIMEOUT_MS = 240_000;
 
@@ -35,12 +33,3 @@ test(
   },
   TIMEOUT_MS,
 );
-
-test('mistakes in the command line are reported at once', () => {
-  expect(() => parseReplicationOptions(['--seconds', 'few', '--rounds', '0'])).toThrow(/--seconds.*\n--rounds/);
-});
-
-test('percentiles are values that were there', () => {
-  const values = Array.from({ length: 100 }, (_, index) => index);
-  expect([percentile(values, 0.5), percentile(values, 0.99), percentile([7], 0.99)]).toEqual([50, 99, 7]);
-});
