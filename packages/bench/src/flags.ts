@@ -100,6 +100,7 @@ export const sharedFlags = {
   redis: { placeholder: 'PATH', default: '', help: 'redis-server; looked for on the PATH' },
   quotadb: { placeholder: 'PATH', default: '', help: 'the quotadb program to measure; this one unless given' },
   results: { placeholder: 'DIR', default: '', help: "history of all runs; the repository's bench/results" },
+  incrementedKeys: { placeholder: 'N', default: '100000', smoke: '1000', help: 'keys that are incremented' },
   rounds: { placeholder: 'N', default: '3', smoke: '1', help: 'rounds of each side, by turns; medians are compared' },
 } satisfies Record<string, TextFlag>;
 

@@ -1,6 +1,8 @@
+import { Kind } from './attachments.js';
 import type { Engine } from './engine.js';
+import { joinUint64 } from './int64.js';
 import { ORIGIN_ID_BYTES } from './layout.js';
-import { takeComponent } from './take-component.js';
+import { bornOf, Component, isPresent, keyLengthOf, keyRecordOf, versionOf } from './record.js';
 
 /**
  * A batch: components of one origin in one shard that changed behind a watermark, oldest first. The same thing goes to
@@ -57,7 +59,47 @@ export class Batch {
 
   /** One more component, as it is in the store. */
   take(engine: Engine, component: number): void {
-    takeComponent(engine, this, component);
+    const { store, lives } = engine;
+    const { memory, attachments } = store;
+    const record = keyRecordOf(memory, component);
+    const keyLength = keyLengthOf(memory, record);
+    this.reserve(keyLength);
+    const index = this.count;
+    const keyStart = this.keyStart(index);
+    const keyAt = (record + Component.key) * 4;
+    for (let at = 0; at < keyLength; at++) this.keyBytes[keyStart + at] = store.bytes[keyAt + at];
+    this.keyEnd[index] = keyStart + keyLength;
+    this.version[index] = versionOf(memory, component);
+    this.born[index] = bornOf(memory, component);
+    this.present[index] = isPresent(memory, component) ? 1 : 0;
+    this.positiveHigh[index] = memory[component + Component.positiveHigh];
+    this.positiveLow[index] = memory[component + Component.positiveLow];
+    if (memory[component + Component.attachments] === 0) {
+      this.negativeHigh[index] = 0;
+      this.negativeLow[index] = 0;
+      this.expiresAtMs[index] = 0;
+      this.decided[index] = 0;
+      this.floorMs[index] = 0;
+      this.cancelEnd[index] = this.cancels.length;
+      this.count++;
+      return;
+    }
+    const negative = attachments.find(component, Kind.negative);
+    this.negativeHigh[index] = negative === 0 ? 0 : memory[negative + 3];
+    this.negativeLow[index] = negative === 0 ? 0 : memory[negative + 2];
+    this.expiresAtMs[index] = lives.expiresAt(component);
+    this.decided[index] = lives.decidedAt(component);
+    this.floorMs[index] = lives.recordedFloor(component);
+    for (let at = attachments.find(component, Kind.cancel); at !== 0; at = attachments.nextOfKind(at)) {
+      this.cancels.push({
+        origin: engine.origins.idOf(attachments.extraOf(at)),
+        born: attachments.numberAt(at, 2),
+        positive: joinUint64(memory[at + 5], memory[at + 4]),
+        negative: joinUint64(memory[at + 7], memory[at + 6]),
+      });
+    }
+    this.cancelEnd[index] = this.cancels.length;
+    this.count++;
   }
 
   get bytes(): number {

@@ -256,10 +256,8 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
       this.keptIncarnation(node);
       return;
     }
-    this.lossesTotal++;
-    this.forgetting(node);
+    this.doubt(node);
     node.disk?.erase();
-    node.takeNewIncarnation();
   }
 
   /** What the disk holds may be less than others know: whoever comes back is somebody else, and knows what is left. */

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteWriter } from './bytes.js';
 import { SectionTarget } from './section-target.js';
-import { writeBatch } from './sections.js';
 import { makeEngine, START_MS } from './testing/counters.js';
+import { writeBatch } from './testing/write-batch.js';
 
 const LIMITS = { components: 5, keyBytes: 1000 };
 

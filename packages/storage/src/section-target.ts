@@ -18,7 +18,7 @@ const MAXIMUM_COMPONENTS = 127;
 
 /**
  * Writes what a walk meets as a section, from the store into bytes. Most components are plain, key and amount and nothing
- * else, and a batch in between would be most of the work. The bytes are those that `writeBatch` makes of the batch.
+ * else, and a batch in between would be most of the work. The bytes are those that its batch would come to.
  */
 export class SectionTarget implements WalkTarget {
   count = 0;

@@ -2,7 +2,8 @@ import { Batch } from '@quotadb/engine';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteReader, ByteWriter } from './bytes.js';
-import { readBatch, readDropped, Section, writeBatch, writeDropped } from './sections.js';
+import { readBatch, readDropped, Section, writeDropped } from './sections.js';
+import { writeBatch } from './testing/write-batch.js';
 
 const version = fc.integer({ min: 1, max: 2 ** 52 });
 const amount = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });

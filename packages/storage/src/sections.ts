@@ -45,20 +45,6 @@ const LEAST_SHARED_BYTES = 3;
 export const COMPONENT_BYTES = 80;
 const CANCEL_BYTES = ORIGIN_ID_BYTES + 24;
 
-export function writeBatch(writer: ByteWriter, batch: Batch, isOwn: boolean): void {
-  writer.reserve(COMPONENT_BYTES);
-  writer.byte(isOwn ? Section.own : Section.other);
-  if (!isOwn) writer.raw(batch.origin);
-  writer.uint16(batch.shardIndex);
-  writer.double(batch.to);
-  writer.varint(batch.count);
-  let before = 0;
-  for (let index = 0; index < batch.count; index++) {
-    writeComponent(writer, batch, index, before, sharedWithLast(batch, index));
-    before = batch.version[index];
-  }
-}
-
 /** `before` is the version of the component before it in the section, `shared` how many bytes their keys have in common. */
 export function writeComponent(writer: ByteWriter, batch: Batch, index: number, before: number, shared: number): void {
   const keyStart = batch.keyStart(index);
@@ -104,13 +90,6 @@ export function writeComponent(writer: ByteWriter, batch: Batch, index: number, 
   }
   if (batch.floorMs[index] !== 0) writer.double(batch.floorMs[index]);
   if (cancels > 0) writeCancels(writer, batch, index);
-}
-
-function sharedWithLast({ keyBytes, keyEnd }: Batch, index: number): number {
-  if (index === 0) return 0;
-  const start = keyEnd[index - 1];
-  const before = index === 1 ? 0 : keyEnd[index - 2];
-  return sharedBytes(keyBytes, before, start - before, start, keyEnd[index] - start);
 }
 
 /** How many bytes a key begins with that the one before it begins with too. */

@@ -30,7 +30,7 @@ const table = {
   texts: {
     seconds: { placeholder: 'S', default: '3', smoke: '0.2', help: 'length of a round' },
     rounds: sharedFlags.rounds,
-    keys: { placeholder: 'N', default: '100000', smoke: '1000', help: 'keys that are incremented' },
+    keys: sharedFlags.incrementedKeys,
     'recovery-keys': {
       placeholder: 'N',
       default: '1000000',

@@ -21,7 +21,7 @@ const table = {
   texts: {
     seconds: { placeholder: 'S', default: '5', smoke: '0.3', help: 'length of a round' },
     rounds: sharedFlags.rounds,
-    keys: { placeholder: 'N', default: '100000', smoke: '1000', help: 'keys that are incremented' },
+    keys: sharedFlags.incrementedKeys,
     'join-keys': {
       placeholder: 'N',
       default: '1000000',
