@@ -1,4 +1,5 @@
 import { Kind } from './attachments.js';
+import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { joinUint64 } from './int64.js';
 import { ORIGIN_ID_BYTES } from './layout.js';
@@ -50,6 +51,7 @@ export class Batch {
   /** Where each component's cancels end in `cancels`. */
   cancelEnd = new Uint32Array(INITIAL_COMPONENTS);
   cancels: Cancel[] = [];
+  private input = new ByteInput(this.keyBytes);
 
   clear(): void {
     this.count = 0;
@@ -106,6 +108,12 @@ export class Batch {
     return this.keyStart(this.count);
   }
 
+  /** The keys, to be looked up where they are. */
+  get keyInput(): ByteInput {
+    if (this.input.bytes !== this.keyBytes) this.input = new ByteInput(this.keyBytes);
+    return this.input;
+  }
+
   keyStart(index: number): number {
     return index === 0 ? 0 : this.keyEnd[index - 1];
   }
@@ -117,18 +125,20 @@ export class Batch {
   /** Room for one more component with a key of this length; the caller fills the columns at index `count`. */
   reserve(keyLength: number): void {
     if (this.count === this.keyEnd.length) this.growColumns();
-    const needed = this.bytes + keyLength;
-    if (needed > this.keyBytes.length) {
-      const larger = new Uint8Array(Math.max(needed, this.keyBytes.length * 2));
-      larger.set(this.keyBytes);
-      this.keyBytes = larger;
-    }
+    this.reserveKeys(this.bytes + keyLength);
   }
 
   /** Room for so many components with keys of so many bytes altogether. What is in it already stays. */
   reserveAll(components: number, keyBytes: number): void {
     while (this.keyEnd.length < components) this.growColumns();
-    if (keyBytes > this.keyBytes.length) this.keyBytes = grown(this.keyBytes, new Uint8Array(keyBytes));
+    this.reserveKeys(keyBytes);
+  }
+
+  /** Room for so many bytes of keys in all, and for what is read beyond the last of them (ByteInput). */
+  private reserveKeys(keyBytes: number): void {
+    const needed = keyBytes + ByteInput.SLACK_BYTES;
+    if (needed <= this.keyBytes.length) return;
+    this.keyBytes = grown(this.keyBytes, new Uint8Array(Math.max(needed, this.keyBytes.length * 2)));
   }
 
   private growColumns(): void {

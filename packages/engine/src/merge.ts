@@ -49,7 +49,7 @@ export class Merge {
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShard.seenNumber;
     if (batch.start > store.numbers[seenAt]) return Applied.Gap;
-    const input = ByteInput.copyOf(batch.keyBytes.subarray(0, batch.bytes));
+    const input = batch.keyInput;
     return this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
         const applied = this.mergeComponent(shard, state, origin, batch, index, input);

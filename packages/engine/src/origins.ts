@@ -7,6 +7,9 @@ export class Origins {
   private readonly store: Store;
   private readonly indexes = new Map<string, number>();
   private own: Uint8Array | undefined = undefined;
+  /** The one that was asked for last: of a thousand batches nearly all are of the same few origins. */
+  private readonly lastId = new Uint8Array(ORIGIN_ID_BYTES);
+  private lastIndex = -1;
 
   constructor(store: Store) {
     this.store = store;
@@ -29,12 +32,25 @@ export class Origins {
 
   /** The index of an origin this store knows, or -1. */
   find(id: Uint8Array): number {
+    if (this.lastIndex !== -1 && this.isLast(id)) return this.lastIndex;
     const name = nameOf(id);
-    const known = this.indexes.get(name);
-    if (known !== undefined) return known;
-    const count = this.count;
-    for (let index = this.indexes.size; index < count; index++) this.indexes.set(nameOf(this.idOf(index)), index);
-    return this.indexes.get(name) ?? -1;
+    let index = this.indexes.get(name);
+    if (index === undefined) {
+      const count = this.count;
+      for (let next = this.indexes.size; next < count; next++) this.indexes.set(nameOf(this.idOf(next)), next);
+      index = this.indexes.get(name) ?? -1;
+    }
+    if (index !== -1) {
+      this.lastId.set(id);
+      this.lastIndex = index;
+    }
+    return index;
+  }
+
+  private isLast(id: Uint8Array): boolean {
+    if (id.length !== ORIGIN_ID_BYTES) return false;
+    for (let at = 0; at < ORIGIN_ID_BYTES; at++) if (id[at] !== this.lastId[at]) return false;
+    return true;
   }
 
   /** The index of an origin, added if new; -1 when there are too many. */

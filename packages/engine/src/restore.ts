@@ -35,7 +35,7 @@ export class Restore {
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShard.seenNumber;
-    this.takeKeys(batch);
+    this.input = batch.keyInput;
     return this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
         const restored =
@@ -99,16 +99,6 @@ export class Restore {
         engine.store.numbers[(state >>> 1) + OriginShard.seenNumber] = 0;
       }
     }
-  }
-
-  private takeKeys(batch: Batch): void {
-    const needed = batch.bytes + ByteInput.SLACK_BYTES;
-    if (batch.keyBytes.length < needed) {
-      const larger = new Uint8Array(needed);
-      larger.set(batch.keyBytes);
-      batch.keyBytes = larger;
-    }
-    if (this.input.bytes !== batch.keyBytes) this.input = new ByteInput(batch.keyBytes);
   }
 
   private find(shard: number, batch: Batch, index: number): number {

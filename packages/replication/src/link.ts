@@ -59,6 +59,8 @@ export class Link {
   /** The same as it was when everything was told last. */
   private readonly toldWhole = new Map<string, Float64Array>();
   private readonly batch = new Batch();
+  private lastOrigin: Uint8Array | undefined = undefined;
+  private lastOriginName = '';
   private heardAtMs: number;
   private pingedAtMs = Number.NEGATIVE_INFINITY;
   private toldAtMs = Number.NEGATIVE_INFINITY;
@@ -229,8 +231,8 @@ export class Link {
       return;
     }
     const applied = replica.merge.apply(batch);
-    const origin = nameOfOrigin(batch.origin);
-    replica.hearPart(origin, this);
+    const origin = this.nameOfBatch(batch);
+    replica.hearPart(origin, this, this.heardAtMs);
     if (applied === Applied.Broken) {
       const about = `${replica.merge.brokenRule} (shard ${batch.shardIndex}, origin ${origin})`;
       this.refuse({ code: 'broken', message: `${this.region} sent what no replica can have said: ${about}` });
@@ -241,6 +243,15 @@ export class Link {
       figures.outOfMemory++;
       replica.events.outOfMemory?.(this);
     }
+  }
+
+  /** A batch keeps its origin from the one before where it is the same. */
+  private nameOfBatch({ origin }: Batch): string {
+    if (origin !== this.lastOrigin) {
+      this.lastOrigin = origin;
+      this.lastOriginName = nameOfOrigin(origin);
+    }
+    return this.lastOriginName;
   }
 
   private hearSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {

@@ -278,8 +278,8 @@ export class Replica {
   }
 
   /** A part of a walk came over a link. */
-  hearPart(origin: string, link: Link): void {
-    this.feeds.heard(origin, link, this.clock.monotonicMs());
+  hearPart(origin: string, link: Link, nowMs: number): void {
+    this.feeds.heard(origin, link, nowMs);
   }
 
   askAgain(origin: string, link: Link): void {

@@ -13,6 +13,8 @@ import { GrpcStatus } from './status.js';
  */
 export const PREFIX_BYTES = 5;
 
+const NOTHING: Uint8Array = new Uint8Array(0);
+
 /** What is set aside for a message before any of it has come: a length alone is no reason to hold memory. */
 const FIRST_BYTES = 64 * 1024;
 
@@ -31,7 +33,7 @@ export class MessageReader {
   private readonly prefix = new Uint8Array(PREFIX_BYTES);
   private prefixLength = 0;
   private messageLength = 0;
-  private message: Uint8Array = new Uint8Array(0);
+  private message = NOTHING;
   private received = 0;
   private isStopped = false;
 
@@ -60,9 +62,9 @@ export class MessageReader {
     let at = from;
     while (at < chunk.length && this.prefixLength < PREFIX_BYTES) this.prefix[this.prefixLength++] = chunk[at++];
     if (this.prefixLength < PREFIX_BYTES) return at;
-    const [compressed, ...length] = this.prefix;
-    if (compressed !== 0) throw new MessageError(GrpcStatus.internal, 'messages are not compressed here');
-    this.messageLength = length.reduce((total, byte) => total * 256 + byte, 0);
+    const { prefix } = this;
+    if (prefix[0] !== 0) throw new MessageError(GrpcStatus.internal, 'messages are not compressed here');
+    this.messageLength = ((prefix[1] << 24) | (prefix[2] << 16) | (prefix[3] << 8) | prefix[4]) >>> 0;
     if (this.messageLength > MAXIMUM_FRAME_BYTES) {
       throw new MessageError(
         GrpcStatus.resourceExhausted,
@@ -70,7 +72,7 @@ export class MessageReader {
       );
     }
     this.received = 0;
-    if (this.messageLength === 0) this.give(new Uint8Array(0));
+    if (this.messageLength === 0) this.give(NOTHING);
     return at;
   }
 
@@ -99,7 +101,7 @@ export class MessageReader {
 
   private give(message: Uint8Array): void {
     this.prefixLength = 0;
-    this.message = new Uint8Array(0);
+    this.message = NOTHING;
     this.onMessage(message);
   }
 }

@@ -53,13 +53,15 @@ columnOf[BatchField.cancelOrigin] = cancelOrigin;
 columnOf[BatchField.cancelBorn] = cancelBorn;
 columnOf[BatchField.cancelPositives] = cancelPositives;
 columnOf[BatchField.cancelNegatives] = cancelNegatives;
+const columns = columnOf.filter((column) => column !== undefined);
 
 /** Fills the batch from the fields between the reader's position and its limit. */
 export function readBatch(reader: ProtoReader, batch: Batch): void {
-  for (const column of columnOf) if (column !== undefined) column.count = 0;
+  for (let index = 0; index < columns.length; index++) columns[index].count = 0;
   const cancelledOrigins: Uint8Array[] = [];
-  let origin: Uint8Array = EMPTY;
-  let keys: Uint8Array = EMPTY;
+  let hasOrigin = false;
+  let keysStart = 0;
+  let keysEnd = 0;
   batch.clear();
   batch.shardIndex = 0;
   batch.walk = 0;
@@ -70,26 +72,37 @@ export function readBatch(reader: ProtoReader, batch: Batch): void {
     const column = columnOf[reader.field];
     if (column !== undefined) column.read(reader);
     else if (reader.field === BatchField.shard) batch.shardIndex = number(reader, MAXIMUM_SHARD, 'the shard');
-    else if (reader.field === BatchField.origin) origin = reader.bytesValue();
-    else if (reader.field === BatchField.walk) batch.walk = number(reader);
+    else if (reader.field === BatchField.origin) {
+      // Nearly always that of the batch before.
+      const end = reader.lengthDelimited();
+      if (!isSame(batch.origin, reader.bytes, reader.position, end))
+        batch.origin = originOf(reader.bytes.subarray(reader.position, end));
+      reader.position = end;
+      hasOrigin = true;
+    } else if (reader.field === BatchField.walk) batch.walk = number(reader);
     else if (reader.field === BatchField.start) batch.start = number(reader);
     else if (reader.field === BatchField.from) batch.from = number(reader);
     else if (reader.field === BatchField.reached) batch.reached = number(reader);
     else if (reader.field === BatchField.to) batch.to = number(reader);
-    else if (reader.field === BatchField.keys) keys = reader.bytesValue();
-    else if (reader.field === BatchField.cancelledOrigins) {
+    else if (reader.field === BatchField.keys) {
+      keysEnd = reader.lengthDelimited();
+      keysStart = reader.position;
+      reader.position = keysEnd;
+    } else if (reader.field === BatchField.cancelledOrigins) {
       if (cancelledOrigins.length === MAXIMUM_CANCELLED_ORIGINS) throw new FrameError('too many cancelled origins');
       cancelledOrigins.push(originOf(reader.bytesValue()));
     } else reader.skip();
   }
-  if (!isSame(batch.origin, origin)) batch.origin = originOf(origin);
-  fillDense(batch, keys);
+  if (!hasOrigin) throw new FrameError('a batch has no origin');
+  fillDense(batch, keysEnd - keysStart);
+  copyBytes(reader.bytes, keysStart, keysEnd, batch.keyBytes);
   fillSparse(batch);
   fillCancels(batch, cancelledOrigins);
   batch.count = keyLengths.count;
 }
 
-const EMPTY: Uint8Array = new Uint8Array(0);
+/** Up to so many bytes a loop is faster than asking for a copy. */
+const SHORT_BYTES = 128;
 
 function number(reader: ProtoReader, maximum = Number.MAX_SAFE_INTEGER, what = 'a number'): number {
   reader.expect(WireType.varint);
@@ -103,18 +116,24 @@ function originOf(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-function isSame(left: Uint8Array, right: Uint8Array): boolean {
-  if (left.length !== right.length) return false;
-  for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false;
-  return left.length === ORIGIN_ID_BYTES;
+/** Whether an origin is that in bytes `start` to `end`. */
+function isSame(origin: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  if (origin.length !== ORIGIN_ID_BYTES || end - start !== ORIGIN_ID_BYTES) return false;
+  for (let at = 0; at < ORIGIN_ID_BYTES; at++) if (origin[at] !== bytes[start + at]) return false;
+  return true;
 }
 
-function fillDense(batch: Batch, keys: Uint8Array): void {
+function copyBytes(from: Uint8Array, start: number, end: number, to: Uint8Array): void {
+  if (end - start > SHORT_BYTES) to.set(from.subarray(start, end));
+  else for (let at = start; at < end; at++) to[at - start] = from[at];
+}
+
+function fillDense(batch: Batch, keyBytes: number): void {
   const { count } = keyLengths;
   versionDeltas.expectCount(count);
   ages.expectCount(count);
   positives.expectCount(count);
-  batch.reserveAll(count, keys.length);
+  batch.reserveAll(count, keyBytes);
   let keyEnd = 0;
   let version = 0;
   for (let index = 0; index < count; index++) {
@@ -130,19 +149,18 @@ function fillDense(batch: Batch, keys: Uint8Array): void {
     batch.born[index] = version - ages.values[index];
     batch.positiveHigh[index] = positives.high[index];
     batch.positiveLow[index] = positives.low[index];
+    batch.present[index] = 1;
+    batch.negativeHigh[index] = 0;
+    batch.negativeLow[index] = 0;
+    batch.expiresAtMs[index] = 0;
+    batch.decided[index] = 0;
+    batch.floorMs[index] = 0;
   }
-  if (keyEnd !== keys.length) throw new FrameError(`the keys have ${keys.length} bytes, and lengths for ${keyEnd}`);
-  batch.keyBytes.set(keys);
+  if (keyEnd !== keyBytes) throw new FrameError(`the keys have ${keyBytes} bytes, and lengths for ${keyEnd}`);
 }
 
 function fillSparse(batch: Batch): void {
   const { count } = keyLengths;
-  batch.present.fill(1, 0, count);
-  batch.negativeHigh.fill(0, 0, count);
-  batch.negativeLow.fill(0, 0, count);
-  batch.expiresAtMs.fill(0, 0, count);
-  batch.decided.fill(0, 0, count);
-  batch.floorMs.fill(0, 0, count);
   absentAt.toPlaces(count);
   for (let entry = 0; entry < absentAt.count; entry++) batch.present[absentAt.values[entry]] = 0;
   negativeAt.toPlaces(count);

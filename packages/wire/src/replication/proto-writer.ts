@@ -10,6 +10,9 @@ const TAG_BYTES = 5;
 /** Room left in front of what has a length, which is only known behind it: enough for 256 MiB. */
 const GAP_BYTES = 4;
 
+/** Up to so many bytes a loop is faster than asking for a copy. */
+const SHORT_BYTES = 128;
+
 const TWO_POW_28 = 2 ** 28;
 const utf8 = new TextEncoder();
 
@@ -48,8 +51,16 @@ export class ProtoWriter {
     const end = this.length;
     this.length = start - GAP_BYTES;
     this.uint31(end - start);
-    if (this.length !== start) this.bytes.copyWithin(this.length, start, end);
+    this.moveDown(start, end);
     this.length += end - start;
+  }
+
+  /** To where the length ends, which takes less room than was left for it. */
+  private moveDown(start: number, end: number): void {
+    const { bytes, length } = this;
+    if (length === start) return;
+    if (end - start > SHORT_BYTES) bytes.copyWithin(length, start, end);
+    else for (let at = start; at < end; at++) bytes[length + at - start] = bytes[at];
   }
 
   raw(bytes: Uint8Array): void {
