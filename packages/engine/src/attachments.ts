@@ -12,7 +12,7 @@ import type { Slab } from './slab.js';
  *            |       | wheel (key records); extra = wheel slot + 1, 0 = not in the wheel
  *   negative | 4     | 2, 3 N, the sum of all decrements of this life, unsigned
  *   summary  | 8     | key records only: 2 first foreign component; 3 how many foreign lives count; 4, 5 what they and
- *            |       | cancels come to, signed; 6–7 until when that holds, ms; extra = 1 where 64 bits are too few
+ *            |       | cancels come to, signed; 6–7 until when that holds, ms; extra = SummaryFlag
  *   floor    | 4     | 2–3 ms: lives of this key born before are dead
  *   cancel   | 8     | 2–3 the life (`born`) that a reset cancelled; 4, 5 its P and 6, 7 its N as observed; extra = origin
  *   pocket   | 12    | key records of quota cells only, and known to this node alone: 2–3 tokens that may be spent here at
@@ -23,6 +23,13 @@ import type { Slab } from './slab.js';
  */
 export const Kind = { expiry: 1, negative: 2, summary: 3, floor: 4, cancel: 5, pocket: 6, withheld: 7 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
+
+export const SummaryFlag = {
+  /** 64 bits are too few. */
+  wide: 1,
+  /** A component of the key has a reset or a floor, or an expiry that had passed: not every life that is present counts. */
+  careful: 2,
+} as const;
 
 const WORDS: Record<Kind, number> = { 1: 8, 2: 4, 3: 8, 4: 4, 5: 8, 6: 12, 7: 8 };
 const KIND_MASK = 0xff;

@@ -1,5 +1,5 @@
 import { assert } from './assert.js';
-import { Attachments, Kind } from './attachments.js';
+import { Attachments, Kind, SummaryFlag } from './attachments.js';
 import { ByteInput } from './byte-input.js';
 import { Clock } from './clock.js';
 import { Digests } from './digest.js';
@@ -274,7 +274,9 @@ export class Engine {
         low = (low + memory[at + 4]) | 0;
         high = (high + memory[at + 5] + (low >>> 0 < memory[at + 4] >>> 0 ? 1 : 0)) | 0;
         wide =
-          attachments.extraOf(at) !== 0 || isLarge(memory[record + Component.positiveHigh]) || this.isNegativeLarge();
+          (attachments.extraOf(at) & SummaryFlag.wide) !== 0 ||
+          isLarge(memory[record + Component.positiveHigh]) ||
+          this.isNegativeLarge();
       } else if (kind === Kind.withheld) {
         // Only where there is no component: the rest of the value is 0.
         const untilMs = attachments.numberAt(at, 4);
@@ -761,7 +763,7 @@ export class Engine {
     const shard = this.store.shardAt(shardIndex);
     const state = this.store.originShardAt(origin, shard);
     return this.withShard(shard, () => {
-      if (origin === OWN_ORIGIN) this.lists.order(state);
+      this.lists.order(state);
       const digest = this.digests.read(state);
       return { version: this.numbers[(state >>> 1) + OriginShard.seenNumber], digest };
     });

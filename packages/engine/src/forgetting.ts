@@ -22,7 +22,7 @@ export class Forgetting {
    * What was removed is forgotten then: a deleted key's empty component has told its story to all.
    */
   acknowledge(shardIndex: number, version: number): void {
-    const { lists, ownLife, records, store } = this.engine;
+    const { ownLife, records, store } = this.engine;
     const { numbers } = store;
     const shard = store.shardAt(shardIndex);
     const upTo = Math.min(version, this.engine.seen(shardIndex, OWN_ORIGIN));
@@ -34,7 +34,6 @@ export class Forgetting {
         numbers[(shard >>> 1) + Shard.acknowledgedNumber] = version;
         const from = numbers[collectedAt];
         if (this.hasEnded(shard, from)) {
-          lists.order(own);
           numbers[collectedAt] = this.visitRange(own, from, upTo, (at) => {
             if (ownLife.isEmpty(at)) this.forgetOwn(shard, at);
             else if (ownLife.letGoFloor(shard, at)) records.refreshKey(shard, at);
@@ -76,7 +75,7 @@ export class Forgetting {
     while (numbers[acknowledgedAt] < upTo) {
       this.engine.withShard(shard, () => {
         const from = numbers[acknowledgedAt];
-        const hasEnded = numbers[(state >>> 1) + OriginShard.endedNumber] > from;
+        const hasEnded = numbers[(shard >>> 1) + Shard.othersEndedNumber] > from;
         if (!hasEnded && attachments.countOf(shard, Kind.cancel) + attachments.countOf(shard, Kind.expiry) === 0) {
           numbers[acknowledgedAt] = upTo;
           return;

@@ -1,16 +1,16 @@
 import { Kind } from './attachments.js';
 import type { Batch } from './batch.js';
 import type { Engine } from './engine.js';
-import { OriginShard } from './layout.js';
-import { bornOf, Component, isPresent, versionOf } from './record.js';
+import { bornOf, Component, isPresent } from './record.js';
 
 /** A sum of other origins' amounts whose high half is beyond this is added up anew, with care. */
 const NARROW_HIGH = 2 ** 29;
 
 /**
  * Most of what arrives from others is a life that has grown and says nothing new otherwise. Where nothing about the key
- * could change but a sum (no reset, no floor, no expiry that has passed) the component is brought up to date where it
- * lies, and what it grew by is added to the key's summary. False, and nothing done, where it is not that simple.
+ * could change but a sum (no reset, no floor, no expiry that has passed: the summary knows) the component is brought up to
+ * date where it lies, and what it grew by is added to the key's summary. False, and nothing done, where it is not that
+ * simple. Its version is above all others of its origin in the shard.
  */
 export function growInPlace(
   engine: Engine,
@@ -23,16 +23,14 @@ export function growInPlace(
   const { memory, attachments } = engine.store;
   if (batch.present[index] === 0 || batch.born[index] !== bornOf(memory, held)) return false;
   if (saysMoreThanExpiry(batch, index) || !hasExpiryOf(engine, held, batch, index)) return false;
-  if (!isPresent(memory, held) || !isPlain(engine, record)) return false;
-  const tail = memory[state + OriginShard.tail];
-  if (versionOf(memory, tail) >= batch.version[index]) return false;
+  if (!isPresent(memory, held)) return false;
   const before = memory[held + Component.positiveLow] >>> 0;
   const after = batch.positiveLow[index] >>> 0;
   if (after < before || batch.positiveHigh[index] !== memory[held + Component.positiveHigh]) return false;
   const summary = attachments.find(record, Kind.summary);
   if (attachments.numberAt(summary, 6) <= engine.nowMs || attachments.extraOf(summary) !== 0) return false;
   if (Math.abs(memory[summary + 5]) >= NARROW_HIGH) return false;
-  engine.lists.toTail(state, held, batch.version[index]);
+  engine.lists.raiseTo(state, held, batch.version[index]);
   memory[held + Component.positiveLow] = after;
   const low = (memory[summary + 4] >>> 0) + (after - before);
   memory[summary + 4] = low;
@@ -59,19 +57,4 @@ function hasExpiryOf(engine: Engine, held: number, batch: Batch, index: number):
     attachments.numberAt(first, 2) === batch.expiresAtMs[index] &&
     attachments.numberAt(first, 4) === batch.decided[index]
   );
-}
-
-/** No component of the key holds a reset or a floor, or an expiry that has passed: every life that is present counts. */
-function isPlain(engine: Engine, record: number): boolean {
-  const { memory, attachments } = engine.store;
-  for (let holder = record; holder !== 0; holder = engine.lives.nextHolder(record, holder)) {
-    for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
-      const kind = attachments.kindOf(at);
-      if (kind === Kind.floor || kind === Kind.cancel) return false;
-      if (kind !== Kind.expiry) continue;
-      const expiresAt = attachments.numberAt(at, 2);
-      if (expiresAt !== 0 && expiresAt <= engine.nowMs) return false;
-    }
-  }
-  return true;
 }

@@ -26,7 +26,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 5;
+export const LAYOUT_VERSION = 6;
 
 /** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
 export const MAX_ORIGINS = 512;
@@ -91,6 +91,8 @@ export const Shard = {
   attachmentCounts: 18,
   /** The newest version that an own component had when it said that its life is over. */
   endedNumber: 13,
+  /** The same of components of other origins, whichever of them has the newest. */
+  othersEndedNumber: 14,
   slabHeads: 32,
   wheelBitmaps: 128,
   wheelHeads: 144,
@@ -106,10 +108,8 @@ export const OriginShard = {
   digestedNumber: 2,
   digestLow: 6,
   digestHigh: 7,
-  /** Own origin: the list is in version order up to here, see version-list.ts. */
+  /** The list is in version order up to here, see version-list.ts. */
   orderedNumber: 4,
-  /** Other origins: the newest version of a component that came to say that its life is over. */
-  endedNumber: 4,
   /** Components of the list near which walks that come in parts go on, CURSORS of them, or 0. */
   cursors: 10,
   /** Other origins, where this node relays: every peer has seen that origin up to here. */

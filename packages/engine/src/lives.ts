@@ -1,4 +1,4 @@
-import { type Attachments, Kind } from './attachments.js';
+import { type Attachments, Kind, SummaryFlag } from './attachments.js';
 import type { Clock } from './clock.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
 import { Header, OriginShard, OWN_ORIGIN } from './layout.js';
@@ -300,9 +300,26 @@ export class Lives {
       memory[summary + 4] = lowHalf(total);
       memory[summary + 5] = highHalf(total);
       this.attachments.setNumberAt(summary, 6, holdsUntilMs);
-      this.attachments.setExtra(summary, total < NARROW_LIMIT && total > -NARROW_LIMIT ? 0 : 1);
+      const isWide = total >= NARROW_LIMIT || total <= -NARROW_LIMIT;
+      const flags = (isWide ? SummaryFlag.wide : 0) | (this.needsCare(record) ? SummaryFlag.careful : 0);
+      this.attachments.setExtra(summary, flags);
     }
     this.rearm(shard, record);
+  }
+
+  /** Whether a component of the key holds a reset or a floor, or an expiry that has passed (SummaryFlag.careful). */
+  needsCare(record: number): boolean {
+    const memory = this.store.memory;
+    for (let holder = record; holder !== 0; holder = this.nextHolder(record, holder)) {
+      for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
+        const kind = this.attachments.kindOf(at);
+        if (kind === Kind.floor || kind === Kind.cancel) return true;
+        if (kind !== Kind.expiry) continue;
+        const expiresAt = this.attachments.numberAt(at, 2);
+        if (expiresAt !== 0 && expiresAt <= this.clock.nowMs) return true;
+      }
+    }
+    return false;
   }
 
   /**

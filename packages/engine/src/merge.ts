@@ -4,7 +4,7 @@ import { ByteInput } from './byte-input.js';
 import type { Engine } from './engine.js';
 import { growInPlace } from './growth.js';
 import { highHalf, joinUint64, lowHalf } from './int64.js';
-import { OriginShard, OWN_ORIGIN } from './layout.js';
+import { OriginShard, OWN_ORIGIN, Shard } from './layout.js';
 import { bornOf, Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion, versionOf } from './record.js';
 
 /** What became of a batch. */
@@ -32,6 +32,9 @@ const MAX_OPEN_WALKS = 4096;
 export class Merge {
   private readonly engine: Engine;
   private readonly walks = new Map<string, number>();
+  /** By origin and shard the newest version in the list, as far as this has put it there; and that of the list at hand. */
+  private readonly newestOf: Float64Array[] = [];
+  private newest = 0;
   /** In words, what was wrong with the batch that was Broken last. */
   brokenRule = '';
 
@@ -40,7 +43,7 @@ export class Merge {
   }
 
   apply(batch: Batch): Applied {
-    const { store, origins } = this.engine;
+    const { lists, store, origins } = this.engine;
     const origin = origins.intern(batch.origin);
     if (origin === OWN_ORIGIN) return Applied.Own;
     if (origin === -1) return Applied.OutOfMemory;
@@ -51,8 +54,12 @@ export class Merge {
     if (batch.start > store.numbers[seenAt]) return Applied.Gap;
     const input = batch.keyInput;
     return this.engine.withShard(shard, () => {
+      this.newestOf[origin] ??= new Float64Array(this.engine.shardCount);
+      const newestOf = this.newestOf[origin];
+      this.newest = Math.max(newestOf[batch.shardIndex], lists.orderedTo(state));
       for (let index = 0; index < batch.count; index++) {
         const applied = this.mergeComponent(shard, state, origin, batch, index, input);
+        if (this.newest > newestOf[batch.shardIndex]) newestOf[batch.shardIndex] = this.newest;
         if (applied !== Applied.Ok) return applied;
       }
       const before = store.numbers[seenAt];
@@ -110,7 +117,7 @@ export class Merge {
     const { engine } = this;
     const { store } = engine;
     const { memory, attachments } = store;
-    const hasEnded = store.numbers[(state >>> 1) + OriginShard.endedNumber] > before;
+    const hasEnded = store.numbers[(shard >>> 1) + Shard.othersEndedNumber] > before;
     if (!hasEnded && attachments.countOf(shard, Kind.expiry) === 0) return;
     const acknowledged = engine.forgetting.acknowledgedOther(state);
     for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
@@ -143,7 +150,11 @@ export class Merge {
     let held = record === 0 ? 0 : lives.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return Applied.Ok;
     if (held !== 0 && versionOf(memory, held) >= version) return Applied.Ok;
-    if (held !== 0 && growInPlace(engine, state, record, held, batch, index)) return Applied.Ok;
+    // Above all others in the list, so that it is nobody else's, and belongs to the tail.
+    if (held !== 0 && version > this.newest && growInPlace(engine, state, record, held, batch, index)) {
+      this.newest = version;
+      return Applied.Ok;
+    }
     const rule = this.ruleBrokenBy(state, held, batch, index);
     if (rule !== '') return this.broken(rule);
     // What is over is let in too, until the watermark has passed it: an older state of it may still be under way. But it is
@@ -161,6 +172,7 @@ export class Merge {
     if (isTaken && held !== 0 && isOver) engine.records.forgetForeign(shard, record, held);
     else if (isTaken && held !== 0) engine.records.dropForeign(shard, record, held);
     if (component !== 0) engine.lists.insert(state, component);
+    if (component !== 0 && version > this.newest) this.newest = version;
     if (isTaken && batch.born[index] <= engine.forgetting.acknowledgedOther(state))
       engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
     if (component !== 0) this.answerCancel(shard, record, component);
@@ -226,14 +238,14 @@ export class Merge {
     }
     memory[component + Component.foreignSibling] = memory[summary + 2];
     memory[summary + 2] = component;
-    if (batch.present[index] === 0) this.noteEnd(shard, origin, batch.version[index]);
+    if (batch.present[index] === 0) this.noteEnd(shard, batch.version[index]);
     return component;
   }
 
   /** Whoever looks for what can be forgotten has to look at this version (Forgetting.acknowledgeOther, passWatermark). */
-  private noteEnd(shard: number, origin: number, version: number): void {
+  private noteEnd(shard: number, version: number): void {
     const { store } = this.engine;
-    const endedAt = (store.originShardAt(origin, shard) >>> 1) + OriginShard.endedNumber;
+    const endedAt = (shard >>> 1) + Shard.othersEndedNumber;
     store.numbers[endedAt] = Math.max(store.numbers[endedAt], version);
   }
 

@@ -84,7 +84,6 @@ export class Restore {
       const last = tail === 0 ? 0 : versionOf(store.memory, tail);
       const seenAt = (state >>> 1) + OriginShard.seenNumber;
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);
-      store.numbers[(state >>> 1) + OriginShard.orderedNumber] = last;
       newest = Math.max(newest, store.numbers[seenAt]);
     }
     engine.advanceTo(Math.max(nowMs, newest === 0 ? 0 : timeOfVersion(newest)));

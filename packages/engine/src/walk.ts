@@ -52,7 +52,6 @@ export function walkSince(
   target.reached = from;
   target.to = 0;
   engine.withShard(shard, () => {
-    if (origin === OWN_ORIGIN) lists.order(state);
     const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShard.seenNumber] : passed;
     let last = 0;
     const isContinued = from !== start;

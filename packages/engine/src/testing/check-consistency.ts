@@ -1,4 +1,4 @@
-import { Attachments, Kind } from '../attachments.js';
+import { Attachments, Kind, SummaryFlag } from '../attachments.js';
 import { ByteInput } from '../byte-input.js';
 import { noteWords } from '../dropped.js';
 import type { Engine } from '../engine.js';
@@ -156,7 +156,10 @@ function checkKey(engine: Engine, shard: number, record: number, problems: strin
   if (attachments.numberAt(summary, 6) <= engine.nowMs) return;
   const { total, lives: alive } = lives.foreignTotal(record);
   const cached = (BigInt(memory[summary + 5]) << 32n) | BigInt(memory[summary + 4] >>> 0);
-  if (attachments.extraOf(summary) === 0 && cached !== total)
+  const flags = attachments.extraOf(summary);
+  if ((flags & SummaryFlag.careful) === 0 && lives.needsCare(record))
+    problems.push(`record ${record} has a reset, a floor or a passed expiry that its summary does not know of`);
+  if ((flags & SummaryFlag.wide) === 0 && cached !== total)
     problems.push(`record ${record} caches ${cached} for others that come to ${total}`);
   if (memory[summary + 3] !== alive) problems.push(`record ${record} caches ${memory[summary + 3]} lives of ${alive}`);
   if (counted !== (present || alive > 0)) problems.push(`record ${record} is counted ${counted} with ${alive} lives`);
@@ -186,7 +189,7 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
   const { memory, numbers } = store;
   const shard = store.shardAt(shardIndex);
   const state = store.originShardAt(origin, shard);
-  if (origin === OWN_ORIGIN) lists.order(state);
+  lists.order(state);
   const name = `list of origin ${origin} in shard ${shardIndex}`;
   let before = 0;
   const linked = new Set<number>();
@@ -200,8 +203,7 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
     if (memory[at + Component.previous] !== before) problems.push(`${name}: ${at} does not link back to ${before}`);
     if (before !== 0 && versionOf(memory, before) >= versionOf(memory, at)) problems.push(`${name} is out of order`);
     if (keyRecordOf(memory, at) === 0) problems.push(`${name}: ${at} has no key`);
-    const ended =
-      numbers[origin === OWN_ORIGIN ? (shard >>> 1) + Shard.endedNumber : (state >>> 1) + OriginShard.endedNumber];
+    const ended = numbers[(shard >>> 1) + (origin === OWN_ORIGIN ? Shard.endedNumber : Shard.othersEndedNumber)];
     if (!isPresent(memory, at) && versionOf(memory, at) > ended)
       problems.push(`${name}: ${at} is over, which nobody who looks for what is over would find`);
     before = at;
