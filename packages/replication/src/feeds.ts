@@ -50,6 +50,10 @@ export class Feeds {
     for (const origin of origins) this.chooseFor(origin, nowMs);
   }
 
+  isFedBy(origin: string, link: Link): boolean {
+    return this.assignments.get(origin)?.link === link;
+  }
+
   /** Something came: a walk that takes long is no reason to begin it again. */
   heard(origin: string, link: Link, nowMs: number): void {
     const assignment = this.assignments.get(origin);

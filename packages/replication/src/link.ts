@@ -383,10 +383,13 @@ export class Link {
     if (!this.replica.keepsAll) this.tellKept(true);
   }
 
-  /** The same for what others wrote and moved since it was told last: this is what acknowledges. */
+  /**
+   * The same for what came from here and moved since it was told last: this is what acknowledges. What others have sent is no
+   * hurry of this peer, and told to it with everything.
+   */
   private tellMoved(): void {
     for (const origin of this.replica.origins()) {
-      if (origin === this.replica.ownName) continue;
+      if (!this.replica.isFedBy(origin, this)) continue;
       const seen = this.replica.seenOf(origin);
       let reported = this.reported.get(origin);
       if (reported === undefined) {
@@ -455,8 +458,10 @@ function isQuotaFrame(frame: Frame): frame is QuotaFrame {
 }
 
 function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {
-  for (const [index, shard] of shards.entries())
+  for (let index = 0; index < shards.length; index++) {
+    const shard = shards[index];
     if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
+  }
 }
 
 /** A ping says when it was sent, so that nobody has to remember: downwards to a microsecond, so that nothing seems younger. */

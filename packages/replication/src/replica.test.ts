@@ -93,3 +93,22 @@ test('a difference that has come about by a mistake is found and repaired, and b
   expect(new Set(said)).toContain(`differs from us in ${shard}`);
   expect(said.at(-1)).toMatch(new RegExp(`^same as (us|eu) in ${shard} again$`));
 });
+
+test('whoever sent something hears at once that it was taken in, and others with everything else', () => {
+  const cluster = new TestCluster(['us', 'eu', 'ap'], {
+    settings: { statusIntervalMs: 3000, idleStatusIntervalMs: 3000 },
+  });
+  cluster.connectAll();
+  cluster.settle(5000);
+  cluster.add('us', 'key', 1n);
+  cluster.pass('us', 'eu');
+  const us = cluster.node('us');
+  const own = [...us.seenOf(us.ownName)];
+  const knows = (region: string): boolean =>
+    own.every((version, shard) => (cluster.node(region).members.get('eu')?.seen.of(us.ownName)[shard] ?? 0) >= version);
+  cluster.pass('eu', 'us');
+  cluster.pass('eu', 'ap');
+  expect([knows('us'), knows('ap')]).toEqual([true, false]);
+  for (let ticks = 0; ticks < 120; ticks++) cluster.pass('eu', 'ap');
+  expect(knows('ap')).toBe(true);
+});

@@ -282,6 +282,11 @@ export class Replica {
     this.feeds.heard(origin, link, nowMs);
   }
 
+  /** Whether an origin's changes come to this node over this link. */
+  isFedBy(origin: string, link: Link): boolean {
+    return this.feeds.isFedBy(origin, link);
+  }
+
   askAgain(origin: string, link: Link): void {
     this.feeds.askAgain(origin, link, this.clock.monotonicMs());
   }
