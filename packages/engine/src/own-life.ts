@@ -175,7 +175,10 @@ export class OwnLife {
     return true;
   }
 
-  /** Cancels, for every foreign life that counts, as much of it as this node holds. False when memory ran out. */
+  /**
+   * Cancels, for every foreign life that counts, as much of it as this node holds, or has held when it cancelled it before: a
+   * crash can take back what others had told, and leave what was done about it. False when memory ran out.
+   */
   cancelForeign(shard: number, record: number): boolean {
     const memory = this.store.memory;
     const floor = this.lives.floorMs(record);
@@ -183,11 +186,9 @@ export class OwnLife {
       if (!isPresent(memory, at) || this.lives.isForeignDead(at, floor)) continue;
       const attachment = this.cancelOf(shard, record, originIndexOf(memory, at), bornOf(memory, at));
       if (attachment === 0) return false;
-      memory[attachment + 4] = memory[at + Component.positiveLow];
-      memory[attachment + 5] = memory[at + Component.positiveHigh];
+      raiseUint64(memory, attachment + 4, at + Component.positiveLow);
       const negative = this.attachments.find(at, Kind.negative);
-      memory[attachment + 6] = negative === 0 ? 0 : memory[negative + 2];
-      memory[attachment + 7] = negative === 0 ? 0 : memory[negative + 3];
+      if (negative !== 0) raiseUint64(memory, attachment + 6, negative + 2);
     }
     return true;
   }
@@ -240,4 +241,13 @@ export class OwnLife {
     this.store.memory[address + word] = Number(BigInt.asIntN(32, amount));
     this.store.memory[address + word + 1] = Number(BigInt.asIntN(32, amount >> 32n));
   }
+}
+
+/** Makes an unsigned 64-bit number, low half first, at least that at `least`. */
+function raiseUint64(memory: Int32Array, at: number, least: number): void {
+  const high = memory[least + 1] >>> 0;
+  const heldHigh = memory[at + 1] >>> 0;
+  if (high < heldHigh || (high === heldHigh && memory[least] >>> 0 <= memory[at] >>> 0)) return;
+  memory[at] = memory[least];
+  memory[at + 1] = memory[least + 1];
 }

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
+import { Batch } from './batch.js';
+import { OWN_ORIGIN } from './layout.js';
+import { Applied, Merge } from './merge.js';
 import { Restore } from './restore.js';
 import { checkConsistency } from './testing/check-consistency.js';
 import { componentsOf } from './testing/inspect.js';
-import { makeNode, partsOf, START_MS, tell } from './testing/nodes.js';
+import { exchange, makeNode, partsOf, START_MS, tell } from './testing/nodes.js';
 import { Disk, GRACE_MS, history, makeDurableNode, restored } from './testing/restore-history.js';
-import { add, expireAt, read, scanAll } from './testing/single-key.js';
+import { add, assign, expireAt, read, remove, scanAll } from './testing/single-key.js';
+import { batchSince } from './walk.js';
 
 test('a node restored from what was flushed holds the same values, expiries, digests and sequences', () => {
   for (let seed = 0; seed < 60; seed++) history(seed, { neighbour: false, snapshotInBetween: false });
@@ -73,4 +77,25 @@ test('a disk that holds more than fits says so', () => {
   const results = partsOf(node.engine, 0, 0).map((part) => restore.apply(part));
   expect(results[0]).toBe(true);
   expect(results.at(-1)).toBe(false);
+});
+
+test('a reset that is made again after a crash cancels what the first one had seen, though that is lost', () => {
+  const [here, there] = [makeDurableNode(1), makeNode(2, { shardCount: 2 })];
+  const disk = new Disk();
+  add(there.engine, 'key', 1n);
+  tell(there, here);
+  disk.flush(here.engine);
+  add(there.engine, 'key', -30n);
+  for (let shard = 0; shard < 2; shard++) {
+    const part = batchSince(there.engine, shard, OWN_ORIGIN, here.engine.seen(shard, 1), new Batch());
+    part.to = 0; // more was to follow, so that the disk has nothing to write of it
+    expect(here.merge.apply(part)).toBe(Applied.Ok);
+  }
+  assign(here.engine, 'key', 5n);
+  for (let shard = 0; shard < 2; shard++)
+    for (const part of partsOf(here.engine, OWN_ORIGIN, 1, undefined, shard)) disk.keep(part);
+  const back = restored(1, disk, START_MS);
+  remove(back, 'key');
+  exchange([{ engine: back, merge: new Merge(back) }, there]);
+  expect([back, there.engine].map((engine) => read(engine, 'key').value)).toEqual([0n, 0n]);
 });
