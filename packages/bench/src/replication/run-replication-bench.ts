@@ -23,8 +23,8 @@ import { parseReplicationOptions, type ReplicationOptions, replicationHelpText }
 
 const INCREMENT: readonly Request[] = [[['INCR', KEY]]];
 const WARMUP_MS = 500;
-/** Until replication too has been compiled. */
-const LONG_WARMUP_MS = 4000;
+/** Until replication too has been compiled, on a core that has no time for that. */
+const LONG_WARMUP_MS = 12_000;
 /**
  * Regions are far apart, each on a machine of its own. On one machine the region that is measured and its clients have one
  * core, and the others another: what they spend on taking in its changes is not taken from it.
@@ -76,6 +76,7 @@ class ReplicationBench {
   private readonly output: Output;
   private readonly program: string;
   private readonly common: Common;
+  private readonly warmupMs: number;
 
   constructor(options: ReplicationOptions, cleanup: Cleanup, signal: AbortSignal, output: Output) {
     this.options = options;
@@ -86,6 +87,7 @@ class ReplicationBench {
     if (program === undefined) throw new UsageError('--quotadb: there is no quotadb program beside this one');
     this.program = program;
     this.common = commonOf(options);
+    this.warmupMs = options.smoke ? WARMUP_MS : LONG_WARMUP_MS;
   }
 
   async run(): Promise<void> {
@@ -105,16 +107,16 @@ class ReplicationBench {
       this.output.progress(`replication-throughput, round ${round + 1} of ${rounds}`);
       const lone = await this.start('lone', []);
       isPinned = pinToCore(lone.pid, HERE);
-      alone.push(fullLoadRound(await this.load(lone, { seed: round, warmupMs: LONG_WARMUP_MS, core: HERE })));
+      alone.push(fullLoadRound(await this.load(lone, { seed: round, warmupMs: this.warmupMs, core: HERE })));
       await lone.stop();
       const [first, ...others] = await this.startThree();
       pinToCore((first as Region).pid, HERE);
       for (const { pid } of others) pinToCore(pid, ELSEWHERE);
-      const longerSeconds = seconds + LONG_WARMUP_MS / 1000 + 1;
+      const longerSeconds = seconds + this.warmupMs / 1000 + 1;
       const meanwhile = others.map((region, index) =>
         this.load(region, { seed: 100 + index, rate: otherRate, seconds: longerSeconds, core: ELSEWHERE }),
       );
-      const measured = this.load(first as Region, { seed: round, warmupMs: LONG_WARMUP_MS, core: HERE });
+      const measured = this.load(first as Region, { seed: round, warmupMs: this.warmupMs, core: HERE });
       together.push(fullLoadRound(await measured));
       await Promise.all(meanwhile);
       await this.stopAll([first as Region, ...others]);
@@ -135,9 +137,9 @@ class ReplicationBench {
       const regions = await this.startThree();
       await this.settle(regions);
       const loads = regions.map((region, index) =>
-        this.load(region, { seed: round + index, rate, seconds: seconds + 1, warmupMs: LONG_WARMUP_MS }),
+        this.load(region, { seed: round + index, rate, seconds: seconds + 1, warmupMs: this.warmupMs }),
       );
-      await delay(LONG_WARMUP_MS);
+      await delay(this.warmupMs);
       const [from, to] = regions as [Region, Region];
       const lags = await measureLags(from.port, to.port, seconds);
       const results = await Promise.all(loads);
