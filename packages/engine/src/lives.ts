@@ -270,18 +270,16 @@ export class Lives {
     const memory = this.store.memory;
     const nowMs = this.clock.nowMs;
     const floor = this.floorMs(record);
-    const decider = this.decider(record);
-    let holdsUntilMs = Number.POSITIVE_INFINITY;
-    if (decider !== 0 && this.expiresAt(decider) > nowMs) holdsUntilMs = this.expiresAt(decider);
-    if (this.expiresAt(record) > nowMs) holdsUntilMs = Math.min(holdsUntilMs, this.expiresAt(record));
+    // Any expiry that passes may raise the floor, also that of a life that does not count.
+    let holdsUntilMs = this.expiresAt(record) > nowMs ? this.expiresAt(record) : Number.POSITIVE_INFINITY;
     let total = 0n;
     let lives = 0;
     for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+      const expiresAt = this.expiresAt(at);
+      if (expiresAt > nowMs) holdsUntilMs = Math.min(holdsUntilMs, expiresAt);
       if (!isPresent(memory, at) || this.isForeignDead(at, floor) || this.isWhollyCancelled(record, at)) continue;
       lives++;
       total += this.contribution(record, at);
-      const expiresAt = this.expiresAt(at);
-      if (expiresAt !== 0) holdsUntilMs = Math.min(holdsUntilMs, expiresAt);
     }
     if (this.isOwnAlive(record)) {
       const cancelled = this.cancelled(record, record);

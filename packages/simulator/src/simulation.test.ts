@@ -29,6 +29,10 @@ const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [19_161_711, 'a reset was kept for ever where its owner had answered it while this node was away'],
   [1_665_084_765, 'the log went on in a segment that the next one, begun in vain and still there, had said to be over'],
   [7_001_046, 'a reset made again after a crash cancelled only what the disk had kept of what the first one had seen'],
+  [
+    41_001_945,
+    'a sum of lives was believed past an expiry that raised the floor, where the life that had it did not count',
+  ],
 ];
 
 /** Where to look first; if it is not found there any more, everywhere. */
