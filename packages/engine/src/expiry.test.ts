@@ -23,6 +23,26 @@ function values(nodes: readonly TestNode[]): bigint[] {
 }
 
 describe('expiry between nodes', () => {
+  test('an expiry that ends what others count is seen when it passes, also where its own life does not count', () => {
+    const [here, early, plain] = makeNodes(3);
+    add(early.engine, KEY, 1n);
+    expireAt(early.engine, KEY, START_MS + 2000);
+    add(plain.engine, KEY, 10n);
+    advance([here, early, plain], START_MS + 500);
+    add(here.engine, KEY, 100n);
+    expireAt(here.engine, KEY, START_MS + 1000);
+    advance([here, early, plain], START_MS + 1500);
+    tell(here, plain); // which outlives the expiry that it hears of too late
+    tell(plain, here);
+    tell(early, here);
+    expect(values([here])).toEqual([10n]);
+    for (const { engine } of [here, plain, early]) engine.advanceTo(START_MS + 2500);
+    const { value } = read(here.engine, KEY);
+    add(here.engine, KEY, 1000n);
+    expect(values([here])).toEqual([value + 1000n]);
+    checkConsistency(here.engine);
+  });
+
   test('a node that slept through an expiry hears that the life is over', () => {
     const [here, there] = makeNodes(2);
     add(here.engine, KEY, 5n);
