@@ -12,7 +12,7 @@ export const QUIET_BEAT_MS = 25;
  */
 export const REST_PER_TICK = 4;
 /**
- * What a tick costs is a tenth of what it makes: most of the work is that of those who take in what it has sent, and a part of
+ * A tick is a quarter of what replication costs: most of the work is that of those who take in what it has sent, and a part of
  * five components costs them nearly as much as one of ten. So up to this time it rests longer.
  */
 export const SPARING_REST_PER_TICK = 24;

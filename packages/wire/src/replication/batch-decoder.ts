@@ -8,6 +8,7 @@ import {
   MAXIMUM_SHARD,
 } from './bounds.js';
 import { AmountColumn, NumberColumn } from './columns.js';
+import { copyBytes } from './copy-bytes.js';
 import { FrameError } from './frame-error.js';
 import type { ProtoReader } from './proto-reader.js';
 import { WireType } from './proto-writer.js';
@@ -95,14 +96,11 @@ export function readBatch(reader: ProtoReader, batch: Batch): void {
   }
   if (!hasOrigin) throw new FrameError('a batch has no origin');
   fillDense(batch, keysEnd - keysStart);
-  copyBytes(reader.bytes, keysStart, keysEnd, batch.keyBytes);
+  copyBytes(reader.bytes, keysStart, keysEnd, batch.keyBytes, 0);
   fillSparse(batch);
   fillCancels(batch, cancelledOrigins);
   batch.count = keyLengths.count;
 }
-
-/** Up to so many bytes a loop is faster than asking for a copy. */
-const SHORT_BYTES = 128;
 
 function number(reader: ProtoReader, maximum = Number.MAX_SAFE_INTEGER, what = 'a number'): number {
   reader.expect(WireType.varint);
@@ -121,11 +119,6 @@ function isSame(origin: Uint8Array, bytes: Uint8Array, start: number, end: numbe
   if (origin.length !== ORIGIN_ID_BYTES || end - start !== ORIGIN_ID_BYTES) return false;
   for (let at = 0; at < ORIGIN_ID_BYTES; at++) if (origin[at] !== bytes[start + at]) return false;
   return true;
-}
-
-function copyBytes(from: Uint8Array, start: number, end: number, to: Uint8Array): void {
-  if (end - start > SHORT_BYTES) to.set(from.subarray(start, end));
-  else for (let at = start; at < end; at++) to[at - start] = from[at];
 }
 
 function fillDense(batch: Batch, keyBytes: number): void {

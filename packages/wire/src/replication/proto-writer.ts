@@ -1,4 +1,5 @@
 import { MAXIMUM_TEXT_BYTES } from './bounds.js';
+import { copyBytes } from './copy-bytes.js';
 import { FrameError } from './frame-error.js';
 
 export const WireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
@@ -9,9 +10,6 @@ export const VARINT_BYTES = 10;
 const TAG_BYTES = 5;
 /** Room left in front of what has a length, which is only known behind it: enough for 256 MiB. */
 const GAP_BYTES = 4;
-
-/** Up to so many bytes a loop is faster than asking for a copy. */
-const SHORT_BYTES = 128;
 
 const TWO_POW_28 = 2 ** 28;
 const utf8 = new TextEncoder();
@@ -51,16 +49,9 @@ export class ProtoWriter {
     const end = this.length;
     this.length = start - GAP_BYTES;
     this.uint31(end - start);
-    this.moveDown(start, end);
+    // The length takes less room than was left for it.
+    if (this.length !== start) copyBytes(this.bytes, start, end, this.bytes, this.length);
     this.length += end - start;
-  }
-
-  /** To where the length ends, which takes less room than was left for it. */
-  private moveDown(start: number, end: number): void {
-    const { bytes, length } = this;
-    if (length === start) return;
-    if (end - start > SHORT_BYTES) bytes.copyWithin(length, start, end);
-    else for (let at = start; at < end; at++) bytes[length + at - start] = bytes[at];
   }
 
   raw(bytes: Uint8Array): void {
