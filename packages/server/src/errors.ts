@@ -68,7 +68,8 @@ export const errors = {
 
   // Quotas.
   quota: (reason: string) => `ERR ${reason}`,
-  quotaInTransaction: 'ERR this waits for another thread, and inside MULTI nothing waits',
+  quotaInTransaction: 'ERR this command asks another thread and cannot run inside MULTI',
+  quotaStopping: 'ERR the server is stopping: try again at another address',
 
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',

@@ -1,11 +1,11 @@
 import type { Access } from './access/access.js';
-import type { Door } from './access/door.js';
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
-import type { DiskLink } from './durability/disk-link.js';
 import type { Lanes } from './lanes/lanes.js';
-import type { QuotaLink } from './quotas/quota-link.js';
-import type { ReplicationLink } from './replication/replication-link.js';
+import type { LaneDisk } from './services/lane-disk.js';
+import type { LaneQuotas } from './services/lane-quotas.js';
+import type { LaneReplication } from './services/lane-replication.js';
+import type { AskMain } from './services/main-services.js';
 import type { Clients } from './session/clients.js';
 import type { CommandDirectory } from './session/command-index.js';
 import type { LatencyMonitor } from './statistics/latency-monitor.js';
@@ -20,8 +20,8 @@ export interface ServerState {
   readonly clock: Clock;
   /** Who may do what. */
   readonly access: Access;
-  /** The way to where passwords are checked. */
-  readonly door: Door;
+  /** Asks the main thread: passwords, the disk, replication, quotas. */
+  readonly askMain: AskMain;
   readonly commands: CommandDirectory;
   readonly clients: Clients;
   readonly statistics: Statistics;
@@ -29,12 +29,9 @@ export interface ServerState {
   readonly latency: LatencyMonitor;
   /** The way to the other lanes, whose clients and figures are their own. */
   readonly lanes: Lanes;
-  /** The way to the disk, if there is one. */
-  readonly disk: DiskLink;
-  /** The way to the thread that replicates. */
-  readonly replication: ReplicationLink;
-  /** The policies, and the way to the thread that keeps tokens. */
-  readonly quotas: QuotaLink;
+  readonly disk: LaneDisk;
+  readonly replication: LaneReplication;
+  readonly quotas: LaneQuotas;
 }
 
 /** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */

@@ -1,5 +1,5 @@
+import type { AskMain } from '../services/main-services.js';
 import type { Access } from './access.js';
-import type { Door } from './door.js';
 import { hashToken } from './secrets.js';
 import { User, type Users } from './user.js';
 
@@ -13,14 +13,14 @@ const BASIC = /^Basic +([A-Za-z0-9+/=]+) *$/i;
 export class HttpAccess {
   private readonly users: () => Users;
   private readonly access: Access;
-  private readonly door: Door;
+  private readonly askMain: AskMain;
   private indexed: Users | undefined = undefined;
   private byToken: ReadonlyMap<string, User> = new Map();
 
-  constructor(users: () => Users, access: Access, door: Door) {
+  constructor(users: () => Users, access: Access, askMain: AskMain) {
     this.users = users;
     this.access = access;
-    this.door = door;
+    this.askMain = askMain;
   }
 
   get isOpen(): boolean {
@@ -67,6 +67,6 @@ export class HttpAccess {
   }
 
   private ask(name: string, password: Uint8Array, address: string, isKnownWrong: boolean): Promise<boolean> {
-    return new Promise((resolve) => this.door.login({ name, password, address, isKnownWrong }, resolve));
+    return new Promise((resolve) => this.askMain('login', { name, password, address, isKnownWrong }, resolve));
   }
 }

@@ -1,5 +1,6 @@
 import type { Call } from '../commands/command.js';
 import { errors } from '../errors.js';
+import { awaitAnswer } from '../session/await-answer.js';
 
 /** Longer than the longest delay and any queue of hashes. */
 const PATIENCE_MS = 60_000;
@@ -25,17 +26,14 @@ export function logIn(call: Call, name: string, password: Uint8Array, admitted: 
     return;
   }
   const attempt = { name, password: password.slice(), address: client.address, isKnownWrong: known === false };
-  let verdict: boolean | undefined = known;
-  let finished = false;
-  call.suspend(PATIENCE_MS, (resumed) => {
-    finished = true;
-    if (verdict === true) admit(resumed);
-    else resumed.reply.error(verdict === false ? errors.wrongPassword : errors.loginUndecided);
-  });
-  // It waits for us, not for anything it asked to wait for.
-  client.blocked = false;
-  server.door.login(attempt, (isRight) => {
-    verdict = isRight;
-    if (!finished) client.connection.wake();
-  });
+  awaitAnswer<boolean>(
+    call,
+    PATIENCE_MS,
+    (answered) => server.askMain('login', attempt, answered),
+    (resumed, isRight) => {
+      if (isRight?.value === true) admit(resumed);
+      else if (isRight === undefined && known === undefined) resumed.reply.error(errors.loginUndecided);
+      else resumed.reply.error(errors.wrongPassword);
+    },
+  );
 }

@@ -1,7 +1,7 @@
 import { PolicyError } from '@quotadb/quota';
 import type { FsyncMode } from '@quotadb/storage';
 import { parseDefinition, printDefinition } from '../quotas/define-words.js';
-import type { PartialDefinition } from '../quotas/quota-link.js';
+import type { PartialDefinition } from '../services/lane-quotas.js';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
 import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';

@@ -1,7 +1,7 @@
 import type { FsyncMode } from '@quotadb/storage';
 import type { Users } from '../access/user.js';
 import { users } from '../access/users-kind.js';
-import type { PartialDefinition } from '../quotas/quota-link.js';
+import type { PartialDefinition } from '../services/lane-quotas.js';
 import {
   choice,
   type Feed,

@@ -5,6 +5,7 @@ import {
   DataDirectory,
   Disk,
   type FileSystem,
+  FlushEvents,
   type LogDurations,
   type Progress,
   writeIdentity,
@@ -12,9 +13,9 @@ import {
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
+import { DiskBoard } from '../services/disk-board.js';
+import type { DiskRequest } from '../services/lane-disk.js';
 import { recordPast } from '../tracing/tracing.js';
-import { DiskBoard } from './disk-board.js';
-import { type DiskAnswer, type DiskCarrier, DiskLink, type DiskRequest } from './disk-link.js';
 import { loadFlock } from './flock.js';
 
 /** How often a long load says how far it is. */
@@ -23,14 +24,11 @@ const PROGRESS_INTERVAL_MS = 2000;
 const PUBLISH_INTERVAL_MS = 100;
 
 /** The data directory of a running server, on the main thread: who this is, what it holds, and serving the lanes' tickets. */
-export class Persistence implements DiskCarrier {
+export class Persistence {
   readonly directory: DataDirectory;
   readonly board = new DiskBoard();
-  /** Called when tickets were completed; whoever drives the lanes wakes them. */
-  onCompleted: () => void = () => {};
-  /** Right before a flush takes everything that is in the store, and when the disk holds it. */
-  onFlushing: () => void = () => {};
-  onFlushed: () => void = () => {};
+  /** Subscribe here to act before or after a flush, or when sessions that wait for the disk can go on. */
+  readonly flushes = new FlushEvents();
   private readonly config: Configuration;
   private readonly clock: Clock;
   private readonly logger: Logger;
@@ -58,12 +56,6 @@ export class Persistence implements DiskCarrier {
     });
   }
 
-  /** The disk as a lane of this thread sees it. */
-  link(): DiskLink {
-    const holdsReplies = this.config.fsync === 'always';
-    return new DiskLink(this.board, this, { isOn: true, holdsReplies, submitsItself: true });
-  }
-
   /** Puts everything back into the store, before it serves anybody. */
   async load(engine: Engine, acknowledgements: Acknowledgements): Promise<void> {
     const { config, clock, logger } = this;
@@ -81,14 +73,12 @@ export class Persistence implements DiskCarrier {
         holder ??= acknowledgements.join((other) => engine.seen(other, OWN_ORIGIN));
         holder.acknowledge(shard, version);
       },
+      flushes: this.flushes,
       events: {
-        flushing: () => this.onFlushing(),
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
         },
-        flushed: () => this.onFlushed(),
-        released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
         snapshotTaken: (bytes, milliseconds) => {
           recordPast('snapshot', milliseconds, { 'quotadb.bytes': bytes });
@@ -148,7 +138,7 @@ export class Persistence implements DiskCarrier {
     this.signal();
   }
 
-  ask(request: DiskRequest, answered: DiskAnswer): void {
+  ask(request: DiskRequest, answered: (error: string | undefined) => void): void {
     const { disk } = this;
     if (disk === undefined) {
       answered('the data directory is closed');
@@ -194,7 +184,7 @@ export class Persistence implements DiskCarrier {
       }
       this.publish();
       board.complete(ticket, isDurable);
-      this.onCompleted();
+      this.flushes.diskReleased();
       if (board.lastDrawn() !== ticket) continue;
       board.lowerSignal();
       // A ticket drawn before the signal was lowered came without one; one drawn after it comes with its own.

@@ -5,7 +5,7 @@ import { Need } from '../access/roles.js';
 import type { User } from '../access/user.js';
 import type { Clock } from '../clock.js';
 import { errors } from '../errors.js';
-import type { ReplicationLink } from '../replication/replication-link.js';
+import type { LaneReplication } from '../services/lane-replication.js';
 import { letIn } from './guard.js';
 import { send } from './health.js';
 
@@ -17,7 +17,7 @@ export interface KeysOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly access: HttpAccess;
-  readonly replication: ReplicationLink;
+  readonly replication: LaneReplication;
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
 }

@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { Acknowledgements, Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
-import pino from 'pino';
+import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import { expect, test } from 'vitest';
 import { systemClock } from '../clock.js';
 import { defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
-import { QuotaService } from '../quotas/service.js';
-import { ReplicationService } from '../replication/service.js';
+import { noServices } from '../services/main-services.js';
+import { ReplicationBoard } from '../services/replication-board.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { loadLibc } from '../transport/epoll/libc.js';
 import { EpollLanes, type EpollLanesOptions } from './epoll-lanes.js';
@@ -22,9 +21,6 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     origin,
     nowMs: Date.now(),
   });
-  const logger = pino({ level: 'silent' });
-  const clock = systemClock;
-  const quotas = new QuotaService({ config, clock, logger, engine, origin, isNewIncarnation: true });
   return {
     libc: await loadLibc(),
     laneCount,
@@ -34,16 +30,9 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     main,
     identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
-    replication: new ReplicationService({
-      config,
-      clock,
-      logger,
-      engine,
-      acknowledgements: new Acknowledgements(engine),
-      origin,
-      quotas,
-    }),
-    quotas,
+    services: noServices,
+    boards: { replication: new ReplicationBoard(config.shardCount).buffer, disk: undefined, log: undefined },
+    policies: () => [],
     reportFault: ({ error }) => {
       throw new Error(error);
     },

@@ -1,23 +1,18 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
 import { LaneLog } from '@quotadb/storage';
-import { type DoorAnswer, remoteDoor } from '../access/door.js';
 import { RoundClock, systemClock } from '../clock.js';
 import { commands } from '../commands/table.js';
-import { DiskBoard } from '../durability/disk-board.js';
-import { type DiskAnswer, type DiskCarrier, DiskLink } from '../durability/disk-link.js';
 import { createState } from '../lifecycle/state.js';
 import { Tick } from '../lifecycle/tick.js';
-import { type QuotaAnswer, type QuotaCarrier, QuotaLink } from '../quotas/quota-link.js';
-import { ReplicationBoard } from '../replication/board.js';
-import { type ReplicationAnswer, ReplicationLink } from '../replication/replication-link.js';
 import type { ServerState } from '../server-state.js';
+import { Channel, type ChannelMessage } from '../services/channel.js';
 import { Lane } from '../session/lane.js';
 import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
 import { type Libc, loadLibc } from '../transport/epoll/libc.js';
 import { Acceptor } from './acceptor.js';
 import { answer, type Lanes } from './lanes.js';
-import type { FromLane, LaneStart, ToLane } from './messages.js';
+import type { LaneServices, LaneStart, ThreadServices } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
 import { wakeLane } from './wake.js';
@@ -26,55 +21,54 @@ import { wakeLane } from './wake.js';
 const TURNS_PER_TIMING = 16;
 
 /**
- * One lane's thread. It runs the epoll loop until it is told to stop, so Node's own event loop does not turn here:
- * messages are fetched when the wake descriptor says that there are some.
+ * One lane's thread. It runs the epoll loop until the main thread stops it, so Node's own event loop does not turn here:
+ * messages are fetched when the wake descriptor becomes readable.
  */
 class LaneWorker implements LoopDuties, Lanes {
   readonly count: number;
   readonly index: number;
   private readonly port: MessagePort;
+  private readonly channel: Channel<LaneServices, ThreadServices>;
   private readonly control: SharedControl;
   private readonly state: ServerState;
   private readonly loop: EpollLoop;
   private readonly ticks: Tick;
   private readonly acceptor: Acceptor;
-  private readonly waiting = new Map<number, (answers: never[]) => void>();
-  private readonly diskAnswers = new Map<number, DiskAnswer>();
-  private readonly replicationAnswers = new Map<number, (answer: ReplicationAnswer) => void>();
-  private readonly quotaAnswers = new Map<number, (answer: QuotaAnswer) => void>();
-  private readonly engine: Engine;
-  private readonly doorAnswers = new Map<number, (answer: DoorAnswer) => void>();
-  private nextQuestion = 1;
 
-  constructor(libc: Awaited<ReturnType<typeof loadLibc>>, port: MessagePort, start: LaneStart) {
+  constructor(libc: Libc, port: MessagePort, start: LaneStart) {
     this.count = start.laneCount + (start.hasMainLane ? 1 : 0);
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
     const engine = Engine.attach(start.store, { exclusive: start.isExclusive });
-    this.engine = engine;
     const clock = new RoundClock(systemClock);
-    const ids = {
-      nextClientId: () => this.control.nextClientId(),
-      nextSlowlogId: () => this.control.nextSlowlogId(),
-    };
-    const door = remoteDoor((request, answered) => {
-      const id = this.nextQuestion++;
-      this.doorAnswers.set(id, answered);
-      this.post({ kind: 'door', id, request });
+    this.channel = new Channel<LaneServices, ThreadServices>((message) => port.postMessage(message), {
+      question: ({ name, ask }, answered) => answered(answer(this.state, name, ask as never)),
+      policies: (policies) => this.state.quotas.policies.replace(policies),
+      share: (_, answered) => {
+        engine.share();
+        answered(null);
+      },
+      stop: ({ withinMs }) => {
+        this.acceptor.stop();
+        this.loop.stop(withinMs);
+      },
     });
     this.state = createState(start.config, clock, {
       commands,
       lanes: this,
-      ids,
-      disk: this.diskLink(start),
-      replication: this.replicationLink(start),
-      quotas: this.quotaLink(start),
-      door,
+      ids: {
+        nextClientId: () => this.control.nextClientId(),
+        nextSlowlogId: () => this.control.nextSlowlogId(),
+      },
+      askMain: this.channel.ask,
+      boards: start.boards,
+      policies: start.policies,
     });
     Object.assign(this.state.identity, start.identity);
-    if (start.log !== undefined) {
-      this.state.disk.lead({ log: new LaneLog(engine, start.log), wakeOthers: () => this.wakeOthers(libc) });
+    if (start.boards.log !== undefined) {
+      const log = new LaneLog(engine, start.boards.log);
+      this.state.disk.lead({ log, wakeOthers: () => this.wakeOthers(libc) });
     }
     const lane = new Lane({
       engine,
@@ -83,7 +77,7 @@ class LaneWorker implements LoopDuties, Lanes {
       turnsPerTiming: TURNS_PER_TIMING,
       reportFault: (error, client) => {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        this.post({ kind: 'fault', error: text, client: client.id, command: client.lastCommand });
+        this.channel.ask('fault', { error: text, client: client.id, command: client.lastCommand });
       },
     });
     this.loop = new EpollLoop(libc, lane, clock, this.control.wakeDescriptor(this.index), this);
@@ -95,12 +89,12 @@ class LaneWorker implements LoopDuties, Lanes {
       control: this.control,
       server: this.state,
       listener: start.listener,
-      warn: (text) => this.post({ kind: 'warning', text }),
+      warn: (text) => this.channel.ask('warning', text),
     });
   }
 
   run(): void {
-    this.post({ kind: 'ready' });
+    this.channel.ask('ready', null);
     this.loop.run();
   }
 
@@ -109,7 +103,7 @@ class LaneWorker implements LoopDuties, Lanes {
     this.state.replication.settle();
     for (let fd = this.control.take(this.index); fd !== -1; fd = this.control.take(this.index)) this.loop.adopt(fd);
     for (let received = receiveMessageOnPort(this.port); received; received = receiveMessageOnPort(this.port)) {
-      this.hear(received.message as ToLane);
+      this.channel.receive(received.message as ChannelMessage);
     }
   }
 
@@ -133,97 +127,18 @@ class LaneWorker implements LoopDuties, Lanes {
     ask: Questions[Name]['ask'],
     answered: (answers: Questions[Name]['answer'][]) => void,
   ): void {
-    const id = this.nextQuestion++;
-    this.waiting.set(id, answered as (answers: never[]) => void);
-    this.post({ kind: 'question', id, name, ask });
+    this.channel.ask('everyLane', { name, ask }, (answers) => answered(answers as Questions[Name]['answer'][]));
   }
 
   tell<Name extends QuestionName>(name: Name, ask: Questions[Name]['ask']): void {
-    this.post({ kind: 'order', name, ask });
+    this.channel.ask('otherLanes', { name, ask });
   }
 
-  private diskLink({ disk, config }: LaneStart): DiskLink {
-    if (disk === undefined) return DiskLink.none();
-    const carrier: DiskCarrier = {
-      signal: () => this.post({ kind: 'flush' }),
-      ask: (request, answered) => {
-        const id = this.nextQuestion++;
-        this.diskAnswers.set(id, answered);
-        this.post({ kind: 'disk', id, request });
-      },
-    };
-    const holdsReplies = config.fsync === 'always';
-    return new DiskLink(new DiskBoard(disk), carrier, { isOn: true, holdsReplies, lane: this.index });
-  }
-
-  /** Those who wait for the disk; so that they see that it is done, or flush in their turn. */
+  /** Lanes that wait for the disk see that the flush is over, or flush in their turn. */
   private wakeOthers(libc: Libc): void {
     for (let lane = 0; lane < this.count; lane++) {
       if (lane !== this.index && this.state.disk.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
     }
-  }
-
-  private replicationLink({ replication, config }: LaneStart): ReplicationLink {
-    return new ReplicationLink(new ReplicationBoard(config.shardCount, replication), {
-      ask: (request, answered) => {
-        const id = this.nextQuestion++;
-        this.replicationAnswers.set(id, answered);
-        this.post({ kind: 'replication', id, request });
-      },
-    });
-  }
-
-  private quotaLink({ policies }: LaneStart): QuotaLink {
-    const carrier: QuotaCarrier = {
-      ask: (request, answered) => {
-        const id = this.nextQuestion++;
-        this.quotaAnswers.set(id, answered);
-        this.post({ kind: 'quota', id, request });
-      },
-      foresee: (cell, target) => this.post({ kind: 'foresee', cell, target }),
-    };
-    return new QuotaLink(carrier, policies);
-  }
-
-  private hear(message: ToLane): void {
-    if (message.kind === 'question') {
-      const { id, name, ask } = message;
-      this.post({ kind: 'answer', id, answer: answer(this.state, name, ask as never) });
-    } else if (message.kind === 'order') {
-      answer(this.state, message.name, message.ask as never);
-    } else if (message.kind === 'answers') {
-      const answered = this.waiting.get(message.id);
-      this.waiting.delete(message.id);
-      answered?.(message.answers as never[]);
-    } else if (message.kind === 'diskAnswer') {
-      const answered = this.diskAnswers.get(message.id);
-      this.diskAnswers.delete(message.id);
-      answered?.(message.error);
-    } else if (message.kind === 'replicationAnswer') {
-      const answered = this.replicationAnswers.get(message.id);
-      this.replicationAnswers.delete(message.id);
-      answered?.(message.answer);
-    } else if (message.kind === 'quotaAnswer') {
-      const answered = this.quotaAnswers.get(message.id);
-      this.quotaAnswers.delete(message.id);
-      answered?.(message.answer);
-    } else if (message.kind === 'policies') {
-      this.state.quotas.policies.replace(message.policies);
-    } else if (message.kind === 'share') {
-      this.engine.share();
-      this.post({ kind: 'shared' });
-    } else if (message.kind === 'doorAnswer') {
-      const answered = this.doorAnswers.get(message.id);
-      this.doorAnswers.delete(message.id);
-      answered?.(message.answer);
-    } else {
-      this.acceptor.stop();
-      this.loop.stop(message.withinMs);
-    }
-  }
-
-  private post(message: FromLane): void {
-    this.port.postMessage(message);
   }
 }
 

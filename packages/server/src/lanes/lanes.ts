@@ -1,5 +1,6 @@
 import type { Call } from '../commands/command.js';
 import type { ServerState } from '../server-state.js';
+import { awaitAnswer } from '../session/await-answer.js';
 import { answers, type QuestionName, type Questions } from './questions.js';
 
 /** How a lane reaches the others. */
@@ -27,12 +28,12 @@ export const onlyLane: Lanes = {
   tell() {},
 };
 
-/** A lane that does not answer within this time is left out: whoever asked has waited long enough. */
+/** A command that asks every lane waits this long at most, and then replies with what its own lane knows. */
 const PATIENCE_MS = 5000;
 
 /**
- * Asks every lane and calls `finish`, which writes the reply, when all have answered; until then this connection waits and
- * its lane goes on. Inside MULTI nothing waits: the answer is this lane's own, and the others hear of it soon after.
+ * Asks every lane and calls `finish`, which writes the reply, when all have answered. Inside EXEC no command waits: the
+ * reply is this lane's own answer, and the question is sent to the others for what it does there.
  */
 export function askLanes<Name extends QuestionName>(
   call: Call,
@@ -40,28 +41,19 @@ export function askLanes<Name extends QuestionName>(
   question: Questions[Name]['ask'],
   finish: (call: Call, answers: Questions[Name]['answer'][]) => void,
 ): void {
-  const { server, client } = call;
-  if (server.lanes.count === 1) {
+  const { server, executing } = call;
+  const { lanes } = server;
+  if (lanes.count === 1 || executing) {
     finish(call, [answer(server, name, question)]);
+    if (lanes.count > 1) lanes.tell(name, question);
     return;
   }
-  let collected: Questions[Name]['answer'][] | undefined;
-  let finished = false;
-  call.suspend(PATIENCE_MS, (resumed) => {
-    finished = true;
-    finish(resumed, collected ?? [answer(server, name, question)]);
-  });
-  if (finished) {
-    server.lanes.tell(name, question);
-    return;
-  }
-  // It waits for us, not for anything it asked to wait for.
-  client.blocked = false;
-  server.lanes.ask(name, question, (all) => {
-    if (finished) return;
-    collected = all;
-    client.connection.wake();
-  });
+  awaitAnswer<Questions[Name]['answer'][]>(
+    call,
+    PATIENCE_MS,
+    (answered) => lanes.ask(name, question, answered),
+    (resumed, answers) => finish(resumed, answers?.value ?? [answer(server, name, question)]),
+  );
 }
 
 export function answer<Name extends QuestionName>(

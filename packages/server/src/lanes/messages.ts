@@ -1,10 +1,7 @@
-import type { Cell, Policy } from '@quotadb/quota';
-import type { DoorAnswer, DoorRequest } from '../access/door.js';
+import type { Policy } from '@quotadb/quota';
 import type { Configuration } from '../config/table.js';
-import type { DiskRequest } from '../durability/disk-link.js';
-import type { QuotaAnswer, QuotaRequest } from '../quotas/quota-link.js';
-import type { ReplicationAnswer, ReplicationRequest } from '../replication/replication-link.js';
 import type { Identity } from '../server-state.js';
+import type { MainServices } from '../services/main-services.js';
 import type { QuestionName } from './questions.js';
 
 /** What a lane's thread is started with. */
@@ -20,47 +17,53 @@ export interface LaneStart {
   /** The listening socket, which all lanes accept from. */
   readonly listener: number;
   readonly maximumBulkBytes: number;
-  /** What lanes and the disk share; undefined where everything is in memory. */
-  readonly disk: SharedArrayBuffer | undefined;
-  /** The log, where lanes write to it by themselves. */
-  readonly log: SharedArrayBuffer | undefined;
-  readonly replication: SharedArrayBuffer;
+  readonly boards: SharedBoards;
   readonly policies: readonly Policy[];
-  /** Nobody else uses the store: it can do without locks, until it is told otherwise. */
+  /** No other thread uses the store: the lane takes no locks until the main thread asks it to share. */
   readonly isExclusive: boolean;
 }
 
-/** From the main thread to a lane. The lane is woken after each. */
-export type ToLane =
-  | {
-      readonly kind: 'question';
-      readonly id: number;
-      readonly name: QuestionName;
-      readonly ask: unknown;
-    }
-  | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
-  | { readonly kind: 'answers'; readonly id: number; readonly answers: readonly unknown[] }
-  | { readonly kind: 'doorAnswer'; readonly id: number; readonly answer: DoorAnswer }
-  | { readonly kind: 'diskAnswer'; readonly id: number; readonly error: string | undefined }
-  | { readonly kind: 'replicationAnswer'; readonly id: number; readonly answer: ReplicationAnswer }
-  | { readonly kind: 'quotaAnswer'; readonly id: number; readonly answer: QuotaAnswer }
-  | { readonly kind: 'policies'; readonly policies: readonly Policy[] }
-  /** From now on the main thread uses the store too. */
-  | { readonly kind: 'share' }
-  | { readonly kind: 'stop'; readonly withinMs: number };
+/** Memory that the main thread and all lanes share beside the store. */
+export interface SharedBoards {
+  readonly replication: SharedArrayBuffer;
+  /** A DiskBoard; undefined where everything is in memory. */
+  readonly disk: SharedArrayBuffer | undefined;
+  /** The log, where lanes write to it themselves. */
+  readonly log: SharedArrayBuffer | undefined;
+}
 
-/** From a lane to the main thread, which passes questions on to all lanes and brings the answers back. */
-export type FromLane =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'question'; readonly id: number; readonly name: QuestionName; readonly ask: unknown }
-  | { readonly kind: 'order'; readonly name: QuestionName; readonly ask: unknown }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
-  | { readonly kind: 'warning'; readonly text: string }
-  | { readonly kind: 'flush' }
-  | { readonly kind: 'door'; readonly id: number; readonly request: DoorRequest }
-  | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
-  | { readonly kind: 'replication'; readonly id: number; readonly request: ReplicationRequest }
-  | { readonly kind: 'quota'; readonly id: number; readonly request: QuotaRequest }
-  | { readonly kind: 'foresee'; readonly cell: Cell; readonly target: number }
-  | { readonly kind: 'shared' }
-  | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };
+/** One of the questions that every lane can answer; see Questions. */
+export interface LaneQuestion {
+  readonly name: QuestionName;
+  readonly ask: unknown;
+}
+
+/** What the main thread asks of a lane. The lane is woken after each message. */
+export interface LaneServices {
+  question: { ask: LaneQuestion; answer: unknown };
+  /** One-way: these are the policies from now on. */
+  policies: { ask: readonly Policy[]; answer: null };
+  /** Answered when the lane takes locks: from then on the main thread may use the store too. */
+  share: { ask: null; answer: null };
+  /** One-way: answer what was read, then end. */
+  stop: { ask: { readonly withinMs: number }; answer: null };
+}
+
+/** What a lane's thread asks of the main thread. */
+export interface ThreadServices extends MainServices {
+  /** The answers of all lanes. */
+  everyLane: { ask: LaneQuestion; answer: readonly unknown[] };
+  /** One-way: the other lanes get this question for what it does there. */
+  otherLanes: { ask: LaneQuestion; answer: null };
+  /** One-way: the lane has started. */
+  ready: { ask: null; answer: null };
+  warning: { ask: string; answer: null };
+  /** One-way: a command threw an error. */
+  fault: { ask: Fault; answer: null };
+}
+
+export interface Fault {
+  readonly error: string;
+  readonly client: number;
+  readonly command: string;
+}

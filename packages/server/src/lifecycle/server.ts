@@ -6,7 +6,7 @@ import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import { HttpAccess } from '../access/bearer.js';
-import { LoginDesk } from '../access/login-desk.js';
+import { LoginQueue } from '../access/login-queue.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { describeQuota } from '../dashboard/describe-quota.js';
@@ -23,6 +23,7 @@ import { answerMetrics } from '../http/metrics.js';
 import { QuotasEndpoint } from '../http/quotas/endpoint.js';
 import { WindowsEndpoint } from '../http/windows/endpoint.js';
 import { WindowCounts } from '../http/windows/window-counts.js';
+import type { SharedBoards } from '../lanes/messages.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
 import { countsMetrics } from '../metrics/counts-metrics.js';
 import { CountsWatch } from '../metrics/counts-watch.js';
@@ -35,6 +36,8 @@ import { serverMetrics } from '../metrics/server-metrics.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
+import { askDirectly, type ServiceHandlers } from '../services/channel.js';
+import type { MainServices } from '../services/main-services.js';
 import { Certificates } from '../tls/certificates.js';
 import { traceCounts } from '../tracing/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
@@ -51,6 +54,7 @@ export class Server {
   readonly state: ServerState;
   readonly engine: Engine;
 
+  private readonly services: ServiceHandlers<MainServices>;
   private readonly persistence: Persistence | undefined;
   private readonly acknowledgements: Acknowledgements;
   private readonly replication: ReplicationService;
@@ -67,7 +71,7 @@ export class Server {
   /** The internal part of the counts API, where it has a port of its own. */
   private readonly internal: HealthServer | undefined;
   private readonly logger: Logger;
-  private readonly desk: LoginDesk;
+  private readonly logins: LoginQueue;
   readonly metrics = new MetricRegistry();
   private readonly processMetrics: ProcessMetrics;
   private readonly certificates: Certificates | undefined;
@@ -94,7 +98,7 @@ export class Server {
     this.tracing = startTracing(config, logger);
     if (this.tracing !== undefined) traceCounts(this.countsWatch);
     this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
-    this.desk = new LoginDesk({ users: () => config.users, clock, logger, reread: () => this.reload() });
+    this.logins = new LoginQueue({ users: () => config.users, clock, logger });
     this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     const origin = this.persistence?.directory.origin ?? newIncarnation(config);
     this.engine = Engine.format({
@@ -112,13 +116,10 @@ export class Server {
     this.quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
     const { quotas } = this;
     this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin, quotas });
-    this.state = createState(config, clock, {
-      disk: this.persistence?.link(),
-      replication: this.replication.link(),
-      quotas: this.quotas.link(),
-      door: this.desk,
-    });
-    const access = new HttpAccess(() => config.users, this.state.access, this.desk);
+    this.services = this.mainServices();
+    const askMain = askDirectly(this.services);
+    this.state = createState(config, clock, { askMain, boards: this.boards() });
+    const access = new HttpAccess(() => config.users, this.state.access, askMain);
     this.counts = createCounts(config, logger, access, this.countsWatch);
     this.feeder = createFeeder({ config, engine, persistence, record: this.counts.feed, logger });
     this.rates = new RateDecisions(this.engine, this.state);
@@ -127,7 +128,7 @@ export class Server {
       mainRates: this.rates.statistics,
       mainTakes: quotas.takes,
     });
-    this.processMetrics = processMetrics(this.desk.failed);
+    this.processMetrics = processMetrics(this.logins.failed);
     this.registerMetrics();
     const answers = {
       isReady: () => this.serving && !this.state.disk.refusesWrites,
@@ -164,6 +165,34 @@ export class Server {
     this.health = new HealthServer(answers, endpoints, limits, ways);
     const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, ways);
     this.internal = isSplit ? internal() : undefined;
+  }
+
+  private mainServices(): ServiceHandlers<MainServices> {
+    const { persistence, replication, quotas, logins } = this;
+    return {
+      login: (attempt, answered) => logins.login(attempt, answered),
+      reload: (_, answered) =>
+        this.reload().then(
+          () => answered(undefined),
+          (error: Error) => answered(error.message),
+        ),
+      disk: (request, answered) =>
+        persistence === undefined ? answered('there is no data directory') : persistence.ask(request, answered),
+      flush: () => persistence?.signal(),
+      replication: (request, answered) => replication.ask(request, answered),
+      quotas: (request, answered) => quotas.ask(request, answered),
+      refill: ({ cell, target }) => quotas.requestRefill(cell, target),
+    };
+  }
+
+  /** The memory that lanes share with the main thread beside the store. */
+  private boards(): SharedBoards {
+    const { persistence, replication } = this;
+    return {
+      replication: replication.board.buffer,
+      disk: persistence?.board.buffer,
+      log: persistence?.sharedLog,
+    };
   }
 
   private openQuotas(options: QuotaServiceOptions): QuotaService {
@@ -278,13 +307,6 @@ export class Server {
 
   private async replicate(transport: Transport): Promise<void> {
     const { persistence, replication, quotas } = this;
-    if (persistence !== undefined) {
-      persistence.onFlushing = () => replication.beforeFlush();
-      persistence.onFlushed = () => {
-        replication.afterFlush();
-        quotas.tick();
-      };
-    }
     await quotas.start({
       disk: persistence && {
         durable: (shard) => persistence.durable(shard),
@@ -295,18 +317,37 @@ export class Server {
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
       durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
+      flushes: persistence?.flushes,
       share: () => transport.share(),
     });
+    persistence?.flushes.subscribe({ afterFlush: () => quotas.tick() });
   }
 
   private async letClientsIn(): Promise<void> {
     const { config, identity } = this.state;
-    const { replication, quotas, persistence } = this;
-    const transport = await chooseTransport(this.state, this.engine, this.logger, { replication, quotas, persistence });
+    const { engine, logger, replication, quotas, persistence, services } = this;
+    const transport = await chooseTransport(this.state, engine, logger, {
+      services,
+      boards: this.boards(),
+      policies: () => quotas.policies,
+    });
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
-    this.settleOwnWaits();
+    persistence?.flushes.subscribe({
+      diskReleased: () => {
+        this.state.disk.settle();
+        transport.diskReleased();
+      },
+    });
+    replication.onAcknowledged = () => {
+      this.state.replication.settle();
+      transport.peersAcknowledged();
+    };
+    quotas.onPolicies = (policies) => {
+      this.state.quotas.policies.replace(policies);
+      transport.replacePolicies(policies);
+    };
     await this.replicate(transport);
     if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
     if (config.respTlsPort !== -1 && this.certificates !== undefined) {
@@ -323,19 +364,8 @@ export class Server {
     this.configured = found;
     await this.transport?.ask('configure', changes.parameters);
     if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
-    this.desk.forget();
+    this.logins.forget();
     logChanges(this.logger, changes);
-  }
-
-  /** The main thread waits for the disk too, with requests over HTTP, whoever serves the other clients. */
-  private settleOwnWaits(): void {
-    const { persistence, state } = this;
-    if (persistence === undefined) return;
-    const wakeTransport = persistence.onCompleted;
-    persistence.onCompleted = () => {
-      wakeTransport();
-      state.disk.settle();
-    };
   }
 
   private async load(): Promise<void> {

@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import type { Policy } from '@quotadb/quota';
 import { Access } from '../access/access.js';
-import { closedDoor, type Door } from '../access/door.js';
 import type { Clock } from '../clock.js';
 import type { Command } from '../commands/command.js';
 import { commands as allCommands } from '../commands/table.js';
 import type { Configuration } from '../config/table.js';
-import { DiskLink } from '../durability/disk-link.js';
 import { type Lanes, onlyLane } from '../lanes/lanes.js';
-import { QuotaLink } from '../quotas/quota-link.js';
-import { ReplicationLink } from '../replication/replication-link.js';
+import type { SharedBoards } from '../lanes/messages.js';
 import type { ServerState } from '../server-state.js';
+import { DiskBoard } from '../services/disk-board.js';
+import { LaneDisk } from '../services/lane-disk.js';
+import { LaneQuotas } from '../services/lane-quotas.js';
+import { LaneReplication } from '../services/lane-replication.js';
+import { type AskMain, askWithoutMain } from '../services/main-services.js';
+import { ReplicationBoard } from '../services/replication-board.js';
 import { Clients } from '../session/clients.js';
 import { buildCommandDirectory } from '../session/command-index.js';
 import { LatencyMonitor } from '../statistics/latency-monitor.js';
@@ -19,7 +23,8 @@ import { QUOTADB_VERSION } from '../version.js';
 
 /** The state of a server that nothing has happened to yet. */
 export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
-  const { commands = allCommands, lanes = onlyLane, ids = countingIds(), door = closedDoor } = surroundings;
+  const { commands = allCommands, lanes = onlyLane, ids = countingIds(), askMain = askWithoutMain } = surroundings;
+  const { boards, policies } = surroundings;
   const directory = buildCommandDirectory(commands);
   return {
     identity: {
@@ -38,28 +43,42 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
     config,
     clock,
     access: new Access(config),
-    door,
+    askMain,
     commands: directory,
     clients: new Clients(ids.nextClientId),
     statistics: new Statistics(directory.entries.length, () => clock.monotonic()),
     slowlog: new Slowlog(ids.nextSlowlogId),
     latency: new LatencyMonitor(),
     lanes,
-    disk: surroundings.disk ?? DiskLink.none(),
-    replication: surroundings.replication ?? ReplicationLink.none(config.shardCount),
-    quotas: surroundings.quotas ?? QuotaLink.none(),
+    disk: laneDisk(config, askMain, lanes, boards?.disk),
+    replication: new LaneReplication(new ReplicationBoard(config.shardCount, boards?.replication)),
+    quotas: new LaneQuotas(policies),
   };
 }
 
-/** What differs between a lane, a server and a test; by default there is nobody else. */
+function laneDisk(
+  config: Configuration,
+  askMain: AskMain,
+  lanes: Lanes,
+  board: SharedArrayBuffer | undefined,
+): LaneDisk {
+  if (board === undefined) return LaneDisk.none();
+  return new LaneDisk(new DiskBoard(board), askMain, {
+    isOn: true,
+    holdsReplies: config.fsync === 'always',
+    submitsItself: lanes === onlyLane,
+    lane: lanes.index,
+  });
+}
+
+/** What differs between a lane, a server and a test; by default the lane is alone. */
 export interface Surroundings {
   readonly commands?: readonly Command[];
   readonly lanes?: Lanes;
   readonly ids?: Ids;
-  readonly disk?: DiskLink | undefined;
-  readonly replication?: ReplicationLink;
-  readonly quotas?: QuotaLink;
-  readonly door?: Door;
+  readonly askMain?: AskMain;
+  readonly boards?: SharedBoards;
+  readonly policies?: readonly Policy[];
 }
 
 /** Ids that are unique in the process; lanes draw them from one place. */

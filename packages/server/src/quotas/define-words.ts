@@ -1,5 +1,5 @@
 import { checkDefinition, PolicyError } from '@quotadb/quota';
-import type { PartialDefinition } from './quota-link.js';
+import type { PartialDefinition } from '../services/lane-quotas.js';
 
 /** What a caller waits for tokens of other regions where neither it nor the policy says. */
 export const USUAL_WAIT_MS = 1000;

@@ -1,7 +1,7 @@
 import { MAXIMUM_HOPS } from '@quotadb/quota';
 import { FrameKind, type PolicyAnswer, type PolicyChange } from '@quotadb/wire';
+import type { QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
 import { regionOfId } from './local-answers.js';
-import type { QuotaAnswer, QuotaRequest } from './quota-link.js';
 
 const forwardable = ['define', 'drop', 'commit', 'cancel', 'renew', 'release'] as const;
 

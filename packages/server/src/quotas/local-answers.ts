@@ -13,10 +13,10 @@ import {
   type TakeAnswer,
   type TakeItem,
 } from '@quotadb/quota';
-import { systemMonotonicMs } from '../replication/board.js';
+import type { QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
+import { systemMonotonicMs } from '../services/replication-board.js';
 import { startSpan } from '../tracing/tracing.js';
 import { describeCell, describePolicy } from './describe.js';
-import type { QuotaAnswer, QuotaRequest } from './quota-link.js';
 
 const ID_BYTES = 15;
 

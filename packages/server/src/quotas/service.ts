@@ -12,8 +12,9 @@ import {
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
-import { systemMonotonicMs } from '../replication/board.js';
 import { OccasionalLog } from '../replication/occasional-log.js';
+import type { PartialDefinition, QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
+import { systemMonotonicMs } from '../services/replication-board.js';
 import { TakeStatistics } from '../statistics/take-statistics.js';
 import { loadBook, saveBook } from './book-file.js';
 import {
@@ -26,13 +27,6 @@ import {
 } from './forwarded-requests.js';
 import { LocalAnswers, type LocalRequest } from './local-answers.js';
 import { readEnvelope, writeEnvelope } from './policy-envelope.js';
-import {
-  type PartialDefinition,
-  type QuotaAnswer,
-  type QuotaCarrier,
-  QuotaLink,
-  type QuotaRequest,
-} from './quota-link.js';
 import { RegionPeers } from './region-peers.js';
 import { TokenFigures } from './token-figures.js';
 import { findTokens, type Whereabouts } from './whereabouts.js';
@@ -69,7 +63,7 @@ function homeOf({ home, region, peers }: Configuration): string {
 }
 
 /** Quotas of a running server, on the main thread: policies, tokens and whoever waits for them. */
-export class QuotaService implements QuotaCarrier {
+export class QuotaService {
   /** Called with the policies whenever they have changed. */
   onPolicies: (policies: readonly Policy[]) => void = () => {};
   readonly figures = new TokenFigures();
@@ -82,7 +76,6 @@ export class QuotaService implements QuotaCarrier {
   /** Whom a neighbour was told can be reached from here. */
   private readonly told = new WeakMap<Link, string>();
   private readonly faults: OccasionalLog;
-  private readonly ownLink: QuotaLink;
   private keeper: Keeper | undefined = undefined;
   private answers: LocalAnswers | undefined = undefined;
   private surroundings: QuotaSurroundings | undefined = undefined;
@@ -112,12 +105,6 @@ export class QuotaService implements QuotaCarrier {
       },
     });
     this.peers = new RegionPeers(config.region);
-    this.ownLink = new QuotaLink(this);
-  }
-
-  /** Quotas as a lane of this thread sees them. */
-  link(): QuotaLink {
-    return this.ownLink;
   }
 
   get policies(): readonly Policy[] {
@@ -174,7 +161,7 @@ export class QuotaService implements QuotaCarrier {
 
   // ---- what lanes and HTTP ask ------------------------------------------------------------------------------------------
 
-  foresee(cell: Cell, target: number): void {
+  requestRefill(cell: Cell, target: number): void {
     this.guard(() => this.keeper?.foresee(cell, target));
   }
 
@@ -302,7 +289,6 @@ export class QuotaService implements QuotaCarrier {
       this.sharing = surroundings.share();
     }
     await this.sharing;
-    this.ownLink.policies.replace(this.policies);
     this.onPolicies(this.policies);
   }
 

@@ -2,7 +2,7 @@ import { type Engine, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
 import { type Member, nameOfOrigin, type Replica } from '@quotadb/replication';
 import type { Dialer, Mesh } from '@quotadb/replication/mesh';
 import { printAddress } from '../config/peer-address.js';
-import type { PeerDescription, PeerState } from './description.js';
+import type { PeerDescription, PeerState } from '../services/replication-description.js';
 import type { Journal } from './journal.js';
 
 const REPLICA_ID_DIGITS = 32;

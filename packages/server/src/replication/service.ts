@@ -2,24 +2,20 @@ import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine'
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
 import { GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
+import type { FlushEvents } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { hasCertificates } from '../config/rules.js';
 import type { Configuration } from '../config/table.js';
 import type { QuotaService } from '../quotas/service.js';
+import type { ReplicationAnswer, ReplicationRequest } from '../services/lane-replication.js';
+import { ReplicationBoard, systemMonotonicMs } from '../services/replication-board.js';
+import type { ReplicationDescription } from '../services/replication-description.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
-import { ReplicationBoard, systemMonotonicMs } from './board.js';
 import { describePeers, describeShards, type ShardLag } from './describe.js';
-import type { ReplicationDescription } from './description.js';
 import { Journal } from './journal.js';
 import { viewRegions } from './regions.js';
-import {
-  type ReplicationAnswer,
-  type ReplicationCarrier,
-  ReplicationLink,
-  type ReplicationRequest,
-} from './replication-link.js';
 
 /** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
 const AGES_INTERVAL_MS = 20;
@@ -48,12 +44,14 @@ export interface ReplicationSurroundings {
   readonly durable: ((shard: number) => number) | undefined;
   /** The same for the changes of any origin, by its index. */
   readonly durableOf: ((shard: number, origin: number) => number) | undefined;
+  /** Undefined where there is no disk. */
+  readonly flushes: FlushEvents | undefined;
   /** Resolves when every thread knows that it is not alone with the store. */
   readonly share: () => Promise<void>;
 }
 
 /** Replication of a running server, on the main thread. */
-export class ReplicationService implements ReplicationCarrier {
+export class ReplicationService {
   readonly board: ReplicationBoard;
   /** Called when somebody waits for acknowledgements and some have come. */
   onAcknowledged: () => void = () => {};
@@ -80,10 +78,6 @@ export class ReplicationService implements ReplicationCarrier {
   }
 
   /** Replication as a lane of this thread sees it. */
-  link(): ReplicationLink {
-    return new ReplicationLink(this.board, this);
-  }
-
   /** Before anybody is served: dials the regions that are configured, so that they are waited for from the first change. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
     const { config, engine } = this.options;
@@ -116,6 +110,7 @@ export class ReplicationService implements ReplicationCarrier {
       },
     });
     this.mesh = mesh;
+    surroundings.flushes?.subscribe(mesh);
     // Who has been told of others before goes on waiting for them.
     if (engine.origins.count > 1) await mesh.begin();
     for (const peer of config.peers) await mesh.addPeer(peer);
@@ -141,14 +136,6 @@ export class ReplicationService implements ReplicationCarrier {
         recordPast('replication repair', tookMs, { 'quotadb.peer': link.region, 'quotadb.shard': shard }),
       quota: (link, frame) => quotas.hear(link, frame),
     };
-  }
-
-  beforeFlush(): void {
-    this.mesh?.beforeFlush();
-  }
-
-  afterFlush(): void {
-    this.mesh?.afterFlush();
   }
 
   /** Nobody is served any more: what was changed last is sent before this server goes. */

@@ -1,13 +1,14 @@
 import { availableParallelism } from 'node:os';
 import type { Engine } from '@quotadb/engine';
+import type { Policy } from '@quotadb/quota';
 import type { Logger } from 'pino';
 import { fixedParameters } from '../config/parameters.js';
-import type { Persistence } from '../durability/persistence.js';
 import { EpollLanes } from '../lanes/epoll-lanes.js';
+import type { SharedBoards } from '../lanes/messages.js';
 import { SharedControl } from '../lanes/shared-control.js';
-import type { QuotaService } from '../quotas/service.js';
-import type { ReplicationService } from '../replication/service.js';
 import type { ServerState } from '../server-state.js';
+import type { ServiceHandlers } from '../services/channel.js';
+import type { MainServices } from '../services/main-services.js';
 import type { Client } from '../session/client.js';
 import { Lane } from '../session/lane.js';
 import { adviseHugePages } from './epoll/huge-pages.js';
@@ -21,11 +22,11 @@ const MAXIMUM_USUAL_LANES = 8;
 
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
-/** What serves lanes from the main thread. */
-export interface Services {
-  readonly replication: ReplicationService;
-  readonly quotas: QuotaService;
-  readonly persistence: Persistence | undefined;
+/** What lanes need of the main thread. */
+export interface MainThread {
+  readonly services: ServiceHandlers<MainServices>;
+  readonly boards: SharedBoards;
+  readonly policies: () => readonly Policy[];
 }
 
 /** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
@@ -33,16 +34,13 @@ export async function chooseTransport(
   state: ServerState,
   engine: Engine,
   logger: Logger,
-  services: Services,
+  mainThread: MainThread,
 ): Promise<Transport> {
-  const { replication, persistence } = services;
   const { config } = state;
   const isNet = config.transport === 'net' || config.respPort === -1;
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
-  if (libc !== undefined) return epollLanes(libc, state, engine, logger, services);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, mainThread);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
-  if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
-  replication.onAcknowledged = () => state.replication.settle();
   return new NetTransport(
     new Lane({
       engine,
@@ -63,7 +61,7 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
   }
 }
 
-function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, services: Services): Transport {
+function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, mainThread: MainThread): Transport {
   const { config, identity } = state;
   adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
   const laneCount = config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
@@ -77,7 +75,7 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     config,
     identity,
     maximumBulkBytes,
-    ...services,
+    ...mainThread,
     main: main ?? state,
     mainLane: main && mainLane(main, engine, control, maximumBulkBytes, faultReporter(logger)),
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { ReplyWriter } from '@quotadb/wire';
-import type { DiskWaiter } from '../durability/disk-link.js';
 import { errors } from '../errors.js';
+import type { DiskWaiter } from '../services/lane-disk.js';
 import type { Client, Connection } from '../session/client.js';
 import type { Lane } from '../session/lane.js';
 import { isOverdue } from '../session/overdue.js';

@@ -72,8 +72,12 @@ export class NetTransport implements Transport {
     });
   }
 
-  /** There is one thread, and it is this one. */
+  // The lane runs on the main thread: the services there have changed its state already.
   async share(): Promise<void> {}
+  replacePolicies(): void {}
+  diskReleased(): void {}
+  peersAcknowledged(): void {}
+
   private startTicking(): void {
     if (this.ticking !== undefined) return;
     const { engine, server } = this.lane;

@@ -1,3 +1,4 @@
+import type { Policy } from '@quotadb/quota';
 import type { QuestionName, Questions } from '../lanes/questions.js';
 import type { Certificates } from '../tls/certificates.js';
 
@@ -18,6 +19,12 @@ export interface Transport {
     name: Name,
     question: Questions[Name]['ask'],
   ): Promise<readonly Questions[Name]['answer'][]>;
+  /** These are the quota policies from now on. */
+  replacePolicies(policies: readonly Policy[]): void;
+  /** The disk ended a piece of work: clients that wait for it may go on. */
+  diskReleased(): void;
+  /** A peer has acknowledged changes: clients in WAIT may go on. */
+  peersAcknowledged(): void;
   /** Stops accepting, answers everything that was read, sends the replies and closes; never takes much longer than this. */
   close(withinMs: number): Promise<void>;
 }

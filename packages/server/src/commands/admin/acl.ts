@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describeRules, describeUser } from '../../access/describe.js';
 import { DEFAULT_USER } from '../../access/user.js';
 import { errors } from '../../errors.js';
+import { awaitAnswer } from '../../session/await-answer.js';
 import { numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { container } from '../container.js';
@@ -131,18 +132,16 @@ const aclLoad: Command = {
     'Reads the configuration again, as SIGHUP does: users, certificates, and settings that CONFIG SET can change.',
   complexity: 'O(N) where N is the number of users and connections',
   run(call) {
-    const { client, server } = call;
-    let outcome: string | undefined = 'it took too long';
-    call.suspend(RELOAD_PATIENCE_MS, ({ reply }) => {
-      if (outcome === undefined) reply.ok();
-      else reply.error(errors.reloadFailed(outcome));
-    });
-    // It waits for us, not for anything it asked to wait for.
-    client.blocked = false;
-    server.door.reload((mistake) => {
-      outcome = mistake;
-      client.connection.wake();
-    });
+    awaitAnswer<string | undefined>(
+      call,
+      RELOAD_PATIENCE_MS,
+      (answered) => call.server.askMain('reload', null, answered),
+      ({ reply }, answer) => {
+        const mistake = answer === undefined ? 'it took too long' : answer.value;
+        if (mistake === undefined) reply.ok();
+        else reply.error(errors.reloadFailed(mistake));
+      },
+    );
   },
 };
 

@@ -1,5 +1,6 @@
-import type { DiskRequest } from '../../durability/disk-link.js';
 import { errors } from '../../errors.js';
+import type { DiskRequest } from '../../services/lane-disk.js';
+import { awaitAnswer } from '../../session/await-answer.js';
 import { textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 
@@ -28,7 +29,7 @@ export const bgsave: Command = {
     } else if (disk.board.isSnapshotting) {
       reply.error(errors.saveInProgress);
     } else {
-      disk.ask({ kind: 'snapshot' }, () => {});
+      server.askMain('disk', { kind: 'snapshot' });
       reply.simple('Background saving started');
     }
   },
@@ -51,7 +52,7 @@ export const bgRewriteAof: Command = {
     } else if (disk.board.isSnapshotting) {
       reply.error(errors.rewriteInProgress);
     } else {
-      disk.ask({ kind: 'snapshot' }, () => {});
+      server.askMain('disk', { kind: 'snapshot' });
       reply.simple('Background append only file rewriting started');
     }
   },
@@ -108,20 +109,16 @@ export const backup: Command = {
   },
 };
 
-/** Answers when the disk has done it, or says why it could not. */
+/** Replies when the disk has done it, or why it could not. */
 function waitForDisk(call: Call, request: DiskRequest, failed: (reason: string) => string): void {
-  const { client, server } = call;
-  let outcome: string | undefined = 'it took too long';
-  let finished = false;
-  call.suspend(PATIENCE_MS, (resumed) => {
-    finished = true;
-    if (outcome === undefined) resumed.reply.ok();
-    else resumed.reply.error(failed(outcome));
-  });
-  // It waits for us, not for anything it asked to wait for.
-  client.blocked = false;
-  server.disk.ask(request, (error) => {
-    outcome = error;
-    if (!finished) client.connection.wake();
-  });
+  awaitAnswer<string | undefined>(
+    call,
+    PATIENCE_MS,
+    (answered) => call.server.askMain('disk', request, answered),
+    (resumed, answer) => {
+      const reason = answer === undefined ? 'it took too long' : answer.value;
+      if (reason === undefined) resumed.reply.ok();
+      else resumed.reply.error(failed(reason));
+    },
+  );
 }

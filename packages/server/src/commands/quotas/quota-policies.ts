@@ -1,7 +1,7 @@
 import { PolicyError } from '@quotadb/quota';
 import { errors } from '../../errors.js';
 import { DEFINE_SYNTAX, parseDefinition } from '../../quotas/define-words.js';
-import type { PartialDefinition } from '../../quotas/quota-link.js';
+import type { PartialDefinition } from '../../services/lane-quotas.js';
 import { copyArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { askQuotas } from './ask-quotas.js';

@@ -52,7 +52,7 @@ export const quotaTake: Command = {
   },
 };
 
-/** From the pocket, and only if that has too little with the help of others. */
+/** From the local balance; asks the main thread only where that has too little. */
 function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
   const { request, reply, server, engine } = call;
   const taker = server.quotas.taker(engine);
@@ -64,12 +64,14 @@ function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions
       takeElsewhere(call, cost, options);
       return;
     }
-    // Inside MULTI nothing waits; the next one finds it.
-    server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), cost);
+    // A command inside EXEC cannot wait for the refill; the next take finds it.
+    server.askMain('refill', { cell: cellOf(policy, taker.window, copyArgument(request, 2)), target: cost });
   }
   server.statistics.takes.note(policy.number, cost, verdict === Verdict.allowed, request.input.bytes, start, length);
-  if (taker.refillTarget > 0)
-    server.quotas.foresee(cellOf(policy, taker.window, copyArgument(request, 2)), taker.refillTarget);
+  if (taker.refillTarget > 0) {
+    const cell = cellOf(policy, taker.window, copyArgument(request, 2));
+    server.askMain('refill', { cell, target: taker.refillTarget });
+  }
   writeStanding(reply, verdict === Verdict.allowed, taker);
 }
 

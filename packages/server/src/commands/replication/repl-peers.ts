@@ -1,8 +1,8 @@
 import { Mistake } from '../../config/mistake.js';
 import { checkRegion, parseAddress } from '../../config/peer-address.js';
 import { errors } from '../../errors.js';
-import type { PeerDescription } from '../../replication/description.js';
-import type { ReplicationRequest } from '../../replication/replication-link.js';
+import type { ReplicationRequest } from '../../services/lane-replication.js';
+import type { PeerDescription } from '../../services/replication-description.js';
 import { textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { container } from '../container.js';

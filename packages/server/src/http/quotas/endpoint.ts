@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpAccess } from '../../access/bearer.js';
 import { Need } from '../../access/roles.js';
-import type { QuotaAnswer, QuotaRequest } from '../../quotas/quota-link.js';
+import type { QuotaAnswer, QuotaRequest } from '../../services/lane-quotas.js';
 import { isFromAnotherSite, letIn } from '../guard.js';
 import { send } from '../health.js';
 import { quotasDocument } from './openapi.js';

@@ -11,7 +11,7 @@ import {
 } from '@quotadb/quota';
 import { z } from 'zod';
 import { USUAL_WAIT_MS } from '../../quotas/define-words.js';
-import type { QuotaRequest } from '../../quotas/quota-link.js';
+import type { QuotaRequest } from '../../services/lane-quotas.js';
 import type { ProblemCode } from './problems.js';
 
 /** One declaration per operation: routing, checking, asking, answering and the OpenAPI document all come from it. */

@@ -1,5 +1,5 @@
-import type { DiskWaiter } from '../../durability/disk-link.js';
 import { errors } from '../../errors.js';
+import type { DiskWaiter } from '../../services/lane-disk.js';
 import type { Client, Connection } from '../../session/client.js';
 import { Lane } from '../../session/lane.js';
 import { isOverdue } from '../../session/overdue.js';

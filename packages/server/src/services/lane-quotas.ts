@@ -1,6 +1,5 @@
 import type { Engine } from '@quotadb/engine';
 import {
-  type Cell,
   type Definition,
   type LeaseRequest,
   type Policy,
@@ -30,41 +29,17 @@ export type PartialDefinition = Omit<Definition, 'allocator'> & { readonly alloc
 
 export type QuotaAnswer = { readonly error: string } | { readonly value: unknown };
 
-export interface QuotaCarrier {
-  ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void;
-  /** A pocket runs low. Nobody waits for anything. */
-  foresee(cell: Cell, target: number): void;
-}
-
-/** Quotas as one lane sees them: the policies, pockets to spend from, and the way to the thread that fills those. */
-export class QuotaLink {
+/** Quotas as one lane sees them: the policies, and local balances to spend from. */
+export class LaneQuotas {
   readonly policies = new PolicyTable();
-  private readonly carrier: QuotaCarrier;
   private ownTaker: Taker | undefined = undefined;
 
-  constructor(carrier: QuotaCarrier, policies: readonly Policy[] = []) {
-    this.carrier = carrier;
+  constructor(policies: readonly Policy[] = []) {
     this.policies.replace(policies);
-  }
-
-  /** A server without quotas. */
-  static none(): QuotaLink {
-    return new QuotaLink({
-      ask: (_, answered) => answered({ error: 'there are no quotas here' }),
-      foresee: () => {},
-    });
   }
 
   taker(engine: Engine): Taker {
     this.ownTaker ??= new Taker(engine);
     return this.ownTaker;
-  }
-
-  ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void {
-    this.carrier.ask(request, answered);
-  }
-
-  foresee(cell: Cell, target: number): void {
-    this.carrier.foresee(cell, target);
   }
 }

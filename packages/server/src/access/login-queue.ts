@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
-import type { Door, LoginAttempt } from './door.js';
+import type { LoginAttempt } from '../services/main-services.js';
 import { FailedLogins, hostOf } from './failed-logins.js';
 import { passwordMatches } from './secrets.js';
 import type { UserRecord, Users } from './user.js';
@@ -15,7 +15,7 @@ const DECOY = 'scrypt:16384:8:5:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAA
  * So that a thousand connections of one program do not cost a thousand hashes, a password that was right once is
  * recognised by a keyed digest, which is forgotten when the process ends or the hash leaves the configuration.
  */
-export class LoginDesk implements Door {
+export class LoginQueue {
   /** Hashes at once: as many threads of the pool, and 16 MB each. */
   static readonly CONCURRENT_HASHES = 2;
   /** Attempts that wait to be hashed; past it they are refused, unless they are recognised. */
@@ -24,7 +24,6 @@ export class LoginDesk implements Door {
   readonly failed: FailedLogins;
   private readonly users: () => Users;
   private readonly logger: Logger;
-  private readonly reread: () => Promise<void>;
   private readonly digestKey = randomBytes(32);
   private readonly recognised = new Map<string, Buffer>();
   private hashing = 0;
@@ -35,15 +34,12 @@ export class LoginDesk implements Door {
     users: () => Users;
     clock: Clock;
     logger: Logger;
-    /** Reads the configuration again; fails with what is wrong with it. */
-    reread?: () => Promise<void>;
     /** For tests. */
     delay?: (milliseconds: number) => Promise<unknown>;
   }) {
     this.users = options.users;
     this.failed = new FailedLogins(options.clock);
     this.logger = options.logger;
-    this.reread = options.reread ?? (() => Promise.reject(new Error('there is no configuration to read again')));
     this.delay = options.delay ?? ((milliseconds) => wait(milliseconds, undefined, { ref: false }));
   }
 
@@ -52,13 +48,6 @@ export class LoginDesk implements Door {
       this.logger.error({ err: error }, 'a password could not be checked');
       answered(false);
     });
-  }
-
-  reload(answered: (mistake: string | undefined) => void): void {
-    this.reread().then(
-      () => answered(undefined),
-      (error: Error) => answered(error.message),
-    );
   }
 
   /** True at once or after hashing; false never before its delay is over. */
@@ -95,8 +84,8 @@ export class LoginDesk implements Door {
   }
 
   private async hash(password: Uint8Array, hash: string): Promise<boolean> {
-    if (this.hashing >= LoginDesk.CONCURRENT_HASHES) {
-      if (this.waiting.length >= LoginDesk.MAXIMUM_WAITING) return false;
+    if (this.hashing >= LoginQueue.CONCURRENT_HASHES) {
+      if (this.waiting.length >= LoginQueue.MAXIMUM_WAITING) return false;
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     } else {
       this.hashing++;

@@ -1,6 +1,6 @@
 import type { Client } from '../session/client.js';
-import { ReplicationBoard, systemMonotonicMs } from './board.js';
-import type { ReplicationDescription } from './description.js';
+import { type ReplicationBoard, systemMonotonicMs } from './replication-board.js';
+import type { ReplicationDescription } from './replication-description.js';
 
 /** What a client can ask of the thread that replicates; answered with plain data, or with an error in words. */
 export type ReplicationRequest =
@@ -9,10 +9,6 @@ export type ReplicationRequest =
   | { readonly kind: 'shards'; readonly region: string };
 
 export type ReplicationAnswer = { readonly error: string } | { readonly value: unknown };
-
-export interface ReplicationCarrier {
-  ask(request: ReplicationRequest, answered: (answer: ReplicationAnswer) => void): void;
-}
 
 /** A client that waits until members have acknowledged. */
 interface Waiter {
@@ -27,23 +23,14 @@ export interface RegionAge {
 }
 
 /** Replication as one lane sees it. */
-export class ReplicationLink {
+export class LaneReplication {
   readonly board: ReplicationBoard;
-  private readonly carrier: ReplicationCarrier;
   private readonly nowMs: () => number;
   private readonly waiters = new Set<Waiter>();
 
-  constructor(board: ReplicationBoard, carrier: ReplicationCarrier, nowMs: () => number = systemMonotonicMs) {
+  constructor(board: ReplicationBoard, nowMs: () => number = systemMonotonicMs) {
     this.board = board;
-    this.carrier = carrier;
     this.nowMs = nowMs;
-  }
-
-  /** A server that is alone and stays so. */
-  static none(shardCount: number): ReplicationLink {
-    return new ReplicationLink(new ReplicationBoard(shardCount), {
-      ask: (_, answered) => answered({ error: 'there is no replication here' }),
-    });
   }
 
   /** Undefined where there is nothing to tell. */
@@ -75,10 +62,6 @@ export class ReplicationLink {
       (worst, region) => (worst === undefined || age(region) > age(worst) ? region : worst),
       undefined,
     );
-  }
-
-  ask(request: ReplicationRequest, answered: (answer: ReplicationAnswer) => void): void {
-    this.carrier.ask(request, answered);
   }
 
   /** Calls `moved` whenever members have come further. Returns what ends that. */

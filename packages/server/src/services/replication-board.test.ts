@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { MAXIMUM_REGIONS, ReplicationBoard } from './board.js';
+import { MAXIMUM_REGIONS, ReplicationBoard } from './replication-board.js';
 
 test('a member counts as soon as it has everything, in every shard', () => {
   const board = new ReplicationBoard(2);

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '../testing/index.js';
 import { FailedLogins } from './failed-logins.js';
-import { LoginDesk } from './login-desk.js';
+import { LoginQueue } from './login-queue.js';
 import { hashPassword, isPasswordHash, passwordMatches } from './secrets.js';
 import type { UserRecord } from './user.js';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 function desk() {
   const clock = new ManualClock();
   const delays: number[] = [];
-  const subject = new LoginDesk({
+  const subject = new LoginQueue({
     users: () => users,
     clock,
     logger: pino({ level: 'silent' }),
@@ -86,7 +86,7 @@ test('the memory of addresses is bounded', () => {
 test('attempts past the queue are refused, and those recognised still get in', async () => {
   const { attempt } = desk();
   expect(await attempt('web', 'old')).toBe(true);
-  const flood = Array.from({ length: LoginDesk.MAXIMUM_WAITING + 20 }, (_, index) => attempt('web', `wrong ${index}`));
+  const flood = Array.from({ length: LoginQueue.MAXIMUM_WAITING + 20 }, (_, index) => attempt('web', `wrong ${index}`));
   expect(await attempt('web', 'old')).toBe(true);
   // Those that found no place are answered before any hash is made.
   expect(await Promise.race(flood)).toBe(false);

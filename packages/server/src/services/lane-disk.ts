@@ -1,21 +1,14 @@
 import type { LaneLog } from '@quotadb/storage';
 import { DiskBoard } from './disk-board.js';
+import { type AskMain, askWithoutMain } from './main-services.js';
 
-/** Somebody who waits until what was changed so far is on disk. */
+/** Waits until everything changed so far is on disk. */
 export interface DiskWaiter {
   durable(isDurable: boolean): void;
 }
 
 /** What a client can ask of the disk; answered with an error in words, or with nothing. */
 export type DiskRequest = { readonly kind: 'snapshot' } | { readonly kind: 'backup'; readonly directory: string };
-export type DiskAnswer = (error: string | undefined) => void;
-
-/** The way from a lane to the thread that writes. */
-export interface DiskCarrier {
-  /** There are tickets to serve. */
-  signal(): void;
-  ask(request: DiskRequest, answered: DiskAnswer): void;
-}
 
 /** A lane that writes to the log by itself, for all that wait; see LaneLog. */
 export interface Leading {
@@ -31,13 +24,13 @@ interface WaitingGroup {
 }
 
 /** The disk as one lane sees it. All who begin to wait in one round of the lane's loop wait for the same flush. */
-export class DiskLink {
+export class LaneDisk {
   /** There is a data directory. */
   readonly isOn: boolean;
   /** --fsync always: replies wait for what they tell of. */
   readonly holdsReplies: boolean;
   readonly board: DiskBoard;
-  private readonly carrier: DiskCarrier;
+  private readonly askMain: AskMain;
   /** On Node's event loop there is no end of a round to be told of. */
   private readonly submitsItself: boolean;
   private readonly lane: number;
@@ -47,11 +40,11 @@ export class DiskLink {
 
   constructor(
     board: DiskBoard,
-    carrier: DiskCarrier,
+    askMain: AskMain,
     options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean; lane?: number },
   ) {
     this.board = board;
-    this.carrier = carrier;
+    this.askMain = askMain;
     this.isOn = options.isOn;
     this.holdsReplies = options.holdsReplies;
     this.submitsItself = options.submitsItself ?? false;
@@ -59,12 +52,8 @@ export class DiskLink {
   }
 
   /** Everything is in memory and stays there. */
-  static none(): DiskLink {
-    const carrier = {
-      signal: () => {},
-      ask: (_: DiskRequest, answered: DiskAnswer) => answered('there is no data directory'),
-    };
-    return new DiskLink(new DiskBoard(), carrier, { isOn: false, holdsReplies: false });
+  static none(): LaneDisk {
+    return new LaneDisk(new DiskBoard(), askWithoutMain, { isOn: false, holdsReplies: false });
   }
 
   /** Nothing may be acknowledged now that is not on disk, and the disk takes nothing. */
@@ -107,14 +96,14 @@ export class DiskLink {
   private pursue(): void {
     const { board, leading } = this;
     if (leading === undefined || !leading.log.isUsable) {
-      if (board.raiseSignal()) this.carrier.signal();
+      if (board.raiseSignal()) this.askMain('flush', null);
       return;
     }
     const ticket = board.lastDrawn();
     const outcome = leading.log.tryFlush((isDurable) => board.complete(ticket, isDurable));
     // Whoever writes now wakes this lane when it is done.
     if (outcome === 'busy') return;
-    if (outcome === 'failed' && board.raiseSignal()) this.carrier.signal();
+    if (outcome === 'failed' && board.raiseSignal()) this.askMain('flush', null);
     leading.wakeOthers();
     this.tell();
   }
@@ -127,9 +116,5 @@ export class DiskLink {
       for (const waiter of group.waiters) waiter.durable(isDurable);
     }
     if (this.groups.length === 0) this.board.setWaiting(this.lane, false);
-  }
-
-  ask(request: DiskRequest, answered: DiskAnswer): void {
-    this.carrier.ask(request, answered);
   }
 }

@@ -1,0 +1,77 @@
+/**
+ * Requests and answers between two threads. Each side declares the services it offers as a contract and serves them with
+ * one handler each; the other side asks by name. All requests and answers are plain data.
+ *
+ *   message                    | meaning
+ *   ---------------------------|-----------------------------------------------------------
+ *   { service, id, request }   | a request; id 0: the sender expects no answer
+ *   { id, answer }             | the answer to the request with this id
+ */
+export type Contract<Services> = {
+  readonly [Name in keyof Services]: { readonly ask: unknown; readonly answer: unknown };
+};
+
+type Ask<Services, Name extends keyof Services> = Services[Name] extends { readonly ask: infer Request }
+  ? Request
+  : never;
+type Answer<Services, Name extends keyof Services> = Services[Name] extends { readonly answer: infer Result }
+  ? Result
+  : never;
+
+/** Asks for a service. Without `answered` the request is one-way. */
+export type AskService<Services> = <Name extends keyof Services>(
+  service: Name,
+  request: Ask<Services, Name>,
+  answered?: (answer: Answer<Services, Name>) => void,
+) => void;
+
+/** One handler for each service; it answers exactly once, now or later. */
+export type ServiceHandlers<Services> = {
+  readonly [Name in keyof Services]: (
+    request: Ask<Services, Name>,
+    answered: (answer: Answer<Services, Name>) => void,
+  ) => void;
+};
+
+export type ChannelMessage =
+  | { readonly service: string; readonly id: number; readonly request: unknown }
+  | { readonly id: number; readonly answer: unknown };
+
+const ONE_WAY = 0;
+const ignore = (): void => {};
+
+/** One end of the connection between two threads: serves `Here` to the other side, and asks it for `There`. */
+export class Channel<Here extends Contract<Here>, There extends Contract<There>> {
+  private readonly post: (message: ChannelMessage) => void;
+  private readonly handlers: ServiceHandlers<Here>;
+  private readonly waiting = new Map<number, (answer: never) => void>();
+  private lastId = ONE_WAY;
+
+  constructor(post: (message: ChannelMessage) => void, handlers: ServiceHandlers<Here>) {
+    this.post = post;
+    this.handlers = handlers;
+  }
+
+  readonly ask: AskService<There> = (service, request, answered) => {
+    const id = answered === undefined ? ONE_WAY : ++this.lastId;
+    if (answered !== undefined) this.waiting.set(id, answered as (answer: never) => void);
+    this.post({ service: String(service), id, request });
+  };
+
+  receive(message: ChannelMessage): void {
+    const { id } = message;
+    if ('service' in message) {
+      const handler = this.handlers[message.service as keyof Here];
+      handler(message.request as never, id === ONE_WAY ? ignore : (answer) => this.post({ id, answer }));
+      return;
+    }
+    const answered = this.waiting.get(id);
+    this.waiting.delete(id);
+    answered?.(message.answer as never);
+  }
+}
+
+/** The same on one thread: the handlers are called directly. */
+export function askDirectly<Services>(handlers: ServiceHandlers<Services>): AskService<Services> {
+  return (service, request, answered) => handlers[service](request, answered ?? ignore);
+}

@@ -1,0 +1,51 @@
+import type { Cell } from '@quotadb/quota';
+import { type AskService, askDirectly, type ServiceHandlers } from './channel.js';
+import type { DiskRequest } from './lane-disk.js';
+import type { QuotaAnswer, QuotaRequest } from './lane-quotas.js';
+import type { ReplicationAnswer, ReplicationRequest } from './lane-replication.js';
+
+export interface LoginAttempt {
+  readonly name: string;
+  readonly password: Uint8Array;
+  /** host:port of the client. */
+  readonly address: string;
+  /** The lane has found the password wrong already: the failure is still counted and its answer delayed. */
+  readonly isKnownWrong: boolean;
+}
+
+/** What lanes and HTTP ask of the main thread. */
+export interface MainServices {
+  /** Whether the password is right. */
+  login: { ask: LoginAttempt; answer: boolean };
+  /** Reads the configuration again, for all lanes; answers with the mistake in it, if any. */
+  reload: { ask: null; answer: string | undefined };
+  /** Answers with an error message, or with nothing. */
+  disk: { ask: DiskRequest; answer: string | undefined };
+  /** One-way: a lane has drawn a ticket, see DiskBoard. */
+  flush: { ask: null; answer: null };
+  replication: { ask: ReplicationRequest; answer: ReplicationAnswer };
+  quotas: { ask: QuotaRequest; answer: QuotaAnswer };
+  /** One-way: a local balance runs low. */
+  refill: { ask: RefillRequest; answer: null };
+}
+
+/** Raise the local balance of this cell to `target` tokens. */
+export interface RefillRequest {
+  readonly cell: Cell;
+  readonly target: number;
+}
+
+export type AskMain = AskService<MainServices>;
+
+/** For sessions without a server around them: no password is right, and there is no disk, peer or quota. */
+export const noServices: ServiceHandlers<MainServices> = {
+  login: (_, answered) => answered(false),
+  reload: (_, answered) => answered('there is no configuration to read again'),
+  disk: (_, answered) => answered('there is no data directory'),
+  flush: () => {},
+  replication: (_, answered) => answered({ error: 'this server does not replicate' }),
+  quotas: (_, answered) => answered({ error: 'this server has no quotas' }),
+  refill: () => {},
+};
+
+export const askWithoutMain: AskMain = askDirectly(noServices);
