@@ -2,7 +2,7 @@ import { lacksOfClient, type User } from '../access/user.js';
 import type { Transaction } from './transaction.js';
 
 /** What a session asks of whatever carries its bytes: a socket, or a test. */
-export interface Connection {
+export interface ClientConnection {
   /** Replies handed over and not yet taken by the network. */
   readonly pendingBytes: number;
   /** Closes at once; what was not sent is lost. */
@@ -21,7 +21,7 @@ export class Client {
   readonly address: string;
   readonly localAddress: string;
   readonly connectedAtMs: number;
-  readonly connection: Connection;
+  readonly connection: ClientConnection;
 
   /** False once the connection is over, whoever ended it. */
   isConnected = true;
@@ -87,7 +87,7 @@ export interface ClientOptions {
   readonly address: string;
   readonly localAddress: string;
   readonly nowMs: number;
-  readonly connection: Connection;
+  readonly connection: ClientConnection;
   /** Who it is from the beginning. */
   readonly user: User | undefined;
 }

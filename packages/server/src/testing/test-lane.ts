@@ -3,7 +3,7 @@ import type { Command } from '../commands/command.js';
 import { commands } from '../commands/table.js';
 import { type Configuration, defaultConfiguration } from '../config/table.js';
 import { createState } from '../lifecycle/state.js';
-import type { Client, Connection } from '../session/client.js';
+import type { Client, ClientConnection } from '../session/client.js';
 import { Lane } from '../session/lane.js';
 import { Session } from '../session/session.js';
 import { ManualClock } from './manual-clock.js';
@@ -42,7 +42,7 @@ export class TestLane {
 }
 
 /** One connection: what it is sent and what comes back, as latin1 text. */
-export class TestSession implements Connection {
+export class TestSession implements ClientConnection {
   readonly session: Session;
   readonly client: Client;
   readonly pendingBytes = 0;

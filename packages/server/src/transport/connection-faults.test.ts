@@ -226,3 +226,11 @@ async function connectAgainAndAgain(port: number, goOn: () => boolean): Promise<
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+test('a half-closed client whose login waits for another thread gets its answer', async () => {
+  const running = await start({ password: 'secret' });
+  const client = await TestClient.open(running.port);
+  client.socket.allowHalfOpen = true;
+  client.socket.end('AUTH wrong\r\n');
+  expect(await client.rest()).toMatch(/^-WRONGPASS /);
+});

@@ -6,8 +6,10 @@ import type { QuestionName, Questions } from '../lanes/questions.js';
 import { Tick, TickTimer } from '../lifecycle/tick.js';
 import type { Lane } from '../session/lane.js';
 import type { Certificates } from '../tls/certificates.js';
-import { NetConnection } from './net-connection.js';
+import { Connection, type ConnectionScheduler } from './connection.js';
+import { NetSocket } from './net-socket.js';
 import type { Transport } from './transport.js';
+import { AWAKE } from './wake-queue.js';
 
 export interface NetOptions {
   /** Whether this lane drops what expired. */
@@ -19,14 +21,16 @@ export interface NetOptions {
 const ALONE: NetOptions = { expires: true, othersCount: () => 0 };
 
 /** node:net and node:tls, one thread: the main one, which does everything else too. */
-export class NetTransport implements Transport {
+export class NetTransport implements Transport, ConnectionScheduler {
   readonly name = 'net';
   readonly laneCount = 1;
 
   private readonly lane: Lane;
   private readonly options: NetOptions;
   private readonly servers: Server[] = [];
-  private readonly connections = new Set<NetConnection>();
+  private readonly connections = new Set<Connection>();
+  private readonly timers = new Map<Connection, NodeJS.Timeout>();
+  private allClosed = (): void => {};
   /** Sockets of TLS, whether or not they have come to a connection yet. */
   private readonly secured = new Set<Socket>();
   private ticking: TickTimer | undefined = undefined;
@@ -94,14 +98,16 @@ export class NetTransport implements Transport {
 
   async close(withinMs: number): Promise<void> {
     for (const server of this.servers) server.close();
-    const closed = [...this.connections].map((connection) => connection.finish());
-    let timer: NodeJS.Timeout | undefined;
-    const bound = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, withinMs);
-    });
-    await Promise.race([Promise.all(closed), bound]);
-    clearTimeout(timer);
-    for (const connection of this.connections) connection.destroy();
+    for (const connection of [...this.connections]) connection.finish();
+    if (this.connections.size > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.allClosed = resolve;
+        timer = setTimeout(resolve, withinMs);
+      });
+      clearTimeout(timer);
+    }
+    for (const connection of [...this.connections]) connection.destroy();
     for (const socket of this.secured) socket.destroy();
     this.ticking?.stop();
   }
@@ -134,10 +140,46 @@ export class NetTransport implements Transport {
       refuse(socket);
       return;
     }
-    const connection = new NetConnection(this.lane, socket, () => this.connections.delete(connection));
-    this.connections.add(connection);
+    this.connections.add(new NetSocket(this.lane, socket, this).connection);
+  }
+
+  onTurn(connection: Connection): void {
+    this.stopTimer(connection);
+    if (connection.hasTurn) return;
+    connection.hasTurn = true;
+    setImmediate(() => connection.resume());
+  }
+
+  onSleep(connection: Connection, wakeAtMs: number): void {
+    this.stopTimer(connection);
+    const delayMs = wakeAtMs - this.lane.server.clock.monotonic();
+    // A longer wait is as good as one without end.
+    if (delayMs > LONGEST_TIMER_MS) return;
+    connection.sleepIndex = ASLEEP;
+    const timer = setTimeout(() => {
+      this.stopTimer(connection);
+      connection.resume();
+    }, delayMs);
+    this.timers.set(connection, timer);
+  }
+
+  onClose(connection: Connection): void {
+    this.stopTimer(connection);
+    this.connections.delete(connection);
+    if (this.connections.size === 0) this.allClosed();
+  }
+
+  private stopTimer(connection: Connection): void {
+    connection.sleepIndex = AWAKE;
+    clearTimeout(this.timers.get(connection));
+    this.timers.delete(connection);
   }
 }
+
+/** Has a timer; where a connection lies in a queue means nothing here. */
+const ASLEEP = 0;
+/** setTimeout takes no longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** As long a queue as the system allows by default; a burst of clients must not be turned away while one is served. */
 const BACKLOG = 511;
@@ -147,6 +189,6 @@ function refuse(socket: Socket): void {
   socket.on('error', () => socket.destroy());
   socket.resume();
   socket.end(`-${errors.maximumClients}\r\n`);
-  const timer = setTimeout(() => socket.destroy(), NetConnection.LINGER_MS);
+  const timer = setTimeout(() => socket.destroy(), Connection.LINGER_MS);
   socket.on('close', () => clearTimeout(timer));
 }

@@ -1,10 +1,11 @@
 import type { RoundClock } from '../../clock.js';
 import type { Lane } from '../../session/lane.js';
-import { EpollConnection } from './epoll-connection.js';
+import type { Connection, ConnectionScheduler } from '../connection.js';
+import { WakeQueue } from '../wake-queue.js';
+import { EpollSocket } from './epoll-socket.js';
 import type { Libc } from './libc.js';
 import { Interest, Poller } from './poller.js';
 import { ThreadTime } from './thread-time.js';
-import { WakeQueue } from './wake-queue.js';
 
 const EVENTFD_BYTES = 8;
 /** Before a flush that all of a round wait for, how often the sockets are looked at again. */
@@ -34,7 +35,7 @@ export interface LoopDuties {
  * stands still meanwhile. Everything that comes from outside comes through the epoll set: sockets, and one eventfd that
  * other threads write to.
  */
-export class EpollLoop {
+export class EpollLoop implements ConnectionScheduler {
   /** Also the longest time a thread sleeps in the kernel, where nothing but its epoll set can reach it. */
   static readonly TICK_MS = 100;
 
@@ -45,11 +46,11 @@ export class EpollLoop {
   private readonly clock: RoundClock;
   private readonly duties: LoopDuties;
   private readonly inputAddress: number;
-  private readonly connections = new Map<number, EpollConnection>();
-  private readonly sleepers = new WakeQueue<EpollConnection>();
+  private readonly sockets = new Map<number, EpollSocket>();
+  private readonly sleepers = new WakeQueue<Connection>();
   /** Those that have a turn in the round to come, and a spare array for the round after it. */
-  private turns: EpollConnection[] = [];
-  private spareTurns: EpollConnection[] = [];
+  private turns: Connection[] = [];
+  private spareTurns: Connection[] = [];
   private readonly wakeDescriptor: number;
   private readonly wakeCount = new Uint8Array(EVENTFD_BYTES);
   private listener = -1;
@@ -98,28 +99,28 @@ export class EpollLoop {
       this.duties.closed();
       return;
     }
-    const connection = new EpollConnection(this.libc, this.poller, this.lane, this.inputAddress, fd, this);
-    this.connections.set(fd, connection);
-    if (!connection.open()) connection.destroy();
+    const socket = new EpollSocket(this.libc, this.poller, this.lane, this.inputAddress, fd, this);
+    this.sockets.set(fd, socket);
+    if (!socket.open()) socket.connection.destroy();
   }
 
   sweep(nowMs: number): void {
-    for (const connection of [...this.connections.values()]) connection.sweep(nowMs);
+    for (const { connection } of [...this.sockets.values()]) connection.sweep(nowMs);
   }
 
-  onTurn(connection: EpollConnection): void {
+  onTurn(connection: Connection): void {
     this.sleepers.remove(connection);
     if (connection.hasTurn) return;
     connection.hasTurn = true;
     this.turns.push(connection);
   }
 
-  onSleep(connection: EpollConnection, wakeAtMs: number): void {
+  onSleep(connection: Connection, wakeAtMs: number): void {
     this.sleepers.put(connection, wakeAtMs);
   }
 
-  onClose(connection: EpollConnection): void {
-    this.connections.delete(connection.fd);
+  onClose(connection: Connection): void {
+    this.sockets.delete((connection.socket as EpollSocket).fd);
     this.sleepers.remove(connection);
     this.duties.closed();
   }
@@ -130,7 +131,7 @@ export class EpollLoop {
     this.stopped = true;
     this.finishByMs = this.lane.server.clock.monotonic() + withinMs;
     if (this.listener !== -1) this.poller.remove(this.listener);
-    for (const connection of [...this.connections.values()]) connection.finish();
+    for (const { connection } of [...this.sockets.values()]) connection.finish();
   }
 
   run(): void {
@@ -160,9 +161,9 @@ export class EpollLoop {
       if (disk.isGathering) disk.submit();
       if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
       if (nowMs >= this.tickAtMs || (this.hasMore && count === 0)) this.tick(nowMs);
-      if (this.stopped && (this.connections.size === 0 || nowMs >= this.finishByMs)) break;
+      if (this.stopped && (this.sockets.size === 0 || nowMs >= this.finishByMs)) break;
     }
-    for (const connection of [...this.connections.values()]) connection.destroy();
+    for (const { connection } of [...this.sockets.values()]) connection.destroy();
     this.poller.close();
   }
 
@@ -180,9 +181,9 @@ export class EpollLoop {
   }
 
   private dispatch(fd: number, news: number): void {
-    const connection = this.connections.get(fd);
-    if (connection !== undefined) {
-      connection.handle(news);
+    const socket = this.sockets.get(fd);
+    if (socket !== undefined) {
+      socket.handle(news);
     } else {
       this.hasArrivals = true;
       if (fd === this.wakeDescriptor) this.isWoken = true;

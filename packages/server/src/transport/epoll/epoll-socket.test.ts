@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { FakeSocket } from '../../testing/fake-socket.js';
 import { encodeCommand, TestLane } from '../../testing/index.js';
-import { EpollConnection } from './epoll-connection.js';
+import { EpollSocket } from './epoll-socket.js';
 import { Interest, Poller } from './poller.js';
 
 /** A connection on a fake socket, with a record of what it asked of its loop. */
@@ -12,7 +12,7 @@ function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
   socket.sent = [];
   const libc = socket.libc(test.lane.input.bytes);
   const asked = { turns: 0, sleeps: [] as number[], closed: 0 };
-  const connection = new EpollConnection(libc, new Poller(libc), test.lane, 0, FakeSocket.FD, {
+  const epollSocket = new EpollSocket(libc, new Poller(libc), test.lane, 0, FakeSocket.FD, {
     onTurn: () => asked.turns++,
     onSleep: (sleeper, wakeAtMs) => {
       asked.sleeps.push(wakeAtMs);
@@ -20,18 +20,20 @@ function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
     },
     onClose: () => asked.closed++,
   });
-  connection.open();
+  epollSocket.open();
+  const { connection } = epollSocket;
+  const handle = (events: number) => epollSocket.handle(events);
   const receive = (text: string) => {
     socket.source = Buffer.from(text, 'latin1');
     socket.readable = socket.source.length;
-    connection.handle(Interest.readable);
+    handle(Interest.readable);
   };
   const sent = () => Buffer.concat(socket.sent ?? []).toString('latin1');
-  return { test, socket, connection, asked, receive, sent };
+  return { test, socket, connection, handle, asked, receive, sent };
 }
 
 test('what the system does not take is kept, sent when there is room, and in order', () => {
-  const { socket, connection, receive, sent } = open();
+  const { socket, connection, receive, sent, handle } = open();
   socket.room = 3;
   receive('PING\r\nECHO abc\r\n');
   expect(sent()).toBe('+PO');
@@ -39,7 +41,7 @@ test('what the system does not take is kept, sent when there is room, and in ord
   receive('PING again\r\n');
   for (let piece = 0; piece < 40; piece++) {
     socket.room = 1;
-    connection.handle(Interest.writable);
+    handle(Interest.writable);
   }
   expect(sent()).toBe('+PONG\r\n$3\r\nabc\r\n$5\r\nagain\r\n');
   expect(connection.pendingBytes).toBe(0);
@@ -47,7 +49,7 @@ test('what the system does not take is kept, sent when there is room, and in ord
 });
 
 test('a client that does not read is not read from past the soft limit, until it has read', () => {
-  const { socket, connection, receive } = open({ outputLimit: { hardBytes: 0, softBytes: 100_000, softSeconds: 0 } });
+  const { socket, handle, receive } = open({ outputLimit: { hardBytes: 0, softBytes: 100_000, softSeconds: 0 } });
   socket.room = 0;
   const echo = encodeCommand('ECHO', 'x'.repeat(50_000));
   receive(echo);
@@ -55,31 +57,31 @@ test('a client that does not read is not read from past the soft limit, until it
   receive(echo);
   expect(socket.interest).toBe(Interest.writable);
   socket.room = Number.POSITIVE_INFINITY;
-  connection.handle(Interest.writable);
+  handle(Interest.writable);
   expect(socket.interest).toBe(Interest.readable);
 });
 
 test('a wait ends when it was to end, though replies are sent meanwhile', () => {
-  const { test, socket, connection, asked, receive } = open();
+  const { test, socket, handle, asked, receive } = open();
   const startedAtMs = test.clock.monotonic();
   socket.room = 3;
   receive('PING\r\nDEBUG SLEEP 2\r\n');
   test.clock.advance(1000);
   socket.room = 1;
-  connection.handle(Interest.writable);
+  handle(Interest.writable);
   expect(asked.sleeps).toEqual([startedAtMs + 2000]);
 });
 
 test('while a command waits, the socket is watched only for its end', () => {
-  const { socket, connection, asked, receive } = open();
+  const { socket, handle, asked, receive } = open();
   receive('WAIT 1 0\r\n');
   expect(socket.interest).toBe(Interest.peerEnded);
-  connection.handle(Interest.peerEnded);
+  handle(Interest.peerEnded);
   expect([socket.isClosed, asked.closed]).toEqual([true, 1]);
 });
 
 test('a stop sends what it can, then the rest when there is room, and reads no more', () => {
-  const { socket, connection, receive, sent } = open();
+  const { socket, connection, receive, sent, handle } = open();
   socket.room = 3;
   receive('DEBUG SLEEP 10\r\nPING\r\n');
   connection.finish();
@@ -87,7 +89,7 @@ test('a stop sends what it can, then the rest when there is room, and reads no m
   expect(socket.interest).toBe(Interest.writable);
   expect(socket.isShutDown).toBe(false);
   socket.room = 100;
-  connection.handle(Interest.writable);
+  handle(Interest.writable);
   expect(sent()).toBe('+OK\r\n+PONG\r\n');
   expect(socket.isShutDown).toBe(true);
   connection.finish();
@@ -95,9 +97,9 @@ test('a stop sends what it can, then the rest when there is room, and reads no m
 });
 
 test('a broken connection is closed once, whatever is told of it', () => {
-  const { socket, connection, asked, receive } = open();
-  connection.handle(Interest.failed | Interest.hungUp);
-  connection.handle(Interest.failed);
+  const { socket, connection, asked, receive, handle } = open();
+  handle(Interest.failed | Interest.hungUp);
+  handle(Interest.failed);
   connection.wake();
   connection.resume();
   connection.finish();
@@ -109,20 +111,20 @@ test('a broken connection is closed once, whatever is told of it', () => {
 const MEASURE = `
   import { encodeCommand, TestLane } from ${JSON.stringify(new URL('../../../dist/testing/test-lane.js', import.meta.url))};
   import { FakeSocket } from ${JSON.stringify(new URL('../../../dist/testing/fake-socket.js', import.meta.url))};
-  import { EpollConnection } from ${JSON.stringify(new URL('../../../dist/transport/epoll/epoll-connection.js', import.meta.url))};
+  import { EpollSocket } from ${JSON.stringify(new URL('../../../dist/transport/epoll/epoll-socket.js', import.meta.url))};
   import { Interest, Poller } from ${JSON.stringify(new URL('../../../dist/transport/epoll/poller.js', import.meta.url))};
   const { lane } = new TestLane();
   const socket = new FakeSocket();
   const libc = socket.libc(lane.input.bytes);
   const listener = { onTurn() {}, onSleep() {}, onClose() {} };
-  const connection = new EpollConnection(libc, new Poller(libc), lane, 0, FakeSocket.FD, listener);
+  const epollSocket = new EpollSocket(libc, new Poller(libc), lane, 0, FakeSocket.FD, listener);
   const bytesPerRead = {};
   for (const pipeline of [1, 64]) {
     socket.source = Buffer.from(encodeCommand('INCR', 'visits:0042').repeat(pipeline));
     const run = (count) => {
       for (let read = 0; read < count; read++) {
         socket.readable = socket.source.length;
-        connection.handle(Interest.readable);
+        epollSocket.handle(Interest.readable);
       }
     };
     run(50_000);

@@ -32,11 +32,16 @@ export class PendingOutput {
     if (this.start === this.end) this.clear();
   }
 
-  clear(): void {
-    if (this.bytes.length === PendingOutput.INITIAL_BYTES && spares.length < MAXIMUM_SPARES) spares.push(this.bytes);
+  /** All of it was handed over together with its array. */
+  abandon(): void {
     this.bytes = NOTHING;
     this.start = 0;
     this.end = 0;
+  }
+
+  clear(): void {
+    if (this.bytes.length === PendingOutput.INITIAL_BYTES && spares.length < MAXIMUM_SPARES) spares.push(this.bytes);
+    this.abandon();
   }
 
   /** Moves what there is to the front; in the same buffer only where at least half of it has become free. */

@@ -1,0 +1,128 @@
+import { Lane } from '../../session/lane.js';
+import { Connection, type ConnectionScheduler, type Reading, type Socket } from '../connection.js';
+import { Errno, type Libc } from './libc.js';
+import { Interest, type Poller } from './poller.js';
+import { describeEnd } from './socket-address.js';
+
+const MSG_NOSIGNAL = 0x4000;
+const SHUTDOWN_WRITE = 1;
+const SOL_SOCKET = 1;
+const SO_KEEPALIVE = 9;
+const IPPROTO_TCP = 6;
+const TCP_NODELAY = 1;
+const TCP_KEEPIDLE = 4;
+const TCP_KEEPINTVL = 5;
+const TCP_KEEPCNT = 6;
+const KEEPALIVE_PROBES = 3;
+
+/** What epoll watches for each kind of reading. */
+const INTERESTS = [Interest.none, Interest.peerEnded, Interest.readable] as const;
+
+/** A socket that the loop of its lane drives: one recv into the lane's input for each event, one send for the replies. */
+export class EpollSocket implements Socket {
+  readonly fd: number;
+  readonly address: string;
+  readonly localAddress: string;
+  readonly connection: Connection;
+  /** The system takes bytes at once or not at all. */
+  readonly unsentBytes = 0;
+  readonly keptBytes = false;
+
+  private readonly libc: Libc;
+  private readonly poller: Poller;
+  private readonly inputAddress: number;
+  private interest: number = Interest.readable;
+
+  /** `inputAddress` is where the lane's input lies in memory. */
+  constructor(
+    libc: Libc,
+    poller: Poller,
+    lane: Lane,
+    inputAddress: number,
+    fd: number,
+    scheduler: ConnectionScheduler,
+  ) {
+    this.libc = libc;
+    this.poller = poller;
+    this.inputAddress = inputAddress;
+    this.fd = fd;
+    this.configure(lane.server.config.tcpKeepaliveSeconds);
+    this.address = describeEnd(libc, fd, 'peer');
+    this.localAddress = describeEnd(libc, fd, 'local');
+    this.connection = new Connection(lane, this, scheduler);
+  }
+
+  /** False where the system cannot watch one more socket. */
+  open(): boolean {
+    return this.poller.add(this.fd, this.interest);
+  }
+
+  /** Handles what epoll reports. */
+  handle(events: number): void {
+    const { connection } = this;
+    if ((events & Interest.writable) !== 0) connection.flush();
+    if (connection.closed) return;
+    if ((events & Interest.readable) !== 0) {
+      // Few clients send more before they have their replies: only for those does holding cost a system call.
+      if (connection.isHeld) this.change(Interest.none);
+      else this.read();
+    } else if ((events & (Interest.failed | Interest.hungUp | Interest.peerEnded)) !== 0) {
+      connection.destroy();
+    }
+  }
+
+  send(bytes: Uint8Array, length: number): number {
+    const sent = this.libc.send(this.fd, bytes, length, MSG_NOSIGNAL);
+    if (sent >= 0) return sent;
+    const errno = this.libc.errno();
+    return errno === Errno.again || errno === Errno.interrupted || errno === Errno.noBuffers ? 0 : -1;
+  }
+
+  watch(reading: Reading, wantsRoom: boolean): void {
+    this.change(INTERESTS[reading] | (wantsRoom ? Interest.writable : Interest.none));
+  }
+
+  holdInput(): void {}
+
+  endOutput(): boolean {
+    return this.libc.shutdown(this.fd, SHUTDOWN_WRITE) === 0;
+  }
+
+  /** Closing takes it out of the epoll set. */
+  close(): void {
+    this.libc.close(this.fd);
+  }
+
+  private change(interest: number): void {
+    if (interest === this.interest) return;
+    this.interest = interest;
+    this.poller.change(this.fd, interest);
+  }
+
+  /** One read at most; epoll reports what is left again, after the other sockets had their turn. */
+  private read(): void {
+    const { connection } = this;
+    const staged = connection.stage();
+    const count = this.libc.recv(this.fd, this.inputAddress + staged, Lane.READ_BYTES, 0);
+    if (count > 0) {
+      connection.receiveStaged(staged, count);
+    } else if (count === 0) {
+      connection.endOfInput();
+    } else {
+      const errno = this.libc.errno();
+      if (errno !== Errno.again && errno !== Errno.interrupted) connection.destroy();
+    }
+  }
+
+  private configure(keepaliveSeconds: number): void {
+    const set = (level: number, name: number, value: number): void => {
+      this.libc.setsockopt(this.fd, level, name, Int32Array.of(value), 4);
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    if (keepaliveSeconds <= 0) return;
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, keepaliveSeconds);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, Math.max(1, Math.floor(keepaliveSeconds / KEEPALIVE_PROBES)));
+    set(IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+  }
+}
