@@ -45,7 +45,7 @@ test('at its start a window sees all of the one before, at its last millisecond 
   );
 });
 
-test('whoever waits as long as told is within the limit, and a millisecond earlier is not', () => {
+test('a request that waits for retryAfterMs is within the limit, and a millisecond earlier is not', () => {
   const small = fc.integer({ min: 0, max: 50 });
   const sizes = fc.oneof(
     fc.tuple(small, small, small, small, fc.integer({ min: 1, max: 50 })),
