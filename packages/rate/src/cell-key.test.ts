@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CELL_HEADER_BYTES, CellKind, CellNames, cellName, isReservedName } from './cell-key.js';
 
+const hex48 = (value: number) => value.toString(16).padStart(12, '0');
+
 describe('the names of cells', () => {
   test('are made of these bytes', () => {
     const name = cellName(CellKind.window, 60_000, 1_763_251_260_000, Buffer.from('user:42'));
     expect(Buffer.from(name).toString('hex')).toBe(
-      `005144${'77'}${(60_000).toString(16).padStart(12, '0')}${(1_763_251_260_000).toString(16).padStart(12, '0')}${Buffer.from('user:42').toString('hex')}`,
+      `00514477${hex48(60_000)}${hex48(1_763_251_260_000)}${Buffer.from('user:42').toString('hex')}`,
     );
   });
 

@@ -2,7 +2,7 @@ import { ByteInput, Engine, RESERVED_PREFIX } from '@quotadb/engine';
 
 /**
  * The names of cells. A cell is the counter of one identifier in one window, kept in the store as a key of its own, so
- * that it is replicated, made durable and expired like any other key. Every region makes the same name of the same parts:
+ * that it is replicated, made durable and expired like any other key. Regions make the same name of the same parts:
  *
  *   offset | bytes | content
  *   -------|-------|-------------------------------------------------------------------------------------
@@ -20,8 +20,8 @@ import { ByteInput, Engine, RESERVED_PREFIX } from '@quotadb/engine';
  *   'g'    | a bucket: the time at which it is full again          | that time, or a little later
  *
  * All parts in front of the identifier have fixed lengths, so two names are equal only if all of their parts are. The
- * expiry of a window's cell follows from its name, so regions cannot disagree about it. The start has 48 bits, which last
- * until the year 10889; names that repeat after that are of cells that expired long before.
+ * expiry of a window's cell follows from its name, so regions cannot disagree about it. The start has 48 bits, which
+ * last until the year 10889; names that repeat after that are of cells that expired long before.
  */
 export const CellKind = { window: 0x77, rate: 0x72, bucket: 0x67 } as const;
 export type CellKind = (typeof CellKind)[keyof typeof CellKind];

@@ -22,7 +22,7 @@ describe('the invariants of global counters', () => {
     expect(there.cells()).toMatchObject({ currentOwn: 20, currentForeign: 0 });
   });
 
-  test('2. components are merged with max: what comes twice, late or out of order never takes the place of more', () => {
+  test('2. components are merged with max: a batch that comes twice, late or out of order never lowers a count', () => {
     there.limit(100, 40);
     const early = there.published();
     there.limit(100, 2);
@@ -109,7 +109,7 @@ describe('the invariants of global counters', () => {
   });
 });
 
-test('windows of WINDOW.INCRBY add up, whatever they count', () => {
+test('counts of fixed windows add up across regions, below every threshold', () => {
   const [one, other] = [new RateNode({ hasPeers: true }), new RateNode({ originByte: 2, hasPeers: true })];
   one.increment(3);
   other.increment(4);
@@ -134,7 +134,7 @@ describe('the publish threshold', () => {
     expect(there.cells()).toMatchObject({ currentOwn: 0, currentForeign: 20 });
   });
 
-  test('is no part of what is decided: a region decides the same with any', () => {
+  test('is no part of a decision: a region decides the same with any', () => {
     for (const percent of [0, 20, 50, 100]) {
       const node = new RateNode({ hasPeers: true, publishPercent: percent });
       for (let request = 0; request < 10; request++) expect(node.limit(10).allowed).toBe(true);
@@ -159,7 +159,7 @@ describe('the publish threshold', () => {
     expect(third.peek(100).remaining).toBe(35);
   });
 
-  test('counts the window before: what fades together with what is new', () => {
+  test('is compared with both windows: the fading count of the one before and the current count', () => {
     here.limit(100, 15);
     here.advance(WINDOW_MS);
     here.limit(100, 4);

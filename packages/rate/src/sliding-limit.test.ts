@@ -58,7 +58,7 @@ describe('a sliding limit', () => {
     expect(node.engine.keyCount()).toBe(0);
   });
 
-  test('the limit is not part of what is counted: another limit sees the same count', () => {
+  test('the limit is no part of the count: another limit sees the same count', () => {
     node.limit(10, 8);
     expect(node.limit(5)).toMatchObject({ allowed: false, remaining: 0 });
     expect(node.limit(20)).toMatchObject({ allowed: true, remaining: 11 });

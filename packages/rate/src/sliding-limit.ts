@@ -10,8 +10,8 @@ export const Charge = { Never: 0, IfAllowed: 1, Always: 2 } as const;
 export type Charge = (typeof Charge)[keyof typeof Charge];
 
 /**
- * A limit on a sliding window, and the last decision on it. Located first, then decided; the decision is from the counts
- * that this node holds now. A denied request counts nothing.
+ * A limit on a sliding window, and the last decision on it. It is located first, then decided, from the counts that
+ * this node holds now. A denied request counts nothing.
  */
 export class SlidingLimit {
   readonly cells = new SlidingCells();

@@ -13,8 +13,8 @@ export function faded(previous: number, windowMs: number, elapsedMs: number): nu
 }
 
 /**
- * How long until a request of this cost is within the limit if nothing else is counted meanwhile; 0 where it is already,
- * −1 where it never will be.
+ * How long until a request of this cost is within the limit if nothing else is counted meanwhile; 0 where it is
+ * already, −1 where it never will be.
  */
 export function retryAfterMs(
   current: number,

@@ -39,8 +39,8 @@ export class WindowCell {
   }
 
   /**
-   * Chooses the window of this length (64-bit halves) that the time of the engine lies in; false where the length is out
-   * of range.
+   * Chooses the window of this length (64-bit halves) that the engine's time lies in; false where the length is out of
+   * range.
    */
   chooseCurrent(engine: Engine, lengthHigh: number, lengthLow: number): boolean {
     const { times } = this;

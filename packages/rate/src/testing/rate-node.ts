@@ -11,7 +11,7 @@ import {
   Status,
 } from '@quotadb/engine';
 import { bucketOf } from '../bucket.js';
-import { BucketCell } from '../bucket-cell.js';
+import { GcraLimit } from '../gcra-limit.js';
 import { SlidingCells } from '../sliding-cells.js';
 import { Charge, decideAll, SlidingLimit } from '../sliding-limit.js';
 import { WindowCell } from '../window-cell.js';
@@ -40,7 +40,7 @@ export class RateNode {
   readonly window = new WindowCell();
   private readonly sliding = new SlidingLimit();
   private readonly slidingCells = new SlidingCells();
-  private readonly bucket = new BucketCell();
+  private readonly gcraLimit = new GcraLimit();
   private readonly merge: Merge;
 
   constructor(options: RateNodeOptions = {}) {
@@ -99,8 +99,8 @@ export class RateNode {
     const bucket = bucketOf(burst, count, periodMs)!;
     const bytes = Buffer.from(key);
     const input = ByteInput.copyOf(bytes);
-    check(this.bucket.decide(this.engine, input, 0, bytes.length, bucket, cost, this.publishPercent));
-    const { allowed, remaining, retryAfterMs, resetAfterMs } = this.bucket.decision;
+    check(this.gcraLimit.decide(this.engine, input, 0, bytes.length, bucket, cost, this.publishPercent));
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = this.gcraLimit.decision;
     return { allowed, limit: bucket.limit, remaining, retryAfterMs, resetAfterMs };
   }
 

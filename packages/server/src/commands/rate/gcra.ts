@@ -1,5 +1,5 @@
 import { Status } from '@quotadb/engine';
-import { BucketCell, bucketOf } from '@quotadb/rate';
+import { bucketOf, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors.js';
 import type { Command } from '../command.js';
 import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
@@ -13,7 +13,7 @@ const COST = 5;
 const MAXIMUM_ARGUMENTS = 6;
 
 /** One for the thread: a command has finished with it before the next begins. */
-const cell = new BucketCell();
+const gcra = new GcraLimit();
 
 /** Replies as CL.THROTTLE of redis-cell does, in milliseconds where that has seconds. */
 export const rateGcra: Command = {
@@ -45,7 +45,7 @@ export const rateGcra: Command = {
     if (bucket === undefined) return reply.error(errors.rateTooFine);
 
     const { ratePublishPercent } = call.server.config;
-    const status = cell.decide(
+    const status = gcra.decide(
       engine,
       input,
       argumentStart[KEY],
@@ -55,7 +55,7 @@ export const rateGcra: Command = {
       ratePublishPercent,
     );
     if (status !== Status.Ok) return reply.error(statusError(status));
-    const { allowed, remaining, retryAfterMs, resetAfterMs } = cell.decision;
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = gcra.decision;
     noteRate(call, KEY, allowed);
     reply.array(5);
     reply.integer(allowed ? 0 : 1);

@@ -21,7 +21,7 @@ export interface RateRequest {
   readonly publishPercent?: number | undefined;
 }
 
-/** The decisions of RATE.LIMIT, RATE.PEEK and RATE.ADD for callers on the main thread, on the same store as all lanes. */
+/** The decisions of RATE.LIMIT, RATE.PEEK and RATE.ADD for callers on the main thread, on the store of all lanes. */
 export class RateDecisions {
   private readonly engine: Engine;
   private readonly server: ServerState;
@@ -38,7 +38,7 @@ export class RateDecisions {
     return this.decide(key, rate, Charge.Never);
   }
 
-  /** Counts what is within the limit, or was admitted elsewhere; resolves when it is as durable as this server promises. */
+  /** Counts a cost that is within the limit or was admitted elsewhere, and resolves when the count is durable. */
   async count(key: Uint8Array, rate: RateRequest, isAdmitted: boolean): Promise<RateDecision> {
     const { disk } = this.server;
     if (disk.refusesWrites) throw new WindowProblem('disk_failed');

@@ -16,7 +16,7 @@ export interface ChosenWindow {
   readonly startMs?: number | undefined;
 }
 
-/** The counts of WINDOW.INCRBY and WINDOW.GET for callers on the main thread, on the same store as all lanes. */
+/** The counts of WINDOW.INCRBY and WINDOW.GET for callers on the main thread, on the store of all lanes. */
 export class WindowCounts {
   private readonly engine: Engine;
   private readonly server: ServerState;

@@ -9,8 +9,8 @@ import { BUCKET_HEADER_BYTES, CELL_HEADER_BYTES, CellKind, CellNames } from './c
  *   bits 0–21   parts of the millisecond, of which there are `count`
  *
  * The time only grows, so the cell is kept by adding the growth, and this node's component is the value. Times of
- * different nodes cannot be added up: the name of the cell has the node's incarnation in it, so each node has buckets of
- * its own. Other regions have no use for them, so they stay unpublished unless the publish threshold is 0.
+ * different nodes cannot be added up: the name of the cell has the node's incarnation in it, so each node has its own
+ * buckets. Other regions have no use for them, so they stay unpublished unless the publish threshold is 0.
  */
 const PART_BITS = 22;
 const PART_MASK = 2 ** PART_BITS - 1;
@@ -23,8 +23,8 @@ const NODE_BYTES = BUCKET_HEADER_BYTES - CELL_HEADER_BYTES;
 /** A full bucket is the same as none. Its cell expires a little later, so that few requests have to move the expiry. */
 const EXPIRY_SLACK_MS = 1_000;
 
-/** One for a thread: decides GCRA limits. */
-export class BucketCell {
+/** Decides GCRA limits, and holds the last decision. */
+export class GcraLimit {
   private readonly names = new CellNames();
   private engine: Engine | undefined = undefined;
   readonly decision: BucketDecision = { allowed: false, debt: 0, remaining: 0, retryAfterMs: 0, resetAfterMs: 0 };

@@ -45,7 +45,8 @@ describe('a bucket', () => {
       node.advance(1);
       if (admitted > 10_000) break;
     }
-    // A burst of one: after the first of a millisecond the bucket needs a third of a microsecond, that is the next millisecond.
+    // A burst of one: after the first request of a millisecond the bucket needs a third of a microsecond, so the next
+    // request is admitted in the next millisecond.
     expect(admitted).toBe(300);
     const seven = new RateNode();
     let taken = 0;
@@ -57,7 +58,7 @@ describe('a bucket', () => {
     expect(taken).toBe(1 + Math.floor(9_000 / Math.ceil(3_000 / 7)));
   });
 
-  test('the rate is exact in the long run, whatever it is', () => {
+  test('every rate is exact in the long run', () => {
     const part = fc.record({
       burst: fc.integer({ min: 0, max: 20 }),
       count: fc.integer({ min: 1, max: 500 }),
