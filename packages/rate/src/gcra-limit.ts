@@ -39,17 +39,7 @@ export class GcraLimit {
     cost: number,
     publishPercent: number,
   ): Status {
-    const { decision } = this;
-    this.open(engine, input, start, length, bucket);
-    decideBucket(bucket, debtOf(engine, bucket), cost, decision);
-    const status =
-      decision.allowed && cost > 0 ? setDebt(engine, bucket, decision.debt, publishPercent > 0) : Status.Ok;
-    engine.close();
-    return status;
-  }
-
-  private open(engine: Engine, input: ByteInput, start: number, length: number, bucket: Bucket): void {
-    const { names } = this;
+    const { decision, names } = this;
     if (engine !== this.engine) {
       this.engine = engine;
       const incarnation = engine.origins.idOf(OWN_ORIGIN).subarray(REPLICA_ID_BYTES, REPLICA_ID_BYTES + NODE_BYTES);
@@ -57,6 +47,11 @@ export class GcraLimit {
     }
     names.setHeader(0, CellKind.bucket, bucket.periodMs, bucket.count);
     engine.open(names.input, 0, names.setKey(0, BUCKET_HEADER_BYTES, input, start, length));
+    decideBucket(bucket, debtOf(engine, bucket), cost, decision);
+    const status =
+      decision.allowed && cost > 0 ? setDebt(engine, bucket, decision.debt, publishPercent > 0) : Status.Ok;
+    engine.close();
+    return status;
   }
 }
 

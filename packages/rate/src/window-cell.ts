@@ -15,9 +15,7 @@ const EXPIRY = 2;
  */
 export class WindowCell {
   private readonly names = new CellNames();
-  /** The length, start and end of the chosen window, as 64-bit halves. */
-  private lengthHigh = 0;
-  private lengthLow = 0;
+  /** The start and end of the chosen window, as 64-bit halves. */
   startHigh = 0;
   startLow = 0;
   endHigh = 0;
@@ -45,16 +43,9 @@ export class WindowCell {
   chooseCurrent(engine: Engine, lengthHigh: number, lengthLow: number): boolean {
     const { times } = this;
     const { nowMs } = engine;
-    if (
-      this.isByClock &&
-      lengthLow === this.lengthLow &&
-      lengthHigh === this.lengthHigh &&
-      nowMs >= times[START] &&
-      nowMs < times[END]
-    ) {
-      return true;
-    }
     const lengthMs = lengthHigh * TWO_POW_32 + (lengthLow >>> 0);
+    const isSameLength = this.isByClock && times[END] - times[START] === lengthMs;
+    if (isSameLength && nowMs >= times[START] && nowMs < times[END]) return true;
     if (lengthMs < 1 || lengthMs > MAX_WINDOW_MS) return false;
     this.choose(lengthMs, Math.floor(nowMs / lengthMs) * lengthMs);
     this.isByClock = true;
@@ -68,8 +59,6 @@ export class WindowCell {
     this.times[START] = startMs;
     this.times[END] = endMs;
     this.times[EXPIRY] = endMs + CELL_MARGIN_MS;
-    this.lengthHigh = Math.floor(lengthMs / TWO_POW_32);
-    this.lengthLow = lengthMs | 0;
     this.startHigh = Math.floor(startMs / TWO_POW_32);
     this.startLow = startMs | 0;
     this.endHigh = Math.floor(endMs / TWO_POW_32);

@@ -1,9 +1,9 @@
 import { Status } from '@quotadb/engine';
 import { decideAll, MAX_LIMITS, SlidingLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors.js';
-import type { Call, Command } from '../command.js';
+import type { Command } from '../command.js';
 import { replyDecision } from './limit.js';
-import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
+import { costArgument, locateLimit } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
 
 const COST = 1;
@@ -32,9 +32,10 @@ export const rateLimitall: Command = {
     if (count > MAX_LIMITS) return reply.error(errors.tooManyLimits(MAX_LIMITS));
     const cost = costArgument(call, COST);
     if (Number.isNaN(cost)) return;
-    for (let index = 0; index < count; index++) if (!locate(call, index)) return;
-
+    for (let index = pool.length; index < count; index++) pool.push(new SlidingLimit());
     const limits = pool.slice(0, count);
+    if (!limits.every((limit, index) => locateLimit(call, FIRST_KEY + index * STEP, limit))) return;
+
     const status = decideAll(engine, limits, cost, server.config.ratePublishPercent);
     if (status !== Status.Ok) return reply.error(statusError(status));
     reply.array(count + 1);
@@ -45,17 +46,3 @@ export const rateLimitall: Command = {
     }
   },
 };
-
-/** Reads the arguments of the n-th limit and finds its cells; false having replied with an error. */
-function locate(call: Call, index: number): boolean {
-  const { input, argumentStart, argumentLength } = call.request;
-  const key = FIRST_KEY + index * STEP;
-  if (isKeyRefused(call, key)) return false;
-  const limit = limitArgument(call, key + 1);
-  if (Number.isNaN(limit)) return false;
-  const windowMs = windowArgument(call, key + 2);
-  if (Number.isNaN(windowMs)) return false;
-  pool[index] ??= new SlidingLimit();
-  pool[index].locate(call.engine, input, argumentStart[key], argumentLength[key], limit, windowMs);
-  return true;
-}

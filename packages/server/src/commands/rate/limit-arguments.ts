@@ -1,4 +1,4 @@
-import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS } from '@quotadb/rate';
+import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS, type SlidingLimit } from '@quotadb/rate';
 import { errors } from '../../errors.js';
 import { argumentIs, keyword, numberArgument } from '../arguments.js';
 import type { Call } from '../command.js';
@@ -21,6 +21,18 @@ export function windowArgument(call: Call, index: number): number {
 
 export function limitArgument(call: Call, index: number, lowest = 0, highest = HIGHEST): number {
   return boundedArgument(call, index, lowest, highest, errors.limitOutOfRange);
+}
+
+/** Reads `key limit window-ms` and locates that limit; false having replied with an error. */
+export function locateLimit(call: Call, keyIndex: number, sliding: SlidingLimit): boolean {
+  const { input, argumentStart, argumentLength } = call.request;
+  if (isKeyRefused(call, keyIndex)) return false;
+  const limit = limitArgument(call, keyIndex + 1);
+  if (Number.isNaN(limit)) return false;
+  const windowMs = windowArgument(call, keyIndex + 2);
+  if (Number.isNaN(windowMs)) return false;
+  sliding.locate(call.engine, input, argumentStart[keyIndex], argumentLength[keyIndex], limit, windowMs);
+  return true;
 }
 
 /** 1 where it is left out. */

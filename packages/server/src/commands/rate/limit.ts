@@ -2,12 +2,10 @@ import { Status } from '@quotadb/engine';
 import { Charge, SlidingLimit } from '@quotadb/rate';
 import { statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
-import { costArgument, isKeyRefused, limitArgument, publishArgument, windowArgument } from './limit-arguments.js';
+import { costArgument, locateLimit, publishArgument } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
 
 const KEY = 1;
-const LIMIT = 2;
-const WINDOW = 3;
 const COST = 4;
 const PUBLISH = 5;
 
@@ -16,22 +14,14 @@ const sliding = new SlidingLimit();
 
 /** RATE.LIMIT, RATE.PEEK and RATE.ADD. */
 function decide(call: Call, charge: Charge): void {
-  const { request, reply, engine } = call;
-  const { input, argumentStart, argumentLength } = request;
-  if (isKeyRefused(call, KEY)) return;
-  const limit = limitArgument(call, LIMIT);
-  if (Number.isNaN(limit)) return;
-  const windowMs = windowArgument(call, WINDOW);
-  if (Number.isNaN(windowMs)) return;
+  if (!locateLimit(call, KEY, sliding)) return;
   const cost = costArgument(call, COST);
   if (Number.isNaN(cost)) return;
   const publishPercent = publishArgument(call, PUBLISH);
   if (Number.isNaN(publishPercent)) return;
-
-  sliding.locate(engine, input, argumentStart[KEY], argumentLength[KEY], limit, windowMs);
-  const status = sliding.decide(engine, cost, publishPercent, charge);
+  const status = sliding.decide(call.engine, cost, publishPercent, charge);
   if (status !== Status.Ok) {
-    reply.error(statusError(status));
+    call.reply.error(statusError(status));
     return;
   }
   if (charge !== Charge.Never) noteRate(call, KEY, sliding.allowed);
