@@ -64,10 +64,10 @@ export class BucketCell {
     if (!subtractInt64(high, low, engine.valueHigh, engine.valueLow)) return Status.Overflow;
     const isKeptLongEnough = engine.expiresAtMs > fullAtMs;
     const expiresAtMs = fullAtMs + 1 + EXPIRY_SLACK_MS;
-    if (isWithheld && engine.isRelaying && engine.isUntold)
+    if (isWithheld && engine.isRelaying && engine.hasNoComponents)
       return isKeptLongEnough
-        ? engine.withholdMore(result.high, result.low)
-        : engine.withhold(result.high, result.low, expiresAtMs);
+        ? engine.addMoreUnpublished(result.high, result.low)
+        : engine.addUnpublished(result.high, result.low, expiresAtMs);
     return isKeptLongEnough
       ? engine.add(result.high, result.low)
       : addExpiring(engine, result.high, result.low, expiresAtMs);

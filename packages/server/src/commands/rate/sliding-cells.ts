@@ -52,7 +52,7 @@ export class SlidingCells {
     this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, request.input, start, length);
     this.openPrevious(engine);
     this.previous = openValue(engine);
-    this.withholdsPrevious = engine.isWithheld;
+    this.withholdsPrevious = engine.isUnpublished;
     this.tellsPrevious = false;
     engine.close();
     this.faded = faded(this.previous, windowMs, this.elapsedMs);
@@ -79,8 +79,8 @@ export class SlidingCells {
   }
 
   private chargeCold(engine: Engine, high: number, low: number): Status {
-    if (engine.isWithheld) return engine.withholdMore(high, low);
-    if (engine.isUntold) return engine.withhold(high, low, this.agesOutAtMs, this.expiresAtMs);
+    if (engine.isUnpublished) return engine.addMoreUnpublished(high, low);
+    if (engine.hasNoComponents) return engine.addUnpublished(high, low, this.agesOutAtMs, this.expiresAtMs);
     return this.tell(engine, high, low);
   }
 
