@@ -1,4 +1,4 @@
-import { type Engine, OWN_ORIGIN, LocalBalances, Status, splitInt64 } from '@quotadb/engine';
+import { type Engine, LocalBalances, OWN_ORIGIN, Status, splitInt64 } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
 import { initialOf, type Policy, reachMs, windowEndMs, windowStartMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';

@@ -34,7 +34,8 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'a relay forgets what others ended before everybody knows',
-    plant: ({ engine }) => Object.assign(engine.garbageCollection, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
+    plant: ({ engine }) =>
+      Object.assign(engine.garbageCollection, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
   },
   {
     name: 'a reset is taken back before everybody has heard that what it cancelled is over',
