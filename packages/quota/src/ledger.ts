@@ -1,4 +1,4 @@
-import { type Engine, OWN_ORIGIN, Pockets, Status, splitInt64 } from '@quotadb/engine';
+import { type Engine, LocalBalances, OWN_ORIGIN, Status, splitInt64 } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
 import { initialOf, type Policy, reachMs, windowEndMs, windowStartMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
@@ -30,13 +30,13 @@ export class Ledger {
   private readonly options: LedgerOptions;
   private readonly engine: Engine;
   private readonly key = new CellKey();
-  readonly pockets: Pockets;
+  readonly pockets: LocalBalances;
   private readonly ownOrigin: Uint8Array;
 
   constructor(options: LedgerOptions) {
     this.options = options;
     this.engine = options.engine;
-    this.pockets = new Pockets(options.engine);
+    this.pockets = new LocalBalances(options.engine);
     this.ownOrigin = Uint8Array.from(options.engine.origins.idOf(OWN_ORIGIN));
   }
 

@@ -1,4 +1,4 @@
-import { type ByteInput, type Engine, Pockets } from '@quotadb/engine';
+import { type ByteInput, type Engine, LocalBalances } from '@quotadb/engine';
 import { type Cell, CellKey } from './cell.js';
 import { isLeased, type Policy, windowAt, windowEndMs } from './policy.js';
 
@@ -25,7 +25,7 @@ export class Taker {
   /** The pocket has just run low: so much should be in it. 0 = it has not. */
   refillTarget = 0;
   private readonly engine: Engine;
-  private readonly pockets: Pockets;
+  private readonly pockets: LocalBalances;
   private readonly key = new CellKey();
   /** The policy and the moment of the last take, and what follows from them. */
   private hotPolicy: Policy | undefined = undefined;
@@ -36,7 +36,7 @@ export class Taker {
 
   constructor(engine: Engine) {
     this.engine = engine;
-    this.pockets = new Pockets(engine);
+    this.pockets = new LocalBalances(engine);
   }
 
   /** The subject lies in a request. */

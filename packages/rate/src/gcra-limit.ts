@@ -76,9 +76,9 @@ function setDebt(engine: Engine, bucket: Bucket, debt: number, isUnpublished: bo
   const growthLow = (low - engine.valueLow) | 0;
   const isKeptLongEnough = engine.expiresAtMs > fullAtMs;
   const expiresAtMs = fullAtMs + 1 + EXPIRY_SLACK_MS;
-  if (isUnpublished && engine.isRelaying && engine.isUntold)
+  if (isUnpublished && engine.isRelaying && engine.hasNoComponents)
     return isKeptLongEnough
-      ? engine.withholdMore(growthHigh, growthLow)
-      : engine.withhold(growthHigh, growthLow, expiresAtMs);
+      ? engine.addMoreUnpublished(growthHigh, growthLow)
+      : engine.addUnpublished(growthHigh, growthLow, expiresAtMs);
   return isKeptLongEnough ? engine.add(growthHigh, growthLow) : addExpiring(engine, growthHigh, growthLow, expiresAtMs);
 }

@@ -53,7 +53,7 @@ export class SlidingCells {
     this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, input, start, length);
     this.open(engine, PREVIOUS);
     this.previous = openValue(engine);
-    this.isPreviousUnpublished = engine.isWithheld;
+    this.isPreviousUnpublished = engine.isUnpublished;
     this.publishesPrevious = false;
     engine.close();
     this.faded = faded(this.previous, windowMs, this.elapsedMs);
@@ -78,8 +78,8 @@ export class SlidingCells {
   }
 
   private addUnpublished(engine: Engine, high: number, low: number): Status {
-    if (engine.isWithheld) return engine.withholdMore(high, low);
-    if (engine.isUntold) return engine.withhold(high, low, this.agesOutAtMs, this.expiresAtMs);
+    if (engine.isUnpublished) return engine.addMoreUnpublished(high, low);
+    if (engine.hasNoComponents) return engine.addUnpublished(high, low, this.agesOutAtMs, this.expiresAtMs);
     return this.addPublished(engine, high, low);
   }
 

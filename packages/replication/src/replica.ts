@@ -349,7 +349,7 @@ export class Replica {
       for (let shard = 0; shard < engine.shardCount; shard++) {
         let lowest = Number.POSITIVE_INFINITY;
         for (const versions of kept) lowest = Math.min(lowest, versions?.[shard] ?? 0);
-        if (index !== OWN_ORIGIN) engine.forgetting.acknowledgeOther(shard, index, lowest);
+        if (index !== OWN_ORIGIN) engine.garbageCollection.acknowledgeOther(shard, index, lowest);
         else if (holder.acknowledged(shard) !== lowest) holder.acknowledge(shard, lowest);
       }
     }

@@ -34,7 +34,8 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'a relay forgets what others ended before everybody knows',
-    plant: ({ engine }) => Object.assign(engine.forgetting, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
+    plant: ({ engine }) =>
+      Object.assign(engine.garbageCollection, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
   },
   {
     name: 'a reset is taken back before everybody has heard that what it cancelled is over',
@@ -107,7 +108,7 @@ function letGoCancels(engine: Engine, batch: Batch): void {
       const record = partOf<number>(engine, 'record');
       const shard = partOf<number>(engine, 'shard');
       if (record === 0 || origin <= 0) return;
-      engine.ownLife.letGoCancel(shard, record, origin, batch.born[index]);
+      engine.ownGeneration.collectCancel(shard, record, origin, batch.born[index]);
       engine.records.refreshKey(shard, record);
     });
   }

@@ -1,4 +1,4 @@
-import type { Dropped, Engine } from '@quotadb/engine';
+import type { DroppedComponent, Engine } from '@quotadb/engine';
 import { ByteWriter } from './bytes.js';
 import { RECORD_HEADER_BYTES, sealRecord } from './format.js';
 import type { LogState } from './log-state.js';
@@ -24,7 +24,7 @@ export class LogPieces {
   /** Watermarks that may move once everything is on disk. */
   moved: Moved[] = [];
   /** Taken out of the store and not yet on disk. */
-  dropped: Dropped[] = [];
+  dropped: DroppedComponent[] = [];
 
   private readonly engine: Engine;
   private readonly state: LogState;

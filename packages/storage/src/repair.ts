@@ -53,7 +53,7 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
   losses.push(...missingSegments(directory, files.logs, files.snapshots.at(-1)));
   if (losses.length === 0) return { losses, components: applier.components, movedTo: undefined };
   restore.finish(nowMs);
-  restore.forgetWatermarks();
+  restore.clearWatermarks();
   const number = Math.max(0, ...files.logs, ...files.snapshots) + 1;
   const movedTo = join(directory, `damaged-${nowMs}`);
   (options.makeDirectory ?? mkdirSync)(movedTo);

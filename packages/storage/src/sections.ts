@@ -1,4 +1,4 @@
-import { type Batch, type Dropped, ORIGIN_ID_BYTES } from '@quotadb/engine';
+import { type Batch, type DroppedComponent, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import type { ByteReader, ByteWriter } from './bytes.js';
 
 /**
@@ -186,7 +186,7 @@ function readCancels(reader: ByteReader, batch: Batch): void {
   }
 }
 
-export function writeDropped(writer: ByteWriter, { origin, version, key }: Dropped): void {
+export function writeDropped(writer: ByteWriter, { origin, version, key }: DroppedComponent): void {
   writer.reserve(COMPONENT_BYTES + key.length);
   writer.byte(Section.dropped);
   writer.raw(origin);
@@ -195,7 +195,7 @@ export function writeDropped(writer: ByteWriter, { origin, version, key }: Dropp
   writer.raw(key);
 }
 
-export function readDropped(reader: ByteReader): Dropped {
+export function readDropped(reader: ByteReader): DroppedComponent {
   const origin = Uint8Array.from(reader.raw(ORIGIN_ID_BYTES));
   const version = reader.double();
   return { origin, version, key: Uint8Array.from(reader.raw(reader.varint())) };

@@ -1,8 +1,8 @@
-import { Attachments, Kind, SummaryFlag } from '../attachments.js';
-import { ByteInput } from '../byte-input.js';
-import { noteWords } from '../dropped.js';
-import type { Engine } from '../engine.js';
-import { OriginShard, OWN_ORIGIN, Shard } from '../layout.js';
+import { noteWords } from '../components/dropped-components.js';
+import type { Engine } from '../keys/engine.js';
+import { Attachments, Kind, SummaryFlag } from '../memory/attachments.js';
+import { ByteInput } from '../memory/byte-input.js';
+import { OriginShard, OWN_ORIGIN, Shard } from '../memory/layout.js';
 import {
   bornOf,
   Component,
@@ -15,7 +15,7 @@ import {
   keyWords,
   originIndexOf,
   versionOf,
-} from '../record.js';
+} from '../memory/record.js';
 import { checkPages, type Reached } from './check-pages.js';
 import { checkWheel } from './check-wheel.js';
 import { tableNodes } from './table-nodes.js';
@@ -54,7 +54,7 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
     if ((memory[record + Component.bornHigh] & Flag.counted) !== 0) counted++;
     if (versionOf(memory, record) !== 0) hold(OWN_ORIGIN, record);
     checkKey(engine, shard, record, problems, reached);
-    for (let at = engine.lives.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = engine.generations.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
       hold(originIndexOf(memory, at), at);
     }
   }
@@ -123,10 +123,10 @@ function checkTable(engine: Engine, shard: number, problems: string[], reached: 
 }
 
 function checkKey(engine: Engine, shard: number, record: number, problems: string[], reached: Reached[]): void {
-  const { store, lives } = engine;
+  const { store, generations } = engine;
   const { memory, attachments } = store;
   const origins = new Set<number>();
-  for (let holder = record; holder !== 0; holder = lives.nextHolder(record, holder)) {
+  for (let holder = record; holder !== 0; holder = generations.nextComponent(record, holder)) {
     checkAttachments(engine, shard, holder, problems, reached);
     if (holder === record) continue;
     reached.push({ shard, address: holder, words: FOREIGN_WORDS });
@@ -139,30 +139,32 @@ function checkKey(engine: Engine, shard: number, record: number, problems: strin
       problems.push(`component ${holder} was born after its last change`);
   }
   const present = isPresent(memory, record);
-  if (present && versionOf(memory, record) === 0) problems.push(`record ${record} lives without a version`);
+  if (present && versionOf(memory, record) === 0) problems.push(`record ${record} is present without a version`);
   if (!present && (memory[record + Component.positiveLow] | memory[record + Component.positiveHigh]) !== 0)
-    problems.push(`record ${record} has an amount and no life`);
+    problems.push(`record ${record} has an amount and no generation`);
   const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
   const summary = attachments.find(record, Kind.summary);
-  const isWithheld = attachments.find(record, Kind.withheld) !== 0;
-  if (isWithheld && (summary !== 0 || versionOf(memory, record) !== 0))
+  const isUnpublished = attachments.find(record, Kind.unpublished) !== 0;
+  if (isUnpublished && (summary !== 0 || versionOf(memory, record) !== 0))
     problems.push(`record ${record} withholds what others, or this node, have spoken of`);
   if (summary === 0) {
-    if (counted !== (present || isWithheld))
+    if (counted !== (present || isUnpublished))
       problems.push(`record ${record} is counted ${counted} and present ${present}`);
     return;
   }
   if (memory[summary + 2] === 0) problems.push(`record ${record} has a summary of nothing`);
   if (attachments.numberAt(summary, 6) <= engine.nowMs) return;
-  const { total, lives: alive } = lives.foreignTotal(record);
+  const { total, generations: alive } = generations.foreignTotal(record);
   const cached = (BigInt(memory[summary + 5]) << 32n) | BigInt(memory[summary + 4] >>> 0);
   const flags = attachments.extraOf(summary);
-  if ((flags & SummaryFlag.careful) === 0 && lives.needsCare(record))
+  if ((flags & SummaryFlag.careful) === 0 && generations.needsCare(record))
     problems.push(`record ${record} has a reset, a floor or a passed expiry that its summary does not know of`);
   if ((flags & SummaryFlag.wide) === 0 && cached !== total)
     problems.push(`record ${record} caches ${cached} for others that come to ${total}`);
-  if (memory[summary + 3] !== alive) problems.push(`record ${record} caches ${memory[summary + 3]} lives of ${alive}`);
-  if (counted !== (present || alive > 0)) problems.push(`record ${record} is counted ${counted} with ${alive} lives`);
+  if (memory[summary + 3] !== alive)
+    problems.push(`record ${record} caches ${memory[summary + 3]} generations of ${alive}`);
+  if (counted !== (present || alive > 0))
+    problems.push(`record ${record} is counted ${counted} with ${alive} generations`);
 }
 
 function checkAttachments(engine: Engine, shard: number, holder: number, problems: string[], reached: Reached[]): void {
@@ -176,9 +178,9 @@ function checkAttachments(engine: Engine, shard: number, holder: number, problem
       problems.push(`component ${holder} has kind ${kind} behind kind ${before}`);
     if (kind === Kind.summary && isForeign(memory, holder)) problems.push(`foreign ${holder} has a summary`);
     if (kind === Kind.cancel) {
-      const life = `${attachments.extraOf(at)}@${attachments.numberAt(at, 2)}`;
-      if (cancelled.has(life)) problems.push(`component ${holder} cancels one life twice`);
-      cancelled.add(life);
+      const generation = `${attachments.extraOf(at)}@${attachments.numberAt(at, 2)}`;
+      if (cancelled.has(generation)) problems.push(`component ${holder} cancels one generation twice`);
+      cancelled.add(generation);
     }
     before = kind;
   }

@@ -1,6 +1,6 @@
-import type { Engine } from '../engine.js';
-import { Header, PAGE_WORDS, Shard } from '../layout.js';
-import { Slab } from '../slab.js';
+import type { Engine } from '../keys/engine.js';
+import { Header, PAGE_WORDS, Shard } from '../memory/layout.js';
+import { Slab } from '../memory/slab.js';
 import { tablePages } from './table-nodes.js';
 
 /** Something that was reached by walking the store and was cut from a page of the slab. */

@@ -1,6 +1,6 @@
-import { Kind } from '../attachments.js';
-import type { Engine } from '../engine.js';
-import { Shard } from '../layout.js';
+import type { Engine } from '../keys/engine.js';
+import { Kind } from '../memory/attachments.js';
+import { Shard } from '../memory/layout.js';
 
 /** As wheel.ts lays it out. */
 const LEVELS = 6;
@@ -11,7 +11,7 @@ const NEXT = 7;
 
 /** Every key with a deadline is in one slot, linked both ways, and that slot comes up neither too early nor too late. */
 export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<number>, problems: string[]): void {
-  const { store, lives } = engine;
+  const { store, generations } = engine;
   const { memory, numbers, attachments } = store;
   const current = numbers[(shard >>> 1) + Shard.wheelTickNumber];
   const armed = new Set<number>();
@@ -29,7 +29,7 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
       armed.add(record);
       if (attachments.extraOf(attachment) !== slot + 1) problems.push(`${record} does not name wheel slot ${slot}`);
       if (memory[attachment + PREVIOUS] !== before) problems.push(`${record} does not link back in slot ${slot}`);
-      checkTime(slot, current, lives.deadlineOf(shard, record), record, problems);
+      checkTime(slot, current, generations.deadlineOf(shard, record), record, problems);
       before = record;
       record = memory[attachment + NEXT];
     }
@@ -37,7 +37,7 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
   if (memory[shard + Shard.withExpiry] !== armed.size)
     problems.push(`${armed.size} keys are in the wheel, ${memory[shard + Shard.withExpiry]} are counted`);
   for (const record of records) {
-    if (lives.deadlineOf(shard, record) !== Number.POSITIVE_INFINITY && !armed.has(record))
+    if (generations.deadlineOf(shard, record) !== Number.POSITIVE_INFINITY && !armed.has(record))
       problems.push(`record ${record} has a deadline and is not in the wheel`);
   }
 }

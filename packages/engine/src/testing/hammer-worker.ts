@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Engine } from '../engine.js';
+import { Engine } from '../keys/engine.js';
 import { type HammerTask, hammer } from './hammer.js';
 
 /** A thread of threads.test.ts: attaches to the shared store, waits for the others, does its task and reports. */

@@ -1,7 +1,7 @@
-import { ByteInput } from '../byte-input.js';
-import type { Engine } from '../engine.js';
-import { joinInt64 } from '../int64.js';
-import { Status } from '../status.js';
+import type { Engine } from '../keys/engine.js';
+import { Status } from '../keys/status.js';
+import { ByteInput } from '../memory/byte-input.js';
+import { joinInt64 } from '../memory/int64.js';
 import { Random } from './random.js';
 import { bytesOf } from './single-key.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { Batch } from '../batch.js';
-import { INT64_MAX, INT64_MIN } from '../int64.js';
-import { OWN_ORIGIN } from '../layout.js';
+import type { Batch } from '../batches/batch.js';
+import { INT64_MAX, INT64_MIN } from '../memory/int64.js';
+import { OWN_ORIGIN } from '../memory/layout.js';
 import { makeNode, partsOf, START_MS, type TestNode, tell } from './nodes.js';
 import { repairFrom } from './repair.js';
 import { add, assign, expireAt, persist, remove } from './single-key.js';

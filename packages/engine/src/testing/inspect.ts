@@ -1,6 +1,6 @@
-import { Kind } from '../attachments.js';
-import type { Engine } from '../engine.js';
-import { bornOf, isPresent, originIndexOf, versionOf } from '../record.js';
+import type { Engine } from '../keys/engine.js';
+import { Kind } from '../memory/attachments.js';
+import { bornOf, isPresent, originIndexOf, versionOf } from '../memory/record.js';
 import { inputOf } from './single-key.js';
 
 /** A component as a store holds it, whether it counts or not. */
@@ -32,11 +32,11 @@ export function recordOf(engine: Engine, key: string | Uint8Array): { shard: num
 
 /** Every component that a store holds of a key, own first. */
 export function componentsOf(engine: Engine, key: string | Uint8Array): HeldComponent[] {
-  const { store, lives, origins } = engine;
+  const { store, generations, origins } = engine;
   const { memory, attachments } = store;
   const held: HeldComponent[] = [];
   const { record } = recordOf(engine, key);
-  for (let at = record; at !== 0; at = lives.nextHolder(record, at)) {
+  for (let at = record; at !== 0; at = generations.nextComponent(record, at)) {
     if (versionOf(memory, at) === 0) continue;
     const cancels: string[] = [];
     for (let cancel = attachments.find(at, Kind.cancel); cancel !== 0; cancel = attachments.nextOfKind(cancel)) {
@@ -48,11 +48,11 @@ export function componentsOf(engine: Engine, key: string | Uint8Array): HeldComp
       version: versionOf(memory, at),
       born: bornOf(memory, at),
       present: isPresent(memory, at),
-      positive: lives.positiveOf(at),
-      negative: lives.negativeOf(at),
-      expiresAtMs: lives.expiresAt(at),
-      decided: lives.decidedAt(at),
-      floorMs: lives.recordedFloor(at),
+      positive: generations.positiveOf(at),
+      negative: generations.negativeOf(at),
+      expiresAtMs: generations.expiresAt(at),
+      decided: generations.decidedAt(at),
+      floorMs: generations.recordedFloor(at),
       cancels,
     });
   }

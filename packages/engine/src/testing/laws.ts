@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { Batch } from '../batch.js';
-import { OWN_ORIGIN } from '../layout.js';
-import { Applied } from '../merge.js';
+import type { Batch } from '../batches/batch.js';
+import { Applied } from '../batches/merge.js';
+import { OWN_ORIGIN } from '../memory/layout.js';
 import { checkConsistency } from './check-consistency.js';
 import { HISTORY_KEYS, type History, makeObserver } from './history.js';
 import { nameOfOrigin } from './inspect.js';

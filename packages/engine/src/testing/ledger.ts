@@ -55,7 +55,7 @@ export class Ledger {
 
   /**
    * Whether an expiry has passed that was for later than the increment was made, or was set in sight of it. A maker that
-   * is no more cannot say that its life went on after an expiry it had not heard of.
+   * is no more cannot say that its generation went on after an expiry it had not heard of.
    */
   mayHaveExpired(increment: Increment, nowMs: number, makerIsAlive: boolean): boolean {
     const expiries = this.expiries.get(increment.key) ?? [];
@@ -65,7 +65,7 @@ export class Ledger {
     );
   }
 
-  /** Whether an expiry has passed that was for later than this: it may hide a life that was born then. */
+  /** Whether an expiry has passed that was for later than this: it may hide a generation that was born then. */
   hasExpiredSince(key: string, sinceMs: number, nowMs: number): boolean {
     return (this.expiries.get(key) ?? []).some(({ atMs }) => atMs <= nowMs && atMs > sinceMs);
   }

@@ -1,9 +1,9 @@
-import { Kind } from '../attachments.js';
-import type { Batch } from '../batch.js';
-import type { ByteInput } from '../byte-input.js';
-import { OriginShard, Shard } from '../layout.js';
-import type { Applied } from '../merge.js';
-import { bornOf, Component, versionOf } from '../record.js';
+import type { Batch } from '../batches/batch.js';
+import type { Applied } from '../batches/merge.js';
+import { Kind } from '../memory/attachments.js';
+import type { ByteInput } from '../memory/byte-input.js';
+import { OriginShard, Shard } from '../memory/layout.js';
+import { bornOf, Component, versionOf } from '../memory/record.js';
 import type { SimulatedNode } from './simulated-node.js';
 
 /**
@@ -56,13 +56,13 @@ export const MISTAKES: readonly Mistake[] = [
     name: 'an older component takes the place of a newer one',
     plant({ merge, engine }) {
       const original = originalOf<MergeComponent>(merge, 'mergeComponent');
-      const { store, lives } = engine;
+      const { store, generations } = engine;
       const mergeComponent: MergeComponent = (shard, state, origin, batch, index, input) => {
         const start = batch.keyStart(index);
         const length = batch.keyEnd[index] - start;
         store.hash.ofInput(input, start, length);
         const record = store.table.find(shard, input, start, length);
-        const held = record === 0 ? 0 : lives.findForeign(record, origin);
+        const held = record === 0 ? 0 : generations.findForeign(record, origin);
         if (held !== 0 && versionOf(store.memory, held) > batch.version[index]) {
           engine.records.dropForeign(shard, record, held);
           return withSeen(store.numbers, state, 0, () => original(shard, state, origin, batch, index, input));
@@ -82,16 +82,16 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'a late change of a life that is over is added to the next one',
+    name: 'a late change of a generation that is over is added to the next one',
     plant({ merge, engine }) {
       const original = originalOf<MergeComponent>(merge, 'mergeComponent');
-      const { store, lives } = engine;
+      const { store, generations } = engine;
       const mergeComponent: MergeComponent = (shard, state, origin, batch, index, input) => {
         const start = batch.keyStart(index);
         const length = batch.keyEnd[index] - start;
         store.hash.ofInput(input, start, length);
         const record = store.table.find(shard, input, start, length);
-        const held = record === 0 ? 0 : lives.findForeign(record, origin);
+        const held = record === 0 ? 0 : generations.findForeign(record, origin);
         if (held !== 0 && batch.present[index] === 1 && bornOf(store.memory, held) > batch.born[index]) {
           store.memory[held + Component.positiveLow] += batch.positiveLow[index];
           engine.records.refreshKey(shard, record);
@@ -103,9 +103,9 @@ export const MISTAKES: readonly Mistake[] = [
   },
   { name: 'a node that lost its memory takes up its old identity', keepIncarnation: true },
   {
-    name: 'a reset cancels more of a life than was seen of it',
+    name: 'a reset cancels more of a generation than was seen of it',
     plant({ engine }) {
-      const original = originalOf<(shard: number, record: number) => boolean>(engine.ownLife, 'cancelForeign');
+      const original = originalOf<(shard: number, record: number) => boolean>(engine.ownGeneration, 'cancelForeign');
       const cancelForeign = (shard: number, record: number) => {
         const done = original(shard, record);
         const { memory, attachments } = engine.store;
@@ -113,26 +113,28 @@ export const MISTAKES: readonly Mistake[] = [
           memory.fill(-1, at + 4, at + 8);
         return done;
       };
-      Object.assign(engine.ownLife, { cancelForeign });
+      Object.assign(engine.ownGeneration, { cancelForeign });
     },
   },
   {
-    name: 'a life is ended when a part of it was cancelled',
+    name: 'a generation is ended when a part of it was cancelled',
     plant({ engine }) {
       const isWhollyCancelled = (record: number, component: number) =>
-        engine.lives.cancelled(record, component) !== null;
-      Object.assign(engine.lives, { isWhollyCancelled });
+        engine.generations.cancelled(record, component) !== null;
+      Object.assign(engine.generations, { isWhollyCancelled });
     },
   },
   {
     name: 'an empty component is forgotten before everybody has seen it',
     plant({ engine }) {
-      const original = originalOf<(shard: number, version: number) => void>(engine.forgetting, 'acknowledge');
-      Object.assign(engine.forgetting, { acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)) });
+      const original = originalOf<(shard: number, version: number) => void>(engine.garbageCollection, 'acknowledge');
+      Object.assign(engine.garbageCollection, {
+        acknowledge: (shard: number) => original(shard, engine.seen(shard, 0)),
+      });
     },
   },
   {
-    name: 'an expired life is forgotten before everybody has heard of its expiry',
+    name: 'an expired generation is forgotten before everybody has heard of its expiry',
     needsExpiry: true,
     plant({ engine }) {
       const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine.expiry, 'dropExpired');
@@ -148,11 +150,11 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'a life does not outlive an expiry that it heard of too late',
+    name: 'a generation does not outlive an expiry that it heard of too late',
     needsExpiry: true,
     plant({ engine }) {
-      const original = originalOf<(shard: number, record: number) => void>(engine.ownLife, 'end');
-      Object.assign(engine.ownLife, { outlive: (shard: number, record: number) => original(shard, record) });
+      const original = originalOf<(shard: number, record: number) => void>(engine.ownGeneration, 'end');
+      Object.assign(engine.ownGeneration, { outlive: (shard: number, record: number) => original(shard, record) });
     },
   },
 ];

@@ -1,8 +1,8 @@
-import { Batch, NOT_PASSED } from '../batch.js';
-import { Engine, type EngineOptions } from '../engine.js';
-import { OWN_ORIGIN } from '../layout.js';
-import { Merge } from '../merge.js';
-import { batchSince, type WalkLimits } from '../walk.js';
+import { Batch, NOT_PASSED } from '../batches/batch.js';
+import { Merge } from '../batches/merge.js';
+import { batchSince, type WalkLimits } from '../batches/walk.js';
+import { Engine, type EngineOptions } from '../keys/engine.js';
+import { OWN_ORIGIN } from '../memory/layout.js';
 
 export const START_MS = Date.UTC(2026, 0, 1);
 

@@ -1,5 +1,5 @@
-import { INT64_MAX, INT64_MIN } from '../int64.js';
-import { Status } from '../status.js';
+import { Status } from '../keys/status.js';
+import { INT64_MAX, INT64_MIN } from '../memory/int64.js';
 
 /** The wheel works in ticks of this length: an expired key may be counted that much longer. */
 const TICK_MS = 64;

@@ -1,7 +1,7 @@
-import type { Engine } from '../engine.js';
-import { OriginShard, OWN_ORIGIN } from '../layout.js';
-import type { Merge } from '../merge.js';
-import { Component, keyRecordOf, versionOf } from '../record.js';
+import type { Merge } from '../batches/merge.js';
+import type { Engine } from '../keys/engine.js';
+import { OriginShard, OWN_ORIGIN } from '../memory/layout.js';
+import { Component, keyRecordOf, versionOf } from '../memory/record.js';
 import { recordOf } from './inspect.js';
 
 /**
@@ -24,7 +24,7 @@ export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
         const record = keyRecordOf(store.memory, at);
         if (versionOf(store.memory, at) <= cut && !holds(peer, engine.keyOf(record), theirs)) {
           engine.records.dropForeign(shard, record, at);
-          engine.ownLife.letGoCancel(shard, record, origin, 0);
+          engine.ownGeneration.collectCancel(shard, record, origin, 0);
           merge.settleKey(shard, record);
           dropped++;
         }
@@ -39,5 +39,5 @@ function holds(peer: Engine, key: Uint8Array, origin: number): boolean {
   const { record } = recordOf(peer, key);
   if (record === 0) return false;
   if (origin === OWN_ORIGIN) return versionOf(peer.store.memory, record) !== 0;
-  return peer.lives.findForeign(record, origin) !== 0;
+  return peer.generations.findForeign(record, origin) !== 0;
 }

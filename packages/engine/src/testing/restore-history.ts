@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { Batch } from '../batch.js';
-import type { Engine } from '../engine.js';
-import { Restore } from '../restore.js';
-import { batchSince } from '../walk.js';
+import { Batch } from '../batches/batch.js';
+import { Restore } from '../batches/restore.js';
+import { batchSince } from '../batches/walk.js';
+import type { Engine } from '../keys/engine.js';
 import { checkConsistency } from './check-consistency.js';
 import { componentsOf } from './inspect.js';
 import { makeNode, partsOf, START_MS, type TestNode, tell } from './nodes.js';
@@ -147,7 +147,7 @@ export function history(seed: number, options: { neighbour: boolean; snapshotInB
   expectSame(again, node.engine);
 }
 
-/** With nobody to mistake them, lives that expired are not noted when they go; whoever restores them drops them again. */
+/** With nobody to mistake them, generations that expired are not noted when they go; whoever restores them drops them again. */
 function dropExpired(engines: readonly Engine[]): void {
   for (const engine of engines) {
     for (let shard = 0; shard < SHARDS; shard++) engine.acknowledge(shard, engine.seen(shard, 0));

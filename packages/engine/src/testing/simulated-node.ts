@@ -1,8 +1,8 @@
-import { Batch } from '../batch.js';
-import { Engine } from '../engine.js';
-import { OWN_ORIGIN } from '../layout.js';
-import { Merge } from '../merge.js';
-import { batchSince, type WalkLimits } from '../walk.js';
+import { Batch } from '../batches/batch.js';
+import { Merge } from '../batches/merge.js';
+import { batchSince, type WalkLimits } from '../batches/walk.js';
+import { Engine } from '../keys/engine.js';
+import { OWN_ORIGIN } from '../memory/layout.js';
 import { nameOfOrigin } from './inspect.js';
 
 export interface NodeOptions {

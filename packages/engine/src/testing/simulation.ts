@@ -1,6 +1,6 @@
-import { type Batch, NOT_PASSED } from '../batch.js';
-import { splitInt64 } from '../int64.js';
-import { Status } from '../status.js';
+import { type Batch, NOT_PASSED } from '../batches/batch.js';
+import { Status } from '../keys/status.js';
+import { splitInt64 } from '../memory/int64.js';
 import { checkConsistency } from './check-consistency.js';
 import { componentsOf } from './inspect.js';
 import { type Increment, Ledger } from './ledger.js';
@@ -39,7 +39,7 @@ interface DirectedWalk extends OpenWalk {
 }
 
 const START_MS = Date.UTC(2026, 5, 1);
-/** Clocks minutes apart and long expiries, or seconds and short ones: then many lives are over within one schedule. */
+/** Clocks minutes apart and long expiries, or seconds and short ones: then many generations are over within one schedule. */
 const PACES = [
   { skewBoundMs: 5 * 60_000, longestExpiryMs: 20 * 60_000 },
   { skewBoundMs: 2000, longestExpiryMs: 20_000 },

@@ -1,7 +1,7 @@
-import { ByteInput } from '../byte-input.js';
-import type { Engine } from '../engine.js';
-import { joinInt64, splitInt64 } from '../int64.js';
-import type { Status } from '../status.js';
+import type { Engine } from '../keys/engine.js';
+import type { Status } from '../keys/status.js';
+import { ByteInput } from '../memory/byte-input.js';
+import { joinInt64, splitInt64 } from '../memory/int64.js';
 
 /** One key, opened and closed around each call: what tests say in one line, the engine does in three. */
 export interface Reading {

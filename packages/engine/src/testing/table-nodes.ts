@@ -1,5 +1,5 @@
-import { PAGE_WORDS, Shard } from '../layout.js';
-import type { Store } from '../store.js';
+import { PAGE_WORDS, Shard } from '../memory/layout.js';
+import type { Store } from '../memory/store.js';
 
 /**
  * The buckets and overflow nodes of a shard's table, read from memory as table.ts lays them out and not through it, so

@@ -1,5 +1,5 @@
 import type { KeyDetails, KeyPage } from '@quotadb/dashboard';
-import { ByteInput, countedLives, type Engine, joinInt64, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
+import { ByteInput, countedGenerations, type Engine, joinInt64, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
 import { isReservedName } from '@quotadb/rate';
 import { REPLICA_ID_BYTES } from '@quotadb/replication';
 import type { User } from '../access/user.js';
@@ -43,7 +43,7 @@ export function describeKey(view: KeysView, key: Uint8Array): KeyDetails {
   const value = joinInt64(engine.valueHigh, engine.valueLow);
   const { expiresAtMs } = engine;
   engine.close();
-  const lives = countedLives(engine, input, 0, key.length, new Map());
+  const lives = countedGenerations(engine, input, 0, key.length, new Map());
   return {
     key: Buffer.from(key).toString('utf8'),
     exists,

@@ -94,7 +94,7 @@ describe('the pages', () => {
     const trouble = (text: string, target: string) => troubleOf('docs/start.md', { text, target });
     expect(trouble('x', 'nothing.md')).toBe('there is no nothing.md');
     expect(trouble('x', 'counts.md#nothing')).toBe('counts.md#nothing names no heading');
-    expect(trouble('x', '../packages/engine/src/reset.test.ts')).toMatch(/has no test "x"/);
+    expect(trouble('x', '../packages/engine/src/keys/reset.test.ts')).toMatch(/has no test "x"/);
     expect(trouble('x', '../../elsewhere')).toMatch(/outside/);
     expect(trouble('x', 'counts.md#what-fails--what-happens')).toBeUndefined();
   });

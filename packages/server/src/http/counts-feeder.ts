@@ -1,5 +1,5 @@
 import { type ComponentFeed, Feeder } from '@quotadb/counts';
-import { ByteInput, countedLives, type Engine } from '@quotadb/engine';
+import { ByteInput, countedGenerations, type Engine } from '@quotadb/engine';
 import type { Logger } from 'pino';
 import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
@@ -29,7 +29,7 @@ export function createFeeder(parts: FeederParts): Feeder {
     wholeFoldIntervalMs: parts.wholeFoldIntervalMs,
     record,
     source: {
-      lives: (key, known) => countedLives(engine, inputOf(key), 0, Buffer.byteLength(key), known),
+      lives: (key, known) => countedGenerations(engine, inputOf(key), 0, Buffer.byteLength(key), known),
       originName: (index) => Buffer.from(engine.origins.idOf(index)).toString('hex'),
       durable: async () => persistence?.sync(),
     },

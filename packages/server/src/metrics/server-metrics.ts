@@ -84,7 +84,7 @@ export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name>
 
 function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
   const { identity, config } = state;
-  const { keys, keysWithExpiry, keysWithheld, expiredKeysTotal, usedBytes, maxMemoryBytes } = engine.stats();
+  const { keys, keysWithExpiry, keysUnpublished, expiredKeysTotal, usedBytes, maxMemoryBytes } = engine.stats();
   const { version } = identity;
   const labels = { version, region: config.region, transport: identity.transport, lanes: identity.laneCount };
   return {
@@ -92,7 +92,7 @@ function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
     quotadb_start_time_seconds: identity.startedAtMs / 1000,
     quotadb_keys: keys,
     quotadb_keys_expiring: keysWithExpiry,
-    quotadb_keys_withheld: keysWithheld,
+    quotadb_keys_withheld: keysUnpublished,
     quotadb_keys_expired_total: expiredKeysTotal,
     quotadb_memory_used_bytes: usedBytes,
     quotadb_memory_maximum_bytes: maxMemoryBytes,

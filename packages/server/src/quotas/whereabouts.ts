@@ -1,4 +1,4 @@
-import { ByteInput, countedLives, type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { ByteInput, countedGenerations, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { type Cell, CellKey, initialOf, type Ledger, type Policy, windowAt, windowEndMs } from '@quotadb/quota';
 
 /** Where the tokens of one subject are. What is told of other regions is what has been heard of them. */
@@ -88,6 +88,6 @@ function grants(engine: Engine, cell: Cell): [received: Map<number, number>, gra
 }
 
 function countsByOrigin(engine: Engine, { input, length }: CellKey): Map<number, number> {
-  const lives = countedLives(engine, ByteInput.copyOf(input.bytes.subarray(0, length)), 0, length, new Map());
+  const lives = countedGenerations(engine, ByteInput.copyOf(input.bytes.subarray(0, length)), 0, length, new Map());
   return new Map(lives.map(({ originIndex, positive, negative }) => [originIndex, Number(positive - negative)]));
 }

@@ -29,9 +29,9 @@ test(`seed ${FOUND_AGED_OUT}, which found: a cell was published after it had age
 /** Each breaks one rule in every region. */
 const mistakes: Readonly<Record<string, (region: SimulatedRegion) => void>> = {
   'what is withheld stays so when another region speaks of the cell': ({ engine }) => {
-    const { publish } = engine.withheld;
-    engine.withheld.publish = function (shard, record) {
-      if (engine.lives.firstForeign(record) === 0) publish.call(this, shard, record);
+    const { publish } = engine.unpublished;
+    engine.unpublished.publish = function (shard, record) {
+      if (engine.generations.firstForeign(record) === 0) publish.call(this, shard, record);
     };
   },
   'what others counted is told again as one’s own': ({ engine }) => {
@@ -39,18 +39,18 @@ const mistakes: Readonly<Record<string, (region: SimulatedRegion) => void>> = {
     engine.add = (high, low) => add(high, low + Number(engine.foreignValue()));
   },
   'what is withheld is published though its window has aged out': ({ engine }) => {
-    const { hold } = engine.withheld;
-    engine.withheld.hold = function (shard, record, high, low, _, expiresAtMs) {
-      return hold.call(this, shard, record, high, low, expiresAtMs, expiresAtMs);
+    const { add } = engine.unpublished;
+    engine.unpublished.add = function (shard, record, high, low, _, expiresAtMs) {
+      return add.call(this, shard, record, high, low, expiresAtMs, expiresAtMs);
     };
   },
   'a cell is told of from the first request on': ({ engine }) => {
-    Object.defineProperty(engine, 'isUntold', { get: () => false });
+    Object.defineProperty(engine, 'hasNoComponents', { get: () => false });
   },
   'what is withheld is counted twice when it is published': ({ engine }) => {
-    const { hold } = engine.withheld;
-    engine.withheld.hold = function (shard, record, high, low, untilMs, expiresAtMs) {
-      return hold.call(this, shard, record, high, low * 2, untilMs, expiresAtMs);
+    const { add } = engine.unpublished;
+    engine.unpublished.add = function (shard, record, high, low, untilMs, expiresAtMs) {
+      return add.call(this, shard, record, high, low * 2, untilMs, expiresAtMs);
     };
   },
 };

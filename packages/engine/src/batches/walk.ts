@@ -1,0 +1,127 @@
+import type { Engine } from '../keys/engine.js';
+import { ByteInput } from '../memory/byte-input.js';
+import { OriginShard, OWN_ORIGIN } from '../memory/layout.js';
+import { Component, versionOf } from '../memory/record.js';
+import { type Batch, NOT_PASSED } from './batch.js';
+
+/** A part of a walk ends at whichever bound it meets first. */
+export interface WalkLimits {
+  readonly components: number;
+  readonly keyBytes: number;
+}
+
+/** Where no part of a walk ends: parts are chained by `from`, and nothing is chained to this. */
+const STRAY = 1;
+
+export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256 * 1024 };
+
+/** What a walk fills, under the shard's lock: a batch for peers, the bytes of a section for a file. */
+export interface WalkTarget {
+  /** Components in this part so far, and the bytes of their keys. */
+  readonly count: number;
+  readonly bytes: number;
+  /** See Batch. */
+  reached: number;
+  to: number;
+  passed: number;
+  take(engine: Engine, component: number): void;
+}
+
+/**
+ * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `target`, which is empty. Begins a
+ * walk where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
+ *
+ * The walk of another origin speaks for everything up to this node's own watermark. Parts that came here out of their walk
+ * may lie above it, with gaps between them. They go along: one of them may have taken the place of what lay below, and if
+ * that origin is no more, nobody else may have them. Once a walk has gone on past the watermark, what fills the gaps may
+ * come to lie behind it; so it ends with the watermark that it has passed, which the parts that follow are told.
+ */
+export function walkSince(
+  engine: Engine,
+  shardIndex: number,
+  origin: number,
+  from: number,
+  target: WalkTarget,
+  limits: WalkLimits,
+  start: number,
+  passed: number,
+): void {
+  const { store, lists } = engine;
+  const shard = store.shardAt(shardIndex);
+  const state = store.originShardAt(origin, shard);
+  target.reached = from;
+  target.to = 0;
+  engine.withShard(shard, () => {
+    const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShard.seenNumber] : passed;
+    let last = 0;
+    const isContinued = from !== start;
+    let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
+    while (at !== 0 && target.count < limits.components && target.bytes < limits.keyBytes) {
+      target.take(engine, at);
+      last = at;
+      at = store.memory[at + Component.next];
+    }
+    if (last !== 0) target.reached = versionOf(store.memory, last);
+    if (at === 0) target.to = cut;
+    target.passed = target.reached > cut ? cut : NOT_PASSED;
+    if (isContinued || target.to === 0) lists.moveCursor(state, from, target.to === 0 ? last : 0);
+  });
+}
+
+/** The walk as a batch. */
+export function batchSince(
+  engine: Engine,
+  shardIndex: number,
+  origin: number,
+  from: number,
+  batch: Batch,
+  limits: WalkLimits = DEFAULT_WALK_LIMITS,
+  start: number = from,
+  passed = NOT_PASSED,
+): Batch {
+  batch.clear();
+  batch.shardIndex = shardIndex;
+  batch.origin = origin === OWN_ORIGIN ? engine.origins.ownId : engine.origins.idOf(origin);
+  batch.start = start;
+  batch.from = from;
+  walkSince(engine, shardIndex, origin, from, batch, limits, start, passed);
+  return batch;
+}
+
+/**
+ * What is held of one origin for these keys of a shard, as a part that belongs to no walk: it can be merged, but moves no
+ * watermark. Keys of which nothing is held, or nothing up to version `upTo`, are left out.
+ */
+export function batchOfKeys(
+  engine: Engine,
+  shardIndex: number,
+  origin: number,
+  keys: readonly Uint8Array[],
+  upTo: number,
+  batch: Batch,
+): Batch {
+  const { store, generations } = engine;
+  const shard = store.shardAt(shardIndex);
+  batch.clear();
+  batch.shardIndex = shardIndex;
+  batch.origin = engine.origins.idOf(origin);
+  batch.walk = 0;
+  batch.start = 0;
+  batch.from = STRAY;
+  batch.reached = 0;
+  return engine.withShard(shard, () => {
+    const found: number[] = [];
+    for (const key of keys) {
+      store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
+      if (store.shardOfHash() !== shard) continue;
+      const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
+      const held = record === 0 ? 0 : origin === OWN_ORIGIN ? record : generations.findForeign(record, origin);
+      const version = held === 0 ? 0 : versionOf(store.memory, held);
+      if (version !== 0 && version <= upTo) found.push(held);
+    }
+    // Oldest first, as everything in a batch is.
+    found.sort((one, other) => versionOf(store.memory, one) - versionOf(store.memory, other));
+    for (const component of found) batch.take(engine, component);
+    return batch;
+  });
+}

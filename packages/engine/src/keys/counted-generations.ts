@@ -1,0 +1,52 @@
+import type { ByteInput } from '../memory/byte-input.js';
+import { bornOf, isPresent, originIndexOf, versionOf } from '../memory/record.js';
+import type { Engine } from './engine.js';
+
+/** What one origin has counted in its present generation of a key, whether or not a reader still sees it. */
+export interface CountedGeneration {
+  /** The origin by its place in this store; `engine.origins.idOf` has its name. */
+  readonly originIndex: number;
+  readonly version: number;
+  /** Which generation it is: generations of one origin and key are born one after another. */
+  readonly born: number;
+  /** P and N: what was added and subtracted in all, unsigned. Inside one generation they only grow. */
+  readonly positive: bigint;
+  readonly negative: bigint;
+}
+
+/**
+ * The generations of a key whose version is not the one that is known of their origin. Reads and changes nothing; a key that
+ * has not changed costs a look-up and no allocation but the empty list.
+ *
+ * Generations that were reset by others or have expired are told of too as long as they are held: this is for those who keep
+ * account of everything that was counted, not of what the counter says.
+ */
+export function countedGenerations(
+  engine: Engine,
+  input: ByteInput,
+  start: number,
+  length: number,
+  known: ReadonlyMap<number, number>,
+): CountedGeneration[] {
+  const { store, generations } = engine;
+  store.hash.ofInput(input, start, length);
+  const shard = store.shardOfHash();
+  return engine.withShard(shard, () => {
+    const { memory } = store;
+    const found: CountedGeneration[] = [];
+    const record = store.table.find(shard, input, start, length);
+    for (let at = record; at !== 0; at = generations.nextComponent(record, at)) {
+      const version = versionOf(memory, at);
+      const originIndex = originIndexOf(memory, at);
+      if (version === 0 || !isPresent(memory, at) || known.get(originIndex) === version) continue;
+      found.push({
+        originIndex,
+        version,
+        born: bornOf(memory, at),
+        positive: generations.positiveOf(at),
+        negative: generations.negativeOf(at),
+      });
+    }
+    return found;
+  });
+}

@@ -1,0 +1,54 @@
+import type { ByteInput } from '../memory/byte-input.js';
+import { GROW_ONLY_BYTES, Header } from '../memory/layout.js';
+import type { Store } from '../memory/store.js';
+
+/**
+ * Namespaces, given by key prefix when the store is made, whose keys only ever grow: a reset, an assignment or a
+ * negative amount is refused there. Asked about only by such changes, so increments pay nothing.
+ */
+export class GrowOnly {
+  private readonly prefixes: readonly Uint8Array[];
+
+  constructor(store: Store) {
+    const { memory, bytes } = store;
+    const prefixes: Uint8Array[] = [];
+    let at = Header.growOnlyStart * 4;
+    for (let index = 0; index < memory[Header.growOnlyCount]; index++) {
+      const length = bytes[at] | (bytes[at + 1] << 8);
+      prefixes.push(Uint8Array.from(bytes.subarray(at + 2, at + 2 + length)));
+      at += 2 + length;
+    }
+    this.prefixes = prefixes;
+  }
+
+  static format(store: Store, prefixes: readonly string[]): void {
+    const { memory, bytes } = store;
+    let at = Header.growOnlyStart * 4;
+    for (const prefix of prefixes) {
+      const encoded = new TextEncoder().encode(prefix);
+      if (at + 2 + encoded.length > Header.growOnlyStart * 4 + GROW_ONLY_BYTES) {
+        throw new RangeError(`the grow-only prefixes take more than ${GROW_ONLY_BYTES} bytes together`);
+      }
+      bytes[at] = encoded.length & 0xff;
+      bytes[at + 1] = encoded.length >>> 8;
+      bytes.set(encoded, at + 2);
+      at += 2 + encoded.length;
+    }
+    memory[Header.growOnlyCount] = prefixes.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.prefixes.length === 0;
+  }
+
+  covers(input: ByteInput, start: number, length: number): boolean {
+    for (const prefix of this.prefixes) if (startsWith(input.bytes, start, length, prefix)) return true;
+    return false;
+  }
+}
+
+function startsWith(bytes: Uint8Array, start: number, length: number, prefix: Uint8Array): boolean {
+  if (prefix.length > length) return false;
+  for (let at = 0; at < prefix.length; at++) if (bytes[start + at] !== prefix[at]) return false;
+  return true;
+}

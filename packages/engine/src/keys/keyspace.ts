@@ -1,0 +1,96 @@
+import { ByteInput } from '../memory/byte-input.js';
+import { TWO_POW_32 } from '../memory/int64.js';
+import { Header } from '../memory/layout.js';
+import type { Engine } from './engine.js';
+
+/**
+ * Going through all keys. A cursor is a shard and a place in its table: shard × 2^32 + reversed hash (table.ts). It needs
+ * no memory on our side, stays valid while tables grow, and 0 is both the start and the end.
+ */
+const PLACE_BITS = 32n;
+const PLACE_MASK = (1n << PLACE_BITS) - 1n;
+
+/** Buckets looked at in one call, however few keys they hold: a sparse table must not make one SCAN take long. */
+const BUCKETS_PER_KEY_ASKED = 10;
+
+export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (key: Uint8Array) => void): bigint {
+  let shardIndex = Number(cursor >> PLACE_BITS);
+  let place = Number(cursor & PLACE_MASK);
+  let found = 0;
+  let buckets = 0;
+  const { store } = engine;
+  while (shardIndex < engine.shardCount && found < count && buckets < count * BUCKETS_PER_KEY_ASKED) {
+    const shard = store.shardAt(shardIndex);
+    const keys: Uint8Array[] = [];
+    place = engine.withShard(shard, () =>
+      store.table.visitBucket(shard, place, (record) => {
+        if (engine.isVisible(shard, record)) keys.push(engine.keyOf(record));
+      }),
+    );
+    // Outside the lock: what the visitor does is its own affair.
+    for (const key of keys) visit(key);
+    found += keys.length;
+    buckets++;
+    if (place >= TWO_POW_32) {
+      place = 0;
+      shardIndex++;
+    }
+  }
+  return shardIndex >= engine.shardCount ? 0n : (BigInt(shardIndex) << PLACE_BITS) | BigInt(place);
+}
+
+/** A key near a random place: the first bucket from there that has one, and one of its keys. Not quite uniform. */
+export function randomKey(engine: Engine, entropy: number): Uint8Array | undefined {
+  const place = entropy * engine.shardCount * TWO_POW_32;
+  const chosen: Uint8Array[] = [];
+  let cursor = BigInt(Math.floor(place));
+  for (let ends = 0; ends < 2 && chosen.length === 0; ) {
+    cursor = scanKeys(engine, cursor, 1, (key) => chosen.push(key));
+    if (cursor === 0n) ends++;
+  }
+  return chosen[Math.floor((place % 1) * chosen.length)];
+}
+
+/** Observed reset of everything; keys of grow-only namespaces stay. */
+export function removeAll(engine: Engine): void {
+  const { growOnly, store } = engine;
+  engine.lockAll();
+  const isAllGone = growOnly.isEmpty && Atomics.load(store.memory, Header.reservedRecords) === 0;
+  if (isAllGone && isAloneEverywhere(engine) && engine.origins.count === 1) {
+    store.clearRecords();
+    for (let index = 0; index < store.shardCount; index++) engine.wheel.format(store.shardAt(index), engine.nowMs);
+  } else if (growOnly.isEmpty) {
+    removeEveryRecord(engine);
+  } else {
+    removeEvery(engine);
+  }
+  engine.unlock();
+}
+
+function isAloneEverywhere(engine: Engine): boolean {
+  for (let index = 0; index < engine.shardCount; index++) {
+    if (!engine.isAlone(engine.store.shardAt(index))) return false;
+  }
+  return true;
+}
+
+function removeEvery(engine: Engine): void {
+  for (let cursor = 0n; ; ) {
+    cursor = scanKeys(engine, cursor, 1000, (key) => {
+      engine.open(ByteInput.copyOf(key), 0, key.length);
+      engine.remove();
+      engine.close();
+    });
+    if (cursor === 0n) return;
+  }
+}
+
+/** The same without looking at the keys: where no namespace is grow-only. Every lock is held. */
+function removeEveryRecord(engine: Engine): void {
+  const { store } = engine;
+  for (let index = 0; index < engine.shardCount; index++) {
+    const shard = store.shardAt(index);
+    const remove = (record: number): void => engine.removeRecord(shard, record);
+    for (let place = 0; place < TWO_POW_32; ) place = store.table.visitBucket(shard, place, remove);
+  }
+}

@@ -1,0 +1,138 @@
+import { assert } from './assert.js';
+import { Attachments } from './attachments.js';
+import { KeyHash } from './hash.js';
+import {
+  BASE_BYTES,
+  CURSORS,
+  Header,
+  LAYOUT_VERSION,
+  MAGIC,
+  MAX_SHARDS,
+  ORIGIN_SHARD_WORDS,
+  OriginShard,
+  OWN_ORIGIN,
+  PAGE_BYTES,
+  type Regions,
+  regionsOf,
+  SHARD_WORDS,
+  Shard,
+} from './layout.js';
+import { Pages } from './pages.js';
+import { Slab } from './slab.js';
+import { Table } from './table.js';
+
+/** A directory, a page of buckets and one of records: less than that, and a shard cannot hold a single key. */
+const SMALLEST_SHARD_PAGES = 3;
+
+export type StoreBuffer = ArrayBuffer | SharedArrayBuffer;
+
+/** One thread's views on the shared buffer, and the allocators and tables that work through them. */
+export class Store {
+  readonly buffer: StoreBuffer;
+  readonly memory: Int32Array;
+  readonly bytes: Uint8Array;
+  readonly numbers: Float64Array;
+  /** Locks are taken only where another thread can be there too. */
+  locking: boolean;
+  readonly shardCount: number;
+  private readonly shardShift: number;
+  readonly regions: Regions;
+  readonly pages: Pages;
+  readonly slab: Slab;
+  readonly hash: KeyHash;
+  readonly table: Table;
+  readonly attachments: Attachments;
+
+  private constructor(buffer: StoreBuffer, shardCount: number, seed: number, exclusive: boolean) {
+    this.buffer = buffer;
+    const bytes = buffer.byteLength - BASE_BYTES;
+    this.memory = new Int32Array(buffer, BASE_BYTES, Math.floor(bytes / 4));
+    this.bytes = new Uint8Array(buffer, BASE_BYTES, bytes);
+    this.numbers = new Float64Array(buffer, BASE_BYTES, Math.floor(bytes / 8));
+    this.locking = buffer instanceof SharedArrayBuffer && !exclusive;
+    this.shardCount = shardCount;
+    this.shardShift = (Math.clz32(shardCount) + 1) & 31;
+    this.regions = regionsOf(bytes, shardCount);
+    this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
+    this.slab = new Slab(this.memory, this.pages);
+    this.hash = new KeyHash(seed);
+    this.table = new Table(this.memory, this.pages, this.slab, this.hash);
+    this.attachments = new Attachments(this.memory, this.numbers, this.slab);
+  }
+
+  static format(buffer: StoreBuffer, shardCount: number, seed: number): Store {
+    assert(new Uint8Array(Uint32Array.of(1).buffer)[0] === 1, 'the machine is little-endian');
+    assert(
+      shardCount > 0 && shardCount <= MAX_SHARDS && (shardCount & (shardCount - 1)) === 0,
+      'shards are a power of 2',
+    );
+    const store = new Store(buffer, shardCount, seed | 0, false);
+    const { memory, numbers, regions } = store;
+    assert(memory[Header.magic] === 0, 'a store is formatted once, on zeroed memory');
+    const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
+    if (regions.pageCount < pagesNeeded) {
+      throw new RangeError(
+        `a store of ${shardCount} shards takes at least ${pagesNeeded * PAGE_BYTES} bytes of memory`,
+      );
+    }
+    store.pages.format(regions.firstPage, regions.pageCount);
+    memory[Header.shardCount] = shardCount;
+    memory[Header.tableSeed] = seed | 0;
+    for (let index = 0; index < shardCount; index++) {
+      numbers[(store.shardAt(index) >>> 1) + Shard.acknowledgedNumber] = Number.POSITIVE_INFINITY;
+    }
+    memory[Header.layoutVersion] = LAYOUT_VERSION;
+    memory[Header.magic] = MAGIC;
+    return store;
+  }
+
+  static attach(buffer: StoreBuffer, exclusive: boolean): Store {
+    const memory = new Int32Array(buffer, BASE_BYTES, PAGE_BYTES / 4);
+    assert(
+      memory[Header.magic] === MAGIC && memory[Header.layoutVersion] === LAYOUT_VERSION,
+      'the buffer holds a store',
+    );
+    return new Store(buffer, memory[Header.shardCount], memory[Header.tableSeed], exclusive);
+  }
+
+  /** Another thread may use the store from now on. */
+  share(): void {
+    this.locking = this.buffer instanceof SharedArrayBuffer;
+    this.pages.share(this.locking);
+  }
+
+  /** Gives every page back at once and leaves each shard without a key. Sequences go on from where they are. */
+  clearRecords(): void {
+    const { memory, regions, shardCount } = this;
+    for (let index = 0; index < shardCount; index++) {
+      const shard = this.shardAt(index);
+      memory.fill(0, shard + Shard.keys, shard + Shard.expiredNumber * 2);
+      memory.fill(0, shard + Shard.attachmentCounts, shard + SHARD_WORDS);
+      const own = this.originShardAt(OWN_ORIGIN, shard);
+      memory.fill(0, own + OriginShard.head, own + OriginShard.tail + 1);
+      memory.fill(0, own + OriginShard.cursors, own + OriginShard.cursors + CURSORS);
+      memory.fill(0, own + OriginShard.digestLow, own + OriginShard.digestHigh + 1);
+    }
+    memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));
+    this.pages.format(regions.firstPage, regions.pageCount);
+  }
+
+  /** The address of a shard's header. */
+  shardAt(index: number): number {
+    return this.regions.shards + index * SHARD_WORDS;
+  }
+
+  shardIndexOf(shard: number): number {
+    return (shard - this.regions.shards) / SHARD_WORDS;
+  }
+
+  /** The shard of the key whose hash was just made: high bits, since other uses of the hash take the low ones. */
+  shardOfHash(): number {
+    return this.shardAt((this.hash.shared >>> this.shardShift) & (this.shardCount - 1));
+  }
+
+  /** The state of one origin in one shard. */
+  originShardAt(origin: number, shard: number): number {
+    return this.regions.originStates + (origin * this.shardCount + this.shardIndexOf(shard)) * ORIGIN_SHARD_WORDS;
+  }
+}
