@@ -306,9 +306,9 @@ export class Link {
     return this.pump(nowMs);
   }
 
-  /** The disk is about to write: own changes up to now will be told when it has. */
-  prepareOwn(): void {
-    this.feeds.get(this.replica.ownName)?.prepare();
+  /** The stream of an origin's changes to this peer; undefined where the peer has not asked this node for them. */
+  outgoing(origin: string): OutgoingFeed | undefined {
+    return this.feeds.get(origin);
   }
 
   /** Sends what feeds have ready; true when more is left than one tick may send. */

@@ -308,12 +308,12 @@ export class Replica {
   }
 
   /**
-   * The disk begins to write everything that is in the store now. Own changes are made into parts here, so that they can
-   * leave as soon as it has, and not a flush later.
+   * The disk is about to write everything that is in the store now. Own changes are encoded here, so that they leave as
+   * soon as this flush ends, and not one flush later.
    */
-  beforeFlush(): void {
+  prepareOwnChanges(): void {
     this.parts.forget();
-    for (const link of this.links) link.prepareOwn();
+    for (const link of this.links) link.outgoing(this.ownName)?.prepare();
   }
 
   /** One link's mistake is not the others'. */

@@ -196,7 +196,7 @@ export class NodeProcess implements Endpoint {
     // As a server does: what is about to be flushed is made ready for peers, and leaves when it is on disk.
     this.node.guard(this, () => {
       this.engine.advanceTo(this.node.wallMs());
-      this.replica.beforeFlush();
+      this.replica.prepareOwnChanges();
     });
     this.node.host.scheduler.settled();
     this.disk?.flush().then(

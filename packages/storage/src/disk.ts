@@ -1,6 +1,7 @@
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
+import { FlushEvents } from './flush-events.js';
 import { Log } from './log.js';
 import type { LogDurations } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
@@ -19,6 +20,7 @@ export interface DiskOptions {
   readonly now: () => number;
   readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
+  readonly flushes?: FlushEvents;
 }
 
 export interface DiskEvents {
@@ -26,11 +28,6 @@ export interface DiskEvents {
   /** The disk does not take what it is given; said once, until it does again. */
   failed(error: Error): void;
   recovered(): void;
-  /** Everything in the store now will be on disk when this flush is over. */
-  flushing(): void;
-  flushed(): void;
-  /** The log is free again for lanes that write to it by themselves. */
-  released(): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
 }
@@ -68,6 +65,7 @@ const MAXIMUM_SEGMENTS = 64;
 export class Disk {
   private readonly options: DiskOptions;
   private readonly fileSystem: FileSystem;
+  private readonly flushes: FlushEvents;
   private readonly log: Log;
   private error: Error | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -87,6 +85,7 @@ export class Disk {
   private constructor(options: DiskOptions) {
     this.options = options;
     this.fileSystem = options.fileSystem ?? nodeFileSystem;
+    this.flushes = options.flushes ?? new FlushEvents();
     this.log = new Log({
       fileSystem: this.fileSystem,
       directory: options.directory,
@@ -221,7 +220,7 @@ export class Disk {
     this.options.engine.advanceTo(this.options.now());
     const syncs = this.mustSync || this.options.fsync !== 'never';
     this.mustSync = false;
-    this.options.events?.flushing?.();
+    this.flushes.beforeFlush();
     try {
       await this.exclusively(async () => {
         if (this.log.isOpen) {
@@ -235,7 +234,7 @@ export class Disk {
       this.fail(error as Error);
       throw error;
     }
-    this.options.events?.flushed?.();
+    this.flushes.afterFlush();
     if (this.error === undefined) return;
     this.error = undefined;
     this.options.events?.recovered?.();
@@ -299,7 +298,7 @@ export class Disk {
     try {
       return await this.log.exclusively(work);
     } finally {
-      this.options.events?.released?.();
+      this.flushes.diskReleased();
     }
   }
 

@@ -2,6 +2,7 @@ export { DataDirectory, type Identity, readIdentity, writeIdentity } from './dat
 export { Disk, type DiskEvents, type DiskStatus, type FsyncMode } from './disk.js';
 export { DamagedFile, StorageError } from './errors.js';
 export { type FileSystem, nodeFileSystem, type WritableFile } from './file-system.js';
+export { FlushEvents, type FlushListener } from './flush-events.js';
 export { FORMAT_VERSION } from './format.js';
 export { type LaneFlush, LaneLog } from './lane-log.js';
 export type { Flock } from './lock.js';

@@ -96,7 +96,7 @@ export class Mesh {
   /** The disk is about to take everything that is in the store now: what it will hold is made ready to be told. */
   beforeFlush(): void {
     const { replica } = this;
-    if (replica !== undefined) this.guard(() => replica.beforeFlush());
+    if (replica !== undefined) this.guard(() => replica.prepareOwnChanges());
   }
 
   /** The disk holds it. */

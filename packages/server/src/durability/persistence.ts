@@ -5,6 +5,7 @@ import {
   DataDirectory,
   Disk,
   type FileSystem,
+  FlushEvents,
   type LogDurations,
   type Progress,
   writeIdentity,
@@ -26,11 +27,8 @@ const PUBLISH_INTERVAL_MS = 100;
 export class Persistence implements DiskCarrier {
   readonly directory: DataDirectory;
   readonly board = new DiskBoard();
-  /** Called when tickets were completed; whoever drives the lanes wakes them. */
-  onCompleted: () => void = () => {};
-  /** Right before a flush takes everything that is in the store, and when the disk holds it. */
-  onFlushing: () => void = () => {};
-  onFlushed: () => void = () => {};
+  /** Subscribe here to act before or after a flush, or when sessions that wait for the disk can go on. */
+  readonly flushes = new FlushEvents();
   private readonly config: Configuration;
   private readonly clock: Clock;
   private readonly logger: Logger;
@@ -81,14 +79,12 @@ export class Persistence implements DiskCarrier {
         holder ??= acknowledgements.join((other) => engine.seen(other, OWN_ORIGIN));
         holder.acknowledge(shard, version);
       },
+      flushes: this.flushes,
       events: {
-        flushing: () => this.onFlushing(),
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {
           logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
         },
-        flushed: () => this.onFlushed(),
-        released: () => this.onCompleted(),
         recovered: () => logger.warn('the disk is back, and holds everything again'),
         snapshotTaken: (bytes, milliseconds) => {
           recordPast('snapshot', milliseconds, { 'quotadb.bytes': bytes });
@@ -194,7 +190,7 @@ export class Persistence implements DiskCarrier {
       }
       this.publish();
       board.complete(ticket, isDurable);
-      this.onCompleted();
+      this.flushes.diskReleased();
       if (board.lastDrawn() !== ticket) continue;
       board.lowerSignal();
       // A ticket drawn before the signal was lowered came without one; one drawn after it comes with its own.

@@ -78,12 +78,12 @@ export class EpollLanes implements Transport {
     this.control = options.control;
     // The main thread uses the store too where there is a disk, or clients that use TLS.
     this.isShared = options.persistence !== undefined || options.mainLane !== undefined;
-    if (options.persistence !== undefined) {
-      options.persistence.onCompleted = () => {
+    options.persistence?.flushes.subscribe({
+      diskReleased: () => {
         options.main.disk.settle();
         this.wakeWaiting();
-      };
-    }
+      },
+    });
     options.quotas.onPolicies = (policies) => {
       for (const lane of this.threads.keys()) this.send(lane, { kind: 'policies', policies });
     };

@@ -278,13 +278,6 @@ export class Server {
 
   private async replicate(transport: Transport): Promise<void> {
     const { persistence, replication, quotas } = this;
-    if (persistence !== undefined) {
-      persistence.onFlushing = () => replication.beforeFlush();
-      persistence.onFlushed = () => {
-        replication.afterFlush();
-        quotas.tick();
-      };
-    }
     await quotas.start({
       disk: persistence && {
         durable: (shard) => persistence.durable(shard),
@@ -295,8 +288,10 @@ export class Server {
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
       durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
+      flushes: persistence?.flushes,
       share: () => transport.share(),
     });
+    persistence?.flushes.subscribe({ afterFlush: () => quotas.tick() });
   }
 
   private async letClientsIn(): Promise<void> {
@@ -306,7 +301,8 @@ export class Server {
     this.transport = transport;
     identity.transport = transport.name;
     identity.laneCount = transport.laneCount;
-    this.settleOwnWaits();
+    // HTTP requests wait for the disk on the main thread, also where other threads serve the RESP clients.
+    persistence?.flushes.subscribe({ diskReleased: () => this.state.disk.settle() });
     await this.replicate(transport);
     if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
     if (config.respTlsPort !== -1 && this.certificates !== undefined) {
@@ -325,17 +321,6 @@ export class Server {
     if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
     this.desk.forget();
     logChanges(this.logger, changes);
-  }
-
-  /** The main thread waits for the disk too, with requests over HTTP, whoever serves the other clients. */
-  private settleOwnWaits(): void {
-    const { persistence, state } = this;
-    if (persistence === undefined) return;
-    const wakeTransport = persistence.onCompleted;
-    persistence.onCompleted = () => {
-      wakeTransport();
-      state.disk.settle();
-    };
   }
 
   private async load(): Promise<void> {

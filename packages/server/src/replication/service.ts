@@ -2,6 +2,7 @@ import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine'
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
 import { GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
+import type { FlushEvents } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
 import { hasCertificates } from '../config/rules.js';
@@ -48,6 +49,8 @@ export interface ReplicationSurroundings {
   readonly durable: ((shard: number) => number) | undefined;
   /** The same for the changes of any origin, by its index. */
   readonly durableOf: ((shard: number, origin: number) => number) | undefined;
+  /** Undefined where there is no disk. */
+  readonly flushes: FlushEvents | undefined;
   /** Resolves when every thread knows that it is not alone with the store. */
   readonly share: () => Promise<void>;
 }
@@ -116,6 +119,7 @@ export class ReplicationService implements ReplicationCarrier {
       },
     });
     this.mesh = mesh;
+    surroundings.flushes?.subscribe(mesh);
     // Who has been told of others before goes on waiting for them.
     if (engine.origins.count > 1) await mesh.begin();
     for (const peer of config.peers) await mesh.addPeer(peer);
@@ -141,14 +145,6 @@ export class ReplicationService implements ReplicationCarrier {
         recordPast('replication repair', tookMs, { 'quotadb.peer': link.region, 'quotadb.shard': shard }),
       quota: (link, frame) => quotas.hear(link, frame),
     };
-  }
-
-  beforeFlush(): void {
-    this.mesh?.beforeFlush();
-  }
-
-  afterFlush(): void {
-    this.mesh?.afterFlush();
   }
 
   /** Nobody is served any more: what was changed last is sent before this server goes. */

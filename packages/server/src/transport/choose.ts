@@ -35,13 +35,12 @@ export async function chooseTransport(
   logger: Logger,
   services: Services,
 ): Promise<Transport> {
-  const { replication, persistence } = services;
+  const { replication } = services;
   const { config } = state;
   const isNet = config.transport === 'net' || config.respPort === -1;
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
   if (libc !== undefined) return epollLanes(libc, state, engine, logger, services);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
-  if (persistence !== undefined) persistence.onCompleted = () => state.disk.settle();
   replication.onAcknowledged = () => state.replication.settle();
   return new NetTransport(
     new Lane({
