@@ -1,6 +1,6 @@
 import type { Hello } from '@quotadb/wire';
 import { isSameReplica, type ReplicaIdentity, replicaIdOf } from './identity.js';
-import { PROTOCOL_VERSION } from './settings.js';
+import { chooseProtocol, describeProtocols, type ProtocolRange, protocolRangeOf } from './protocol-versions.js';
 
 /** Why one replica does not talk to another: a word to count by, and a sentence for the operator of either. */
 export interface RefusalReason {
@@ -38,17 +38,18 @@ export interface Acquaintance {
 /** Undefined where the two can work together. */
 export function findRefusal(
   own: ReplicaIdentity,
+  protocols: ProtocolRange,
   shardCount: number,
   hello: Hello,
   acquaintance: Acquaintance,
 ): RefusalReason | undefined {
   const { certified, expectedRegion } = acquaintance;
   const here = `region ${own.region}`;
-  if (hello.protocol !== PROTOCOL_VERSION)
-    return refuse(
-      'protocol',
-      `${here} speaks version ${PROTOCOL_VERSION} of the protocol, ${hello.region} ${hello.protocol}`,
-    );
+  const theirs = protocolRangeOf(hello);
+  if (chooseProtocol(protocols, theirs) === undefined) {
+    const ranges = `${describeProtocols(protocols)} of the protocol, ${hello.region} ${describeProtocols(theirs)}`;
+    return refuse('protocol', `${here} speaks ${ranges}: upgrade the older of the two`);
+  }
   if (hello.cluster !== own.cluster)
     return refuse(
       'cluster',

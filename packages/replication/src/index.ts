@@ -4,4 +4,4 @@ export { isSameReplica, nameOfOrigin, REPLICA_ID_BYTES, type ReplicaIdentity, re
 export type { Carrier, Link } from './link.js';
 export type { Member } from './member.js';
 export { Replica, type ReplicaClock, type ReplicaEvents, type ReplicaOptions } from './replica.js';
-export { DEFAULT_SETTINGS, PROTOCOL_VERSION, type ReplicationSettings } from './settings.js';
+export { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';

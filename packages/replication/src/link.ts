@@ -17,8 +17,8 @@ import { compareReplicas, isSameReplica, nameOfOrigin } from './identity.js';
 import type { Member } from './member.js';
 import type { OutgoingFeed } from './outgoing-feed.js';
 import type { Part } from './parts.js';
+import { chooseProtocol, protocolFields, protocolRangeOf } from './protocol-versions.js';
 import type { Replica } from './replica.js';
-import { PROTOCOL_VERSION } from './settings.js';
 import type { Watermarks } from './vectors.js';
 
 /** One stream to one peer, whatever carries it. Frames arrive whole; where they get lost or change places, it heals. */
@@ -77,7 +77,7 @@ export class Link {
     this.kept = new Float64Array(engine.shardCount);
     this.send({
       kind: FrameKind.hello,
-      protocol: PROTOCOL_VERSION,
+      ...protocolFields(replica.protocols),
       cluster: identity.cluster,
       region: identity.region,
       origin: identity.origin,
@@ -103,6 +103,11 @@ export class Link {
 
   get member(): Member {
     return this.known as Member;
+  }
+
+  /** The version of the protocol that both sides speak on this link; undefined before the other's hello fits. */
+  get protocol(): number | undefined {
+    return this.hello && chooseProtocol(this.replica.protocols, protocolRangeOf(this.hello));
   }
 
   get region(): string {
@@ -173,9 +178,9 @@ export class Link {
 
   private greet(hello: Hello): void {
     if (this.state !== 'greeting') return;
-    const { identity, engine } = this.replica;
+    const { identity, protocols, engine } = this.replica;
     this.hello = hello;
-    const reason = findRefusal(identity, engine.shardCount, hello, this.acquaintance);
+    const reason = findRefusal(identity, protocols, engine.shardCount, hello, this.acquaintance);
     if (reason !== undefined) {
       this.refuse(reason);
       return;

@@ -9,6 +9,7 @@ import { type Carrier, Link } from './link.js';
 import { Member } from './member.js';
 import { OutgoingFeed } from './outgoing-feed.js';
 import { PartMaker } from './parts.js';
+import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
 import { covers, type Watermarks } from './vectors.js';
 
@@ -54,6 +55,8 @@ export interface ReplicaOptions {
   /** The own sequence as it came from the disk, and when; needed where changes may have been made since. */
   readonly atStart?: { readonly versions: ArrayLike<number>; readonly nowMs: number };
   readonly settings?: Partial<ReplicationSettings>;
+  /** For tests of clusters with several releases. */
+  readonly protocols?: ProtocolRange;
   readonly events?: Partial<ReplicaEvents>;
 }
 
@@ -71,6 +74,7 @@ export class Replica {
   readonly identity: ReplicaIdentity;
   readonly clock: ReplicaClock;
   readonly settings: ReplicationSettings;
+  readonly protocols: ProtocolRange;
   readonly events: Partial<ReplicaEvents>;
   readonly merge: Merge;
   readonly freshness = new Freshness();
@@ -99,6 +103,7 @@ export class Replica {
     this.identity = identity;
     this.clock = options.clock;
     this.settings = { ...DEFAULT_SETTINGS, ...options.settings };
+    this.protocols = options.protocols ?? PROTOCOL_VERSIONS;
     this.events = options.events ?? {};
     this.acknowledgements = options.acknowledgements;
     this.durable = options.durable;

@@ -1,6 +1,3 @@
-/** Raised with every change that an older replica would not understand. */
-export const PROTOCOL_VERSION = 1;
-
 /** What can be tuned. Times are in milliseconds of the monotonic clock. */
 export interface ReplicationSettings {
   /** Components in one batch: the time a shard's lock is held for it, on both sides, is in proportion. */

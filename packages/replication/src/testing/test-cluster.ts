@@ -1,6 +1,7 @@
 import { Acknowledgements, ByteInput, Engine, joinInt64, splitInt64 } from '@quotadb/engine';
 import { replicaIdOf } from '../identity.js';
 import type { Carrier, Link } from '../link.js';
+import type { ProtocolRange } from '../protocol-versions.js';
 import { Replica, type ReplicaEvents } from '../replica.js';
 import type { ReplicationSettings } from '../settings.js';
 
@@ -8,6 +9,7 @@ export interface TestClusterOptions {
   readonly durable?: Readonly<Record<string, (shard: number) => number>>;
   readonly settings?: Partial<ReplicationSettings>;
   readonly shardCount?: number;
+  readonly protocols?: Readonly<Record<string, ProtocolRange>>;
   readonly events?: Partial<ReplicaEvents>;
 }
 
@@ -48,12 +50,14 @@ export class TestCluster {
       shardCount: this.options.shardCount ?? 64,
     });
     const durable = this.options.durable?.[region];
+    const protocols = this.options.protocols?.[region];
     const replica = new Replica({
       engine,
       identity: { cluster: 'test', region, origin, agreements: [] },
       clock: { monotonicMs: () => this.nowMs, wallMs: () => this.nowMs },
       acknowledgements: new Acknowledgements(engine),
       ...(durable && { durable }),
+      ...(protocols && { protocols }),
       ...(this.options.settings && { settings: this.options.settings }),
       ...(this.options.events && { events: this.options.events }),
     });
