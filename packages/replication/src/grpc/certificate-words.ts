@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
-import { CarrierError } from './carrier-error.js';
 import { identityOf, type PeerIdentity } from './peer-identity.js';
+import { TransportError } from './transport-error.js';
 
 /** OpenSSL's reasons, as an operator would put them. `whose` begins the sentence: "the certificate of …". */
 export function certificateWords(code: string, validFrom: string, validTo: string): string {
@@ -23,14 +23,14 @@ export function certificateWords(code: string, validFrom: string, validTo: strin
   }
 }
 
-/** Whom the other side's certificate names. Throws CarrierError where it has none, or none that counts here. */
+/** Whom the other side's certificate names. Throws TransportError where it has none, or none that counts here. */
 export function certifiedPeer(socket: TLSSocket): PeerIdentity {
   const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) throw new CarrierError('certificate', 'there is no certificate');
+  if (certificate === undefined) throw new TransportError('certificate', 'there is no certificate');
   if (!socket.authorized) {
     // Node's types and Node disagree: it is a code.
     const words = certificateWords(String(socket.authorizationError), certificate.validFrom, certificate.validTo);
-    throw new CarrierError('certificate', `the certificate of "${oneLine(certificate.subject)}" ${words}`);
+    throw new TransportError('certificate', `the certificate of "${oneLine(certificate.subject)}" ${words}`);
   }
   return identityOf(certificate);
 }

@@ -3,7 +3,6 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { hostAndPort } from './addresses.js';
 import { LINGER_MS, WINDOW_BYTES } from './bounds.js';
-import { CarrierError } from './carrier-error.js';
 import { certifiedPeer } from './certificate-words.js';
 import { connectError, sessionError } from './connection-errors.js';
 import { DialedStream } from './dialed-stream.js';
@@ -15,6 +14,7 @@ import { CONTENT_TYPE, EXCHANGE_PATH, isGrpc } from './protocol.js';
 import { errorOfStatus } from './status.js';
 import type { TlsMaterial } from './tls-material.js';
 import { ALPN_PROTOCOLS, tlsContext } from './tls-options.js';
+import { TransportError } from './transport-error.js';
 import { UnblockedSocket } from './unblocked-socket.js';
 
 export interface DialOptions {
@@ -29,7 +29,7 @@ export interface DialOptions {
   readonly keepalive?: KeepaliveTimes;
   /** Once at most; either this or `onFailed` is called, unless the attempt is cancelled. */
   onStream(stream: PeerStream): void;
-  onFailed(error: CarrierError): void;
+  onFailed(error: TransportError): void;
 }
 
 export interface DialAttempt {
@@ -56,7 +56,7 @@ class Attempt implements DialAttempt {
     this.options = options;
     this.address = hostAndPort(host, port);
     this.timer = setTimeout(() => {
-      this.fail(new CarrierError('unreachable', `no answer from ${this.address} within ${options.timeoutMs} ms`));
+      this.fail(new TransportError('unreachable', `no answer from ${this.address} within ${options.timeoutMs} ms`));
     }, options.timeoutMs);
     this.socket =
       tls === undefined
@@ -76,7 +76,9 @@ class Attempt implements DialAttempt {
     const { socket } = this;
     socket.setNoDelay(true);
     socket.on('error', (error) => this.fail(connectError(error, this.address)));
-    socket.once('close', () => this.fail(new CarrierError('ended', `${this.address} hung up before it had answered`)));
+    socket.once('close', () =>
+      this.fail(new TransportError('ended', `${this.address} hung up before it had answered`)),
+    );
     if ('getPeerX509Certificate' in socket) socket.once('secureConnect', () => this.secured(socket));
     else socket.once('connect', () => this.connected(undefined));
   }
@@ -92,7 +94,7 @@ class Attempt implements DialAttempt {
     clearTimeout(this.timer);
   }
 
-  private fail(error: CarrierError): void {
+  private fail(error: TransportError): void {
     if (this.isDecided) return;
     this.decide();
     this.socket.destroy();
@@ -106,11 +108,11 @@ class Attempt implements DialAttempt {
       if (expectedRegion !== undefined && certified.region !== expectedRegion) {
         const names = `${certified.cluster}/${certified.region}`;
         const message = `the certificate at ${this.address} is that of ${names}, not of region ${expectedRegion}`;
-        throw new CarrierError('certificate', message);
+        throw new TransportError('certificate', message);
       }
       this.connected(certified);
     } catch (error) {
-      if (!(error instanceof CarrierError)) throw error;
+      if (!(error instanceof TransportError)) throw error;
       this.fail(error);
     }
   }
@@ -125,7 +127,7 @@ class Attempt implements DialAttempt {
     });
     session.on('error', (error) => this.fail(sessionError(error)));
     session.once('connect', () => session.setLocalWindowSize(windowBytes));
-    keepAlive(session, this.socket, keepalive, () => session.destroy(new CarrierError('silent', SILENT)));
+    keepAlive(session, this.socket, keepalive, () => session.destroy(new TransportError('silent', SILENT)));
     const stream = session.request({
       ':method': 'POST',
       ':path': EXCHANGE_PATH,
@@ -142,14 +144,14 @@ class Attempt implements DialAttempt {
     });
   }
 
-  private findFault(headers: { readonly [name: string]: unknown }): CarrierError | undefined {
+  private findFault(headers: { readonly [name: string]: unknown }): TransportError | undefined {
     const status = headers[constants.HTTP2_HEADER_STATUS];
     if (status !== 200 || !isGrpc(String(headers['content-type']))) {
-      return new CarrierError('protocol', `${this.address} is not a replica: it answered with HTTP status ${status}`);
+      return new TransportError('protocol', `${this.address} is not a replica: it answered with HTTP status ${status}`);
     }
     if (!('grpc-status' in headers)) return undefined;
     const error = errorOfStatus(headers);
-    return new CarrierError(
+    return new TransportError(
       error?.code ?? 'ended',
       `${this.address} turned this replica away: ${error?.message ?? 'it ended the stream at once'}`,
     );

@@ -1,8 +1,8 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
-import { CarrierError } from './carrier-error.js';
 import type { MessageError } from './message-reader.js';
 import { Http2PeerStream, type PeerStreamOptions } from './peer-stream.js';
 import { errorOfStatus, type GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 
 /** The dialing side of a stream: it is told at the end how it went, and can itself only stop talking. */
 export class DialedStream extends Http2PeerStream {
@@ -27,6 +27,6 @@ export class DialedStream extends Http2PeerStream {
   }
 
   protected override beforeOver(): void {
-    if (!this.hasStatus) this.note(new CarrierError('ended', 'the stream ended and nobody said why'));
+    if (!this.hasStatus) this.note(new TransportError('ended', 'the stream ended and nobody said why'));
   }
 }

@@ -1,4 +1,3 @@
-export { CarrierError, type CarrierErrorCode } from './carrier-error.js';
 export { type DialAttempt, type DialOptions, dial } from './dial.js';
 export type { KeepaliveTimes } from './keepalive.js';
 export { GrpcListener, type ListenerOptions } from './listener.js';
@@ -13,3 +12,4 @@ export {
   type TlsWatch,
   watchTlsMaterial,
 } from './tls-material.js';
+export { TransportError, type TransportErrorCode } from './transport-error.js';

@@ -10,7 +10,6 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { AcceptedStream } from './accepted-stream.js';
 import { addressOf } from './addresses.js';
 import { LINGER_MS, MAXIMUM_PENDING_CONNECTIONS, MAXIMUM_STREAMS, OPENING_MS, WINDOW_BYTES } from './bounds.js';
-import { CarrierError } from './carrier-error.js';
 import { certifiedPeer } from './certificate-words.js';
 import { handshakeError, sessionError } from './connection-errors.js';
 import { sessionOptions } from './http2-settings.js';
@@ -22,6 +21,7 @@ import { type TurnedDown, turnDown, withStatus } from './protocol.js';
 import { GrpcStatus } from './status.js';
 import type { TlsMaterial } from './tls-material.js';
 import { ALPN_PROTOCOLS, tlsContext } from './tls-options.js';
+import { TransportError } from './transport-error.js';
 import { UnblockedSocket } from './unblocked-socket.js';
 
 export interface ListenerOptions {
@@ -37,7 +37,7 @@ export interface ListenerOptions {
   readonly maximumPendingConnections?: number;
   onStream(stream: PeerStream): void;
   /** Somebody was turned away, or went away before it was known who it is. */
-  onRefused(reason: CarrierError, address: string): void;
+  onRefused(reason: TransportError, address: string): void;
 }
 
 /**
@@ -75,7 +75,7 @@ export class GrpcListener {
       this.server.listen({ host, port }, () => {
         this.server.off('error', reject);
         // Out of descriptors, for example. It goes on accepting when it can.
-        this.server.on('error', (error) => this.options.onRefused(new CarrierError('busy', error.message), host));
+        this.server.on('error', (error) => this.options.onRefused(new TransportError('busy', error.message), host));
         resolve((this.server.address() as AddressInfo).port);
       });
     });
@@ -111,7 +111,7 @@ export class GrpcListener {
     server.on('secureConnection', (socket) => {
       if (socket.alpnProtocol === ALPN_PROTOCOLS[0]) this.open(socket, () => certifiedPeer(socket));
       else {
-        this.pending.refuse(new CarrierError('tls', 'the other side speaks TLS, but not HTTP/2'), addressOf(socket));
+        this.pending.refuse(new TransportError('tls', 'the other side speaks TLS, but not HTTP/2'), addressOf(socket));
         socket.destroy();
       }
     });
@@ -136,7 +136,7 @@ export class GrpcListener {
     const session = performServerHandshake(unblocked, sessionOptions(windowBytes));
     session.setLocalWindowSize(windowBytes);
     session.on('error', (error) => this.pending.refuse(sessionError(error), remoteAddress));
-    keepAlive(session, socket, keepalive, () => session.destroy(new CarrierError('silent', SILENT)));
+    keepAlive(session, socket, keepalive, () => session.destroy(new TransportError('silent', SILENT)));
     const answer = (stream: ServerHttp2Stream, { error, headers }: TurnedDown) => {
       this.pending.refuse(error, remoteAddress);
       answerAndLeave(session, stream, headers);
@@ -149,7 +149,7 @@ export class GrpcListener {
         else answer(stream, turnedDown);
       });
     } catch (error) {
-      if (!(error instanceof CarrierError)) throw error;
+      if (!(error instanceof TransportError)) throw error;
       session.on('stream', (stream) => answer(stream, withStatus(GrpcStatus.unauthenticated, error)));
     }
   }
@@ -157,7 +157,7 @@ export class GrpcListener {
   private turnDown(headers: IncomingHttpHeaders): TurnedDown | undefined {
     const { maximumStreams = MAXIMUM_STREAMS } = this.options;
     if (this.streams.size < maximumStreams) return turnDown(headers);
-    const error = new CarrierError('busy', `there are ${maximumStreams} streams already`);
+    const error = new TransportError('busy', `there are ${maximumStreams} streams already`);
     return withStatus(GrpcStatus.resourceExhausted, error);
   }
 

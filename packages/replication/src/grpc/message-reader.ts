@@ -1,6 +1,6 @@
 import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
-import { CarrierError } from './carrier-error.js';
 import { GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 
 /**
  * The messages of a gRPC stream, from chunks that begin and end anywhere.
@@ -19,7 +19,7 @@ const NOTHING: Uint8Array = new Uint8Array(0);
 const FIRST_BYTES = 64 * 1024;
 
 /** The other side has broken a rule, and with which status it is told so. */
-export class MessageError extends CarrierError {
+export class MessageError extends TransportError {
   readonly status: GrpcStatus;
 
   constructor(status: GrpcStatus, message: string) {

@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { CarrierError } from './carrier-error.js';
+import { TransportError } from './transport-error.js';
 
 /**
  * Who a replica is, as its certificate says it, in subject alternative names of kind URI:
@@ -33,13 +33,13 @@ export function identityOf(certificate: X509Certificate): PeerIdentity {
   const relays = uris.filter((uri) => uri.endsWith(RELAY));
   const [uri] = plain;
   if (uri === undefined) {
-    throw new CarrierError('certificate', `the certificate names no replica (no name ${SCHEME}CLUSTER/REGION in it)`);
+    throw new TransportError('certificate', `the certificate names no replica (no name ${SCHEME}CLUSTER/REGION in it)`);
   }
   if (plain.length > 1 || relays.some((relay) => relay !== `${uri}${RELAY}`)) {
-    throw new CarrierError('certificate', `the certificate names more than one replica: ${uris.join(', ')}`);
+    throw new TransportError('certificate', `the certificate names more than one replica: ${uris.join(', ')}`);
   }
   const match = /^quotadb:\/\/([^/?#]+)\/([^/?#]+)$/.exec(uri);
-  if (match === null) throw new CarrierError('certificate', `the certificate names no replica: ${uri}`);
+  if (match === null) throw new TransportError('certificate', `the certificate names no replica: ${uri}`);
   try {
     return {
       cluster: decodeURIComponent(match[1]),
@@ -47,7 +47,7 @@ export function identityOf(certificate: X509Certificate): PeerIdentity {
       mayRelay: relays.length > 0,
     };
   } catch {
-    throw new CarrierError('certificate', `the certificate names no replica: ${uri}`);
+    throw new TransportError('certificate', `the certificate names no replica: ${uri}`);
   }
 }
 

@@ -1,11 +1,11 @@
 import { constants, type Http2Stream } from 'node:http2';
 import { LINGER_MS, MAXIMUM_QUEUE_BYTES, QUEUE_BYTES } from './bounds.js';
-import { CarrierError } from './carrier-error.js';
 import { sessionError } from './connection-errors.js';
 import { MessageError, MessageReader, PREFIX_BYTES } from './message-reader.js';
 import { Outbox } from './outbox.js';
 import type { PeerIdentity } from './peer-identity.js';
 import { GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 import type { UnblockedSocket } from './unblocked-socket.js';
 
 /** One stream of frames to one peer, in both directions. Whoever gets it sets the three handlers at once. */
@@ -23,7 +23,7 @@ export interface PeerStream {
   /** It is writable again. */
   onDrain: () => void;
   /** Once, and last. Without an error where either side closed it in peace. */
-  onClose: (error?: CarrierError) => void;
+  onClose: (error?: TransportError) => void;
   /** The frame is copied. */
   send(frame: Uint8Array): void;
   /** After what was sent before. From here on nothing is received. A reason is told to the other side. */
@@ -46,7 +46,7 @@ export abstract class Http2PeerStream implements PeerStream {
   bytesReceived = 0;
   onFrame: (frame: Uint8Array) => void = () => {};
   onDrain: () => void = () => {};
-  onClose: (error?: CarrierError) => void = () => {};
+  onClose: (error?: TransportError) => void = () => {};
 
   /** Nothing happens any more after this. */
   readonly whenOver: Promise<void>;
@@ -61,7 +61,7 @@ export abstract class Http2PeerStream implements PeerStream {
   private isEnding = false;
   private isClosedHere = false;
   private isOver = false;
-  private error: CarrierError | undefined = undefined;
+  private error: TransportError | undefined = undefined;
   private linger: NodeJS.Timeout | undefined = undefined;
 
   constructor(stream: Http2Stream, options: PeerStreamOptions) {
@@ -78,7 +78,7 @@ export abstract class Http2PeerStream implements PeerStream {
       stream.on('close', () => {
         stop();
         // Says less than the errors that may come with it.
-        if (stream.aborted) this.note(new CarrierError('ended', 'the other side has gone away'));
+        if (stream.aborted) this.note(new TransportError('ended', 'the other side has gone away'));
         this.over();
         resolve();
       });
@@ -102,7 +102,7 @@ export abstract class Http2PeerStream implements PeerStream {
     }
     this.queuedBytes += PREFIX_BYTES + frame.length;
     if (this.waitingBytes > MAXIMUM_QUEUE_BYTES) {
-      this.abort(new CarrierError('busy', `the other side does not read: ${this.waitingBytes} bytes wait for it`));
+      this.abort(new TransportError('busy', `the other side does not read: ${this.waitingBytes} bytes wait for it`));
       return;
     }
     if (this.waitingBytes >= QUEUE_BYTES) this.isFull = true;
@@ -130,7 +130,7 @@ export abstract class Http2PeerStream implements PeerStream {
   }
 
   /** Ends it at once: what waits to be sent is lost. */
-  abort(error: CarrierError): void {
+  abort(error: TransportError): void {
     this.note(error);
     this.reader.stop();
     this.stream.close(constants.NGHTTP2_CANCEL);
@@ -138,7 +138,7 @@ export abstract class Http2PeerStream implements PeerStream {
   }
 
   /** Why the stream is about to end; the first reason holds, and after a close in peace none is needed. */
-  note(error: CarrierError): void {
+  note(error: TransportError): void {
     if (!this.isClosedHere) this.error ??= error;
   }
 
@@ -173,7 +173,7 @@ export abstract class Http2PeerStream implements PeerStream {
 
   private ended(): void {
     if (this.reader.isInsideMessage)
-      this.note(new CarrierError('ended', 'the stream ended in the middle of a message'));
+      this.note(new TransportError('ended', 'the stream ended in the middle of a message'));
     this.reader.stop();
     this.end(GrpcStatus.ok, '');
   }

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { addressOf } from './addresses.js';
-import { CarrierError } from './carrier-error.js';
+import { TransportError } from './transport-error.js';
 
 export interface PendingOptions {
   readonly maximum: number;
   readonly openingMs: number;
-  onRefused(reason: CarrierError, address: string): void;
+  onRefused(reason: TransportError, address: string): void;
   /** What may be the matter with somebody who leaves without a word. */
   readonly hint: string;
 }
@@ -28,12 +28,12 @@ export class PendingConnections {
     const { maximum, openingMs } = this.options;
     const address = addressOf(socket);
     if (this.timers.size >= maximum) {
-      this.options.onRefused(new CarrierError('busy', `${maximum} connections are waiting already`), address);
+      this.options.onRefused(new TransportError('busy', `${maximum} connections are waiting already`), address);
       socket.destroy();
       return false;
     }
     const timer = setTimeout(() => {
-      this.refuse(new CarrierError('silent', `no stream was opened within ${openingMs} ms`), address);
+      this.refuse(new TransportError('silent', `no stream was opened within ${openingMs} ms`), address);
       socket.destroy();
     }, openingMs);
     timer.unref();
@@ -41,14 +41,14 @@ export class PendingConnections {
     socket.once('close', () => {
       // Whoever knows more, such as HTTP/2 that could not read what came, says so now.
       setImmediate(() => {
-        this.refuse(new CarrierError('ended', `the other side left without a word: ${this.options.hint}`), address);
+        this.refuse(new TransportError('ended', `the other side left without a word: ${this.options.hint}`), address);
       });
     });
     return true;
   }
 
   /** The first reason is told, the others follow from it. */
-  refuse(reason: CarrierError, address: string): void {
+  refuse(reason: TransportError, address: string): void {
     if (!this.timers.has(address)) return;
     this.settle(address);
     this.options.onRefused(reason, address);

@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders } from 'node:http2';
-import { CarrierError } from './carrier-error.js';
 import { encodeMessage, GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 
 /** The one call there is, as replication.proto names it. */
 export const EXCHANGE_PATH = '/quotadb.replication.v1.Replication/Exchange';
@@ -8,7 +8,7 @@ export const CONTENT_TYPE = 'application/grpc+proto';
 
 /** How a request is turned down before its stream begins: an answer that is headers only. */
 export interface TurnedDown {
-  readonly error: CarrierError;
+  readonly error: TransportError;
   readonly headers: Readonly<Record<string, string | number>>;
 }
 
@@ -34,7 +34,7 @@ export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:\+proto)?(?:\s*;.*)?$/i.test(contentType);
 }
 
-export function withStatus(status: GrpcStatus, error: CarrierError): TurnedDown {
+export function withStatus(status: GrpcStatus, error: TransportError): TurnedDown {
   const headers = { ':status': 200, 'content-type': CONTENT_TYPE, ...statusHeaders(status, error.message) };
   return { error, headers };
 }
@@ -45,6 +45,6 @@ export function statusHeaders(status: GrpcStatus, message: string): Record<strin
   return headers;
 }
 
-function wrong(what: string): CarrierError {
-  return new CarrierError('protocol', `what came is not from a replica: ${what}`);
+function wrong(what: string): TransportError {
+  return new TransportError('protocol', `what came is not from a replica: ${what}`);
 }

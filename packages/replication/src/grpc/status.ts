@@ -1,4 +1,4 @@
-import { CarrierError, type CarrierErrorCode } from './carrier-error.js';
+import { TransportError, type TransportErrorCode } from './transport-error.js';
 
 /** The status codes of gRPC that occur here. */
 export const GrpcStatus = {
@@ -11,7 +11,7 @@ export const GrpcStatus = {
 } as const;
 export type GrpcStatus = (typeof GrpcStatus)[keyof typeof GrpcStatus];
 
-const codeOf: Readonly<Record<number, CarrierErrorCode>> = {
+const codeOf: Readonly<Record<number, TransportErrorCode>> = {
   [GrpcStatus.resourceExhausted]: 'busy',
   [GrpcStatus.unimplemented]: 'protocol',
   [GrpcStatus.internal]: 'protocol',
@@ -20,11 +20,11 @@ const codeOf: Readonly<Record<number, CarrierErrorCode>> = {
 };
 
 /** What the other side ended a stream with, as an error; undefined where all is well. */
-export function errorOfStatus(headers: { readonly [name: string]: unknown }): CarrierError | undefined {
+export function errorOfStatus(headers: { readonly [name: string]: unknown }): TransportError | undefined {
   const status = Number(headers['grpc-status']);
   if (status === GrpcStatus.ok) return undefined;
   const message = decodeMessage(String(headers['grpc-message'] ?? ''));
-  return new CarrierError(
+  return new TransportError(
     codeOf[status] ?? 'ended',
     message === '' ? `the other side ended with status ${status}` : message,
   );

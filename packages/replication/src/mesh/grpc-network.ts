@@ -1,8 +1,8 @@
-import type { CarrierError } from '../grpc/carrier-error.js';
 import { dial } from '../grpc/dial.js';
 import { GrpcListener } from '../grpc/listener.js';
 import { mayUsePlaintext } from '../grpc/plaintext.js';
 import type { TlsMaterial } from '../grpc/tls-material.js';
+import type { TransportError } from '../grpc/transport-error.js';
 import type { DialHandlers, MeshPeer, Network, NetworkListener } from './network.js';
 
 /** From the first packet to an open stream, TLS included. */
@@ -39,7 +39,7 @@ export class GrpcNetwork implements Network {
       port,
       ...(this.tls && { tls: this.tls }),
       onStream: stream,
-      onRefused: (error: CarrierError, address) => refused(error.code, error.message, address),
+      onRefused: (error: TransportError, address) => refused(error.code, error.message, address),
     });
     return this.listener.listen();
   }

@@ -1,7 +1,7 @@
 import type { PeerStream } from '../grpc/peer-stream.js';
 import type { Link } from '../link.js';
 import type { Replica, ReplicaEvents } from '../replica.js';
-import { covers } from '../vectors.js';
+import { covers } from '../watermarks.js';
 import { Dialer } from './dialer.js';
 import type { MeshPeer, Network } from './network.js';
 import { Pacemaker } from './pacemaker.js';

@@ -266,7 +266,7 @@ export class ReplicationService implements ReplicationCarrier {
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
       atStart,
-      settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
+      settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
     });
   }

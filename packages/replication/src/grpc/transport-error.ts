@@ -11,13 +11,13 @@
  *   silent      | nothing came: no stream was opened, or keepalives were not answered
  *   ended       | the other side, or the network, ended it
  */
-export type CarrierErrorCode = 'unreachable' | 'tls' | 'certificate' | 'protocol' | 'busy' | 'silent' | 'ended';
+export type TransportErrorCode = 'unreachable' | 'tls' | 'certificate' | 'protocol' | 'busy' | 'silent' | 'ended';
 
-export class CarrierError extends Error {
-  override readonly name = 'CarrierError';
-  readonly code: CarrierErrorCode;
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly code: TransportErrorCode;
 
-  constructor(code: CarrierErrorCode, message: string) {
+  constructor(code: TransportErrorCode, message: string) {
     super(message);
     this.code = code;
   }
