@@ -25,7 +25,7 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** What is known of the peer before its hello. */
+/** The facts about a peer that are known before its hello. */
 export interface Acquaintance {
   readonly isDialed: boolean;
   readonly address: string;

@@ -24,7 +24,7 @@ import { raise, type Watermarks } from './watermarks.js';
 
 /** Carries frames to one peer. Frames arrive whole; the link recovers from lost ones and from a changed order. */
 export interface LinkTransport {
-  /** False while so many bytes wait to be sent that further changes had better wait in the store. */
+  /** False while too many bytes wait to be sent: further changes wait in the store instead. */
   readonly isWritable: boolean;
   send(frame: Uint8Array): void;
   close(): void;

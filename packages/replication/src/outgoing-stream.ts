@@ -70,7 +70,7 @@ export class OutgoingStream {
     return this.sent[shard];
   }
 
-  /** Sends what is ready, at most about `budgetBytes`; returns how many bytes it sent. */
+  /** Sends parts that are ready, at most about `budgetBytes`; returns how many bytes it sent. */
   pump(sink: StreamSink, budgetBytes: number, echo: Echo): number {
     const { shardCount } = this.engine;
     let bytes = 0;

@@ -1,50 +1,42 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { hostAndPort } from './addresses.js';
-import { LINGER_MS, WINDOW_BYTES } from './bounds.js';
-import { certifiedPeer } from './certificate-words.js';
 import { connectError, sessionError } from './connection-errors.js';
 import { DialedStream } from './dialed-stream.js';
-import { sessionOptions } from './http2-settings.js';
-import { DEFAULT_KEEPALIVE, type KeepaliveTimes, keepAlive, SILENT } from './keepalive.js';
-import type { PeerIdentity } from './peer-identity.js';
+import { closeSession, http2Settings, keepAlive, openWindow, type SessionOptions } from './http2-session.js';
+import { certifiedPeer, type PeerIdentity } from './peer-identity.js';
 import type { PeerStream, PeerStreamOptions } from './peer-stream.js';
 import { CONTENT_TYPE, EXCHANGE_PATH, isGrpc } from './protocol.js';
 import { errorOfStatus } from './status.js';
-import type { TlsMaterial } from './tls-material.js';
-import { ALPN_PROTOCOLS, tlsContext } from './tls-options.js';
+import { ALPN_PROTOCOLS, type TlsMaterial, tlsContext } from './tls-material.js';
 import { TransportError } from './transport-error.js';
 import { UnblockedSocket } from './unblocked-socket.js';
 
-export interface DialOptions {
+export interface DialOptions extends SessionOptions {
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsMaterial;
-  /** Whoever answers with a certificate for another region is not the one. */
+  /** A peer with a certificate for another region is refused. */
   readonly expectedRegion?: string;
-  /** From here to an open stream. */
+  /** From the call to an open stream. */
   readonly timeoutMs: number;
-  readonly windowBytes?: number;
-  readonly keepalive?: KeepaliveTimes;
   /** Once at most; either this or `onFailed` is called, unless the attempt is cancelled. */
   onStream(stream: PeerStream): void;
   onFailed(error: TransportError): void;
 }
 
-export interface DialAttempt {
-  /** Nothing more is heard of it. A stream that is open already stays. */
-  cancel(): void;
-}
-
-/** One attempt to open a stream. When to try again is for others to say. */
-export function dial(options: DialOptions): DialAttempt {
+/**
+ * Makes one attempt to open a stream; the mesh decides when to try again. Returns a function that gives the attempt up:
+ * then neither handler is called. A stream that is open already stays.
+ */
+export function dial(options: DialOptions): () => void {
   const attempt = new Attempt(options);
   attempt.start();
-  return attempt;
+  return () => attempt.cancel();
 }
 
-class Attempt implements DialAttempt {
+class Attempt {
   private readonly options: DialOptions;
   private readonly address: string;
   private readonly socket: Socket | TLSSocket;
@@ -66,7 +58,7 @@ class Attempt implements DialAttempt {
             host,
             port,
             ALPNProtocols: ALPN_PROTOCOLS,
-            // A replica is known by the region in its certificate, not by its host; `certifiedPeer` looks at both sides alike.
+            // A replica is known by the region in its certificate, not by its host: `certifiedPeer` checks it.
             checkServerIdentity: () => undefined,
             rejectUnauthorized: false,
           });
@@ -77,7 +69,7 @@ class Attempt implements DialAttempt {
     socket.setNoDelay(true);
     socket.on('error', (error) => this.fail(connectError(error, this.address)));
     socket.once('close', () =>
-      this.fail(new TransportError('ended', `${this.address} hung up before it had answered`)),
+      this.fail(new TransportError('ended', `${this.address} closed the connection before it answered`)),
     );
     if ('getPeerX509Certificate' in socket) socket.once('secureConnect', () => this.secured(socket));
     else socket.once('connect', () => this.connected(undefined));
@@ -118,16 +110,16 @@ class Attempt implements DialAttempt {
   }
 
   private connected(certified: PeerIdentity | undefined): void {
-    const { windowBytes = WINDOW_BYTES, keepalive = DEFAULT_KEEPALIVE, tls } = this.options;
-    const scheme = tls === undefined ? 'http' : 'https';
+    const { options } = this;
+    const scheme = options.tls === undefined ? 'http' : 'https';
     const socket = new UnblockedSocket(this.socket);
     const session = connect(`${scheme}://${this.address}`, {
-      ...sessionOptions(windowBytes),
+      ...http2Settings(options),
       createConnection: () => socket,
     });
     session.on('error', (error) => this.fail(sessionError(error)));
-    session.once('connect', () => session.setLocalWindowSize(windowBytes));
-    keepAlive(session, this.socket, keepalive, () => session.destroy(new TransportError('silent', SILENT)));
+    session.once('connect', () => openWindow(session, options));
+    keepAlive(session, this.socket, options);
     const stream = session.request({
       ':method': 'POST',
       ':path': EXCHANGE_PATH,
@@ -136,7 +128,8 @@ class Attempt implements DialAttempt {
       te: 'trailers',
     });
     stream.on('error', (error) => this.fail(sessionError(error)));
-    stream.once('close', () => leave(session));
+    // A connection carries one stream.
+    stream.once('close', () => closeSession(session));
     stream.once('response', (headers) => {
       const error = this.findFault(headers);
       if (error === undefined) this.opened(stream, { socket, remoteAddress: this.address, certified });
@@ -162,10 +155,4 @@ class Attempt implements DialAttempt {
     this.decide();
     this.options.onStream(new DialedStream(stream, options));
   }
-}
-
-/** One stream is all that a connection is for. */
-function leave(session: ClientHttp2Session): void {
-  session.close();
-  setTimeout(() => session.destroy(), LINGER_MS).unref();
 }

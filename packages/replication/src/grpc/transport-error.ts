@@ -1,15 +1,15 @@
 /**
- * Why two replicas could not get, or stay, in touch: a word to count by, and a sentence for the operator.
+ * Why a connection between two replicas failed or ended: a code for metrics, and a sentence for the operator.
  *
  *   code        | what happened
  *   ------------|---------------------------------------------------------------------------------------------------
- *   unreachable | no connection: nobody listens, no such host, no answer in time
+ *   unreachable | no connection: no listener, no such host, no answer in time
  *   tls         | the TLS handshake failed, or only one side speaks TLS
- *   certificate | a certificate is missing, expired, not valid yet, of another authority, or for somebody else
- *   protocol    | what came is not gRPC as replicas speak it
+ *   certificate | a certificate is missing, expired, not valid yet, of another authority, or for another region
+ *   protocol    | the peer does not speak gRPC as replicas do
  *   busy        | too many connections or streams, or a peer that does not read
- *   silent      | nothing came: no stream was opened, or keepalives were not answered
- *   ended       | the other side, or the network, ended it
+ *   silent      | no stream was opened in time, or keepalives were not answered
+ *   ended       | the peer, or the network, ended it
  */
 export type TransportErrorCode = 'unreachable' | 'tls' | 'certificate' | 'protocol' | 'busy' | 'silent' | 'ended';
 

@@ -81,7 +81,7 @@ describe('closing', () => {
     expect(dialed.closed?.error?.message).toBe('this replica is shutting down');
     expect(await transports.failure(port)).toMatchObject({
       code: 'unreachable',
-      message: `nobody listens at 127.0.0.1:${port}`,
+      message: `connection refused: no server listens at 127.0.0.1:${port}`,
     });
   });
 
@@ -143,7 +143,7 @@ describe('a network that is slow or gone', () => {
     await until(() => transports.accepted[0].frames.length === sent);
   });
 
-  test('whoever goes on sending to a peer that does not read loses the stream, not the memory', async () => {
+  test('a sender that goes on while its peer does not read loses the stream, not the memory', async () => {
     const { port } = await transports.listen();
     const proxy = await transports.proxy(port);
     const dialed = await transports.dial(proxy.port);
@@ -204,8 +204,8 @@ describe('dialing', () => {
   test('an attempt that was cancelled is never heard of again', async () => {
     const { port } = await transports.listen();
     const never = vi.fn();
-    const attempt = dial({ host: '127.0.0.1', port, timeoutMs: 1, onStream: never, onFailed: never });
-    attempt.cancel();
+    const cancel = dial({ host: '127.0.0.1', port, timeoutMs: 1, onStream: never, onFailed: never });
+    cancel();
     await transports.dial(port);
     await until(() => transports.accepted.length >= 1);
     expect(never).not.toHaveBeenCalled();
@@ -237,7 +237,7 @@ describe('listening', () => {
     await Promise.all(waiting.map((socket) => new Promise((resolve) => socket.once('data', resolve))));
     expect(await transports.failure(port)).toMatchObject({ code: expect.stringMatching(/ended|unreachable/) });
     expect(transports.refused).toMatchObject([
-      { reason: { code: 'busy', message: '2 connections are waiting already' } },
+      { reason: { code: 'busy', message: '2 connections are pending already' } },
     ]);
     for (const socket of waiting) socket.destroy();
     await until(() => transports.refused.length === 3);
@@ -262,7 +262,7 @@ describe('listening', () => {
     await expect(transports.listen({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  test('whoever leaves without a word, or speaks something else, is refused and harms nobody', async () => {
+  test('a peer that closes early, or speaks another protocol, is refused and does no harm', async () => {
     const { port } = await transports.listen();
     const dialed = await transports.dial(port);
     const http1 = connect(port, '127.0.0.1', () => http1.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
@@ -275,13 +275,13 @@ describe('listening', () => {
     await until(() => transports.refused.length === 1);
     expect(transports.refused[0].reason).toMatchObject({
       code: 'protocol',
-      message: expect.stringMatching(/not HTTP\/2/),
+      message: expect.stringMatching(/does not speak HTTP\/2/),
     });
     const quiet = connect(port, '127.0.0.1', () => quiet.destroy());
     await until(() => transports.refused.length === 2);
     expect(transports.refused[1].reason).toMatchObject({
       code: 'ended',
-      message: expect.stringMatching(/left without a word: does it expect TLS/),
+      message: expect.stringMatching(/closed the connection before any request: does it expect TLS/),
     });
     dialed.stream.send(patterned(10, 1));
     await until(() => transports.accepted[0].frames.length === 1);
