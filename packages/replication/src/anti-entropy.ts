@@ -5,15 +5,15 @@ import type { Link } from './link.js';
 import { type Holding, RangeDigests, RangeInventory, type RangeScan } from './range-scan.js';
 import type { Replica } from './replica.js';
 
-/** Scans that may wait; more differences than that are found again at the next comparison. */
+/** Scans that may wait; further differences are found again at the next comparison. */
 const MAXIMUM_JOBS = 64;
-/** Pieces of a scan done at one tick: everybody else waits for them. */
+/** Pieces of a scan done at one tick: replication with all peers waits for them. */
 const STEPS_PER_TICK = 4;
 /** Ranges whose inventories go out in answer to one comparison. */
 const MAXIMUM_RANGES_COMPARED = 64;
-/** Keys in one batch of what is sent again. */
+/** Keys in one batch of a repair. */
 const KEYS_PER_BATCH = 256;
-/** A shard that was just compared is left alone for so long, and twice as long each time when nothing was found. */
+/** The pause after a comparison of a shard, doubled each time the difference is still there. */
 const FIRST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 600_000;
 
@@ -26,7 +26,7 @@ interface Job {
 }
 
 interface Suspicion {
-  /** When the two differed first; they must still do so later. */
+  /** When the digests differed first; ranges are compared only if they still differ later. */
   readonly sinceMs: number;
   readonly pauseMs: number;
   readonly notBeforeMs: number;
@@ -34,14 +34,15 @@ interface Suspicion {
 
 /**
  * Proof that replicas hold the same, and repair where they do not. Normally there is nothing to find: watermarks are
- * true cuts. It is for what nobody could tell any more: an origin that died before everybody had heard of it, a member that was
- * away for so long that it was not waited for, a component that came out of turn, a bug.
+ * true cuts. It repairs what streams cannot: changes of an origin that died before all members had them, a member that
+ * was away for so long that garbage collection did not wait for it, a component that came out of order, a bug.
  *
- *   1  each side sends digests of an origin's shards now and then, with the watermark they belong to
- *   2  who holds another digest at the same watermark, and still does at the next comparison, sends digests by range
- *   3  the other answers with an inventory (keys and versions) of each range that differs, and gets one back
- *   4  each side, looking at the other's inventory: sends again what it has newer; drops what the other has seen past and
- *      does not hold. An origin that finds something of its own missing elsewhere states it anew: it knows best
+ *   1  each side sends digests of an origin's shards at intervals, with the watermarks they belong to
+ *   2  a replica with another digest at the same watermark, still so at the next comparison, sends digests by range
+ *   3  the peer answers with an inventory (keys and versions) of each range that differs, and gets one back
+ *   4  each side compares the peer's inventory with its own: it sends components that are newer here, and drops those
+ *      that the peer has seen past and does not hold. An origin that finds an own component missing at the peer writes it
+ *      anew: the origin knows best
  */
 export class AntiEntropy {
   private readonly replica: Replica;
@@ -55,19 +56,19 @@ export class AntiEntropy {
     this.replica = replica;
   }
 
-  hear(link: Link, frame: Digests | Ranges | Inventory): void {
+  receive(link: Link, frame: Digests | Ranges | Inventory): void {
     const { engine } = this.replica;
-    // Digests may be the first that is heard of an origin: it died while only the other had parts of its first walk.
-    const isFirstWord = frame.kind === FrameKind.digests && link.mayRelay;
-    const origin = isFirstWord ? engine.origins.intern(frame.origin) : engine.origins.find(frame.origin);
+    // Digests may be the first frame that names an origin: it died while only the peer had parts of its first walk.
+    const isFirstMention = frame.kind === FrameKind.digests && link.mayRelay;
+    const origin = isFirstMention ? engine.origins.intern(frame.origin) : engine.origins.find(frame.origin);
     if (origin === -1) return;
-    if (frame.kind === FrameKind.digests) this.hearDigests(link, origin, frame);
+    if (frame.kind === FrameKind.digests) this.receiveDigests(link, origin, frame);
     else if (frame.shard >= engine.shardCount || this.jobs.length >= MAXIMUM_JOBS) return;
-    else if (frame.kind === FrameKind.ranges) this.hearRanges(link, origin, frame);
-    else this.hearInventory(link, origin, frame);
+    else if (frame.kind === FrameKind.ranges) this.receiveRanges(link, origin, frame);
+    else this.receiveInventory(link, origin, frame);
   }
 
-  forget(link: Link): void {
+  cancel(link: Link): void {
     for (let index = this.jobs.length - 1; index >= 0; index--)
       if (this.jobs[index].link === link) this.jobs.splice(index, 1);
   }
@@ -90,14 +91,14 @@ export class AntiEntropy {
       if (!job.scan.isDone) continue;
       this.jobs.shift();
       if (!job.link.isEstablished) continue;
-      // What is held, and what is not, is told like any change: when the disk holds it.
+      // An inventory of own components is sent like any own change: when the disk holds them.
       const { origin, shard, newest } = job.scan;
-      if (origin === OWN_ORIGIN && newest > this.replica.tellable(shard)) this.jobs.push(job);
+      if (origin === OWN_ORIGIN && newest > this.replica.sendableUpTo(shard)) this.jobs.push(job);
       else job.finish();
     }
   }
 
-  /** Of each origin, for the shards of which the other has seen as much as this node. */
+  /** Sends digests of each origin, for the shards in which the peer's watermark equals this node's. */
   private sendDigests(link: Link, candidates: readonly number[]): void {
     const { engine } = this.replica;
     for (const [index, origin] of this.replica.origins().entries()) {
@@ -107,10 +108,10 @@ export class AntiEntropy {
       const digests: string[] = [];
       for (const shard of candidates) {
         const seen = engine.seen(shard, index);
-        const isAligned = (theirs?.[shard] ?? 0) === seen || link.sentTo(origin, shard) === seen;
+        const isAligned = (theirs?.[shard] ?? 0) === seen || link.outgoing(origin)?.sentTo(shard) === seen;
         if (!isAligned) continue;
         const { version, digest } = engine.digestAt(shard, index);
-        // Also at 0 there may be something: parts of a first walk that its origin did not live to end.
+        // Also at 0 there may be components: parts of a first walk that its origin did not live to end.
         if (version === 0 && digest === EMPTY_DIGEST) continue;
         shards.push(shard);
         versions.push(version);
@@ -121,7 +122,7 @@ export class AntiEntropy {
     }
   }
 
-  private hearDigests(link: Link, origin: number, { shards, versions, digests }: Digests): void {
+  private receiveDigests(link: Link, origin: number, { shards, versions, digests }: Digests): void {
     const { engine } = this.replica;
     for (const [index, shard] of shards.entries()) {
       if (shard >= engine.shardCount || engine.seen(shard, origin) !== versions[index]) continue;
@@ -147,7 +148,7 @@ export class AntiEntropy {
     const nowMs = this.replica.clock.monotonicMs();
     const suspicion = this.suspicions.get(name);
     if (suspicion === undefined) {
-      // It may be a matter of moments: one has dropped what has expired, the other has not yet.
+      // It may pass in a moment: one side has dropped an expired key, the other has not yet.
       this.suspicions.set(name, { sinceMs: nowMs, pauseMs: FIRST_PAUSE_MS, notBeforeMs: nowMs });
       return;
     }
@@ -176,7 +177,7 @@ export class AntiEntropy {
     });
   }
 
-  private hearRanges(link: Link, origin: number, { shard, digests: theirs }: Ranges): void {
+  private receiveRanges(link: Link, origin: number, { shard, digests: theirs }: Ranges): void {
     const { engine } = this.replica;
     if (theirs.length === 0 || (theirs.length & (theirs.length - 1)) !== 0) return;
     const { scan, digests } = new RangeDigests(engine, shard, origin, theirs.length);
@@ -233,7 +234,7 @@ export class AntiEntropy {
     });
   }
 
-  private hearInventory(link: Link, origin: number, theirs: Inventory): void {
+  private receiveInventory(link: Link, origin: number, theirs: Inventory): void {
     const { engine } = this.replica;
     const { shard, rangeCount, range } = theirs;
     if (rangeCount < 1 || (rangeCount & (rangeCount - 1)) !== 0 || range >= rangeCount) return;
@@ -263,12 +264,12 @@ export class AntiEntropy {
     this.sendAgain(link, origin, theirs.shard, newer);
   }
 
-  /** The other has seen past this version and does not hold it. */
+  /** The peer has seen past this version and does not hold it. */
   private settleMissing(link: Link, origin: number, key: Uint8Array, version: number): void {
     const { engine, merge } = this.replica;
     if (origin !== OWN_ORIGIN) {
-      const isSaidByOwner = nameOfOrigin(link.origin) === this.replica.origins()[origin];
-      if (merge.dropGone(origin, key, version, isSaidByOwner)) link.figures.componentsDropped++;
+      const isOwner = nameOfOrigin(link.origin) === this.replica.origins()[origin];
+      if (merge.dropGone(origin, key, version, isOwner)) link.figures.componentsDropped++;
     } else if (engine.restate(key)) {
       link.figures.componentsResent++;
     }
@@ -276,10 +277,10 @@ export class AntiEntropy {
 
   private sendAgain(link: Link, origin: number, shard: number, keys: readonly Uint8Array[]): void {
     const { engine } = this.replica;
-    const upTo = origin === OWN_ORIGIN ? this.replica.tellable(shard) : Number.POSITIVE_INFINITY;
+    const upTo = origin === OWN_ORIGIN ? this.replica.sendableUpTo(shard) : Number.POSITIVE_INFINITY;
     for (let from = 0; from < keys.length; from += KEYS_PER_BATCH) {
       const batch = batchOfKeys(engine, shard, origin, keys.slice(from, from + KEYS_PER_BATCH), upTo, this.batch);
-      if (batch.count > 0) link.sendStray(batch);
+      if (batch.count > 0) link.sendRepair(batch);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Bucket n holds batches of up to 2^n components, the last one all that are larger. */
 export const BATCH_SIZE_BUCKETS = 14;
 
-/** What a link counts; INFO and metrics show it. */
+/** The counters of one link, shown by INFO and metrics. */
 export class LinkFigures {
   framesIn = 0;
   framesOut = 0;
@@ -15,17 +15,17 @@ export class LinkFigures {
   readonly batchSizesOut: number[] = Array.from({ length: BATCH_SIZE_BUCKETS }, () => 0);
   gaps = 0;
   outOfMemory = 0;
-  /** Ranges that were compared key by key, and what had to be done there. */
+  /** Ranges that were compared key by key, and the components that this repaired. */
   rangesCompared = 0;
   componentsDropped = 0;
   componentsResent = 0;
   digestsCompared = 0;
   digestMismatches = 0;
-  /** Half the time from a ping to its pong is the way of one message; -1 = not measured yet. */
+  /** From the last ping to its pong; -1 = not measured yet. */
   roundTripMs = -1;
-  /** The lowest of all is the way itself; what others took longer was spent in queues. */
+  /** The lowest of all is the time on the network; what longer ones took beyond it was spent in queues. */
   lowestRoundTripMs = -1;
-  /** How far the other's wall clock is ahead. */
+  /** How far the peer's wall clock is ahead. */
   skewMs = 0;
 
   noteBatchOut(components: number): void {
@@ -35,7 +35,7 @@ export class LinkFigures {
     this.batchSizesOut[Math.min(bucket, BATCH_SIZE_BUCKETS - 1)]++;
   }
 
-  hearRoundTrip(roundTripMs: number): void {
+  noteRoundTrip(roundTripMs: number): void {
     this.roundTripMs = roundTripMs;
     if (this.lowestRoundTripMs === -1 || roundTripMs < this.lowestRoundTripMs) this.lowestRoundTripMs = roundTripMs;
   }

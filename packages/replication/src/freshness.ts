@@ -1,38 +1,38 @@
-import { covers, type Watermarks } from './vectors.js';
+import { covers, type Watermarks } from './watermarks.js';
 
 interface Claim {
   readonly versions: readonly number[];
   readonly atMs: number;
 }
 
-/** More than this many unmet ones of an origin: every second is let go, so that an answer comes sooner or later. */
-const MAXIMUM_WAITING = 16;
+/** Open claims kept for an origin. Past it every second one is dropped, so that the rest can be met. */
+const MAXIMUM_CLAIMS = 16;
 
 /**
- * How old this node's view of each origin is. An origin says now and then how far it has come; once this node has seen
- * all of that, its view is as of the moment when that was said. Others pass it on with its age. Only this node's own clock
- * is read: what is said names the last ping that had come, so it was said after that was sent, however long it took. So the
- * answer is never too young.
+ * How old this node's view of each origin is. An origin reports its watermarks at times; once this node has reached all
+ * of them, its view is as of the moment of that report. Other replicas pass reports on with their age. Only this node's
+ * clock is read: a report names the last ping from here that had arrived, so it was written after that ping was sent,
+ * however long it was under way. So an age may be too high, and is never too low.
  */
 export class Freshness {
   private readonly asOfMs = new Map<string, number>();
   private readonly waiting = new Map<string, Claim[]>();
 
-  /** Those that somebody has spoken of, also if they have never said anything themselves. */
+  /** Origins that some report has named, also those that this node has no changes of. */
   get origins(): IterableIterator<string> {
     return this.waiting.keys();
   }
 
-  /** Somebody had come this far with an origin, at this time of the local monotonic clock or later. */
-  hear(origin: string, versions: readonly number[], atMs: number): void {
+  /** A replica had these watermarks of an origin at this time of the local monotonic clock, or later. */
+  noteClaim(origin: string, versions: readonly number[], atMs: number): void {
     if (atMs <= (this.asOfMs.get(origin) ?? Number.NEGATIVE_INFINITY)) return;
     let waiting = this.waiting.get(origin) ?? [];
-    if (waiting.length >= MAXIMUM_WAITING) waiting = waiting.filter((_, index) => index % 2 === 0);
+    if (waiting.length >= MAXIMUM_CLAIMS) waiting = waiting.filter((_, index) => index % 2 === 0);
     waiting.push({ versions, atMs });
     this.waiting.set(origin, waiting);
   }
 
-  /** Called when more of an origin may have been seen. */
+  /** Called when this node's watermarks of an origin may have moved. */
   settle(origin: string, seen: Watermarks): void {
     const waiting = this.waiting.get(origin);
     if (waiting === undefined || waiting.length === 0) return;
@@ -44,7 +44,7 @@ export class Freshness {
     this.waiting.set(origin, unmet);
   }
 
-  /** How many milliseconds ago this node knew all of an origin; -1 = it never has. */
+  /** How many milliseconds ago this node held all changes of an origin; -1 = it never has. */
   ageMs(origin: string, nowMs: number): number {
     const asOf = this.asOfMs.get(origin);
     return asOf === undefined ? -1 : Math.max(0, nowMs - asOf);

@@ -1,8 +1,8 @@
 import type { Hello } from '@quotadb/wire';
 import { isSameReplica, type ReplicaIdentity, replicaIdOf } from './identity.js';
-import { PROTOCOL_VERSION } from './settings.js';
+import { chooseProtocol, describeProtocols, type ProtocolRange, protocolRangeOf } from './protocol-versions.js';
 
-/** Why one replica does not talk to another: a word to count by, and a sentence for the operator of either. */
+/** Why one replica refuses a link to another: a code for metrics, and a sentence for the operators of both. */
 export interface RefusalReason {
   readonly code: RefusalCode;
   readonly message: string;
@@ -25,30 +25,35 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** What is known of whoever is at the other end before it has said anything. */
+/** The facts about a peer that are known before its hello. */
 export interface Acquaintance {
   readonly isDialed: boolean;
   readonly address: string;
   /** The region that this replica meant to dial. */
   readonly expectedRegion?: string;
-  /** Whom the other's certificate says it is. Undefined where there is no TLS. */
+  /** The region that the peer's certificate names. Undefined where there is no TLS. */
   readonly certified?: { readonly cluster: string; readonly region: string; readonly mayRelay: boolean };
+}
+
+export interface OwnSide {
+  readonly identity: ReplicaIdentity;
+  readonly protocols: ProtocolRange;
+  readonly engine: { readonly shardCount: number };
 }
 
 /** Undefined where the two can work together. */
 export function findRefusal(
-  own: ReplicaIdentity,
-  shardCount: number,
+  { identity: own, protocols, engine: { shardCount } }: OwnSide,
   hello: Hello,
   acquaintance: Acquaintance,
 ): RefusalReason | undefined {
   const { certified, expectedRegion } = acquaintance;
   const here = `region ${own.region}`;
-  if (hello.protocol !== PROTOCOL_VERSION)
-    return refuse(
-      'protocol',
-      `${here} speaks version ${PROTOCOL_VERSION} of the protocol, ${hello.region} ${hello.protocol}`,
-    );
+  const theirs = protocolRangeOf(hello);
+  if (chooseProtocol(protocols, theirs) === undefined) {
+    const ranges = `${describeProtocols(protocols)} of the protocol, ${hello.region} ${describeProtocols(theirs)}`;
+    return refuse('protocol', `${here} speaks ${ranges}: upgrade the older of the two`);
+  }
   if (hello.cluster !== own.cluster)
     return refuse(
       'cluster',

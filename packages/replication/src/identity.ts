@@ -8,13 +8,13 @@ export interface ReplicaIdentity {
   readonly cluster: string;
   readonly region: string;
   readonly origin: Uint8Array;
-  /** What has to be the same on every replica, beside the number of shards. */
+  /** Settings that have to be the same on every replica, beside the number of shards. */
   readonly agreements: readonly Agreement[];
 }
 
 /**
- * A replica is known by its region: the same after every restart, with or without its disk, and nothing that a
- * certificate for another region could claim. Incarnations tell its lives apart.
+ * A replica is known by its region: the same after every restart, with or without its disk, and a certificate for another
+ * region cannot claim it. Its incarnation is new after every start without the disk.
  */
 export function replicaIdOf(cluster: string, region: string): Uint8Array {
   const digest = createHash('sha256').update(`quotadb replica\0${cluster}\0${region}`).digest();

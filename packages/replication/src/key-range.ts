@@ -1,6 +1,6 @@
 import { type Batch, ByteInput, KeyHash } from '@quotadb/engine';
 
-/** About so many components in a range: an inventory of one is a few kilobytes. */
+/** Components in a range, about: an inventory of one is a few kilobytes. */
 const COMPONENTS_PER_RANGE = 128;
 const MAXIMUM_RANGES = 4096;
 
@@ -11,7 +11,10 @@ export function rangeCountFor(components: number): number {
   return count;
 }
 
-/** In which of so many ranges the key of a component lies: by the lowest bits of the hash that is the same everywhere; the highest choose the shard. */
+/**
+ * The range in which the key of a component lies: the lowest bits of the hash that all replicas share. Its highest bits
+ * choose the shard.
+ */
 export class RangeFinder {
   private readonly hash = new KeyHash(0);
   private input = new ByteInput(new Uint8Array(ByteInput.SLACK_BYTES));
@@ -30,7 +33,7 @@ export class RangeFinder {
   }
 }
 
-/** A checksum of what a component says; ranges add them up. */
+/** A checksum of a component's content; a range's digest is their sum. */
 export function contentOf(batch: Batch, index: number): number {
   let mixed = 0x51ed270b;
   const absorb = (word: number) => {

@@ -15,69 +15,62 @@ import { LinkFigures } from './figures.js';
 import { type Acquaintance, findRefusal, type RefusalCode, type RefusalReason } from './handshake.js';
 import { compareReplicas, isSameReplica, nameOfOrigin } from './identity.js';
 import type { Member } from './member.js';
-import type { OutgoingFeed } from './outgoing-feed.js';
+import type { OutgoingStream } from './outgoing-stream.js';
 import type { Part } from './parts.js';
+import { chooseProtocol, protocolFields, protocolRangeOf } from './protocol-versions.js';
 import type { Replica } from './replica.js';
-import { PROTOCOL_VERSION } from './settings.js';
-import type { Watermarks } from './vectors.js';
+import { WatermarkReporter } from './watermark-reporter.js';
+import { raise, type Watermarks } from './watermarks.js';
 
-/** One stream to one peer, whatever carries it. Frames arrive whole; where they get lost or change places, it heals. */
-export interface Carrier {
-  /** False while so much is on its way that the rest had better stay in the store. */
+/** Carries frames to one peer. Frames arrive whole; the link recovers from lost ones and from a changed order. */
+export interface LinkTransport {
+  /** False while too many bytes wait to be sent: further changes wait in the store instead. */
   readonly isWritable: boolean;
   send(frame: Uint8Array): void;
   close(): void;
 }
 
 /**
- * The conversation with one peer over one stream.
+ * The conversation with one peer replica.
  *
  *   state       | begins with               | then
  *   ------------|---------------------------|-----------------------------------------------------------
- *   greeting    | the stream; own hello out | waits for the other's hello
- *   established | a hello that fits         | feeds, batches, seen, pings, digests, in both directions
- *   closed      | a refusal, silence, or the stream's end | nothing
+ *   greeting    | the transport; own hello  | waits for the peer's hello
+ *   established | a hello that fits         | streams, batches, seen, pings, digests, in both directions
+ *   closed      | a refusal, silence, or the end of the transport | nothing
  */
 export class Link {
   readonly acquaintance: Acquaintance;
   readonly figures = new LinkFigures();
   readonly openedAtMs: number;
   establishedAtMs = 0;
-  /** The keys that the other had when this began, where this node began with none: what to expect. */
+  /** How many keys the peer had at its hello, where this node had none of them: the size of the first copy. */
   keysExpected = 0;
   private state: 'greeting' | 'established' | 'closed' = 'greeting';
   private readonly replica: Replica;
-  private readonly carrier: Carrier;
+  private readonly transport: LinkTransport;
+  private readonly reporter: WatermarkReporter;
   private hello: Hello | undefined = undefined;
   private known: Member | undefined = undefined;
-  private readonly feeds = new Map<string, OutgoingFeed>();
-  /** What this side has told of its own watermarks, by origin. */
-  private readonly reported = new Map<string, Float64Array>();
-  /** Of that, what the own disk holds, where there is one. */
-  private readonly reportedKept = new Map<string, Float64Array>();
-  private readonly kept: Float64Array;
-  /** The same as it was when everything was told last. */
-  private readonly toldWhole = new Map<string, Float64Array>();
+  /** By origin: the streams that the peer has asked for. */
+  private readonly streams = new Map<string, OutgoingStream>();
   private readonly batch = new Batch();
   private lastOrigin: Uint8Array | undefined = undefined;
   private lastOriginName = '';
   private heardAtMs: number;
   private pingedAtMs = Number.NEGATIVE_INFINITY;
-  private toldAtMs = Number.NEGATIVE_INFINITY;
-  /** Of the newest ping that came from the other side. */
-  private heardToken = 0;
 
-  constructor(replica: Replica, carrier: Carrier, acquaintance: Acquaintance, nowMs: number) {
+  constructor(replica: Replica, transport: LinkTransport, acquaintance: Acquaintance, nowMs: number) {
     this.replica = replica;
-    this.carrier = carrier;
+    this.transport = transport;
     this.acquaintance = acquaintance;
     this.openedAtMs = nowMs;
     this.heardAtMs = nowMs;
+    this.reporter = new WatermarkReporter(replica, this);
     const { identity, engine } = replica;
-    this.kept = new Float64Array(engine.shardCount);
     this.send({
       kind: FrameKind.hello,
-      protocol: PROTOCOL_VERSION,
+      ...protocolFields(replica.protocols),
       cluster: identity.cluster,
       region: identity.region,
       origin: identity.origin,
@@ -105,28 +98,33 @@ export class Link {
     return this.known as Member;
   }
 
+  /** The version of the protocol that both sides speak on this link; undefined before the other's hello fits. */
+  get protocol(): number | undefined {
+    return this.hello && chooseProtocol(this.replica.protocols, protocolRangeOf(this.hello));
+  }
+
   get region(): string {
     return this.hello?.region ?? this.acquaintance.expectedRegion ?? this.acquaintance.address;
   }
 
   get isWritable(): boolean {
-    return this.state === 'established' && this.carrier.isWritable;
+    return this.state === 'established' && this.transport.isWritable;
   }
 
-  /** With TLS relaying is a right in the certificate; without, whoever is let in may. */
+  /** With TLS relaying is a right in the certificate; without, every peer has it. */
   get mayRelay(): boolean {
     return this.acquaintance.certified?.mayRelay ?? true;
   }
 
-  /** Whether of two links between the same replicas this is the one to keep: that of the replica whose id comes first. */
+  /** Of two links between the same replicas the one is kept that the replica with the lower id has dialed. */
   get isPreferred(): boolean {
     const order = compareReplicas(this.replica.identity.origin, this.origin);
     return this.acquaintance.isDialed ? order < 0 : order > 0;
   }
 
-  // ---- what comes in --------------------------------------------------------------------------------------------------
+  // ---- frames from the peer ---------------------------------------------------------------------------------------
 
-  /** Returns true where a tick should follow soon; what only says how somebody is can wait. */
+  /** Returns true where a tick should follow soon. Reports, pings and digests can wait for the next one. */
   receive(bytes: Uint8Array): boolean {
     if (this.state === 'closed') return false;
     this.figures.framesIn++;
@@ -140,20 +138,22 @@ export class Link {
       this.refuse({ code: 'protocol', message: `a frame that cannot be read: ${error.message}` });
       return false;
     }
-    if (frame.kind === FrameKind.refusal) this.hearRefusal(frame.code as RefusalCode, frame.message);
-    else if (frame.kind === FrameKind.hello) this.greet(frame);
-    else if (this.state === 'established') this.hear(frame);
-    return !PASSING_FRAMES.has(frame.kind);
+    if (frame.kind === FrameKind.refusal) {
+      this.replica.events.refused?.(this, { code: frame.code as RefusalCode, message: frame.message }, 'there');
+      this.end();
+    } else if (frame.kind === FrameKind.hello) this.receiveHello(frame);
+    else if (this.state === 'established') this.dispatch(frame);
+    return !UNHURRIED_FRAMES.has(frame.kind);
   }
 
-  /** The carrier says that the stream is over. */
+  /** Called when the transport has closed. */
   closed(): void {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.replica.linkClosed(this);
   }
 
-  /** Ends the stream, and tells the other side why. */
+  /** Sends the reason to the peer and ends the link. */
   refuse(reason: RefusalReason): void {
     if (this.state === 'closed') return;
     this.send({ kind: FrameKind.refusal, code: reason.code, message: reason.message });
@@ -161,65 +161,56 @@ export class Link {
     this.end();
   }
 
-  private hearRefusal(code: RefusalCode, message: string): void {
-    this.replica.events.refused?.(this, { code, message }, 'there');
-    this.end();
-  }
-
   end(): void {
     this.closed();
-    this.carrier.close();
+    this.transport.close();
   }
 
-  private greet(hello: Hello): void {
+  private receiveHello(hello: Hello): void {
     if (this.state !== 'greeting') return;
-    const { identity, engine } = this.replica;
     this.hello = hello;
-    const reason = findRefusal(identity, engine.shardCount, hello, this.acquaintance);
+    const reason = findRefusal(this.replica, hello, this.acquaintance);
     if (reason !== undefined) {
       this.refuse(reason);
       return;
     }
-    const refusal = this.replica.admit(this, hello);
-    if (typeof refusal === 'string') {
-      this.refuse({
-        code: refusal === 'removed' ? 'removed' : 'duplicate',
-        message: refusalWords(refusal, hello.region),
-      });
+    const admitted = this.replica.admit(this, hello);
+    if ('code' in admitted) {
+      this.refuse(admitted);
       return;
     }
-    this.known = refusal;
+    this.known = admitted;
     this.state = 'established';
     this.establishedAtMs = this.heardAtMs;
     if (!this.replica.seenOf(nameOfOrigin(hello.origin)).some((version) => version > 0)) this.keysExpected = hello.keys;
-    this.tellAll();
+    this.reporter.reportWhole();
     this.replica.linkEstablished(this);
   }
 
-  private hear(frame: Exclude<Frame, { kind: 1 | 2 }>): void {
-    if (frame.kind === FrameKind.feed) this.hearFeed(frame);
-    else if (frame.kind === FrameKind.batch) this.hearBatch(frame.batch);
-    else if (frame.kind === FrameKind.seen) this.hearSeen(frame);
-    else if (frame.kind === FrameKind.ping) this.send(this.pongTo(frame.token));
-    else if (frame.kind === FrameKind.pong) this.hearPong(frame);
+  private dispatch(frame: Exclude<Frame, { kind: 1 | 2 }>): void {
+    if (frame.kind === FrameKind.feed) this.receiveStreamRequest(frame);
+    else if (frame.kind === FrameKind.batch) this.receiveBatch(frame.batch);
+    else if (frame.kind === FrameKind.seen) this.receiveSeen(frame);
+    else if (frame.kind === FrameKind.ping) this.answerPing(frame.token);
+    else if (frame.kind === FrameKind.pong) this.receivePong(frame);
     else if (isQuotaFrame(frame)) this.replica.events.quota?.(this, frame);
-    else this.replica.antiEntropy.hear(this, frame);
+    else this.replica.antiEntropy.receive(this, frame);
   }
 
-  private pongTo(token: number): Pong {
-    this.heardToken = Math.max(this.heardToken, token);
-    return { kind: FrameKind.pong, token, nowMs: this.replica.clock.wallMs() };
+  private answerPing(token: number): void {
+    this.reporter.noteToken(token);
+    this.send({ kind: FrameKind.pong, token, nowMs: this.replica.clock.wallMs() });
   }
 
-  private hearFeed({ origin, isWanted, watermarks }: Feed): void {
+  private receiveStreamRequest({ origin, isWanted, watermarks }: Feed): void {
     const name = nameOfOrigin(origin);
     const index = this.replica.engine.origins.find(origin);
-    this.feeds.delete(name);
+    this.streams.delete(name);
     if (!isWanted || index === -1 || watermarks.length !== this.replica.engine.shardCount) return;
-    this.feeds.set(name, this.replica.makeFeed(index, watermarks));
+    this.streams.set(name, this.replica.makeStream(index, watermarks));
   }
 
-  private hearBatch(batch: Batch): void {
+  private receiveBatch(batch: Batch): void {
     const { replica, figures } = this;
     figures.batchesIn++;
     figures.componentsIn += batch.count;
@@ -232,20 +223,20 @@ export class Link {
     }
     const applied = replica.merge.apply(batch);
     const origin = this.nameOfBatch(batch);
-    replica.hearPart(origin, this, this.heardAtMs);
+    replica.incoming.noteArrival(origin, this, this.heardAtMs);
     if (applied === Applied.Broken) {
       const about = `${replica.merge.brokenRule} (shard ${batch.shardIndex}, origin ${origin})`;
       this.refuse({ code: 'broken', message: `${this.region} sent what no replica can have said: ${about}` });
     } else if (applied === Applied.Gap) {
       figures.gaps++;
-      replica.askAgain(origin, this);
+      replica.incoming.requestAgain(origin, this, replica.clock.monotonicMs());
     } else if (applied === Applied.OutOfMemory) {
       figures.outOfMemory++;
       replica.events.outOfMemory?.(this);
     }
   }
 
-  /** A batch keeps its origin from the one before where it is the same. */
+  /** Decoding keeps the origin of the batch before where it is the same: then its name is known. */
   private nameOfBatch({ origin }: Batch): string {
     if (origin !== this.lastOrigin) {
       this.lastOrigin = origin;
@@ -254,12 +245,12 @@ export class Link {
     return this.lastOriginName;
   }
 
-  private hearSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
+  private receiveSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
     const { replica } = this;
     const name = nameOfOrigin(origin);
     const watermarks = this.member.seen.of(name);
     raise(watermarks, shards, versions);
-    if (isKept) raise(this.member.kept.of(name), shards, versions);
+    if (isKept) raise(this.member.durable.of(name), shards, versions);
     if (name === replica.ownName) {
       const lost = replica.findLostState(watermarks);
       if (lost !== undefined) {
@@ -268,28 +259,28 @@ export class Link {
       }
       if (isWhole) {
         this.member.ageMs = ageMs;
-        this.member.ageToldAtMs = this.heardAtMs;
+        this.member.ageReportedAtMs = this.heardAtMs;
       }
     } else if (isWhole && ageMs >= 0 && versions.length === watermarks.length) {
-      // It was said after that ping had left here. How long this message was under way nobody can know.
-      const saidAfterMs = timeOfToken(afterToken);
-      if (afterToken !== 0 && saidAfterMs <= this.heardAtMs)
-        replica.freshness.hear(name, versions, saidAfterMs - ageMs);
+      // The peer wrote this after the ping with that token had left here. How long it was under way cannot be known.
+      const writtenAfterMs = timeOfToken(afterToken);
+      if (afterToken !== 0 && writtenAfterMs <= this.heardAtMs)
+        replica.freshness.noteClaim(name, versions, writtenAfterMs - ageMs);
     }
     replica.events.seen?.(this);
   }
 
-  private hearPong({ token, nowMs }: Pong): void {
+  private receivePong({ token, nowMs }: Pong): void {
     const roundTripMs = this.heardAtMs - timeOfToken(token);
     if (roundTripMs < 0) return;
-    this.figures.hearRoundTrip(roundTripMs);
+    this.figures.noteRoundTrip(roundTripMs);
     this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
     if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
   }
 
-  // ---- what goes out --------------------------------------------------------------------------------------------------
+  // ---- frames to the peer -----------------------------------------------------------------------------------------
 
-  /** Everything that is due. Returns true when there is more to send than one tick may. */
+  /** Sends everything that is due. Returns true when there is more to send than one tick may. */
   tick(nowMs: number): boolean {
     const { settings } = this.replica;
     if (this.state === 'closed') return false;
@@ -299,26 +290,29 @@ export class Link {
       return false;
     }
     if (this.state !== 'established') return false;
-    const tellsAll = this.isTellDue(nowMs);
-    if (tellsAll || nowMs - this.pingedAtMs >= settings.pingIntervalMs) this.ping(nowMs);
-    if (tellsAll) this.tellAll();
-    else this.tellMoved();
+    const isWholeDue = this.reporter.isWholeDue(nowMs);
+    if (isWholeDue || nowMs - this.pingedAtMs >= settings.pingIntervalMs) {
+      this.pingedAtMs = nowMs;
+      this.send({ kind: FrameKind.ping, token: tokenAt(nowMs) });
+    }
+    if (isWholeDue) this.reporter.reportWhole();
+    else this.reporter.reportMoved();
     return this.pump(nowMs);
   }
 
   /** The stream of an origin's changes to this peer; undefined where the peer has not asked this node for them. */
-  outgoing(origin: string): OutgoingFeed | undefined {
-    return this.feeds.get(origin);
+  outgoing(origin: string): OutgoingStream | undefined {
+    return this.streams.get(origin);
   }
 
-  /** Sends what feeds have ready; true when more is left than one tick may send. */
+  /** Sends what the streams have ready; true when more is left than one tick may send. */
   private pump(nowMs: number): boolean {
     const { settings } = this.replica;
     const { lowestRoundTripMs } = this.figures;
     const patienceMs = settings.patienceMs + 2 * Math.min(Math.max(0, lowestRoundTripMs), settings.stallMs);
     let budget = settings.tickBytes;
-    for (const [origin, feed] of this.feeds)
-      budget -= feed.pump(this, budget, { nowMs, acknowledged: this.member.seen.of(origin), patienceMs });
+    for (const [origin, stream] of this.streams)
+      budget -= stream.pump(this, budget, { nowMs, acknowledged: this.member.seen.of(origin), patienceMs });
     return budget <= 0 && this.isWritable;
   }
 
@@ -327,119 +321,21 @@ export class Link {
     this.sendBytes(part.bytes);
   }
 
-  /** A batch that is no part of a walk. */
-  sendStray(batch: Batch): void {
+  /** Sends a batch that is no part of a stream: anti-entropy repairs with it. */
+  sendRepair(batch: Batch): void {
     this.figures.componentsResent += batch.count;
     this.send({ kind: FrameKind.batch, batch });
   }
 
-  startFeed(origin: string, watermarks: Watermarks): void {
-    this.send({
-      kind: FrameKind.feed,
-      origin: Buffer.from(origin, 'hex'),
-      isWanted: true,
-      watermarks: [...watermarks],
-    });
+  /** Asks the peer for an origin's changes from these watermarks on. */
+  requestStream(origin: string, watermarks: Watermarks): void {
+    const id = Buffer.from(origin, 'hex');
+    this.send({ kind: FrameKind.feed, origin: id, isWanted: true, watermarks: [...watermarks] });
   }
 
-  stopFeed(origin: string): void {
+  cancelStream(origin: string): void {
     if (this.state !== 'established') return;
     this.send({ kind: FrameKind.feed, origin: Buffer.from(origin, 'hex'), isWanted: false, watermarks: [] });
-  }
-
-  /** The watermark up to which a peer was sent an origin's changes; -1 where it is not fed with it from here. */
-  sentTo(origin: string, shard: number): number {
-    return this.feeds.get(origin)?.sentTo(shard) ?? -1;
-  }
-
-  private ping(nowMs: number): void {
-    this.pingedAtMs = nowMs;
-    this.send({ kind: FrameKind.ping, token: tokenAt(nowMs) });
-  }
-
-  /** Whether it is time to say everything: soon after something moved, and now and then also when nothing does. */
-  private isTellDue(nowMs: number): boolean {
-    const { statusIntervalMs, idleStatusIntervalMs } = this.replica.settings;
-    const sinceMs = nowMs - this.toldAtMs;
-    if (sinceMs < statusIntervalMs) return false;
-    return sinceMs >= idleStatusIntervalMs || this.replica.origins().some((origin) => this.hasMoved(origin));
-  }
-
-  private hasMoved(origin: string): boolean {
-    const told = this.toldWhole.get(origin);
-    const seen = this.replica.seenOf(origin);
-    return told === undefined || seen.some((version, shard) => version !== told[shard]);
-  }
-
-  /** Where this node has come to with every origin, its own as well. */
-  private tellAll(): void {
-    this.toldAtMs = this.replica.clock.monotonicMs();
-    for (const origin of this.replica.spokenOf()) {
-      const seen = Float64Array.from(this.replica.seenOf(origin));
-      this.reported.set(origin, seen);
-      this.toldWhole.set(origin, Float64Array.from(seen));
-      this.sendSeen(origin, true, [...seen.keys()], [...seen], this.replica.keepsAll);
-    }
-    if (!this.replica.keepsAll) this.tellKept(true);
-  }
-
-  /**
-   * The same for what came from here and moved since it was told last: this is what acknowledges. What others have sent is no
-   * hurry of this peer, and told to it with everything.
-   */
-  private tellMoved(): void {
-    for (const origin of this.replica.origins()) {
-      if (!this.replica.isFedBy(origin, this)) continue;
-      const seen = this.replica.seenOf(origin);
-      let reported = this.reported.get(origin);
-      if (reported === undefined) {
-        reported = new Float64Array(seen.length);
-        this.reported.set(origin, reported);
-      }
-      const moved: number[] = [];
-      for (let shard = 0; shard < seen.length; shard++) if (seen[shard] !== reported[shard]) moved.push(shard);
-      if (moved.length === 0) continue;
-      reported.set(seen);
-      const versions = moved.map((shard) => seen[shard]);
-      this.sendSeen(origin, false, moved, versions, this.replica.keepsAll);
-    }
-    if (!this.replica.keepsAll) this.tellKept(false);
-  }
-
-  /** The same for what the own disk holds by now, where that comes later; all of it, or what moved. */
-  private tellKept(isAll: boolean): void {
-    const { replica, kept } = this;
-    for (const origin of replica.origins()) {
-      replica.keptOf(origin, kept);
-      let reported = this.reportedKept.get(origin);
-      if (reported === undefined) {
-        reported = new Float64Array(kept.length);
-        this.reportedKept.set(origin, reported);
-      }
-      const moved: number[] = [];
-      for (let shard = 0; shard < kept.length; shard++)
-        if (kept[shard] !== reported[shard] || (isAll && kept[shard] !== 0)) moved.push(shard);
-      if (moved.length === 0) continue;
-      reported.set(kept);
-      const versions = moved.map((shard) => kept[shard]);
-      this.sendSeen(origin, false, moved, versions, true);
-    }
-  }
-
-  private sendSeen(origin: string, isWhole: boolean, shards: number[], versions: number[], isKept: boolean): void {
-    const { replica } = this;
-    const ageMs = origin === replica.ownName ? 0 : replica.freshness.ageMs(origin, replica.clock.monotonicMs());
-    const afterToken = this.heardToken;
-    this.send({
-      kind: FrameKind.seen,
-      origin: Buffer.from(origin, 'hex'),
-      ageMs,
-      isWhole,
-      shards,
-      versions,
-      afterToken,
-      isKept,
-    });
   }
 
   send(frame: Frame): void {
@@ -449,7 +345,7 @@ export class Link {
   private sendBytes(bytes: Uint8Array): void {
     this.figures.framesOut++;
     this.figures.bytesOut += bytes.length;
-    this.carrier.send(bytes);
+    this.transport.send(bytes);
   }
 }
 
@@ -457,14 +353,10 @@ function isQuotaFrame(frame: Frame): frame is QuotaFrame {
   return frame.kind >= FrameKind.policies;
 }
 
-function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {
-  for (let index = 0; index < shards.length; index++) {
-    const shard = shards[index];
-    if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
-  }
-}
-
-/** A ping says when it was sent, so that nobody has to remember: downwards to a microsecond, so that nothing seems younger. */
+/**
+ * A ping carries the time at which it was sent, so its sender need not remember it. Rounded down to a microsecond, so that
+ * no view of another origin is taken for younger than it is.
+ */
 function tokenAt(nowMs: number): number {
   return Math.floor(nowMs * 1000);
 }
@@ -473,15 +365,9 @@ function timeOfToken(token: number): number {
   return token / 1000;
 }
 
-const PASSING_FRAMES: ReadonlySet<number> = new Set([
+const UNHURRIED_FRAMES: ReadonlySet<number> = new Set([
   FrameKind.seen,
   FrameKind.ping,
   FrameKind.pong,
   FrameKind.digests,
 ]);
-
-function refusalWords(refusal: 'removed' | 'duplicate', region: string): string {
-  return refusal === 'removed'
-    ? `${region} was removed from the peers here (quotadb peers add)`
-    : `there is another link between these two already`;
-}

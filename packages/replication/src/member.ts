@@ -1,40 +1,40 @@
 import type { Link } from './link.js';
-import { WatermarkTable } from './vectors.js';
+import { WatermarkTable } from './watermarks.js';
 
 /**
- * A replica that this one replicates with, whether it is connected now or not. What it has said it has seen outlives the
- * connection: nothing is forgotten here before it knows.
+ * A replica that this one replicates with, connected or not. Its watermarks outlive the link: garbage collection waits
+ * until every member has acknowledged a change.
  */
 export class Member {
   readonly region: string;
-  /** From --peer, or added by the operator; the others came by themselves. */
+  /** From --peer, or added by the operator; the others have dialed this node. */
   isConfigured: boolean;
-  /** Of the incarnation that spoke last. Undefined before the first word. */
+  /** Of the incarnation that sent the last hello. Undefined before the first one. */
   origin: Uint8Array | undefined = undefined;
   seen: WatermarkTable;
-  /** The same as far as it will still know after a crash: only this counts where something is forgotten. */
-  kept: WatermarkTable;
+  /** The part of `seen` that survives a crash of the member: garbage collection waits for this. */
+  durable: WatermarkTable;
   link: Link | undefined = undefined;
   heardAtMs: number;
-  /** Away for too long to be waited for; see ReplicationSettings.forgetAfterMs. */
-  isForgotten = false;
-  /** How far behind it says it is with this node's own changes, and when it said so; -1 = not yet. */
+  /** Away for so long that garbage collection does not wait for it; see ReplicationSettings.giveUpAfterMs. */
+  isGivenUp = false;
+  /** How old the member's view of this node's own changes was at its last report; -1 = no report yet. */
   ageMs = -1;
-  ageToldAtMs = 0;
+  ageReportedAtMs = 0;
 
   constructor(region: string, shardCount: number, isConfigured: boolean, nowMs: number) {
     this.region = region;
     this.seen = new WatermarkTable(shardCount);
-    this.kept = new WatermarkTable(shardCount);
+    this.durable = new WatermarkTable(shardCount);
     this.isConfigured = isConfigured;
     this.heardAtMs = nowMs;
   }
 
-  /** Whoever is back, as a new incarnation or from its disk, may know less than before: it will say how much. */
+  /** A member that is back, as a new incarnation or from its disk, may hold less than before: it reports how much. */
   begin(origin: Uint8Array, shardCount: number): void {
     this.origin = origin;
     this.seen = new WatermarkTable(shardCount);
-    this.kept = new WatermarkTable(shardCount);
+    this.durable = new WatermarkTable(shardCount);
     this.ageMs = -1;
   }
 }

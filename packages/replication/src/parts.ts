@@ -13,7 +13,7 @@ export interface Part {
   /** Where the walk ended, 0 where more follows. */
   readonly to: number;
   readonly components: number;
-  /** Sent only when this node's disk holds its own changes up to here. */
+  /** An own part is sent only when this node's disk holds its changes up to here. */
   readonly newest: number;
 }
 
@@ -25,8 +25,8 @@ export interface WalkPlace {
 }
 
 /**
- * Makes parts of walks. Peers that keep up are all at the same watermark, so what one of them is sent at a tick is kept for
- * the others until the next.
+ * Makes parts of walks. Peers that keep up are all at the same watermark, so a part that was made for one of them is kept
+ * for the others until the next tick.
  */
 export class PartMaker {
   private readonly engine: Engine;
@@ -41,7 +41,7 @@ export class PartMaker {
     this.limits = limits;
   }
 
-  forget(): void {
+  clear(): void {
     this.kept.clear();
   }
 

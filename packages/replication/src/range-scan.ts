@@ -6,15 +6,15 @@ const STEP_COMPONENTS = 256;
 const STEP_KEY_BYTES = 64 * 1024;
 
 /**
- * Goes through everything held of one origin in one shard, a piece at a time, while the store goes on changing. What
- * changes meanwhile moves towards the end of the list and is met there, so nothing that stays is missed. `version` is the
- * watermark at the beginning: what is not met and lies under it was gone by then.
+ * Visits all components of one origin in one shard, a piece at a time, while the store goes on changing. A component that
+ * changes meanwhile moves towards the end of the list and is visited there, so none that stays is missed. `version` is the
+ * watermark at the beginning: a component below it that is not visited was gone by then.
  */
 export class RangeScan {
   readonly shard: number;
   readonly origin: number;
   readonly version: number;
-  /** The newest change that was met or missed. */
+  /** The newest change that was visited or passed over. */
   newest: number;
   isDone = false;
   private readonly engine: Engine;
@@ -44,8 +44,8 @@ export class RangeScan {
   }
 }
 
-/** A component that says nothing any more counts as not held: some keep it a little longer than others. */
-function isSilent(batch: Batch, index: number): boolean {
+/** An empty component counts as not held: some replicas collect it a little later than others. */
+function isEmpty(batch: Batch, index: number): boolean {
   return (
     batch.present[index] === 0 && batch.cancelEnd[index] === batch.cancelStart(index) && batch.floorMs[index] === 0
   );
@@ -61,7 +61,7 @@ export class RangeDigests {
     const digests = new Int32Array(rangeCount);
     this.digests = digests;
     this.scan = new RangeScan(engine, shard, origin, (batch, index) => {
-      if (isSilent(batch, index)) return;
+      if (isEmpty(batch, index)) return;
       digests[finder.rangeOf(batch, index, rangeCount)] += contentOf(batch, index);
     });
   }
@@ -78,8 +78,8 @@ export interface Holding {
 }
 
 /**
- * What is held in some ranges, key by key. Above the watermark also what is silent: only that tells who still holds an older
- * state that it is over. Its origin may have died before it told everybody.
+ * The components in some ranges, key by key. Above the watermark empty ones are listed too: a replica that holds an older
+ * state learns only from them that it has ended, where the origin died before it had sent that to all members.
  */
 export class RangeInventory {
   readonly scan: RangeScan;
@@ -92,7 +92,7 @@ export class RangeInventory {
     this.rangeCount = rangeCount;
     this.holdings = holdings;
     this.scan = new RangeScan(engine, shard, origin, (batch, index) => {
-      if (isSilent(batch, index) && batch.version[index] <= this.scan.version) return;
+      if (isEmpty(batch, index) && batch.version[index] <= this.scan.version) return;
       const held = holdings.get(finder.rangeOf(batch, index, rangeCount));
       if (held === undefined) return;
       const key = batch.keyBytes.slice(batch.keyStart(index), batch.keyEnd[index]);

@@ -1,29 +1,26 @@
-/** Raised with every change that an older replica would not understand. */
-export const PROTOCOL_VERSION = 1;
-
-/** What can be tuned. Times are in milliseconds of the monotonic clock. */
+/** Tunables of replication. Times are in milliseconds of the monotonic clock. */
 export interface ReplicationSettings {
   /** Components in one batch: the time a shard's lock is held for it, on both sides, is in proportion. */
   readonly partComponents: number;
   readonly partKeyBytes: number;
-  /** The most that is made for one peer at one tick: everybody else waits for it. */
+  /** Bytes encoded for one peer at one tick, at most: the other peers wait for it. */
   readonly tickBytes: number;
-  /** How often each side says how far it has come with everything while something moves, and when nothing does. */
+  /** How often each side reports all its watermarks while one of them moves, and while none does. */
   readonly statusIntervalMs: number;
   readonly idleStatusIntervalMs: number;
   readonly pingIntervalMs: number;
-  /** A peer that says nothing for so long is taken for gone. */
+  /** A link on which no frame comes for this long is closed. */
   readonly silenceMs: number;
   readonly digestIntervalMs: number;
   /** Shards whose digests go into one frame. */
   readonly digestShards: number;
-  /** Beyond two round trips: what was sent should be acknowledged by then, or it waits in a queue (outgoing-feed.ts). */
+  /** Added to two round trips: a walk should be acknowledged by then, or it waits in a queue (outgoing-stream.ts). */
   readonly patienceMs: number;
-  /** Something should have come and did not: ask for it again. */
+  /** A stream that should move and has not for this long is requested again. */
   readonly stallMs: number;
-  /** A peer that was away for so long is not waited for any more when something is forgotten; it is repaired when it is back. */
-  readonly forgetAfterMs: number;
-  /** Clocks may differ by so much; more is reported. */
+  /** Garbage collection stops waiting for a peer that is away for this long; anti-entropy repairs it when it is back. */
+  readonly giveUpAfterMs: number;
+  /** A larger difference between two wall clocks is reported. */
   readonly skewBoundMs: number;
 }
 
@@ -39,6 +36,6 @@ export const DEFAULT_SETTINGS: ReplicationSettings = {
   digestShards: 8,
   patienceMs: 40,
   stallMs: 2000,
-  forgetAfterMs: 3_600_000,
+  giveUpAfterMs: 3_600_000,
   skewBoundMs: 120_000,
 };

@@ -112,7 +112,7 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
  * note for the disk could be made of what was let go. Comparing digests finds it, and at the end nothing of it may be left.
  */
 function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, lossesTotal }: CheckContext): boolean {
-  if (settings.forgetAfterMs !== FOREVER_MS || steps.some(({ kind }) => kind === 'fillMemory')) return false;
+  if (settings.giveUpAfterMs !== FOREVER_MS || steps.some(({ kind }) => kind === 'fillMemory')) return false;
   if (isUnsynced && lossesTotal > 0) return false;
   if (topology === 'mesh') return true;
   return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');

@@ -110,6 +110,6 @@ function isEndLost(process: NodeProcess, increment: Increment, context: CheckCon
   const isUnheard = process.seenOf(origin, context.shardOf(increment.key)) < endedAt;
   return (
     endedAt !== Number.POSITIVE_INFINITY &&
-    (settings.forgetAfterMs !== FOREVER_MS || (topology !== 'mesh' && isUnheard))
+    (settings.giveUpAfterMs !== FOREVER_MS || (topology !== 'mesh' && isUnheard))
   );
 }

@@ -30,7 +30,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'a change is acknowledged for good before the disk holds it',
-    plant: ({ replica }) => Object.assign(replica, { durableOf: undefined }),
+    plant: ({ replica }) => Object.assign(replica, { durableOfOther: undefined }),
   },
   {
     name: 'a relay forgets what others ended before everybody knows',
@@ -44,8 +44,9 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'a gap is not asked for again',
     plant: ({ replica }) => {
-      const feeds = partOf<{ options: object }>(replica, 'feeds');
-      Object.assign(feeds, { askAgain: () => {}, options: { ...feeds.options, stallMs: Number.POSITIVE_INFINITY } });
+      const { incoming } = replica;
+      const options = { ...partOf<object>(incoming, 'options'), stallMs: Number.POSITIVE_INFINITY };
+      Object.assign(incoming, { requestAgain: () => {}, options });
     },
   },
   {
@@ -59,10 +60,10 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'a view is taken for as fresh as the moment when word of it came',
     plant: ({ replica }) => {
-      type Hear = (origin: string, versions: readonly number[], atMs: number) => void;
-      const hear = methodOf<Hear>(replica.freshness, 'hear');
+      const noteClaim = replica.freshness.noteClaim.bind(replica.freshness);
       Object.assign(replica.freshness, {
-        hear: (origin: string, versions: readonly number[]) => hear(origin, versions, replica.clock.monotonicMs()),
+        noteClaim: (origin: string, versions: readonly number[]) =>
+          noteClaim(origin, versions, replica.clock.monotonicMs()),
       });
     },
   },
@@ -135,7 +136,7 @@ function compareUnaligned(replica: Replica): void {
         link.send({ kind: FrameKind.digests, origin: engine.origins.idOf(index), shards, versions, digests });
       }
     },
-    hearDigests: (link: Link, origin: number, { shards, digests }: Digests) => {
+    receiveDigests: (link: Link, origin: number, { shards, digests }: Digests) => {
       for (const [index, shard] of shards.entries())
         if (engine.digestAt(shard, origin).digest !== digests[index])
           suspect(link, origin, shard, `${link.region}:${origin}:${shard}`);

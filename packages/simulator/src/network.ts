@@ -1,5 +1,5 @@
 import type { Random } from '@quotadb/engine/testing';
-import type { Carrier, Link } from '@quotadb/replication';
+import type { Link, LinkTransport } from '@quotadb/replication';
 import type { Scheduler } from './scheduler.js';
 
 /** How the network of one schedule behaves, apart from what its steps do to it. */
@@ -19,7 +19,7 @@ export interface Endpoint {
   readonly region: string;
   readonly isRunning: boolean;
   /** A stream to another region; `observe` sees every frame that leaves here. */
-  open(carrier: Carrier, toRegion: string, isDialed: boolean): Link;
+  open(carrier: LinkTransport, toRegion: string, isDialed: boolean): Link;
 }
 
 export interface NetworkObserver {
@@ -142,7 +142,7 @@ export class Network {
     return this.traits.delayMs + this.random.next() * this.traits.jitterMs;
   }
 
-  private carrier(wire: Wire, side: 0 | 1): Carrier {
+  private carrier(wire: Wire, side: 0 | 1): LinkTransport {
     const network = this;
     const end = wire.ends[side];
     return {

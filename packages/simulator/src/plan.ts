@@ -132,7 +132,7 @@ export function settingsOf(random: Random, unitMs: number, skewBoundMs: number):
     digestIntervalMs: random.pick([200, 800]) * unitMs,
     digestShards: random.pick([1, 8]),
     stallMs: random.pick([400, 1500]) * unitMs,
-    forgetAfterMs: random.pick([500 * unitMs, 3000 * unitMs, FOREVER_MS, FOREVER_MS]),
+    giveUpAfterMs: random.pick([500 * unitMs, 3000 * unitMs, FOREVER_MS, FOREVER_MS]),
     skewBoundMs: 3 * skewBoundMs,
   };
 }

@@ -1,6 +1,13 @@
 import { Acknowledgements, Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
 import type { Random } from '@quotadb/engine/testing';
-import { type Carrier, type Link, nameOfOrigin, REPLICA_ID_BYTES, Replica, replicaIdOf } from '@quotadb/replication';
+import {
+  type Link,
+  type LinkTransport,
+  nameOfOrigin,
+  REPLICA_ID_BYTES,
+  Replica,
+  replicaIdOf,
+} from '@quotadb/replication';
 import { Disk, StorageError } from '@quotadb/storage';
 import type { Endpoint } from './network.js';
 import type { Plan, RegionPlan } from './plan.js';
@@ -137,12 +144,12 @@ export class NodeProcess implements Endpoint {
         silent: (link) => node.host.said(`${this.label} hears nothing of ${link.region} any more`),
         mismatch: (link, origin, shard) =>
           node.host.said(`${this.label} and ${link.region} differ in ${node.host.nameOf(origin)}/${shard}`),
-        forgotten: ({ region }) => node.host.said(`${this.label} does not wait for ${region} any more`),
+        givenUp: ({ region }) => node.host.said(`${this.label} does not wait for ${region} any more`),
       },
     });
   }
 
-  open(carrier: Carrier, toRegion: string, isDialed: boolean): Link {
+  open(carrier: LinkTransport, toRegion: string, isDialed: boolean): Link {
     return this.replica.open(carrier, {
       isDialed,
       address: toRegion,

@@ -9,11 +9,12 @@ import { contentOf, makeEngine, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
 
 /**
- * Files of a data directory that are nearly right, from packages/storage/corpus and a seed: what a failing disk, a bad copy
+ * Files of a data directory that are nearly right, from packages/storage/golden/format-1 and a seed: what a failing
+ * disk, a bad copy
  * or somebody with a hex editor makes of them. Some get checksums that fit again, so that the damage is met by what reads
  * the records and not by the checksum.
  */
-const corpus = new URL('../corpus/', import.meta.url);
+const corpus = new URL('../golden/format-1/', import.meta.url);
 const names = readdirSync(corpus).sort();
 const files = new Map(names.map((name) => [name, readFileSync(new URL(name, corpus))]));
 const SEEDS = 150;
@@ -66,7 +67,7 @@ function damagedDirectory(seed: number, isResealed: boolean): FaultyFileSystem {
   return fileSystem;
 }
 
-test('the corpus itself is whole', async () => {
+test('the files that are to be damaged are whole', async () => {
   const fileSystem = new FaultyFileSystem();
   for (const [name, bytes] of files) fileSystem.put(`${DIRECTORY}/${name}`, new Uint8Array(bytes));
   const engine = makeEngine();

@@ -1,4 +1,4 @@
-import type { Carrier, Link } from '@quotadb/replication';
+import type { Link, LinkTransport } from '@quotadb/replication';
 import { QuotaNode, type TestDisk } from './quota-node.js';
 
 export interface QuotaSimulationOptions {
@@ -248,7 +248,7 @@ export class QuotaSimulation {
     if (this.cuts.has(one + other) || this.cuts.has(other + one)) return;
     const wire: Wire = { ends: [one, other], links: [], queues: [[], []] };
     for (const side of [0, 1] as const) {
-      const carrier: Carrier = {
+      const carrier: LinkTransport = {
         isWritable: true,
         send: (frame) => wire.queues[side].push({ atMs: this.nowMs + 1 + this.below(40), frame }),
         close: () => this.drop(wire),

@@ -1,4 +1,4 @@
-import './reflect.js';
+import './reflect-metadata.js';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
@@ -6,7 +6,7 @@ import { identityUris, type PeerIdentity } from '../grpc/peer-identity.js';
 
 /**
  * Certificates for a cluster: an authority, and one for each replica, signed by it. Keys are on the curve P-256, which
- * everybody speaks and which is quick. What a replica's certificate says is in grpc/peer-identity.ts.
+ * every TLS library has and which is quick. How a certificate names its replica is in grpc/peer-identity.ts.
  */
 export interface CertificateAndKey {
   /** Both in PEM. */

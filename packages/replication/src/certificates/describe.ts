@@ -3,7 +3,7 @@ import { identityOf, namesOf } from '../grpc/peer-identity.js';
 
 const DAY_MS = 86_400_000;
 
-/** What a certificate says, in lines for a person. Throws where the text is no certificate. */
+/** The content of a certificate in lines of text. Throws where the PEM is no certificate. */
 export function describeCertificate(pem: string, nowMs: number = Date.now()): string[] {
   const certificate = new X509Certificate(pem);
   const hosts = namesOf(certificate.subjectAltName ?? '').filter((name) => !name.startsWith('URI:'));

@@ -9,7 +9,7 @@ import { type CertificateAndKey, clusterOf, issueCertificate, makeAuthority, val
  *   file       | what                                          | who needs it
  *   -----------|-----------------------------------------------|---------------------------------------------
  *   ca.crt     | the certificate of the authority              | every replica (--repl-ca)
- *   ca.key     | its key: whoever has it can be any replica    | nobody but `certs issue`; keep it elsewhere
+ *   ca.key     | its key: it can make a certificate for any region | `certs issue` only; keep it elsewhere
  *   REGION.crt | the certificate of a replica                  | that replica (--repl-cert)
  *   REGION.key | its key                                       | that replica (--repl-key)
  *
@@ -121,7 +121,7 @@ async function writePair(directory: string, files: CertificateFiles, pair: Certi
   }
 }
 
-/** The mode holds whatever the umask is: a key that somebody else can read is no secret. */
+/** Sets the mode apart from the umask: a key that other users can read is no secret. */
 async function writeNew(file: string, text: string, mode: number): Promise<void> {
   const handle = await open(file, 'wx', mode);
   try {

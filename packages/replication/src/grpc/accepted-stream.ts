@@ -4,7 +4,7 @@ import { Http2PeerStream, type PeerStreamOptions } from './peer-stream.js';
 import { CONTENT_TYPE, statusHeaders } from './protocol.js';
 import { GrpcStatus } from './status.js';
 
-/** The listening side of a stream: it ends with trailers that say how it went. */
+/** The listening side of a stream: it ends with trailers that carry a status. */
 export class AcceptedStream extends Http2PeerStream {
   readonly isDialed = false;
   private trailers = statusHeaders(GrpcStatus.ok, '');
@@ -15,12 +15,12 @@ export class AcceptedStream extends Http2PeerStream {
     stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE }, { waitForTrailers: true });
   }
 
-  protected sayGoodbye(status: GrpcStatus, message: string): void {
+  protected endHalf(status: GrpcStatus, message: string): void {
     this.trailers = statusHeaders(status, message);
     this.stream.end();
   }
 
-  protected complain(error: MessageError): void {
+  protected reject(error: MessageError): void {
     this.end(error.status, error.message);
   }
 }

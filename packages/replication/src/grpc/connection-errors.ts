@@ -1,53 +1,56 @@
-import { CarrierError } from './carrier-error.js';
+import { TransportError } from './transport-error.js';
 
-/** What Node and OpenSSL say about connections that fail, as an operator would put it. */
+/** The errors of Node and OpenSSL for failed connections, as sentences for an operator. */
 
-/** At the listening side, while TLS begins. */
-export function handshakeError(error: NodeJS.ErrnoException): CarrierError {
+/** On the listening side, while TLS begins. */
+export function handshakeError(error: NodeJS.ErrnoException): TransportError {
   switch (error.code) {
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_HTTP_REQUEST':
-      return new CarrierError('tls', 'the other side does not speak TLS, and this one asks for it');
+      return new TransportError('tls', 'the peer does not speak TLS, and this one asks for it');
     case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
-      return new CarrierError('tls', 'the other side does not speak TLS 1.3');
+      return new TransportError('tls', 'the peer does not speak TLS 1.3');
     case 'ERR_SSL_NO_APPLICATION_PROTOCOL':
-      return new CarrierError('tls', 'the other side speaks TLS, but not HTTP/2');
+      return new TransportError('tls', 'the peer speaks TLS, but not HTTP/2');
     case 'ECONNRESET':
-      return new CarrierError(
+      return new TransportError(
         'certificate',
-        'the other side hung up during the TLS handshake: it may not accept the certificate here',
+        'the peer closed the connection during the TLS handshake: it may not accept the certificate here',
       );
     default:
-      return new CarrierError('tls', `the TLS handshake failed: ${error.message}`);
+      return new TransportError('tls', `the TLS handshake failed: ${error.message}`);
   }
 }
 
-/** At either side, once HTTP/2 should begin. */
-export function sessionError(error: NodeJS.ErrnoException): CarrierError {
-  if (error instanceof CarrierError) return error;
+/** On either side, once HTTP/2 should begin. */
+export function sessionError(error: NodeJS.ErrnoException): TransportError {
+  if (error instanceof TransportError) return error;
   if (error.code === 'ERR_HTTP2_ERROR') {
-    return new CarrierError('protocol', `what came is not HTTP/2: ${error.message}; is TLS on at one side only?`);
+    return new TransportError(
+      'protocol',
+      `the peer does not speak HTTP/2: ${error.message}; is TLS on at one side only?`,
+    );
   }
-  return new CarrierError('ended', `the connection broke: ${error.message}`);
+  return new TransportError('ended', `the connection broke: ${error.message}`);
 }
 
-/** At the dialing side, before there is a connection. */
-export function connectError(error: NodeJS.ErrnoException, address: string): CarrierError {
+/** On the dialing side, before there is a connection. */
+export function connectError(error: NodeJS.ErrnoException, address: string): TransportError {
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new CarrierError('unreachable', `nobody listens at ${address}`);
+      return new TransportError('unreachable', `connection refused: no server listens at ${address}`);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return new CarrierError('unreachable', `the host of ${address} cannot be found`);
+      return new TransportError('unreachable', `the host of ${address} cannot be found`);
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-      return new CarrierError('tls', `${address} does not speak TLS, and this replica asks for it`);
+      return new TransportError('tls', `${address} does not speak TLS, and this replica asks for it`);
     case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
-      return new CarrierError('tls', `${address} does not speak TLS 1.3`);
+      return new TransportError('tls', `${address} does not speak TLS 1.3`);
     case 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL':
-      return new CarrierError('tls', `${address} speaks TLS, but not HTTP/2`);
+      return new TransportError('tls', `${address} speaks TLS, but not HTTP/2`);
     default:
-      return new CarrierError(
+      return new TransportError(
         error.code?.startsWith('ERR_SSL') === true ? 'tls' : 'unreachable',
         `no connection to ${address}: ${error.message}`,
       );

@@ -1,50 +1,42 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { hostAndPort } from './addresses.js';
-import { LINGER_MS, WINDOW_BYTES } from './bounds.js';
-import { CarrierError } from './carrier-error.js';
-import { certifiedPeer } from './certificate-words.js';
 import { connectError, sessionError } from './connection-errors.js';
 import { DialedStream } from './dialed-stream.js';
-import { sessionOptions } from './http2-settings.js';
-import { DEFAULT_KEEPALIVE, type KeepaliveTimes, keepAlive, SILENT } from './keepalive.js';
-import type { PeerIdentity } from './peer-identity.js';
+import { closeSession, http2Settings, keepAlive, openWindow, type SessionOptions } from './http2-session.js';
+import { certifiedPeer, type PeerIdentity } from './peer-identity.js';
 import type { PeerStream, PeerStreamOptions } from './peer-stream.js';
 import { CONTENT_TYPE, EXCHANGE_PATH, isGrpc } from './protocol.js';
 import { errorOfStatus } from './status.js';
-import type { TlsMaterial } from './tls-material.js';
-import { ALPN_PROTOCOLS, tlsContext } from './tls-options.js';
+import { ALPN_PROTOCOLS, type TlsMaterial, tlsContext } from './tls-material.js';
+import { TransportError } from './transport-error.js';
 import { UnblockedSocket } from './unblocked-socket.js';
 
-export interface DialOptions {
+export interface DialOptions extends SessionOptions {
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsMaterial;
-  /** Whoever answers with a certificate for another region is not the one. */
+  /** A peer with a certificate for another region is refused. */
   readonly expectedRegion?: string;
-  /** From here to an open stream. */
+  /** From the call to an open stream. */
   readonly timeoutMs: number;
-  readonly windowBytes?: number;
-  readonly keepalive?: KeepaliveTimes;
   /** Once at most; either this or `onFailed` is called, unless the attempt is cancelled. */
   onStream(stream: PeerStream): void;
-  onFailed(error: CarrierError): void;
+  onFailed(error: TransportError): void;
 }
 
-export interface DialAttempt {
-  /** Nothing more is heard of it. A stream that is open already stays. */
-  cancel(): void;
-}
-
-/** One attempt to open a stream. When to try again is for others to say. */
-export function dial(options: DialOptions): DialAttempt {
+/**
+ * Makes one attempt to open a stream; the mesh decides when to try again. Returns a function that gives the attempt up:
+ * then neither handler is called. A stream that is open already stays.
+ */
+export function dial(options: DialOptions): () => void {
   const attempt = new Attempt(options);
   attempt.start();
-  return attempt;
+  return () => attempt.cancel();
 }
 
-class Attempt implements DialAttempt {
+class Attempt {
   private readonly options: DialOptions;
   private readonly address: string;
   private readonly socket: Socket | TLSSocket;
@@ -56,7 +48,7 @@ class Attempt implements DialAttempt {
     this.options = options;
     this.address = hostAndPort(host, port);
     this.timer = setTimeout(() => {
-      this.fail(new CarrierError('unreachable', `no answer from ${this.address} within ${options.timeoutMs} ms`));
+      this.fail(new TransportError('unreachable', `no answer from ${this.address} within ${options.timeoutMs} ms`));
     }, options.timeoutMs);
     this.socket =
       tls === undefined
@@ -66,7 +58,7 @@ class Attempt implements DialAttempt {
             host,
             port,
             ALPNProtocols: ALPN_PROTOCOLS,
-            // A replica is known by the region in its certificate, not by its host; `certifiedPeer` looks at both sides alike.
+            // A replica is known by the region in its certificate, not by its host: `certifiedPeer` checks it.
             checkServerIdentity: () => undefined,
             rejectUnauthorized: false,
           });
@@ -76,7 +68,9 @@ class Attempt implements DialAttempt {
     const { socket } = this;
     socket.setNoDelay(true);
     socket.on('error', (error) => this.fail(connectError(error, this.address)));
-    socket.once('close', () => this.fail(new CarrierError('ended', `${this.address} hung up before it had answered`)));
+    socket.once('close', () =>
+      this.fail(new TransportError('ended', `${this.address} closed the connection before it answered`)),
+    );
     if ('getPeerX509Certificate' in socket) socket.once('secureConnect', () => this.secured(socket));
     else socket.once('connect', () => this.connected(undefined));
   }
@@ -92,7 +86,7 @@ class Attempt implements DialAttempt {
     clearTimeout(this.timer);
   }
 
-  private fail(error: CarrierError): void {
+  private fail(error: TransportError): void {
     if (this.isDecided) return;
     this.decide();
     this.socket.destroy();
@@ -106,26 +100,26 @@ class Attempt implements DialAttempt {
       if (expectedRegion !== undefined && certified.region !== expectedRegion) {
         const names = `${certified.cluster}/${certified.region}`;
         const message = `the certificate at ${this.address} is that of ${names}, not of region ${expectedRegion}`;
-        throw new CarrierError('certificate', message);
+        throw new TransportError('certificate', message);
       }
       this.connected(certified);
     } catch (error) {
-      if (!(error instanceof CarrierError)) throw error;
+      if (!(error instanceof TransportError)) throw error;
       this.fail(error);
     }
   }
 
   private connected(certified: PeerIdentity | undefined): void {
-    const { windowBytes = WINDOW_BYTES, keepalive = DEFAULT_KEEPALIVE, tls } = this.options;
-    const scheme = tls === undefined ? 'http' : 'https';
+    const { options } = this;
+    const scheme = options.tls === undefined ? 'http' : 'https';
     const socket = new UnblockedSocket(this.socket);
     const session = connect(`${scheme}://${this.address}`, {
-      ...sessionOptions(windowBytes),
+      ...http2Settings(options),
       createConnection: () => socket,
     });
     session.on('error', (error) => this.fail(sessionError(error)));
-    session.once('connect', () => session.setLocalWindowSize(windowBytes));
-    keepAlive(session, this.socket, keepalive, () => session.destroy(new CarrierError('silent', SILENT)));
+    session.once('connect', () => openWindow(session, options));
+    keepAlive(session, this.socket, options);
     const stream = session.request({
       ':method': 'POST',
       ':path': EXCHANGE_PATH,
@@ -134,7 +128,8 @@ class Attempt implements DialAttempt {
       te: 'trailers',
     });
     stream.on('error', (error) => this.fail(sessionError(error)));
-    stream.once('close', () => leave(session));
+    // A connection carries one stream.
+    stream.once('close', () => closeSession(session));
     stream.once('response', (headers) => {
       const error = this.findFault(headers);
       if (error === undefined) this.opened(stream, { socket, remoteAddress: this.address, certified });
@@ -142,14 +137,14 @@ class Attempt implements DialAttempt {
     });
   }
 
-  private findFault(headers: { readonly [name: string]: unknown }): CarrierError | undefined {
+  private findFault(headers: { readonly [name: string]: unknown }): TransportError | undefined {
     const status = headers[constants.HTTP2_HEADER_STATUS];
     if (status !== 200 || !isGrpc(String(headers['content-type']))) {
-      return new CarrierError('protocol', `${this.address} is not a replica: it answered with HTTP status ${status}`);
+      return new TransportError('protocol', `${this.address} is not a replica: it answered with HTTP status ${status}`);
     }
     if (!('grpc-status' in headers)) return undefined;
     const error = errorOfStatus(headers);
-    return new CarrierError(
+    return new TransportError(
       error?.code ?? 'ended',
       `${this.address} turned this replica away: ${error?.message ?? 'it ended the stream at once'}`,
     );
@@ -160,10 +155,4 @@ class Attempt implements DialAttempt {
     this.decide();
     this.options.onStream(new DialedStream(stream, options));
   }
-}
-
-/** One stream is all that a connection is for. */
-function leave(session: ClientHttp2Session): void {
-  session.close();
-  setTimeout(() => session.destroy(), LINGER_MS).unref();
 }

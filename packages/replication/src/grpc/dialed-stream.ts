@@ -1,10 +1,10 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
-import { CarrierError } from './carrier-error.js';
 import type { MessageError } from './message-reader.js';
 import { Http2PeerStream, type PeerStreamOptions } from './peer-stream.js';
 import { errorOfStatus, type GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 
-/** The dialing side of a stream: it is told at the end how it went, and can itself only stop talking. */
+/** The dialing side of a stream: it gets a status at the end, and can only end its own half. */
 export class DialedStream extends Http2PeerStream {
   readonly isDialed = true;
   private hasStatus = false;
@@ -18,15 +18,15 @@ export class DialedStream extends Http2PeerStream {
     });
   }
 
-  protected sayGoodbye(_status: GrpcStatus, _message: string): void {
+  protected endHalf(_status: GrpcStatus, _message: string): void {
     this.stream.end();
   }
 
-  protected complain(error: MessageError): void {
+  protected reject(error: MessageError): void {
     this.abort(error);
   }
 
   protected override beforeOver(): void {
-    if (!this.hasStatus) this.note(new CarrierError('ended', 'the stream ended and nobody said why'));
+    if (!this.hasStatus) this.note(new TransportError('ended', 'the stream ended without a status'));
   }
 }

@@ -1,8 +1,8 @@
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { EXCHANGE_PATH } from './protocol.js';
-import { Carriers } from './testing/carriers.js';
 import { materialOf, testAuthority } from './testing/material.js';
+import { Transports } from './testing/transports.js';
 import type { TlsMaterial } from './tls-material.js';
 
 /** Real gRPC at the other end: frames are bytes to it as they are to us. */
@@ -21,13 +21,13 @@ const exchange: grpc.MethodDefinition<Buffer, Buffer> = {
 const SIZES = [0, 1, 100, 16_384, 70_000, 1_000_000, 4 * 1024 * 1024, 10];
 const LIMITS = { 'grpc.max_receive_message_length': 8 * 1024 * 1024, 'grpc.max_send_message_length': 8 * 1024 * 1024 };
 
-const carriers = new Carriers();
+const transports = new Transports();
 const closing: (() => void)[] = [];
 afterEach(async () => {
-  await carriers.close();
+  await transports.close();
   for (const close of closing.splice(0)) close();
-  carriers.accepted.length = 0;
-  carriers.refused.length = 0;
+  transports.accepted.length = 0;
+  transports.refused.length = 0;
 });
 
 function until(condition: () => unknown): Promise<unknown> {
@@ -84,11 +84,11 @@ describe.each([
   ['over TLS', us, eu],
 ])('with grpc-js, %s', (_, listenerTls, dialerTls) => {
   test('its client talks to our listener, both ways, and the end is an OK', async () => {
-    const { port } = await carriers.listen({ host: 'localhost', ...(listenerTls && { tls: listenerTls }) });
+    const { port } = await transports.listen({ host: 'localhost', ...(listenerTls && { tls: listenerTls }) });
     const { call, frames, status } = openClient(port, dialerTls);
     for (const size of SIZES) call.write(patterned(size));
-    await until(() => carriers.accepted[0]?.frames.length === SIZES.length);
-    const [accepted] = carriers.accepted;
+    await until(() => transports.accepted[0]?.frames.length === SIZES.length);
+    const [accepted] = transports.accepted;
     expectAll(accepted.frames);
     expect(accepted.stream.certified?.region).toBe(dialerTls && 'eu');
     for (const size of SIZES) accepted.stream.send(patterned(size));
@@ -112,7 +112,7 @@ describe.each([
         }
       });
     });
-    const dialed = await carriers.dial(port, {
+    const dialed = await transports.dial(port, {
       host: 'localhost',
       ...(dialerTls && { tls: dialerTls, expectedRegion: 'us' }),
     });
@@ -128,7 +128,7 @@ describe.each([
       call.sendMetadata(new grpc.Metadata());
       call.on('data', () => {}).on('end', () => call.end());
     });
-    const dialed = await carriers.dial(port, { host: 'localhost', ...(dialerTls && { tls: dialerTls }) });
+    const dialed = await transports.dial(port, { host: 'localhost', ...(dialerTls && { tls: dialerTls }) });
     dialed.stream.close();
     await until(() => dialed.closed !== undefined);
     expect(dialed.closed?.error).toBeUndefined();
@@ -136,16 +136,16 @@ describe.each([
 });
 
 test('its client is told why our listener ends a stream', async () => {
-  const { port } = await carriers.listen({ host: 'localhost' });
+  const { port } = await transports.listen({ host: 'localhost' });
   const { call, status } = openClient(port, undefined);
   call.write(patterned(1));
-  await until(() => carriers.accepted.length === 1);
-  carriers.accepted[0].stream.close('moved to another höst');
+  await until(() => transports.accepted.length === 1);
+  transports.accepted[0].stream.close('moved to another höst');
   expect(await status).toMatchObject({ code: grpc.status.UNAVAILABLE, details: 'moved to another höst' });
 });
 
 test('its client is told that a message is too long, and that a method is not there', async () => {
-  const { port } = await carriers.listen({ host: 'localhost' });
+  const { port } = await transports.listen({ host: 'localhost' });
   const long = openClient(port, undefined);
   long.call.write(patterned(4 * 1024 * 1024 + 1));
   expect(await long.status).toMatchObject({
@@ -154,15 +154,15 @@ test('its client is told that a message is too long, and that a method is not th
   });
   const wrong = openClient(port, undefined, '/quotadb.replication.v1.Replication/Other');
   expect(await wrong.status).toMatchObject({ code: grpc.status.UNIMPLEMENTED });
-  await until(() => carriers.refused.length === 1);
-  expect(carriers.refused[0].reason).toMatchObject({
+  await until(() => transports.refused.length === 1);
+  expect(transports.refused[0].reason).toMatchObject({
     code: 'protocol',
     message: expect.stringMatching(/which is not there/),
   });
 });
 
 test('its client with a certificate that does not count is told so', async () => {
-  const { port } = await carriers.listen({ host: 'localhost', tls: us });
+  const { port } = await transports.listen({ host: 'localhost', tls: us });
   const stranger = await materialOf('eu', await testAuthority());
   const { status } = openClient(port, { ...stranger, authority: us.authority });
   expect(await status).toMatchObject({

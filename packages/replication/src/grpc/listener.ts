@@ -9,44 +9,39 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { AcceptedStream } from './accepted-stream.js';
 import { addressOf } from './addresses.js';
-import { LINGER_MS, MAXIMUM_PENDING_CONNECTIONS, MAXIMUM_STREAMS, OPENING_MS, WINDOW_BYTES } from './bounds.js';
-import { CarrierError } from './carrier-error.js';
-import { certifiedPeer } from './certificate-words.js';
+import { MAXIMUM_PENDING_CONNECTIONS, MAXIMUM_STREAMS, OPENING_MS } from './bounds.js';
 import { handshakeError, sessionError } from './connection-errors.js';
-import { sessionOptions } from './http2-settings.js';
-import { DEFAULT_KEEPALIVE, type KeepaliveTimes, keepAlive, SILENT } from './keepalive.js';
-import type { PeerIdentity } from './peer-identity.js';
+import { closeSession, http2Settings, keepAlive, openWindow, type SessionOptions } from './http2-session.js';
+import { certifiedPeer, type PeerIdentity } from './peer-identity.js';
 import type { PeerStream, PeerStreamOptions } from './peer-stream.js';
 import { PendingConnections } from './pending-connections.js';
-import { type TurnedDown, turnDown, withStatus } from './protocol.js';
+import { findRejection, type Rejection, withStatus } from './protocol.js';
 import { GrpcStatus } from './status.js';
-import type { TlsMaterial } from './tls-material.js';
-import { ALPN_PROTOCOLS, tlsContext } from './tls-options.js';
+import { ALPN_PROTOCOLS, type TlsMaterial, tlsContext } from './tls-material.js';
+import { TransportError } from './transport-error.js';
 import { UnblockedSocket } from './unblocked-socket.js';
 
-export interface ListenerOptions {
+export interface ListenerOptions extends SessionOptions {
   readonly host: string;
   /** 0 = any that is free. */
   readonly port: number;
   /** Without it everything is in plaintext: see mayUsePlaintext. */
   readonly tls?: TlsMaterial;
-  readonly windowBytes?: number;
-  readonly keepalive?: KeepaliveTimes;
   readonly openingMs?: number;
   readonly maximumStreams?: number;
   readonly maximumPendingConnections?: number;
   onStream(stream: PeerStream): void;
-  /** Somebody was turned away, or went away before it was known who it is. */
-  onRefused(reason: CarrierError, address: string): void;
+  /** A connection was refused, or ended before it had opened a stream. */
+  onRefused(reason: TransportError, address: string): void;
 }
 
 /**
- * Waits for peers. A connection is pending until it has opened a stream and is known to be a replica's:
+ * Accepts connections of peers. A connection is pending until it has opened a stream and is known to be a replica's:
  *
  *   connection → (TLS, certificate) → HTTP/2 → call of Exchange → stream
  *
- * Whoever has no certificate that counts gets that far, too, and then is told why as gRPC tells it: TLS itself would
- * only hang up. Nothing but the request is read from it.
+ * A peer without an accepted certificate gets as far as its call, and the reason as the status of that call: TLS alone
+ * would only close the connection. Nothing but the request is read from it.
  */
 export class GrpcListener {
   private readonly options: ListenerOptions;
@@ -74,8 +69,8 @@ export class GrpcListener {
       this.server.once('error', reject);
       this.server.listen({ host, port }, () => {
         this.server.off('error', reject);
-        // Out of descriptors, for example. It goes on accepting when it can.
-        this.server.on('error', (error) => this.options.onRefused(new CarrierError('busy', error.message), host));
+        // Out of descriptors, for example. The listener goes on.
+        this.server.on('error', (error) => this.options.onRefused(new TransportError('busy', error.message), host));
         resolve((this.server.address() as AddressInfo).port);
       });
     });
@@ -94,7 +89,7 @@ export class GrpcListener {
     await closed;
   }
 
-  /** For connections from now on; those that are open stay. */
+  /** Holds for new connections; open ones stay as they are. */
   reloadTls(material: TlsMaterial): void {
     if (!('setSecureContext' in this.server)) throw new Error('a listener without TLS cannot reload certificates');
     this.server.setSecureContext(tlsContext(material));
@@ -105,13 +100,13 @@ export class GrpcListener {
       ...tlsContext(material),
       ALPNProtocols: ALPN_PROTOCOLS,
       requestCert: true,
-      // Checked by `certifiedPeer`, which can say what is wrong.
+      // Checked by `certifiedPeer`, whose error names the reason.
       rejectUnauthorized: false,
     });
     server.on('secureConnection', (socket) => {
       if (socket.alpnProtocol === ALPN_PROTOCOLS[0]) this.open(socket, () => certifiedPeer(socket));
       else {
-        this.pending.refuse(new CarrierError('tls', 'the other side speaks TLS, but not HTTP/2'), addressOf(socket));
+        this.pending.refuse(new TransportError('tls', 'the peer speaks TLS, but not HTTP/2'), addressOf(socket));
         socket.destroy();
       }
     });
@@ -130,34 +125,33 @@ export class GrpcListener {
   }
 
   private open(socket: Socket, certify: () => PeerIdentity | undefined): void {
-    const { windowBytes = WINDOW_BYTES, keepalive = DEFAULT_KEEPALIVE } = this.options;
     const remoteAddress = addressOf(socket);
     const unblocked = new UnblockedSocket(socket);
-    const session = performServerHandshake(unblocked, sessionOptions(windowBytes));
-    session.setLocalWindowSize(windowBytes);
+    const session = performServerHandshake(unblocked, http2Settings(this.options));
+    openWindow(session, this.options);
     session.on('error', (error) => this.pending.refuse(sessionError(error), remoteAddress));
-    keepAlive(session, socket, keepalive, () => session.destroy(new CarrierError('silent', SILENT)));
-    const answer = (stream: ServerHttp2Stream, { error, headers }: TurnedDown) => {
+    keepAlive(session, socket, this.options);
+    const answer = (stream: ServerHttp2Stream, { error, headers }: Rejection) => {
       this.pending.refuse(error, remoteAddress);
       answerAndLeave(session, stream, headers);
     };
     try {
       const certified = certify();
       session.on('stream', (stream, headers) => {
-        const turnedDown = this.turnDown(headers);
-        if (turnedDown === undefined) this.accept(session, stream, { socket: unblocked, remoteAddress, certified });
-        else answer(stream, turnedDown);
+        const rejection = this.rejectionOf(headers);
+        if (rejection === undefined) this.accept(session, stream, { socket: unblocked, remoteAddress, certified });
+        else answer(stream, rejection);
       });
     } catch (error) {
-      if (!(error instanceof CarrierError)) throw error;
+      if (!(error instanceof TransportError)) throw error;
       session.on('stream', (stream) => answer(stream, withStatus(GrpcStatus.unauthenticated, error)));
     }
   }
 
-  private turnDown(headers: IncomingHttpHeaders): TurnedDown | undefined {
+  private rejectionOf(headers: IncomingHttpHeaders): Rejection | undefined {
     const { maximumStreams = MAXIMUM_STREAMS } = this.options;
-    if (this.streams.size < maximumStreams) return turnDown(headers);
-    const error = new CarrierError('busy', `there are ${maximumStreams} streams already`);
+    if (this.streams.size < maximumStreams) return findRejection(headers);
+    const error = new TransportError('busy', `there are ${maximumStreams} streams already`);
     return withStatus(GrpcStatus.resourceExhausted, error);
   }
 
@@ -173,7 +167,7 @@ export class GrpcListener {
   }
 }
 
-/** The answer is all there is; whoever stays on nevertheless is sent away. */
+/** The response is all that the peer gets; then the connection is closed. */
 function answerAndLeave(
   session: ServerHttp2Session,
   stream: ServerHttp2Stream,
@@ -182,6 +176,5 @@ function answerAndLeave(
   stream.on('error', () => {});
   stream.respond(headers, { endStream: true });
   stream.close(constants.NGHTTP2_NO_ERROR);
-  session.close();
-  setTimeout(() => session.destroy(), LINGER_MS).unref();
+  closeSession(session);
 }

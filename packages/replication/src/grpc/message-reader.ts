@@ -1,6 +1,6 @@
 import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
-import { CarrierError } from './carrier-error.js';
 import { GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 
 /**
  * The messages of a gRPC stream, from chunks that begin and end anywhere.
@@ -15,11 +15,11 @@ export const PREFIX_BYTES = 5;
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** What is set aside for a message before any of it has come: a length alone is no reason to hold memory. */
+/** Memory reserved for a message before its bytes arrive: a claimed length alone must not reserve more. */
 const FIRST_BYTES = 64 * 1024;
 
-/** The other side has broken a rule, and with which status it is told so. */
-export class MessageError extends CarrierError {
+/** The peer has broken a rule of gRPC; `status` is sent to it. */
+export class MessageError extends TransportError {
   readonly status: GrpcStatus;
 
   constructor(status: GrpcStatus, message: string) {
@@ -41,7 +41,7 @@ export class MessageReader {
     this.onMessage = onMessage;
   }
 
-  /** Nothing more is given out, not even what has arrived already. */
+  /** From here on no message is delivered, not even one that has arrived already. */
   stop(): void {
     this.isStopped = true;
   }
@@ -50,7 +50,7 @@ export class MessageReader {
     return this.prefixLength > 0;
   }
 
-  /** Throws MessageError where the other side breaks the rules; nothing can be read after that. */
+  /** Throws MessageError where the peer breaks the rules; nothing can be read after that. */
   push(chunk: Uint8Array): void {
     let at = 0;
     while (at < chunk.length && !this.isStopped) {
@@ -63,7 +63,8 @@ export class MessageReader {
     while (at < chunk.length && this.prefixLength < PREFIX_BYTES) this.prefix[this.prefixLength++] = chunk[at++];
     if (this.prefixLength < PREFIX_BYTES) return at;
     const { prefix } = this;
-    if (prefix[0] !== 0) throw new MessageError(GrpcStatus.internal, 'messages are not compressed here');
+    if (prefix[0] !== 0)
+      throw new MessageError(GrpcStatus.internal, 'a compressed message: compression is not supported');
     this.messageLength = ((prefix[1] << 24) | (prefix[2] << 16) | (prefix[3] << 8) | prefix[4]) >>> 0;
     if (this.messageLength > MAXIMUM_FRAME_BYTES) {
       throw new MessageError(
@@ -72,7 +73,7 @@ export class MessageReader {
       );
     }
     this.received = 0;
-    if (this.messageLength === 0) this.give(NOTHING);
+    if (this.messageLength === 0) this.deliver(NOTHING);
     return at;
   }
 
@@ -80,17 +81,17 @@ export class MessageReader {
     const count = Math.min(chunk.length - at, this.messageLength - this.received);
     const part = chunk.subarray(at, at + count);
     if (count === this.messageLength) {
-      this.give(part);
+      this.deliver(part);
       return at + count;
     }
     this.makeRoom(this.received + count);
     this.message.set(part, this.received);
     this.received += count;
-    if (this.received === this.messageLength) this.give(this.message);
+    if (this.received === this.messageLength) this.deliver(this.message);
     return at + count;
   }
 
-  /** Grows with what has come, and is exactly as long as the message in the end. */
+  /** Grows with the bytes that arrive, and ends up exactly as long as the message. */
   private makeRoom(needed: number): void {
     if (this.received === 0) this.message = new Uint8Array(Math.min(this.messageLength, Math.max(needed, FIRST_BYTES)));
     if (needed <= this.message.length) return;
@@ -99,7 +100,7 @@ export class MessageReader {
     this.message = larger;
   }
 
-  private give(message: Uint8Array): void {
+  private deliver(message: Uint8Array): void {
     this.prefixLength = 0;
     this.message = NOTHING;
     this.onMessage(message);

@@ -1,14 +1,14 @@
 import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
 import { PREFIX_BYTES } from './message-reader.js';
 
-/** What is gathered at most before it is handed on. */
+/** Bytes gathered at most before they are taken. */
 export const GATHERED_BYTES = 64 * 1024;
-/** Where it is gathered. What was handed on is not written over: the rest is used until it is too short. */
+/** Size of the buffer. Taken bytes are not overwritten: its rest is used until it is too short. */
 const ARENA_BYTES = 4 * GATHERED_BYTES;
 
 /**
- * Messages on their way out, each behind its prefix, one after another: a tick has one for every shard, and to hand each of
- * them to HTTP/2 by itself costs more than to make it.
+ * Outgoing messages, each behind its prefix, in one buffer: a tick has one for every shard, and a write to HTTP/2 for each
+ * would cost more than encoding it.
  */
 export class Outbox {
   private arena: Buffer = Buffer.alloc(0);
@@ -19,7 +19,7 @@ export class Outbox {
     return this.end - this.start;
   }
 
-  /** Copies a message to the end. False, and nothing done, where it is time to take what is there first. */
+  /** Appends a copy of a message. Returns false, and does nothing, where the gathered bytes must be taken first. */
   append(message: Uint8Array): boolean {
     if (message.length > MAXIMUM_FRAME_BYTES) throw new RangeError(`a message of ${message.length} bytes is too long`);
     const needed = PREFIX_BYTES + message.length;
@@ -37,7 +37,7 @@ export class Outbox {
     return true;
   }
 
-  /** What was gathered. It is the caller's. */
+  /** The gathered bytes; they belong to the caller. */
   take(): Buffer {
     const bytes = this.arena.subarray(this.start, this.end);
     this.start = this.end;

@@ -1,19 +1,19 @@
 import { constants, type Http2Stream } from 'node:http2';
 import { LINGER_MS, MAXIMUM_QUEUE_BYTES, QUEUE_BYTES } from './bounds.js';
-import { CarrierError } from './carrier-error.js';
 import { sessionError } from './connection-errors.js';
 import { MessageError, MessageReader, PREFIX_BYTES } from './message-reader.js';
 import { Outbox } from './outbox.js';
 import type { PeerIdentity } from './peer-identity.js';
 import { GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 import type { UnblockedSocket } from './unblocked-socket.js';
 
-/** One stream of frames to one peer, in both directions. Whoever gets it sets the three handlers at once. */
+/** One stream of frames to one peer, in both directions. Its first owner sets the three handlers at once. */
 export interface PeerStream {
   readonly remoteAddress: string;
   /** This side has opened it. */
   readonly isDialed: boolean;
-  /** Whom the other's certificate says it is; undefined without TLS. */
+  /** The replica that the peer's certificate names; undefined without TLS. */
   readonly certified: PeerIdentity | undefined;
   /** False while more than QUEUE_BYTES wait to be sent. */
   readonly isWritable: boolean;
@@ -22,22 +22,21 @@ export interface PeerStream {
   onFrame: (frame: Uint8Array) => void;
   /** It is writable again. */
   onDrain: () => void;
-  /** Once, and last. Without an error where either side closed it in peace. */
-  onClose: (error?: CarrierError) => void;
+  /** Called once, and last. Without an error where either side closed the stream normally. */
+  onClose: (error?: TransportError) => void;
   /** The frame is copied. */
   send(frame: Uint8Array): void;
-  /** After what was sent before. From here on nothing is received. A reason is told to the other side. */
+  /** Ends the stream after the frames sent so far. From here on nothing is received. The peer gets the reason. */
   close(reason?: string): void;
 }
 
 export interface PeerStreamOptions {
-  /** What its connection writes to. */
   readonly socket: UnblockedSocket;
   readonly remoteAddress: string;
   readonly certified: PeerIdentity | undefined;
 }
 
-/** What both sides have in common; how a stream ends differs. */
+/** What both sides share; how a stream ends differs. */
 export abstract class Http2PeerStream implements PeerStream {
   readonly remoteAddress: string;
   readonly certified: PeerIdentity | undefined;
@@ -46,22 +45,22 @@ export abstract class Http2PeerStream implements PeerStream {
   bytesReceived = 0;
   onFrame: (frame: Uint8Array) => void = () => {};
   onDrain: () => void = () => {};
-  onClose: (error?: CarrierError) => void = () => {};
+  onClose: (error?: TransportError) => void = () => {};
 
-  /** Nothing happens any more after this. */
+  /** Resolves after `onClose`. */
   readonly whenOver: Promise<void>;
   protected readonly stream: Http2Stream;
   private readonly socket: UnblockedSocket;
   private readonly reader: MessageReader;
   private readonly outbox = new Outbox();
-  /** In the outbox, or handed to HTTP/2 and not on its way yet. */
+  /** In the outbox, or written to HTTP/2 and not sent yet. */
   private queuedBytes = 0;
-  private isHandingOn = false;
+  private isFlushDue = false;
   private isFull = false;
   private isEnding = false;
   private isClosedHere = false;
   private isOver = false;
-  private error: CarrierError | undefined = undefined;
+  private error: TransportError | undefined = undefined;
   private linger: NodeJS.Timeout | undefined = undefined;
 
   constructor(stream: Http2Stream, options: PeerStreamOptions) {
@@ -77,8 +76,8 @@ export abstract class Http2PeerStream implements PeerStream {
     this.whenOver = new Promise((resolve) => {
       stream.on('close', () => {
         stop();
-        // Says less than the errors that may come with it.
-        if (stream.aborted) this.note(new CarrierError('ended', 'the other side has gone away'));
+        // An error that came before this says more.
+        if (stream.aborted) this.note(new TransportError('ended', 'the peer has closed the connection'));
         this.over();
         resolve();
       });
@@ -89,7 +88,7 @@ export abstract class Http2PeerStream implements PeerStream {
     return !this.isEnding && !this.isOver && this.waitingBytes < QUEUE_BYTES;
   }
 
-  /** For the other side's window, and for the network. */
+  /** Bytes that wait for the peer's window, and for the network. */
   private get waitingBytes(): number {
     return this.queuedBytes + this.socket.waitingBytes;
   }
@@ -97,25 +96,25 @@ export abstract class Http2PeerStream implements PeerStream {
   send(frame: Uint8Array): void {
     if (this.isEnding || this.isOver || this.stream.destroyed) return;
     if (!this.outbox.append(frame)) {
-      this.handOn();
+      this.flush();
       this.outbox.append(frame);
     }
     this.queuedBytes += PREFIX_BYTES + frame.length;
     if (this.waitingBytes > MAXIMUM_QUEUE_BYTES) {
-      this.abort(new CarrierError('busy', `the other side does not read: ${this.waitingBytes} bytes wait for it`));
+      this.abort(new TransportError('busy', `the peer does not read: ${this.waitingBytes} bytes wait for it`));
       return;
     }
     if (this.waitingBytes >= QUEUE_BYTES) this.isFull = true;
-    if (this.isHandingOn) return;
-    this.isHandingOn = true;
+    if (this.isFlushDue) return;
+    this.isFlushDue = true;
     queueMicrotask(() => {
-      this.isHandingOn = false;
-      this.handOn();
+      this.isFlushDue = false;
+      this.flush();
     });
   }
 
-  /** Gives HTTP/2 what was gathered. */
-  private handOn(): void {
+  /** Writes the outbox to HTTP/2. */
+  private flush(): void {
     if (this.outbox.length === 0) return;
     const bytes = this.outbox.take();
     if (this.isOver || this.stream.destroyed || this.stream.writableEnded) return;
@@ -129,33 +128,33 @@ export abstract class Http2PeerStream implements PeerStream {
     this.end(reason === undefined ? GrpcStatus.ok : GrpcStatus.unavailable, reason ?? '');
   }
 
-  /** Ends it at once: what waits to be sent is lost. */
-  abort(error: CarrierError): void {
+  /** Ends the stream at once: frames that wait to be sent are lost. */
+  abort(error: TransportError): void {
     this.note(error);
     this.reader.stop();
     this.stream.close(constants.NGHTTP2_CANCEL);
     this.stream.destroy();
   }
 
-  /** Why the stream is about to end; the first reason holds, and after a close in peace none is needed. */
-  note(error: CarrierError): void {
+  /** Notes why the stream is about to end. The first reason holds; after a normal close none is needed. */
+  note(error: TransportError): void {
     if (!this.isClosedHere) this.error ??= error;
   }
 
-  /** Says goodbye, in the way of this side. */
-  protected abstract sayGoodbye(status: GrpcStatus, message: string): void;
+  /** Ends this side's half of the stream. */
+  protected abstract endHalf(status: GrpcStatus, message: string): void;
 
-  /** The other side has broken a rule. */
-  protected abstract complain(error: MessageError): void;
+  /** The peer has broken a rule of gRPC. */
+  protected abstract reject(error: MessageError): void;
 
   protected end(status: GrpcStatus, message: string): void {
     if (this.isEnding || this.isOver) return;
-    this.handOn();
+    this.flush();
     this.isEnding = true;
-    this.sayGoodbye(status, message);
+    this.endHalf(status, message);
     this.linger = setTimeout(() => this.stream.destroy(), LINGER_MS);
     this.linger.unref();
-    // Keep reading, so that the end of the other side is found; the reader was told to give out nothing.
+    // Keeps reading, to find the end of the peer's half; the reader delivers nothing any more.
     this.stream.resume();
   }
 
@@ -167,13 +166,13 @@ export abstract class Http2PeerStream implements PeerStream {
       if (!(error instanceof MessageError)) throw error;
       this.reader.stop();
       this.note(error);
-      this.complain(error);
+      this.reject(error);
     }
   }
 
   private ended(): void {
     if (this.reader.isInsideMessage)
-      this.note(new CarrierError('ended', 'the stream ended in the middle of a message'));
+      this.note(new TransportError('ended', 'the stream ended in the middle of a message'));
     this.reader.stop();
     this.end(GrpcStatus.ok, '');
   }
@@ -198,6 +197,6 @@ export abstract class Http2PeerStream implements PeerStream {
     this.onClose(this.error);
   }
 
-  /** The last chance to say why it is over. */
+  /** The last chance to note a reason. */
   protected beforeOver(): void {}
 }

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
 import { addressOf } from './addresses.js';
-import { CarrierError } from './carrier-error.js';
+import { TransportError } from './transport-error.js';
 
 export interface PendingOptions {
   readonly maximum: number;
   readonly openingMs: number;
-  onRefused(reason: CarrierError, address: string): void;
-  /** What may be the matter with somebody who leaves without a word. */
+  onRefused(reason: TransportError, address: string): void;
+  /** A possible cause where a connection ends before any request. */
   readonly hint: string;
 }
 
 /**
- * Connections of which it is not known yet whether a replica is at the other end. They are few, have little time, and of each
- * that comes to nothing one reason is told. Known by their address, which is theirs alone while they live: a TLS socket
- * and the one under it have nothing else in common.
+ * Connections that have not opened a stream yet. Their number and their time are bounded, and for each that fails one
+ * reason is reported. The key is the remote address, which is unique while the connection is open: a TLS socket and the
+ * socket under it have nothing else in common.
  */
 export class PendingConnections {
   private readonly options: PendingOptions;
@@ -23,32 +23,35 @@ export class PendingConnections {
     this.options = options;
   }
 
-  /** False where there are too many: the connection is closed. */
+  /** Returns false, and closes the connection, where there are too many. */
   add(socket: Socket): boolean {
     const { maximum, openingMs } = this.options;
     const address = addressOf(socket);
     if (this.timers.size >= maximum) {
-      this.options.onRefused(new CarrierError('busy', `${maximum} connections are waiting already`), address);
+      this.options.onRefused(new TransportError('busy', `${maximum} connections are pending already`), address);
       socket.destroy();
       return false;
     }
     const timer = setTimeout(() => {
-      this.refuse(new CarrierError('silent', `no stream was opened within ${openingMs} ms`), address);
+      this.refuse(new TransportError('silent', `no stream was opened within ${openingMs} ms`), address);
       socket.destroy();
     }, openingMs);
     timer.unref();
     this.timers.set(address, timer);
     socket.once('close', () => {
-      // Whoever knows more, such as HTTP/2 that could not read what came, says so now.
+      // HTTP/2 may know a better reason, such as bytes that it could not read, and reports it first.
       setImmediate(() => {
-        this.refuse(new CarrierError('ended', `the other side left without a word: ${this.options.hint}`), address);
+        this.refuse(
+          new TransportError('ended', `the peer closed the connection before any request: ${this.options.hint}`),
+          address,
+        );
       });
     });
     return true;
   }
 
-  /** The first reason is told, the others follow from it. */
-  refuse(reason: CarrierError, address: string): void {
+  /** Only the first reason is reported: later ones follow from it. */
+  refuse(reason: TransportError, address: string): void {
     if (!this.timers.has(address)) return;
     this.settle(address);
     this.options.onRefused(reason, address);

@@ -3,13 +3,13 @@ import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
 import { afterEach, expect, test, vi } from 'vitest';
 import { CONTENT_TYPE, EXCHANGE_PATH } from './protocol.js';
 import { decodeMessage, encodeMessage } from './status.js';
-import { Carriers } from './testing/carriers.js';
+import { Transports } from './testing/transports.js';
 
-const carriers = new Carriers();
+const transports = new Transports();
 afterEach(async () => {
-  await carriers.close();
-  carriers.accepted.length = 0;
-  carriers.refused.length = 0;
+  await transports.close();
+  transports.accepted.length = 0;
+  transports.refused.length = 0;
 });
 
 const request = { ':method': 'POST', ':path': EXCHANGE_PATH, 'content-type': CONTENT_TYPE, te: 'trailers' };
@@ -68,42 +68,42 @@ test.each<[string, OutgoingHttpHeaders, object, RegExp]>([
     /compressed with gzip/,
   ],
 ])('%s is turned down, counted, and nobody else notices', async (_, headers, expected, message) => {
-  const { port } = await carriers.listen();
-  const other = await carriers.dial(port);
+  const { port } = await transports.listen();
+  const other = await transports.dial(port);
   expect((await ask(port, headers, [])).headers).toMatchObject(expected);
-  expect(carriers.refused).toMatchObject([{ reason: { code: 'protocol', message: expect.stringMatching(message) } }]);
+  expect(transports.refused).toMatchObject([{ reason: { code: 'protocol', message: expect.stringMatching(message) } }]);
   other.stream.send(Uint8Array.of(1));
-  await vi.waitUntil(() => carriers.accepted[0].frames.length === 1);
+  await vi.waitUntil(() => transports.accepted[0].frames.length === 1);
 });
 
 test.each<[string, Uint8Array[], string, RegExp]>([
-  ['a message with the compressed flag', [Uint8Array.of(1, 0, 0, 0, 1, 0)], '13', /not compressed/],
+  ['a message with the compressed flag', [Uint8Array.of(1, 0, 0, 0, 1, 0)], '13', /compression is not supported/],
   ['a message that is too long', [Uint8Array.of(0, 0x7f, 0xff, 0xff, 0xff)], '8', /2147483647 bytes: at most/],
 ])('%s ends the stream with a status', async (_, chunks, status, message) => {
-  const { port } = await carriers.listen();
+  const { port } = await transports.listen();
   const { headers, trailers } = await ask(port, request, chunks);
   expect(headers).toMatchObject({ ':status': 200, 'content-type': CONTENT_TYPE });
   expect(trailers['grpc-status']).toBe(status);
   expect(decodeMessage(String(trailers['grpc-message']))).toMatch(message);
-  await vi.waitUntil(() => carriers.accepted[0].closed !== undefined);
-  expect(carriers.accepted[0].closed?.error).toMatchObject({
+  await vi.waitUntil(() => transports.accepted[0].closed !== undefined);
+  expect(transports.accepted[0].closed?.error).toMatchObject({
     code: 'protocol',
     message: expect.stringMatching(message),
   });
 });
 
 test('a peer that stops in the middle of a message ends with an error', async () => {
-  const { port } = await carriers.listen();
+  const { port } = await transports.listen();
   const session = connect(`http://127.0.0.1:${port}`);
   const stream = session.request(request);
   stream.resume().end(Uint8Array.of(0, 0, 0, 0, 9, 1, 2));
-  await vi.waitUntil(() => carriers.accepted[0]?.closed !== undefined);
-  expect(carriers.accepted[0].closed?.error?.message).toBe('the stream ended in the middle of a message');
+  await vi.waitUntil(() => transports.accepted[0]?.closed !== undefined);
+  expect(transports.accepted[0].closed?.error?.message).toBe('the stream ended in the middle of a message');
   session.destroy();
 });
 
 test('content type and path as other gRPC implementations write them are accepted', async () => {
-  const { port } = await carriers.listen();
+  const { port } = await transports.listen();
   for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc;charset=utf-8']) {
     const session = connect(`http://127.0.0.1:${port}`);
     const stream = session.request({ ...request, 'content-type': type, 'grpc-encoding': 'identity' });
@@ -115,8 +115,8 @@ test('content type and path as other gRPC implementations write them are accepte
 });
 
 test('a frame that is too long is not even sent', async () => {
-  const { port } = await carriers.listen();
-  const dialed = await carriers.dial(port);
+  const { port } = await transports.listen();
+  const dialed = await transports.dial(port);
   expect(() => dialed.stream.send(new Uint8Array(MAXIMUM_FRAME_BYTES + 1))).toThrow(/too long/);
 });
 

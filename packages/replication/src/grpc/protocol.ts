@@ -1,19 +1,19 @@
 import { constants, type IncomingHttpHeaders } from 'node:http2';
-import { CarrierError } from './carrier-error.js';
 import { encodeMessage, GrpcStatus } from './status.js';
+import { TransportError } from './transport-error.js';
 
-/** The one call there is, as replication.proto names it. */
+/** The only call, as replication.proto names it. */
 export const EXCHANGE_PATH = '/quotadb.replication.v1.Replication/Exchange';
 export const CONTENT_TYPE = 'application/grpc+proto';
 
-/** How a request is turned down before its stream begins: an answer that is headers only. */
-export interface TurnedDown {
-  readonly error: CarrierError;
+/** How a request is rejected before its stream begins: a response of headers only. */
+export interface Rejection {
+  readonly error: TransportError;
   readonly headers: Readonly<Record<string, string | number>>;
 }
 
 /** Undefined where the request is a call of Exchange. */
-export function turnDown(headers: IncomingHttpHeaders): TurnedDown | undefined {
+export function findRejection(headers: IncomingHttpHeaders): Rejection | undefined {
   const method = headers[constants.HTTP2_HEADER_METHOD];
   const path = headers[constants.HTTP2_HEADER_PATH];
   if (method !== 'POST') return { error: wrong(`the method ${method} instead of POST`), headers: { ':status': 405 } };
@@ -34,7 +34,7 @@ export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:\+proto)?(?:\s*;.*)?$/i.test(contentType);
 }
 
-export function withStatus(status: GrpcStatus, error: CarrierError): TurnedDown {
+export function withStatus(status: GrpcStatus, error: TransportError): Rejection {
   const headers = { ':status': 200, 'content-type': CONTENT_TYPE, ...statusHeaders(status, error.message) };
   return { error, headers };
 }
@@ -45,6 +45,6 @@ export function statusHeaders(status: GrpcStatus, message: string): Record<strin
   return headers;
 }
 
-function wrong(what: string): CarrierError {
-  return new CarrierError('protocol', `what came is not from a replica: ${what}`);
+function wrong(what: string): TransportError {
+  return new TransportError('protocol', `the request is not from a replica: ${what}`);
 }

@@ -1,6 +1,6 @@
-import { CarrierError, type CarrierErrorCode } from './carrier-error.js';
+import { TransportError, type TransportErrorCode } from './transport-error.js';
 
-/** The status codes of gRPC that occur here. */
+/** The status codes of gRPC that are used here. */
 export const GrpcStatus = {
   ok: 0,
   resourceExhausted: 8,
@@ -11,7 +11,7 @@ export const GrpcStatus = {
 } as const;
 export type GrpcStatus = (typeof GrpcStatus)[keyof typeof GrpcStatus];
 
-const codeOf: Readonly<Record<number, CarrierErrorCode>> = {
+const codeOf: Readonly<Record<number, TransportErrorCode>> = {
   [GrpcStatus.resourceExhausted]: 'busy',
   [GrpcStatus.unimplemented]: 'protocol',
   [GrpcStatus.internal]: 'protocol',
@@ -19,18 +19,18 @@ const codeOf: Readonly<Record<number, CarrierErrorCode>> = {
   [GrpcStatus.unauthenticated]: 'certificate',
 };
 
-/** What the other side ended a stream with, as an error; undefined where all is well. */
-export function errorOfStatus(headers: { readonly [name: string]: unknown }): CarrierError | undefined {
+/** The status with which the peer ended a stream, as an error; undefined for `ok`. */
+export function errorOfStatus(headers: { readonly [name: string]: unknown }): TransportError | undefined {
   const status = Number(headers['grpc-status']);
   if (status === GrpcStatus.ok) return undefined;
   const message = decodeMessage(String(headers['grpc-message'] ?? ''));
-  return new CarrierError(
+  return new TransportError(
     codeOf[status] ?? 'ended',
-    message === '' ? `the other side ended with status ${status}` : message,
+    message === '' ? `the peer ended the stream with status ${status}` : message,
   );
 }
 
-/** gRPC percent-encodes what is not printable ASCII. */
+/** gRPC percent-encodes bytes that are not printable ASCII. */
 export function encodeMessage(message: string): string {
   return [...Buffer.from(message)]
     .map((byte) =>
@@ -41,7 +41,7 @@ export function encodeMessage(message: string): string {
     .join('');
 }
 
-/** Whatever was not encoded properly is shown as it came. */
+/** A message that is not encoded properly is shown as it came. */
 export function decodeMessage(message: string): string {
   try {
     return decodeURIComponent(message);

@@ -2,12 +2,12 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { identityOf, type PeerIdentity } from './peer-identity.js';
 
-/** What one replica needs to speak TLS: its certificate, the key of it, and the authority whose certificates it accepts. */
+/** What a replica needs for TLS: its certificate, the key of it, and the authority whose certificates it accepts. */
 export interface TlsMaterial {
   readonly certificate: string;
   readonly key: string;
   readonly authority: string;
-  /** Whom the own certificate names. */
+  /** The replica that the own certificate names. */
   readonly identity: PeerIdentity;
 }
 
@@ -17,12 +17,15 @@ export interface TlsFiles {
   readonly caFile: string;
 }
 
-/** Something is wrong with the own certificate, key or authority. The message names the file. */
+/** The own certificate, key or authority cannot be used. The message names the file. */
 export class TlsMaterialError extends Error {
   override readonly name = 'TlsMaterialError';
 }
 
-/** Reads and checks them; throws TlsMaterialError. There may be several authorities in one file, to change from one to the next. */
+/**
+ * Reads and checks the files; throws TlsMaterialError. The file of the authority may hold several, to change from one to
+ * the next.
+ */
 export async function loadTlsMaterial(
   { certFile, keyFile, caFile }: TlsFiles,
   nowMs: number = Date.now(),
@@ -71,14 +74,14 @@ export interface TlsWatch {
   readonly intervalMs: number;
   /** New material, whole and checked. */
   onChange(material: TlsMaterial): void;
-  /** The files have changed and are of no use. What was loaded before stays; said once for each change. */
+  /** The files have changed and cannot be used. The old material stays in use; called once for each change. */
   onError(error: TlsMaterialError): void;
 }
 
 /**
- * Looks at the files again and again, and loads them when one has changed: by time, because watching is not to be relied
- * on where files are mounted. Files are replaced one after another, so a set that does not fit together is tried again
- * before anybody hears of it. Returns what stops it.
+ * Checks the files at an interval, and loads them when one has changed: notifications of the file system are not reliable
+ * where files are mounted. Files are replaced one after another, so a set that does not fit together is tried again before
+ * it is reported. Returns a function that stops it.
  */
 export function watchTlsMaterial(files: TlsFiles, current: TlsMaterial, watch: TlsWatch): () => void {
   let isStopped = false;
@@ -128,3 +131,11 @@ async function fingerprint({ certFile, keyFile, caFile }: TlsFiles): Promise<str
   });
   return (await Promise.all(parts)).join(' ');
 }
+
+/** What both sides of a connection, and a reload, need. */
+export function tlsContext({ certificate, key, authority }: TlsMaterial) {
+  return { cert: certificate, key, ca: authority, minVersion: 'TLSv1.3' } as const;
+}
+
+/** HTTP/2, and nothing older. */
+export const ALPN_PROTOCOLS: string[] = ['h2'];

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** What is read ahead of HTTP/2, which takes it at once. */
+/** Bytes read ahead of HTTP/2, which takes them at once. */
 const READ_AHEAD_BYTES = 1024 * 1024;
 
 /**
  * A socket on which HTTP/2 never waits for a write. Node's HTTP/2 does not read while a write of its own is under way, so
- * two replicas that both send more than the buffers between them hold would wait for each other for ever. Here a write is
- * over at once, and what the network has not taken yet waits in the socket: at most what the other side's window allows,
- * and `waitingBytes` counts it, so that nobody makes more of it.
+ * two replicas that both send more than the buffers between them hold would wait for each other for ever. Here a write
+ * completes at once, and its bytes wait in the socket: at most what the peer's window allows. `waitingBytes` counts them,
+ * so that streams stop being writable.
  */
 export class UnblockedSocket extends Duplex {
   /** Written, and not taken by the operating system yet. */
@@ -27,7 +27,7 @@ export class UnblockedSocket extends Duplex {
     socket.on('close', () => this.destroy());
   }
 
-  /** Called whenever some of what was waiting is gone. Returns what ends that. */
+  /** `listener` is called whenever waiting bytes were taken by the system. Returns a function that unsubscribes. */
   onFlushed(listener: () => void): () => void {
     this.flushedListeners.add(listener);
     return () => this.flushedListeners.delete(listener);

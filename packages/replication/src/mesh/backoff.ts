@@ -2,7 +2,7 @@
 export const FIRST_PAUSE_MS = 100;
 export const LONGEST_PAUSE_MS = 10_000;
 
-/** How long to wait before the next attempt. Each pause is shortened by chance, so that not everybody comes back at once. */
+/** How long to wait before the next attempt. Each pause is shortened at random, so that peers do not dial in step. */
 export class Backoff {
   private readonly random: () => number;
   private nextMs = FIRST_PAUSE_MS;

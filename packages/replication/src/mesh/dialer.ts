@@ -1,14 +1,14 @@
 import type { PeerStream } from '../grpc/peer-stream.js';
 import { Backoff } from './backoff.js';
-import type { DialHandlers, MeshPeer } from './network.js';
+import type { DialHandlers, MeshPeer } from './grpc-network.js';
 
-/** A link that lasted so long was a success: the next pause is a short one again. */
+/** After a link that lasted this long the next pause is a short one again. */
 const STEADY_MS = 1000;
 
 export interface DialerOptions {
   readonly peer: MeshPeer;
   readonly dial: (peer: MeshPeer, handlers: DialHandlers) => () => void;
-  /** Whether there is a link to the region, whoever dialed it. */
+  /** Whether there is a link to the region, dialed from either side. */
   readonly isConnected: () => boolean;
   readonly opened: (stream: PeerStream) => void;
   readonly failed: (peer: MeshPeer, error: Error) => void;
@@ -20,13 +20,13 @@ export interface DialerOptions {
  *
  *   state    | until
  *   ---------|-------------------------------------------------------------------------
- *   pausing  | the pause is over; then it dials, unless the other was faster
+ *   pausing  | the pause is over; then it dials, unless the peer has dialed meanwhile
  *   dialing  | there is a stream, or an error: the next pause
- *   linked   | the stream, or the link that the other has dialed, is over: the next pause
+ *   linked   | the stream, or the link that the peer has dialed, has ended: the next pause
  */
 export class Dialer {
   readonly peer: MeshPeer;
-  /** Why the last attempt came to nothing; empty where it did not. */
+  /** Why the last attempt failed; empty where it did not. */
   lastError = '';
   private readonly options: DialerOptions;
   private readonly backoff: Backoff;
@@ -46,7 +46,7 @@ export class Dialer {
     this.dial();
   }
 
-  /** Something about the link to the region has changed. */
+  /** Called when the link to the region has begun or ended. */
   reconsider(): void {
     if (this.isStopped || this.giveUp !== undefined || this.stream !== undefined || this.timer !== undefined) return;
     if (this.options.isConnected()) return;
@@ -56,13 +56,13 @@ export class Dialer {
     }, this.backoff.takePauseMs());
   }
 
-  /** The link to the region has ended, and had lasted so long. */
+  /** The link to the region has ended after this time. */
   disconnected(lastedMs: number): void {
     if (lastedMs >= STEADY_MS) this.backoff.reset();
     this.reconsider();
   }
 
-  /** The stream that this dialer had opened is over. */
+  /** The stream that this dialer had opened has ended. */
   streamEnded(stream: PeerStream): void {
     if (this.stream !== stream) return;
     this.stream = undefined;

@@ -1,9 +1,29 @@
-import type { CarrierError } from '../grpc/carrier-error.js';
 import { dial } from '../grpc/dial.js';
 import { GrpcListener } from '../grpc/listener.js';
+import type { PeerStream } from '../grpc/peer-stream.js';
 import { mayUsePlaintext } from '../grpc/plaintext.js';
 import type { TlsMaterial } from '../grpc/tls-material.js';
-import type { DialHandlers, MeshPeer, Network, NetworkListener } from './network.js';
+import type { TransportError } from '../grpc/transport-error.js';
+
+/** Where another region listens. */
+export interface MeshPeer {
+  readonly region: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface NetworkListener {
+  stream(stream: PeerStream): void;
+  /** A connection was refused before it had opened a stream. */
+  refused(code: string, message: string, address: string): void;
+}
+
+export interface DialHandlers {
+  /** Sets the stream's handlers before it returns. */
+  opened(stream: PeerStream): void;
+  /** The message is for an operator. */
+  failed(error: Error): void;
+}
 
 /** From the first packet to an open stream, TLS included. */
 const DIAL_TIMEOUT_MS = 10_000;
@@ -12,12 +32,12 @@ export interface GrpcNetworkOptions {
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsMaterial | undefined;
-  /** Also beyond this machine. */
+  /** Whether connections beyond this machine may do without TLS. */
   readonly allowsPlaintext: boolean;
 }
 
-/** gRPC over HTTP/2, with mutual TLS wherever anything leaves the machine, unless somebody has said otherwise. */
-export class GrpcNetwork implements Network {
+/** gRPC over HTTP/2. Connections beyond this machine use mutual TLS, unless --repl-plaintext allows plaintext. */
+export class GrpcNetwork {
   private readonly options: GrpcNetworkOptions;
   private tls: TlsMaterial | undefined;
   private listener: GrpcListener | undefined = undefined;
@@ -31,6 +51,7 @@ export class GrpcNetwork implements Network {
     return this.tls !== undefined;
   }
 
+  /** Resolves to the port. */
   listen({ stream, refused }: NetworkListener): Promise<number> {
     const { host, port, allowsPlaintext } = this.options;
     if (this.tls === undefined && !mayUsePlaintext(host, allowsPlaintext)) return Promise.reject(new Error(NEEDS_TLS));
@@ -39,17 +60,18 @@ export class GrpcNetwork implements Network {
       port,
       ...(this.tls && { tls: this.tls }),
       onStream: stream,
-      onRefused: (error: CarrierError, address) => refused(error.code, error.message, address),
+      onRefused: (error: TransportError, address) => refused(error.code, error.message, address),
     });
     return this.listener.listen();
   }
 
+  /** Calls one of the two handlers, later. Returns a function that gives the attempt up. */
   dial({ region, host, port }: MeshPeer, { opened, failed }: DialHandlers): () => void {
     if (this.tls === undefined && !mayUsePlaintext(host, this.options.allowsPlaintext)) {
       const timer = setImmediate(() => failed(new Error(NEEDS_TLS)));
       return () => clearImmediate(timer);
     }
-    const attempt = dial({
+    return dial({
       host,
       port,
       ...(this.tls && { tls: this.tls }),
@@ -58,10 +80,9 @@ export class GrpcNetwork implements Network {
       onStream: opened,
       onFailed: failed,
     });
-    return () => attempt.cancel();
   }
 
-  /** For connections from now on; those that are open stay. */
+  /** Holds for new connections; open ones stay as they are. */
   reloadTls(material: TlsMaterial): void {
     this.tls = material;
     this.listener?.reloadTls(material);

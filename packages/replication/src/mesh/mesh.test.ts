@@ -88,7 +88,7 @@ test('a region that is not there yet is dialed until it is', async () => {
   await eu.mesh.stop();
   await us.mesh.addPeer(at('eu', eu));
   await eventually(() => expect(failures.length).toBeGreaterThan(1));
-  expect(failures[0]).toContain('nobody listens');
+  expect(failures[0]).toContain('no server listens');
   const again = await start('eu', {}, eu.port);
   add(us, 'k', 1n);
   await eventually(() => expect(value(again, 'k')).toBe(1n));

@@ -1,29 +1,29 @@
 import type { PeerStream } from '../grpc/peer-stream.js';
 import type { Link } from '../link.js';
 import type { Replica, ReplicaEvents } from '../replica.js';
-import { covers } from '../vectors.js';
+import { covers } from '../watermarks.js';
 import { Dialer } from './dialer.js';
-import type { MeshPeer, Network } from './network.js';
+import type { GrpcNetwork, MeshPeer } from './grpc-network.js';
 import { Pacemaker } from './pacemaker.js';
 
 export interface MeshEvents extends ReplicaEvents {
-  /** The replica is there; from now on it ticks. */
+  /** The replica was made; from now on it ticks. */
   began(replica: Replica): void;
   ticked(): void;
   /** A region could not be reached. */
   dialFailed(peer: MeshPeer, error: Error): void;
-  /** Somebody was turned away before a word was said. */
+  /** A connection was refused before it had opened a stream. */
   turnedAway(code: string, message: string, address: string): void;
-  /** A mistake in the program. The link that it concerned is over; undefined where it concerned all of them. */
+  /** A defect in the program. The link that met it is closed; undefined where all links are. */
   fault(link: Link | undefined, error: unknown): void;
 }
 
-/** At the end nobody else needs the processor. */
+/** Short: at the end of the process replication need not spare the processor. */
 const DRAIN_BEAT_MS = 2;
 
 export interface MeshOptions {
-  readonly network: Network;
-  /** Called once, when there is somebody to talk to: until then replication costs nothing. */
+  readonly network: GrpcNetwork;
+  /** Called once, at the first peer: until then replication costs nothing. */
   readonly makeReplica: (events: Partial<ReplicaEvents>) => Promise<Replica>;
   readonly intervalMs: number;
   readonly random: () => number;
@@ -31,11 +31,11 @@ export interface MeshOptions {
 }
 
 /**
- * A replica among others on a real network: its listener, its dialers, its clock. Everything that can go wrong with one
- * peer ends the link to that peer and nothing else.
+ * Connects a replica to a real network: its listener, its dialers, its pacemaker. A fault with one peer ends the link to
+ * that peer and nothing else.
  */
 export class Mesh {
-  /** Undefined until there was somebody to talk to. */
+  /** Undefined before the first peer. */
   replica: Replica | undefined = undefined;
   private readonly options: MeshOptions;
   private readonly events: Partial<MeshEvents>;
@@ -56,7 +56,7 @@ export class Mesh {
     });
   }
 
-  /** Makes the replica, where that was not done yet. */
+  /** Makes the replica, where there is none yet. */
   begin(): Promise<Replica> {
     this.beginning ??= this.makeReplica();
     return this.beginning;
@@ -66,7 +66,7 @@ export class Mesh {
     return [...this.dialers.values()];
   }
 
-  /** From now on this region is dialed, and waited for. In the place of one of the same name. */
+  /** From now on this region is dialed, and garbage collection waits for it. Replaces a peer of the same region. */
   async addPeer(peer: MeshPeer): Promise<void> {
     const replica = await this.begin();
     if (this.isStopped) return;
@@ -84,7 +84,7 @@ export class Mesh {
     dialer.start();
   }
 
-  /** The region is not dialed, not waited for and not let in any more. False where it was no member. */
+  /** The region is not dialed and not waited for any more, and its links are refused. False where it was no member. */
   async removePeer(region: string): Promise<boolean> {
     const replica = await this.begin();
     const dialer = this.dialers.get(region);
@@ -93,18 +93,17 @@ export class Mesh {
     return replica.removeMember(region) || dialer !== undefined;
   }
 
-  /** The disk is about to take everything that is in the store now: what it will hold is made ready to be told. */
+  /** Encodes the changes that the disk is about to write, so that they leave as soon as it has; see FlushListener. */
   beforeFlush(): void {
     const { replica } = this;
     if (replica !== undefined) this.guard(() => replica.prepareOwnChanges());
   }
 
-  /** The disk holds it. */
   afterFlush(): void {
     this.pacemaker?.tickSoon();
   }
 
-  /** Nothing changes here any more: resolves when everybody who is connected has it all, or when the time is over. */
+  /** Called when no client is served any more: resolves when every connected peer has all changes, or in time. */
   async drain(withinMs: number): Promise<void> {
     const { replica } = this;
     if (replica === undefined) return;
@@ -165,7 +164,7 @@ export class Mesh {
   }
 
   private async accept(stream: PeerStream): Promise<void> {
-    // What comes before the replica is there must not get lost.
+    // Frames that come before the replica is made must not get lost.
     const early: Uint8Array[] = [];
     let isOver = false;
     stream.onFrame = (frame) => early.push(frame);
@@ -210,7 +209,7 @@ export class Mesh {
     };
   }
 
-  /** A mistake that cannot be laid at one peer's door: all links begin anew. */
+  /** A defect that concerns no single peer: all links are closed and dialed again. */
   private guard(work: () => void): void {
     try {
       work();

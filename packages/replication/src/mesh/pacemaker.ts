@@ -1,19 +1,19 @@
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 
-/** Without anything to do a replica is looked after this often: it says that it is there, and what time it is. */
+/** An idle replica ticks this often: it reports to its peers and pings them. */
 export const IDLE_TICK_MS = 250;
-/** When nothing has changed for a while, whether something has is looked at less often. */
+/** After this time without a change, the pacemaker checks for changes less often. */
 export const QUIET_AFTER_MS = 1000;
 export const QUIET_BEAT_MS = 25;
 
 /**
- * After a tick replication rests for so many times as long as the tick took. What it gathers meanwhile costs it less, as a
- * key that changed ten times is told once; and however much there is to tell, most of the time is left to those who count.
+ * After a tick replication rests for this many times as long as the tick took. Changes that gather meanwhile cost less, as
+ * a key that changed ten times is sent once; and under any load most of the time is left to the clients.
  */
 export const REST_PER_TICK = 4;
 /**
- * A tick is a quarter of what replication costs: most of the work is that of those who take in what it has sent, and a part of
- * five components costs them nearly as much as one of ten. So up to this time it rests longer.
+ * A tick is a quarter of the cost of replication: most of the work is done by the peers that merge the parts, and a part
+ * of five components costs them nearly as much as one of ten. So up to SPARING_REST_MS it rests longer.
  */
 export const SPARING_REST_PER_TICK = 24;
 export const SPARING_REST_MS = 20;
@@ -27,9 +27,9 @@ export interface PacemakerOptions {
 }
 
 /**
- * Decides when a replica ticks: so often that changes are gathered and not held up, and hardly ever when nothing has
- * changed, because a tick goes through every origin and shard. Looking whether this node's own changes have moved is a
- * comparison of one number a shard.
+ * Decides when a replica ticks: often enough that changes do not wait long, seldom enough that several leave together,
+ * and hardly ever without changes, because a tick goes through every origin and shard. Checking for own changes is one
+ * comparison a shard.
  */
 export class Pacemaker {
   private readonly options: PacemakerOptions;
@@ -57,12 +57,12 @@ export class Pacemaker {
     clearTimeout(this.again);
   }
 
-  /** Something has come in: the next beat is a tick. */
+  /** A frame has come in: the next beat is a tick. */
   stir(): void {
     this.isStirred = true;
   }
 
-  /** As soon as it has rested, without waiting for the next beat. */
+  /** Ticks as soon as it has rested, without waiting for the next beat. */
   hurry(): void {
     if (this.isStopped) return;
     this.again ??= setTimeout(
@@ -74,13 +74,13 @@ export class Pacemaker {
     );
   }
 
-  /** Now, if it has rested; as soon as it has, otherwise. */
+  /** Ticks now, if it has rested, and otherwise as soon as it has. */
   tickSoon(): void {
     if (this.isResting(this.options.monotonicMs())) this.hurry();
     else this.tick();
   }
 
-  /** Now, rested or not. */
+  /** Ticks now, rested or not. */
   tick(): void {
     this.isStirred = false;
     this.tickedAtMs = this.options.monotonicMs();
@@ -119,7 +119,6 @@ export class Pacemaker {
   }
 }
 
-/** How long to rest after a tick that took so long. */
 export function restAfter(tickMs: number): number {
   return Math.max(REST_PER_TICK * tickMs, Math.min(SPARING_REST_PER_TICK * tickMs, SPARING_REST_MS));
 }

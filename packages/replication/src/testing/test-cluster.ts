@@ -1,6 +1,7 @@
 import { Acknowledgements, ByteInput, Engine, joinInt64, splitInt64 } from '@quotadb/engine';
 import { replicaIdOf } from '../identity.js';
-import type { Carrier, Link } from '../link.js';
+import type { Link, LinkTransport } from '../link.js';
+import type { ProtocolRange } from '../protocol-versions.js';
 import { Replica, type ReplicaEvents } from '../replica.js';
 import type { ReplicationSettings } from '../settings.js';
 
@@ -8,6 +9,7 @@ export interface TestClusterOptions {
   readonly durable?: Readonly<Record<string, (shard: number) => number>>;
   readonly settings?: Partial<ReplicationSettings>;
   readonly shardCount?: number;
+  readonly protocols?: Readonly<Record<string, ProtocolRange>>;
   readonly events?: Partial<ReplicaEvents>;
 }
 
@@ -20,7 +22,7 @@ interface Wire {
 const START_MS = Date.UTC(2026, 5, 1);
 const TICK_MS = 10;
 
-/** Replicas in one process, with wires that pass frames in order when they are told to. */
+/** Replicas in one process, with wires that pass frames in order when a test asks for it. */
 export class TestCluster {
   nowMs = START_MS;
   private readonly replicas = new Map<string, Replica>();
@@ -48,12 +50,14 @@ export class TestCluster {
       shardCount: this.options.shardCount ?? 64,
     });
     const durable = this.options.durable?.[region];
+    const protocols = this.options.protocols?.[region];
     const replica = new Replica({
       engine,
       identity: { cluster: 'test', region, origin, agreements: [] },
       clock: { monotonicMs: () => this.nowMs, wallMs: () => this.nowMs },
       acknowledgements: new Acknowledgements(engine),
       ...(durable && { durable }),
+      ...(protocols && { protocols }),
       ...(this.options.settings && { settings: this.options.settings }),
       ...(this.options.events && { events: this.options.events }),
     });
@@ -71,13 +75,13 @@ export class TestCluster {
   connect(one: string, other: string): Wire {
     const wire: Wire = { ends: [one, other], links: [], queues: [[], []] };
     for (const side of [0, 1] as const) {
-      const carrier: Carrier = {
+      const transport: LinkTransport = {
         isWritable: true,
         send: (frame) => wire.queues[side].push(frame),
         close: () => this.cut(wire),
       };
       const address = wire.ends[1 - side];
-      wire.links.push(this.node(wire.ends[side]).open(carrier, { isDialed: side === 0, address }));
+      wire.links.push(this.node(wire.ends[side]).open(transport, { isDialed: side === 0, address }));
     }
     this.wires.push(wire);
     return wire;
@@ -110,7 +114,7 @@ export class TestCluster {
     }
   }
 
-  /** Everybody ticks and hears everything, for so long. */
+  /** All replicas tick and all frames are delivered, for this long. */
   settle(milliseconds = 5000): void {
     for (let passed = 0; passed < milliseconds; passed += TICK_MS) {
       this.nowMs += TICK_MS;

@@ -27,7 +27,7 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
       ? 'connected'
       : isRefused
         ? 'refused'
-        : member.isForgotten
+        : member.isGivenUp
           ? 'forgotten'
           : member.origin === undefined
             ? 'connecting'
@@ -42,7 +42,7 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
     connectedMs: link === undefined ? 0 : Math.round(nowMs - link.establishedAtMs),
     roundTripMs: link === undefined ? -1 : round(link.figures.roundTripMs),
     skewMs: link === undefined ? 0 : Math.round(link.figures.skewMs),
-    lagMs: member.ageMs < 0 ? -1 : Math.round(member.ageMs + nowMs - member.ageToldAtMs),
+    lagMs: member.ageMs < 0 ? -1 : Math.round(member.ageMs + nowMs - member.ageReportedAtMs),
     ...lagOf(replica.engine, member.seen.find(replica.ownName)),
     joinedPercent: joinedPercent(replica, member, nowMs),
     figures: journal.figuresOf(region, link),

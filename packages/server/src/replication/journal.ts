@@ -59,7 +59,7 @@ export class Journal {
           { origin, shard },
           'two regions hold something else: they compare and repair',
         ),
-      forgotten: (member) => this.forgotten(member),
+      givenUp: (member) => this.givenUp(member),
       dialFailed: (peer, error) => this.dialFailed(peer, error),
       turnedAway: (code, message, address) => this.turnedAway(code, message, address),
       fault: (link, error) => {
@@ -118,7 +118,7 @@ export class Journal {
     this.warn(link.region, 'skew', { skewMs }, `${words}, more than --clock-skew-bound: set the clocks`);
   }
 
-  private forgotten(member: Member): void {
+  private givenUp(member: Member): void {
     this.logger.warn(
       { peer: member.region },
       'a region was away for longer than --peer-patience: what is deleted is not kept for it any more; it is repaired when it is back',

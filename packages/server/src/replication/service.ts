@@ -257,7 +257,7 @@ export class ReplicationService {
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
       atStart,
-      settings: { forgetAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
+      settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
     });
   }

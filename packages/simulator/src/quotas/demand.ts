@@ -149,7 +149,7 @@ function planOf({ regions, limit, seed }: DemandOptions): QuotaPlan {
       digestIntervalMs: 800,
       digestShards: 8,
       stallMs: 1500,
-      forgetAfterMs: FOREVER_MS,
+      giveUpAfterMs: FOREVER_MS,
       skewBoundMs: 1000,
     },
     network: {

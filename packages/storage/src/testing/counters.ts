@@ -9,26 +9,27 @@ export function makeEngine(name = 1, shardCount = 4, maxMemoryBytes = 8 * 1024 *
   return Engine.format({ maxMemoryBytes, shardCount, origin, nowMs: START_MS });
 }
 
-export function add(engine: Engine, key: string, amount: number): void {
+/** Opens a key, works on it and closes it. */
+export function openKey<T>(engine: Engine, key: string, work: () => T): T {
   const bytes = new TextEncoder().encode(key);
   engine.open(ByteInput.copyOf(bytes), 0, bytes.length);
-  engine.add(...splitInt64(BigInt(amount)));
-  engine.close();
+  try {
+    return work();
+  } finally {
+    engine.close();
+  }
+}
+
+export function add(engine: Engine, key: string, amount: number): void {
+  openKey(engine, key, () => engine.add(...splitInt64(BigInt(amount))));
 }
 
 export function remove(engine: Engine, key: string): void {
-  const bytes = new TextEncoder().encode(key);
-  engine.open(ByteInput.copyOf(bytes), 0, bytes.length);
-  engine.remove();
-  engine.close();
+  openKey(engine, key, () => engine.remove());
 }
 
 export function counterOf(engine: Engine, key: string): number {
-  const bytes = new TextEncoder().encode(key);
-  engine.open(ByteInput.copyOf(bytes), 0, bytes.length);
-  const value = Number(joinInt64(engine.valueHigh, engine.valueLow));
-  engine.close();
-  return value;
+  return openKey(engine, key, () => Number(joinInt64(engine.valueHigh, engine.valueLow)));
 }
 
 /** Every key with its value, as text: two stores hold the same if these are equal. */

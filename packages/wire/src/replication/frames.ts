@@ -57,7 +57,10 @@ export type Frame =
 
 export interface Hello {
   readonly kind: typeof FrameKind.hello;
+  /** The lowest version of the protocol that the sender speaks. */
   readonly protocol: number;
+  /** The highest one; 0 = the same as the lowest. Releases from before there was this field speak one version. */
+  readonly highestProtocol: number;
   readonly cluster: string;
   readonly region: string;
   /** Replica id and incarnation. */

@@ -15,7 +15,7 @@ export function testAuthority(): Promise<CertificateAndKey> {
   return makeAuthority(CLUSTER, validityOf(1));
 }
 
-/** Unchecked: tests want certificates that nobody should accept. */
+/** Unchecked: tests want certificates that no replica should accept. */
 export async function materialOf(
   region: string,
   authority: CertificateAndKey,

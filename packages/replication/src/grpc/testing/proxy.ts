@@ -51,7 +51,7 @@ export class TcpProxy {
         socket.setNoDelay(true);
         socket.on('error', () => {});
       }
-      // What is held does not get to know of the end either.
+      // A direction that is held does not pass on the end either.
       incoming.on('close', () => this.toListener.isHeld || outgoing.destroy());
       outgoing.on('close', () => this.toDialer.isHeld || incoming.destroy());
       this.toListener.pipe(incoming, outgoing);

@@ -1,7 +1,7 @@
 import { Acknowledgements, Engine, OWN_ORIGIN } from '@quotadb/engine';
 import {
-  type Carrier,
   type Link,
+  type LinkTransport,
   nameOfOrigin,
   REPLICA_ID_BYTES,
   Replica,
@@ -101,7 +101,7 @@ export class SimulatedRegion implements Endpoint {
     this.beat();
   }
 
-  open(carrier: Carrier, toRegion: string, isDialed: boolean): Link {
+  open(carrier: LinkTransport, toRegion: string, isDialed: boolean): Link {
     const link = this.replica.open(carrier, { isDialed, address: toRegion });
     this.stir();
     return link;

@@ -63,6 +63,7 @@ const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>
   fc.record({
     kind: fc.constant(FrameKind.hello),
     protocol: fc.nat(2 ** 31 - 1),
+    highestProtocol: fc.nat(2 ** 31 - 1),
     cluster: text,
     region: text,
     origin,

@@ -1,11 +1,11 @@
-import { CarrierError } from '../carrier-error.js';
 import { type DialOptions, dial } from '../dial.js';
 import { GrpcListener, type ListenerOptions } from '../listener.js';
 import type { PeerStream } from '../peer-stream.js';
+import { TransportError } from '../transport-error.js';
 import { TcpProxy } from './proxy.js';
 
 export interface Refusal {
-  readonly reason: CarrierError;
+  readonly reason: TransportError;
   readonly address: string;
 }
 
@@ -14,7 +14,7 @@ export class Recorded {
   readonly stream: PeerStream;
   readonly frames: Uint8Array[] = [];
   drains = 0;
-  closed: { readonly error: CarrierError | undefined } | undefined = undefined;
+  closed: { readonly error: TransportError | undefined } | undefined = undefined;
 
   constructor(stream: PeerStream) {
     this.stream = stream;
@@ -32,7 +32,7 @@ export class Recorded {
 }
 
 /** Listeners, dialers and proxies of one test, all closed by `close`. */
-export class Carriers {
+export class Transports {
   readonly accepted: Recorded[] = [];
   readonly refused: Refusal[] = [];
   private readonly closing: (() => Promise<void>)[] = [];
@@ -66,9 +66,9 @@ export class Carriers {
     });
   }
 
-  async failure(port: number, options: Partial<DialOptions> = {}): Promise<CarrierError> {
+  async failure(port: number, options: Partial<DialOptions> = {}): Promise<TransportError> {
     const outcome = await this.dial(port, options).catch((error: unknown) => error);
-    if (outcome instanceof CarrierError) return outcome;
+    if (outcome instanceof TransportError) return outcome;
     throw new Error('the attempt should have failed', { cause: outcome });
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Feeds } from './feeds.js';
+import { IncomingStreams } from './incoming-streams.js';
 import type { Link } from './link.js';
-import { WatermarkTable } from './vectors.js';
+import { WatermarkTable } from './watermarks.js';
 
 const ORIGIN = 'aa';
 const STALL_MS = 1000;
@@ -17,15 +17,20 @@ function makeLink(): { link: Link; asked: number[]; clock: { nowMs: number } } {
     mayRelay: true,
     origin: Buffer.from(ORIGIN, 'hex'),
     member: { seen },
-    startFeed: () => asked.push(clock.nowMs),
-    stopFeed: () => {},
+    requestStream: () => asked.push(clock.nowMs),
+    cancelStream: () => {},
   } as unknown as Link;
   return { link, asked, clock };
 }
 
 test('what should have come and did not is asked for again', () => {
   const { link, asked, clock } = makeLink();
-  const feeds = new Feeds({ links: [link], ownOrigin: 'bb', seenOf: () => new Float64Array(1), stallMs: STALL_MS });
+  const feeds = new IncomingStreams({
+    links: [link],
+    ownOrigin: 'bb',
+    seenOf: () => new Float64Array(1),
+    stallMs: STALL_MS,
+  });
   for (let nowMs = 1; nowMs < 2500; nowMs += 100) {
     clock.nowMs = nowMs;
     feeds.choose(nowMs);
@@ -35,10 +40,15 @@ test('what should have come and did not is asked for again', () => {
 
 test('a walk that takes longer is not begun again as long as its parts come', () => {
   const { link, asked, clock } = makeLink();
-  const feeds = new Feeds({ links: [link], ownOrigin: 'bb', seenOf: () => new Float64Array(1), stallMs: STALL_MS });
+  const feeds = new IncomingStreams({
+    links: [link],
+    ownOrigin: 'bb',
+    seenOf: () => new Float64Array(1),
+    stallMs: STALL_MS,
+  });
   for (let nowMs = 1; nowMs < 10_000; nowMs += 100) {
     clock.nowMs = nowMs;
-    feeds.heard(ORIGIN, link, nowMs);
+    feeds.noteArrival(ORIGIN, link, nowMs);
     feeds.choose(nowMs);
   }
   expect(asked).toEqual([1]);

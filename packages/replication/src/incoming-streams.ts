@@ -1,15 +1,15 @@
 import { nameOfOrigin } from './identity.js';
 import type { Link } from './link.js';
-import type { Watermarks } from './vectors.js';
+import type { Watermarks } from './watermarks.js';
 
 interface Assignment {
   link: Link;
-  /** When this node's view of the origin moved last, or it was asked for. */
+  /** When changes came last, or were requested. */
   movedAtMs: number;
   progress: number;
 }
 
-export interface FeedsOptions {
+export interface IncomingStreamsOptions {
   readonly links: Iterable<Link>;
   readonly ownOrigin: string;
   readonly seenOf: (origin: string) => Watermarks;
@@ -20,20 +20,20 @@ export interface FeedsOptions {
 const CHOICE_INTERVAL_MS = 50;
 
 /**
- * From whom this node gets the changes of each origin: from the origin itself where there is a link to it, otherwise
- * from one of those that have more of it and may relay. It tells them where to begin, and after that they send whatever comes.
- * Where something should have come and did not, it asks again, and then asks somebody else.
+ * Chooses the link over which this node gets the changes of each origin: the link to the origin itself where there is
+ * one, otherwise one to a replica that is ahead and may relay. The request names the watermarks to begin at; after that
+ * the peer sends changes as they come. Where a stream stalls, it is requested again, from another peer if there is one.
  */
-export class Feeds {
-  private readonly options: FeedsOptions;
+export class IncomingStreams {
+  private readonly options: IncomingStreamsOptions;
   private readonly assignments = new Map<string, Assignment>();
   private chosenAtMs = 0;
 
-  constructor(options: FeedsOptions) {
+  constructor(options: IncomingStreamsOptions) {
     this.options = options;
   }
 
-  /** Looks at all origins that anybody has spoken of, as often as it is worth. */
+  /** Chooses anew for all origins that a peer has reported, at most every CHOICE_INTERVAL_MS. */
   consider(nowMs: number): void {
     if (nowMs - this.chosenAtMs >= CHOICE_INTERVAL_MS) this.choose(nowMs);
   }
@@ -50,23 +50,23 @@ export class Feeds {
     for (const origin of origins) this.chooseFor(origin, nowMs);
   }
 
-  isFedBy(origin: string, link: Link): boolean {
+  isSource(origin: string, link: Link): boolean {
     return this.assignments.get(origin)?.link === link;
   }
 
-  /** Something came: a walk that takes long is no reason to begin it again. */
-  heard(origin: string, link: Link, nowMs: number): void {
+  /** A part of a walk arrived: one that takes long is no reason to request it again. */
+  noteArrival(origin: string, link: Link, nowMs: number): void {
     const assignment = this.assignments.get(origin);
     if (assignment?.link === link) assignment.movedAtMs = nowMs;
   }
 
-  /** A part was missing on the way from this link. */
-  askAgain(origin: string, link: Link, nowMs: number): void {
+  /** A part from this link was lost on the way. */
+  requestAgain(origin: string, link: Link, nowMs: number): void {
     const assignment = this.assignments.get(origin);
     if (assignment?.link === link) this.assign(origin, link, nowMs);
   }
 
-  forget(link: Link): void {
+  remove(link: Link): void {
     for (const [origin, assignment] of this.assignments) if (assignment.link === link) this.assignments.delete(origin);
   }
 
@@ -76,7 +76,7 @@ export class Feeds {
     const assignment = this.assignments.get(origin);
     const seen = this.options.seenOf(origin);
     if (direct !== undefined && assignment?.link !== direct) {
-      assignment?.link.stopFeed(origin);
+      assignment?.link.cancelStream(origin);
       this.assign(origin, direct, nowMs);
       return;
     }
@@ -92,7 +92,7 @@ export class Feeds {
     } else if (nowMs - assignment.movedAtMs >= this.options.stallMs) {
       const others = ahead.filter((link) => link !== assignment.link);
       const next = direct ?? others[0] ?? assignment.link;
-      if (next !== assignment.link) assignment.link.stopFeed(origin);
+      if (next !== assignment.link) assignment.link.cancelStream(origin);
       this.assign(origin, next, nowMs);
     }
   }
@@ -100,7 +100,7 @@ export class Feeds {
   private assign(origin: string, link: Link, nowMs: number): void {
     const seen = this.options.seenOf(origin);
     this.assignments.set(origin, { link, movedAtMs: nowMs, progress: total(seen) });
-    link.startFeed(origin, seen);
+    link.requestStream(origin, seen);
   }
 }
 
@@ -112,7 +112,7 @@ function isAhead(link: Link, origin: string, seen: Watermarks): boolean {
 /** Whole versions of many shards would add up to more than a double holds exactly. */
 const MOVEMENT_MODULUS = 2 ** 40;
 
-/** Only compared with itself: any movement changes it. */
+/** Only compared for equality: any movement changes it. */
 function total(seen: Watermarks): number {
   let sum = 0;
   for (const version of seen) sum += version % MOVEMENT_MODULUS;

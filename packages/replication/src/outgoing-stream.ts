@@ -1,22 +1,21 @@
 import type { Engine } from '@quotadb/engine';
 import type { Part, PartMaker, WalkPlace } from './parts.js';
-import type { Watermarks } from './vectors.js';
+import type { Watermarks } from './watermarks.js';
 
-/** After so many times its patience a feed goes on without an acknowledgement. */
+/** A stream goes on without an acknowledgement after this many times its patience. */
 const GIVE_UP_AFTER = 50;
 
-/** What a feed hands its parts to. */
-export interface FeedSink {
+/** Where a stream sends its parts: the link. */
+export interface StreamSink {
   readonly isWritable: boolean;
   sendPart(part: Part): void;
 }
 
-/** What the peer says, and how long it may take to say so. */
+/** What the peer has acknowledged, and how long an acknowledgement may take. */
 export interface Echo {
   readonly nowMs: number;
-  /** How far the peer has come with this origin. */
   readonly acknowledged: Watermarks;
-  /** What takes longer than this to be acknowledged waits in a queue somewhere on the way. */
+  /** A walk that is not acknowledged within this time waits in a queue somewhere on the way. */
   readonly patienceMs: number;
 }
 
@@ -25,25 +24,25 @@ interface OpenWalk extends WalkPlace {
 }
 
 /**
- * One origin's changes on their way to one peer that asked for them. For each shard it knows up to where they were sent,
- * and nothing else: what is behind that is in the store, so a peer that is away costs no memory, however long.
+ * One origin's changes to one peer that requested them. For each shard it keeps the watermark up to which they were sent,
+ * and nothing else: later changes stay in the store, so a peer that is away costs no memory, however long.
  *
  *   a shard is …  | then
  *   --------------|----------------------------------------------------------------------------------------
- *   up to date    | nothing, until the store has come further than `sent`
+ *   up to date    | nothing, until the store's watermark passes `sent`
  *   walking       | the next part begins where the last one ended; at the end `sent` moves to the cut
- *   overdue       | a walk was sent long ago and is not acknowledged: no other begins before it is. What changes meanwhile
- *                 | gathers in the store, once for each key, and not in queues, once for each walk
- *   held back     | its next part is made, and waits until the disk holds what it tells (own changes only)
+ *   overdue       | a walk was sent long ago and is not acknowledged: no other begins before it is. Changes
+ *                 | meanwhile gather in the store, once for each key, and not in queues, once for each walk
+ *   held back     | its next part is encoded, and waits until the disk holds its changes (own changes only)
  */
-export class OutgoingFeed {
+export class OutgoingStream {
   readonly origin: number;
   private readonly engine: Engine;
   private readonly parts: PartMaker;
-  /** Undefined where everything may be told at once. */
+  /** Up to where changes may be sent. Undefined where all of them may. */
   private readonly durable: ((shard: number) => number) | undefined;
   private readonly sent: Float64Array;
-  /** For each shard the walk whose acknowledgement is waited for: where it ended, and when; 0 = none. */
+  /** For each shard the walk that is not acknowledged yet: where it ended, and when; 0 = none. */
   private readonly awaited: Float64Array;
   private readonly awaitedSinceMs: Float64Array;
   private readonly walks: (OpenWalk | undefined)[] = [];
@@ -71,8 +70,8 @@ export class OutgoingFeed {
     return this.sent[shard];
   }
 
-  /** Sends what there is to send, at most about `budgetBytes`; returns how much it was. */
-  pump(sink: FeedSink, budgetBytes: number, echo: Echo): number {
+  /** Sends parts that are ready, at most about `budgetBytes`; returns how many bytes it sent. */
+  pump(sink: StreamSink, budgetBytes: number, echo: Echo): number {
     const { shardCount } = this.engine;
     let bytes = 0;
     for (let idle = 0; idle < shardCount && bytes < budgetBytes && sink.isWritable; ) {
@@ -94,7 +93,7 @@ export class OutgoingFeed {
     if (this.awaited[shard] === 0 || this.walks[shard] !== undefined) return false;
     if (acknowledged[shard] >= this.awaited[shard]) this.awaited[shard] = 0;
     const waitedMs = nowMs - this.awaitedSinceMs[shard];
-    // One that never comes must not stop the feed: the peer will ask again, or is gone.
+    // An acknowledgement that never comes must not stop the stream: the peer requests it again, or is gone.
     return this.awaited[shard] !== 0 && waitedMs > patienceMs && waitedMs < GIVE_UP_AFTER * patienceMs;
   }
 
@@ -104,7 +103,7 @@ export class OutgoingFeed {
     this.awaitedSinceMs[shard] = nowMs;
   }
 
-  /** Makes what will be told when the disk, which is about to write, has written. */
+  /** Encodes the changes that the disk is about to write, to be sent when it has. */
   prepare(): void {
     for (let shard = 0; shard < this.engine.shardCount; shard++) this.heldBack[shard] ??= this.makePart(shard, true);
   }
@@ -127,7 +126,7 @@ export class OutgoingFeed {
       const start = this.sent[shard];
       const seen = this.engine.seen(shard, this.origin);
       if (seen <= start) return undefined;
-      // Made now it would only wait for the next flush, and what changes until then for the one after.
+      // A part made now would wait for the next flush, and changes until then for the flush after that.
       if (!isFlushing && this.durable !== undefined && seen > this.durable(shard)) return undefined;
       const part = this.parts.begin(shard, this.origin, start);
       this.note(shard, start, part);

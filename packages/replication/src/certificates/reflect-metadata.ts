@@ -1,6 +1,6 @@
 /**
- * @peculiar/x509 is built with decorators and asks for a Reflect that keeps metadata, which Node has not. This is as much of it
- * as that library uses. Imported before it, and only where certificates are made.
+ * @peculiar/x509 is built with decorators and needs a Reflect with metadata, which Node does not have. These are the
+ * functions that the library uses. Imported before it, and only where certificates are made.
  */
 const kept = new WeakMap<object, Map<unknown, unknown>>();
 

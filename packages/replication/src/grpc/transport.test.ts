@@ -3,13 +3,13 @@ import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { QUEUE_BYTES } from './bounds.js';
 import { dial } from './dial.js';
-import { Carriers } from './testing/carriers.js';
+import { Transports } from './testing/transports.js';
 
-const carriers = new Carriers();
+const transports = new Transports();
 afterEach(async () => {
-  await carriers.close();
-  carriers.accepted.length = 0;
-  carriers.refused.length = 0;
+  await transports.close();
+  transports.accepted.length = 0;
+  transports.refused.length = 0;
 });
 
 /** Awaited, never slept for. */
@@ -22,10 +22,10 @@ function patterned(length: number, seed: number): Uint8Array {
 }
 
 test('frames of every size arrive whole, in order, in both directions at once', async () => {
-  const { port } = await carriers.listen();
-  const dialed = await carriers.dial(port);
-  await until(() => carriers.accepted.length === 1);
-  const [accepted] = carriers.accepted;
+  const { port } = await transports.listen();
+  const dialed = await transports.dial(port);
+  await until(() => transports.accepted.length === 1);
+  const [accepted] = transports.accepted;
   const sizes = [0, 1, 5, 16_383, 16_384, 16_385, 65_535, 65_536, 1_000_000, MAXIMUM_FRAME_BYTES, 3];
   for (const [seed, size] of sizes.entries()) {
     dialed.stream.send(patterned(size, seed));
@@ -42,17 +42,17 @@ test('frames of every size arrive whole, in order, in both directions at once', 
   expect([dialed.stream.isDialed, accepted.stream.isDialed]).toEqual([true, false]);
   expect(dialed.stream.remoteAddress).toBe(`127.0.0.1:${port}`);
   expect(accepted.stream.remoteAddress).toMatch(/^127\.0\.0\.1:\d+$/);
-  expect(carriers.refused).toEqual([]);
+  expect(transports.refused).toEqual([]);
 });
 
 describe('closing', () => {
   test.each(['dialed', 'accepted'] as const)(
     'what was sent before the %s side closes still arrives, and both end in peace',
     async (who) => {
-      const { port } = await carriers.listen();
-      const dialed = await carriers.dial(port);
-      await until(() => carriers.accepted.length === 1);
-      const [accepted] = carriers.accepted;
+      const { port } = await transports.listen();
+      const dialed = await transports.dial(port);
+      await until(() => transports.accepted.length === 1);
+      const [accepted] = transports.accepted;
       const [closer, other] = who === 'dialed' ? [dialed, accepted] : [accepted, dialed];
       for (let index = 0; index < 20; index++) closer.stream.send(patterned(100_000, index));
       closer.stream.close();
@@ -65,31 +65,31 @@ describe('closing', () => {
   );
 
   test('the listening side tells why it closes', async () => {
-    const { port } = await carriers.listen();
-    const dialed = await carriers.dial(port);
-    await until(() => carriers.accepted.length === 1);
-    carriers.accepted[0].stream.close('ünder maintenance, 100 %');
+    const { port } = await transports.listen();
+    const dialed = await transports.dial(port);
+    await until(() => transports.accepted.length === 1);
+    transports.accepted[0].stream.close('ünder maintenance, 100 %');
     await until(() => dialed.closed !== undefined);
     expect(dialed.closed?.error).toMatchObject({ code: 'ended', message: 'ünder maintenance, 100 %' });
   });
 
   test('a listener that closes ends its streams, and nobody can connect any more', async () => {
-    const { listener, port } = await carriers.listen();
-    const dialed = await carriers.dial(port);
+    const { listener, port } = await transports.listen();
+    const dialed = await transports.dial(port);
     await listener.close();
     await until(() => dialed.closed !== undefined);
     expect(dialed.closed?.error?.message).toBe('this replica is shutting down');
-    expect(await carriers.failure(port)).toMatchObject({
+    expect(await transports.failure(port)).toMatchObject({
       code: 'unreachable',
-      message: `nobody listens at 127.0.0.1:${port}`,
+      message: `connection refused: no server listens at 127.0.0.1:${port}`,
     });
   });
 
   test('nothing is received any more once this side has closed', async () => {
-    const { port } = await carriers.listen();
-    const dialed = await carriers.dial(port);
-    await until(() => carriers.accepted.length === 1);
-    const [accepted] = carriers.accepted;
+    const { port } = await transports.listen();
+    const dialed = await transports.dial(port);
+    await until(() => transports.accepted.length === 1);
+    const [accepted] = transports.accepted;
     accepted.stream.onFrame = () => {
       accepted.frames.push(new Uint8Array(0));
       accepted.stream.close();
@@ -104,13 +104,13 @@ describe('a network that is slow or gone', () => {
   test.each(['toListener', 'toDialer'] as const)(
     'megabytes are under way %s before the first acknowledgement comes back',
     async (direction) => {
-      const { port } = await carriers.listen();
-      const proxy = await carriers.proxy(port);
+      const { port } = await transports.listen();
+      const proxy = await transports.proxy(port);
       proxy.toListener.delayMs = 50;
       proxy.toDialer.delayMs = 50;
-      const dialed = await carriers.dial(proxy.port);
-      await until(() => carriers.accepted.length === 1);
-      const [accepted] = carriers.accepted;
+      const dialed = await transports.dial(proxy.port);
+      await until(() => transports.accepted.length === 1);
+      const [accepted] = transports.accepted;
       const [sender, receiver] = direction === 'toListener' ? [dialed, accepted] : [accepted, dialed];
       // The windows were told with the first bytes; an answer to one frame says that they have arrived.
       receiver.stream.send(patterned(1, 0));
@@ -124,9 +124,9 @@ describe('a network that is slow or gone', () => {
   );
 
   test('a stream that nobody reads says that it is not writable, holds what it has, and says when it is again', async () => {
-    const { port } = await carriers.listen();
-    const proxy = await carriers.proxy(port);
-    const dialed = await carriers.dial(proxy.port);
+    const { port } = await transports.listen();
+    const proxy = await transports.proxy(port);
+    const dialed = await transports.dial(proxy.port);
     proxy.stopReading();
     let sent = 0;
     // The system takes some of it.
@@ -140,13 +140,13 @@ describe('a network that is slow or gone', () => {
     proxy.resumeReading();
     await until(() => dialed.drains > 0);
     expect(dialed.stream.isWritable).toBe(true);
-    await until(() => carriers.accepted[0].frames.length === sent);
+    await until(() => transports.accepted[0].frames.length === sent);
   });
 
-  test('whoever goes on sending to a peer that does not read loses the stream, not the memory', async () => {
-    const { port } = await carriers.listen();
-    const proxy = await carriers.proxy(port);
-    const dialed = await carriers.dial(proxy.port);
+  test('a sender that goes on while its peer does not read loses the stream, not the memory', async () => {
+    const { port } = await transports.listen();
+    const proxy = await transports.proxy(port);
+    const dialed = await transports.dial(proxy.port);
     proxy.stopReading();
     const frame = patterned(4_000_000, 1);
     for (let index = 0; index < 30 && dialed.closed === undefined; index++) dialed.stream.send(frame);
@@ -157,62 +157,62 @@ describe('a network that is slow or gone', () => {
 
   test('a peer that is silently gone is noticed by both sides', async () => {
     const keepalive = { intervalMs: 20, timeoutMs: 100 };
-    const { port } = await carriers.listen({ keepalive });
-    const proxy = await carriers.proxy(port);
-    const dialed = await carriers.dial(proxy.port, { keepalive });
-    await until(() => carriers.accepted.length === 1);
+    const { port } = await transports.listen({ keepalive });
+    const proxy = await transports.proxy(port);
+    const dialed = await transports.dial(proxy.port, { keepalive });
+    await until(() => transports.accepted.length === 1);
     proxy.toDialer.hold();
     proxy.toListener.hold();
-    await until(() => dialed.closed !== undefined && carriers.accepted[0].closed !== undefined);
-    for (const side of [dialed, carriers.accepted[0]]) expect(side.closed?.error).toMatchObject({ code: 'silent' });
+    await until(() => dialed.closed !== undefined && transports.accepted[0].closed !== undefined);
+    for (const side of [dialed, transports.accepted[0]]) expect(side.closed?.error).toMatchObject({ code: 'silent' });
   });
 
   test('a stream on which nobody says anything stays open while the other side is there', async () => {
     // Rather many intervals: on a busy machine an answer takes some of them.
     const keepalive = { intervalMs: 10, timeoutMs: 1000 };
-    const { port } = await carriers.listen({ keepalive });
-    const proxy = await carriers.proxy(port);
-    const dialed = await carriers.dial(proxy.port, { keepalive });
+    const { port } = await transports.listen({ keepalive });
+    const proxy = await transports.proxy(port);
+    const dialed = await transports.dial(proxy.port, { keepalive });
     const before = proxy.toListener.received;
     // More keepalives, of seventeen bytes each in both directions, than it takes to lose patience.
     await until(() => proxy.toListener.received > before + 17 * 2 * 150);
-    expect([dialed.closed, carriers.accepted[0].closed]).toEqual([undefined, undefined]);
+    expect([dialed.closed, transports.accepted[0].closed]).toEqual([undefined, undefined]);
   });
 
   test('a connection that breaks ends both sides with an error', async () => {
-    const { port } = await carriers.listen();
-    const proxy = await carriers.proxy(port);
-    const dialed = await carriers.dial(proxy.port);
-    await until(() => carriers.accepted.length === 1);
+    const { port } = await transports.listen();
+    const proxy = await transports.proxy(port);
+    const dialed = await transports.dial(proxy.port);
+    await until(() => transports.accepted.length === 1);
     await proxy.close();
-    await until(() => dialed.closed !== undefined && carriers.accepted[0].closed !== undefined);
-    for (const side of [dialed, carriers.accepted[0]]) expect(side.closed?.error).toMatchObject({ code: 'ended' });
+    await until(() => dialed.closed !== undefined && transports.accepted[0].closed !== undefined);
+    for (const side of [dialed, transports.accepted[0]]) expect(side.closed?.error).toMatchObject({ code: 'ended' });
   });
 });
 
 describe('dialing', () => {
   test('somebody who accepts and says nothing is given up on', async () => {
-    const { port } = await carriers.listen();
-    const proxy = await carriers.proxy(port);
+    const { port } = await transports.listen();
+    const proxy = await transports.proxy(port);
     proxy.toDialer.hold();
-    expect(await carriers.failure(proxy.port, { timeoutMs: 50 })).toMatchObject({
+    expect(await transports.failure(proxy.port, { timeoutMs: 50 })).toMatchObject({
       code: 'unreachable',
       message: expect.stringMatching(/no answer from .* within 50 ms/),
     });
   });
 
   test('an attempt that was cancelled is never heard of again', async () => {
-    const { port } = await carriers.listen();
+    const { port } = await transports.listen();
     const never = vi.fn();
-    const attempt = dial({ host: '127.0.0.1', port, timeoutMs: 1, onStream: never, onFailed: never });
-    attempt.cancel();
-    await carriers.dial(port);
-    await until(() => carriers.accepted.length >= 1);
+    const cancel = dial({ host: '127.0.0.1', port, timeoutMs: 1, onStream: never, onFailed: never });
+    cancel();
+    await transports.dial(port);
+    await until(() => transports.accepted.length >= 1);
     expect(never).not.toHaveBeenCalled();
   });
 
   test('a host that does not exist is told as such', async () => {
-    expect(await carriers.failure(1, { host: 'replica.invalid' })).toMatchObject({
+    expect(await transports.failure(1, { host: 'replica.invalid' })).toMatchObject({
       code: 'unreachable',
       message: expect.stringMatching(/replica\.invalid:1/),
     });
@@ -221,50 +221,50 @@ describe('dialing', () => {
 
 describe('listening', () => {
   test('whoever connects and opens no stream has to go', async () => {
-    const { port } = await carriers.listen({ openingMs: 30 });
+    const { port } = await transports.listen({ openingMs: 30 });
     const socket = connect(port, '127.0.0.1');
     await new Promise((resolve) => socket.resume().once('close', resolve));
-    expect(carriers.refused).toMatchObject([
+    expect(transports.refused).toMatchObject([
       { reason: { code: 'silent', message: 'no stream was opened within 30 ms' } },
     ]);
   });
 
   test('only so many may wait; those who have a stream are not counted', async () => {
-    const { port } = await carriers.listen({ maximumPendingConnections: 2 });
-    await carriers.dial(port);
-    await carriers.dial(port);
+    const { port } = await transports.listen({ maximumPendingConnections: 2 });
+    await transports.dial(port);
+    await transports.dial(port);
     const waiting = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     await Promise.all(waiting.map((socket) => new Promise((resolve) => socket.once('data', resolve))));
-    expect(await carriers.failure(port)).toMatchObject({ code: expect.stringMatching(/ended|unreachable/) });
-    expect(carriers.refused).toMatchObject([
-      { reason: { code: 'busy', message: '2 connections are waiting already' } },
+    expect(await transports.failure(port)).toMatchObject({ code: expect.stringMatching(/ended|unreachable/) });
+    expect(transports.refused).toMatchObject([
+      { reason: { code: 'busy', message: '2 connections are pending already' } },
     ]);
     for (const socket of waiting) socket.destroy();
-    await until(() => carriers.refused.length === 3);
-    await carriers.dial(port);
+    await until(() => transports.refused.length === 3);
+    await transports.dial(port);
   });
 
   test('only so many streams are open at once, and the one too many is told so', async () => {
-    const { port } = await carriers.listen({ maximumStreams: 1 });
-    const first = await carriers.dial(port);
-    expect(await carriers.failure(port)).toMatchObject({
+    const { port } = await transports.listen({ maximumStreams: 1 });
+    const first = await transports.dial(port);
+    expect(await transports.failure(port)).toMatchObject({
       code: 'busy',
       message: expect.stringMatching(/there are 1 streams already/),
     });
-    expect(carriers.refused).toMatchObject([{ reason: { code: 'busy' } }]);
+    expect(transports.refused).toMatchObject([{ reason: { code: 'busy' } }]);
     first.stream.close();
-    await until(() => carriers.accepted[0].closed !== undefined);
-    await carriers.dial(port);
+    await until(() => transports.accepted[0].closed !== undefined);
+    await transports.dial(port);
   });
 
   test('a port that is taken is an error of listen', async () => {
-    const { port } = await carriers.listen();
-    await expect(carriers.listen({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const { port } = await transports.listen();
+    await expect(transports.listen({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  test('whoever leaves without a word, or speaks something else, is refused and harms nobody', async () => {
-    const { port } = await carriers.listen();
-    const dialed = await carriers.dial(port);
+  test('a peer that closes early, or speaks another protocol, is refused and does no harm', async () => {
+    const { port } = await transports.listen();
+    const dialed = await transports.dial(port);
     const http1 = connect(port, '127.0.0.1', () => http1.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
     await new Promise((resolve) =>
       http1
@@ -272,18 +272,18 @@ describe('listening', () => {
         .resume()
         .once('close', resolve),
     );
-    await until(() => carriers.refused.length === 1);
-    expect(carriers.refused[0].reason).toMatchObject({
+    await until(() => transports.refused.length === 1);
+    expect(transports.refused[0].reason).toMatchObject({
       code: 'protocol',
-      message: expect.stringMatching(/not HTTP\/2/),
+      message: expect.stringMatching(/does not speak HTTP\/2/),
     });
     const quiet = connect(port, '127.0.0.1', () => quiet.destroy());
-    await until(() => carriers.refused.length === 2);
-    expect(carriers.refused[1].reason).toMatchObject({
+    await until(() => transports.refused.length === 2);
+    expect(transports.refused[1].reason).toMatchObject({
       code: 'ended',
-      message: expect.stringMatching(/left without a word: does it expect TLS/),
+      message: expect.stringMatching(/closed the connection before any request: does it expect TLS/),
     });
     dialed.stream.send(patterned(10, 1));
-    await until(() => carriers.accepted[0].frames.length === 1);
+    await until(() => transports.accepted[0].frames.length === 1);
   });
 });

@@ -1,7 +1,7 @@
 /** Watermarks of one origin, one for each shard. */
 export type Watermarks = Float64Array;
 
-/** Watermarks by origin, for origins that come as they are heard of. */
+/** Watermarks by origin; an origin is added when it is first asked for. */
 export class WatermarkTable {
   private readonly shardCount: number;
   private readonly byOrigin = new Map<string, Watermarks>();
@@ -28,8 +28,15 @@ export class WatermarkTable {
   }
 }
 
-/** Whether the first has come at least as far as the second in every shard. */
+/** Whether the first is at least as high as the second in every shard. */
 export function covers(one: Watermarks, other: ArrayLike<number>): boolean {
   for (let shard = 0; shard < other.length; shard++) if (one[shard] < other[shard]) return false;
   return true;
+}
+
+export function raise(watermarks: Watermarks, shards: readonly number[], versions: readonly number[]): void {
+  for (let index = 0; index < shards.length; index++) {
+    const shard = shards[index];
+    if (shard < watermarks.length && versions[index] > watermarks[shard]) watermarks[shard] = versions[index];
+  }
 }
