@@ -43,7 +43,7 @@ import {
   takeWords,
 } from './quota-commands.js';
 import type { Word } from './resp/encode.js';
-import type { Reply } from './resp/reply-parser.js';
+import type { Reply } from './resp/values.js';
 
 type Amount = number | bigint;
 

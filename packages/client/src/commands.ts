@@ -1,4 +1,4 @@
-import type { Reply } from './resp/reply-parser.js';
+import type { Reply } from './resp/values.js';
 
 export type Key = string | Uint8Array;
 

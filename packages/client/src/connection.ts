@@ -4,7 +4,8 @@ import { ConnectionError, TimeoutError } from './errors.js';
 import type { ResolvedOptions } from './options.js';
 import { type Pending, PendingQueue } from './pending-queue.js';
 import { encodeCommand, type Word } from './resp/encode.js';
-import { type Reply, ReplyParser } from './resp/reply-parser.js';
+import { ReplyReader, ReplyType } from './resp/reply-reader.js';
+import { type Reply, valueBuilder } from './resp/values.js';
 
 /**
  * One connection that is made again when it is lost.
@@ -92,7 +93,9 @@ export class Connection {
       ? connectSecure({ host, port, ...(isIP(host) === 0 && { servername: host }), ...secure })
       : connectPlain({ host, port });
     this.#socket = socket;
-    const parser = new ReplyParser((reply) => this.#receive(reply));
+    const reader = new ReplyReader(valueBuilder, (reply, type) => {
+      if (type !== ReplyType.Push) this.#receive(reply);
+    });
     socket.setNoDelay(true);
     socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error(`no connection in ${connectTimeoutMs} ms`)));
     socket.once(tls ? 'secureConnect' : 'connect', () => {
@@ -101,7 +104,7 @@ export class Connection {
     });
     socket.on('data', (chunk: Buffer) => {
       try {
-        parser.receive(chunk);
+        reader.receive(chunk);
       } catch (error) {
         socket.destroy(error as Error);
       }

@@ -44,6 +44,6 @@ export type {
   SeveralQuotaDecisions,
 } from './quota-commands.js';
 export type { Word } from './resp/encode.js';
-export type { Reply } from './resp/reply-parser.js';
+export type { Reply } from './resp/values.js';
 export { ExpressRateLimitStore, type ExpressRateLimitStoreOptions } from './stores/express-rate-limit.js';
 export { fastifyRateLimitStore } from './stores/fastify-rate-limit.js';

@@ -1,5 +1,5 @@
 import type { Encoded } from './resp/encode.js';
-import type { Reply } from './resp/reply-parser.js';
+import type { Reply } from './resp/values.js';
 
 /** A command and whoever waits for its reply. */
 export interface Pending {

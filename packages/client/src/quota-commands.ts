@@ -1,6 +1,6 @@
 import { type CallOptions, numberOf } from './commands.js';
 import type { Word } from './resp/encode.js';
-import type { Reply } from './resp/reply-parser.js';
+import type { Reply } from './resp/values.js';
 
 /** How a quota stands for one subject, as far as it is known where it was asked. */
 export interface QuotaStanding {

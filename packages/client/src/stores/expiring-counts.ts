@@ -1,5 +1,5 @@
 import type { Word } from '../resp/encode.js';
-import type { Reply } from '../resp/reply-parser.js';
+import type { Reply } from '../resp/values.js';
 
 /** What the stores need of a client: QuotadbClient has it. */
 export interface CommandSender {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isComparable } from './differences.js';
-import type { Words } from './raw-client.js';
+import type { Words } from './words.js';
 import { expiryArguments } from './words.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Words } from './raw-client.js';
+import type { Words } from './words.js';
 import { asInt64, expiryArguments, setValues } from './words.js';
 
 /**
