@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ReplyError } from '../errors.js';
+import { ReplyError } from '../contract/errors.js';
 import { ProtocolError, ReplyReader, ReplyType } from './reply-reader.js';
 import { type Reply, valueBuilder } from './values.js';
 

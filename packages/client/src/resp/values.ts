@@ -1,4 +1,4 @@
-import { ReplyError } from '../errors.js';
+import { ReplyError } from '../contract/errors.js';
 import { ProtocolError, type ReplyBuilder, ReplyType } from './reply-reader.js';
 
 /**

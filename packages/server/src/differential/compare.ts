@@ -2,8 +2,8 @@ import type { Frame } from '../testing/index.js';
 import type { Words } from './words.js';
 
 /**
- * Whether two servers said the same. Bytes have to be equal, except where they cannot be: a time left depends on when one
- * looks, and the order of keys on how each keeps them.
+ * Whether two servers said the same. Bytes have to be equal, except where they cannot be: a time left depends on when
+ * one looks, and the order of keys on how each keeps them.
  */
 
 /** How far apart the same command may have run on two servers of a busy machine. */
