@@ -1,4 +1,3 @@
-export { LinkProxy } from '../demo/link-proxy.js';
 export { CommandRunner } from './command-runner.js';
 export { describeWithEpoll } from './epoll.js';
 export { HeldDisk } from './held-disk.js';

@@ -1,12 +1,12 @@
-import { checkAmount, checkKey, checkWindow } from '../arguments.js';
-import type { WindowCounterStore, WindowExpiry } from '../store.js';
-import { type Window, windowEndMs } from '../window.js';
+import { checkAmount, checkKey, checkWindow } from '../window/arguments.js';
+import type { WindowCounterStore, WindowExpiry } from '../window/store.js';
+import { type Window, windowEndMs } from '../window/window.js';
 import { type RedisClient, runInOneTrip } from './redis-client.js';
 
 export interface RedisWindowStoreOptions {
-  /** An ioredis or node-redis client, connected and closed by whoever made it. */
+  /** An ioredis or node-redis client, connected and closed by the caller. */
   readonly client: RedisClient;
-  /** What the keys begin with; `window:` if left out. */
+  /** Put in front of every key; `window:` if left out. */
   readonly prefix?: string;
   /**
    * How long after its end a count is kept: longer than the clocks of Redis and of its callers differ, or a Redis that

@@ -7,7 +7,7 @@ export interface Window {
   readonly durationMs: number;
 }
 
-/** A Window from these, or an error that says what is wrong with them. */
+/** A checked Window; an error names the value that is wrong. */
 export function windowFrom(startMs: number, durationMs: number): Window {
   if (!Number.isSafeInteger(startMs)) throw new RangeError(`a window starts at a whole millisecond, not at ${startMs}`);
   if (!Number.isSafeInteger(durationMs) || durationMs < 1) {
@@ -54,7 +54,7 @@ export function windowContains({ startMs, durationMs }: Window, atMs: number): b
   return atMs >= startMs && atMs < startMs + durationMs;
 }
 
-/** How long until the window is over: all of it before its start is more than its duration, and after its end 0. */
+/** How long until the window ends: more than its duration before its start, 0 after its end. */
 export function remainingMs(window: Window, atMs: number): number {
   return Math.max(windowEndMs(window) - atMs, 0);
 }

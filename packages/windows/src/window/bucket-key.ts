@@ -1,7 +1,7 @@
 import { fixedWindowAt, type Window } from './window.js';
 
 /**
- * Keys with the time in them, for stores that know nothing of windows: `requests:{customer}:{YYYYMMDDHHmm}` with the
+ * Keys with the time in them, for stores that do not know windows: `requests:{customer}:{YYYYMMDDHHmm}` with the
  * customer 42 is `requests:42:202511152359` for one minute of UTC, and another key the minute after.
  *
  *   {YYYY} {YYYYMM} {YYYYMMDD} {YYYYMMDDHH} {YYYYMMDDHHmm} {YYYYMMDDHHmmss}   the time, as fine as it is written
