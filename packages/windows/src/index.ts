@@ -3,9 +3,9 @@ export { type PostgresClient, PostgresWindowStore, type PostgresWindowStoreOptio
 export { type QuotadbClient, QuotadbWindowStore, type QuotadbWindowStoreOptions } from './adapters/quotadb.js';
 export { RedisWindowStore, type RedisWindowStoreOptions } from './adapters/redis.js';
 export type { IoredisClient, NodeRedisClient, RedisClient } from './adapters/redis-client.js';
-export { type BucketKey, BucketTemplate, bucketKey } from './bucket-key.js';
-export type { WindowCounterStore, WindowExpiry } from './store.js';
-export { TimeWindowCounter, type TimeWindowCounterOptions, type WindowFacts } from './time-window-counter.js';
+export { TimeWindowCounter, type TimeWindowCounterOptions, type WindowFacts } from './counter/time-window-counter.js';
+export { type BucketKey, BucketTemplate, bucketKey } from './window/bucket-key.js';
+export type { WindowCounterStore, WindowExpiry } from './window/store.js';
 export {
   fixedWindowAt,
   nextWindow,
@@ -15,4 +15,4 @@ export {
   windowContains,
   windowEndMs,
   windowFrom,
-} from './window.js';
+} from './window/window.js';

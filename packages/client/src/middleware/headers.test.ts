@@ -13,7 +13,7 @@ const result: LimitResult = {
   reason: 'within',
 };
 
-test('the policy, what is left of it, and for how many whole seconds, rounded up', () => {
+test('the policy, the remaining amount, and its seconds until the reset, rounded up', () => {
   expect(rateLimitHeaders(policy, result, NOW_MS)).toEqual({
     'RateLimit-Policy': '"default";q=100;w=60',
     RateLimit: '"default";r=42;t=17',

@@ -38,8 +38,8 @@ const LONG_PAUSE_MS = 11_000;
 const LONG_PAUSE_RATE = 0.01;
 
 /**
- * Processes that take as they like, are killed and started anew, over a network that loses and delays. What each admits by
- * itself is noted in the window that the server's clock has at that very moment.
+ * Processes that take as they like, are killed and started anew, over a network that loses and delays. What each admits
+ * by itself is noted in the window that the server's clock has at that very moment.
  */
 async function run(schedule: Schedule) {
   const random = randomFrom(schedule.seed);
@@ -122,7 +122,7 @@ describe('whatever is lost, late or killed', () => {
   }, 120_000);
 });
 
-test('what nobody uses any more goes back by itself within twice the staleness', async () => {
+test('tokens that are not used any more go back within twice the staleness', async () => {
   const server = new ModelServer({
     ...{ limit: 1_000, windowMs: 3_600_000, skewMs: 0, slowestMs: 1, lossRate: 0 },
     random: randomFrom(1),
@@ -166,7 +166,7 @@ test('a window ends when it ends at the server, however long the word of it was 
   expect(cell.take(1, performance.now())).toBe(false);
 });
 
-test('another limit is heard of within seconds, and nobody waits for it', async () => {
+test('a changed limit is known within seconds, and no request waits for it', async () => {
   const server = new ModelServer({
     ...{ limit: 10, windowMs: 3_600_000, skewMs: 0, slowestMs: 1, lossRate: 0 },
     random: randomFrom(1),

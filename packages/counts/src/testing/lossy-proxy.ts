@@ -1,65 +1,48 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type ProxiedConnection, TcpProxy } from '@quotadb/wire/proxy';
 import type { ConnectionOptions } from '../adapters/postgres/connection.js';
 
-/** Stands between the service and PostgreSQL and loses what a test tells it to lose. */
+/** Stands between the service and PostgreSQL and loses the answers that a test names. */
 export class LossyProxy {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  readonly #database: ConnectionOptions;
-  /** Armed by a test: statements that contain this reach PostgreSQL, their answers never come back. */
+  /** Armed by a test: statements that contain this text reach PostgreSQL, their answers do not come back. */
   loseAnswerTo: string | undefined;
   /** How many answers have been lost. */
   lost = 0;
-  /** While set, nothing passes in either direction and nobody is told. */
-  silent = false;
+  readonly #proxy: TcpProxy;
+  readonly #database: ConnectionOptions;
 
   static async start(database: ConnectionOptions): Promise<LossyProxy> {
-    const proxy = new LossyProxy(database);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
-    return proxy;
+    return new LossyProxy(database, await TcpProxy.open(`${database.host}/.s.PGSQL.5432`));
   }
 
-  private constructor(database: ConnectionOptions) {
+  private constructor(database: ConnectionOptions, proxy: TcpProxy) {
     this.#database = database;
-    this.#server = createServer((client) => this.#join(client));
+    this.#proxy = proxy;
+    const losing = new WeakSet<ProxiedConnection>();
+    proxy.toListener.filter = (bytes, connection) => {
+      if (this.loseAnswerTo !== undefined && bytes.includes(this.loseAnswerTo)) losing.add(connection);
+      return true;
+    };
+    proxy.toDialer.filter = (_bytes, connection) => {
+      if (!losing.has(connection)) return true;
+      // PostgreSQL answers after it has committed, so the change is made; only its answer is lost.
+      this.loseAnswerTo = undefined;
+      this.lost++;
+      connection.dialer.destroy();
+      return false;
+    };
   }
 
   get options(): ConnectionOptions {
-    return { ...this.#database, host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port };
+    return { ...this.#database, host: '127.0.0.1', port: this.#proxy.port };
   }
 
-  async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+  /** While set, all bytes are lost in both directions, and connections stay open. */
+  set silent(isSilent: boolean) {
+    if (isSilent) this.#proxy.cut();
+    else this.#proxy.heal({ keepConnections: true });
   }
 
-  #join(client: Socket): void {
-    const database = connect(`${this.#database.host}/.s.PGSQL.5432`);
-    let loseNext = false;
-    for (const socket of [client, database]) {
-      this.#sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        client.destroy();
-        database.destroy();
-      });
-    }
-    client.on('data', (bytes) => {
-      if (this.silent) return;
-      loseNext ||= this.loseAnswerTo !== undefined && bytes.includes(this.loseAnswerTo);
-      database.write(bytes);
-    });
-    database.on('data', (bytes) => {
-      if (this.silent) return;
-      if (!loseNext) {
-        client.write(bytes);
-        return;
-      }
-      // PostgreSQL answers after it has committed, so the change is made; only the word of it is lost.
-      this.loseAnswerTo = undefined;
-      this.lost++;
-      client.destroy();
-    });
+  stop(): Promise<void> {
+    return this.#proxy.close();
   }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createSecureServer } from 'node:tls';
@@ -9,6 +9,7 @@ import { ConnectionError, QuotadbClient, ReplyError, TimeoutError } from '@quota
 import { CELL_MARGIN_MS } from '@quotadb/rate';
 import { QuotadbWindowStore } from '@quotadb/windows';
 import { describeWindowCounterStore } from '@quotadb/windows/conformance';
+import { TcpProxy } from '@quotadb/wire/proxy';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { spawnServer, startTestServer, type TestServer } from '../testing/index.js';
 
@@ -29,69 +30,6 @@ function opened<Integer extends number | bigint>(client: QuotadbClient<Integer>)
 
 let keys = 0;
 const freshKey = () => `key:${++keys}`;
-
-/** Stands between client and server, and lets a test cut, hold or refuse connections. */
-class LinkProxy {
-  readonly sockets = new Set<Socket>();
-  connections = 0;
-  #held: (() => void)[] | undefined;
-  readonly #server: Server;
-
-  static async start(port: number): Promise<LinkProxy> {
-    const proxy = new LinkProxy(port);
-    await proxy.listen(0);
-    return proxy;
-  }
-
-  private constructor(port: number) {
-    this.#server = createServer((client) => {
-      this.connections++;
-      const upstream = connect(port, '127.0.0.1');
-      for (const socket of [client, upstream]) {
-        this.sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('close', () => {
-          this.sockets.delete(socket);
-          client.destroy();
-          upstream.destroy();
-        });
-      }
-      client.pipe(upstream);
-      upstream.on('data', (bytes) => {
-        if (this.#held === undefined) client.write(bytes);
-        else this.#held.push(() => client.write(bytes));
-      });
-    });
-  }
-
-  get port(): number {
-    return (this.#server.address() as { port: number }).port;
-  }
-
-  async listen(port: number): Promise<void> {
-    this.#server.listen(port, '127.0.0.1');
-    await once(this.#server, 'listening');
-  }
-
-  /** From now on replies do not arrive, until they are released. */
-  hold(): void {
-    this.#held = [];
-  }
-
-  release(): void {
-    for (const write of this.#held ?? []) write();
-    this.#held = undefined;
-  }
-
-  cut(): void {
-    for (const socket of this.sockets) socket.destroy();
-  }
-
-  async stop(): Promise<void> {
-    this.cut();
-    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
 
 describe('commands', () => {
   test('count, read, set and delete', async () => {
@@ -169,23 +107,23 @@ describe('commands', () => {
 });
 
 describe('connections', () => {
-  let proxy: LinkProxy;
+  let proxy: TcpProxy;
   beforeEach(async () => {
-    proxy = await LinkProxy.start(server.port);
+    proxy = await TcpProxy.open(server.port);
   });
-  afterEach(() => proxy.stop());
+  afterEach(() => proxy.close());
 
   test('a lost connection is made again, and what was under way fails as of unknown outcome', async () => {
     const losses: Error[] = [];
     const client = opened(QuotadbClient.open({ port: proxy.port, onConnectionError: (error) => losses.push(error) }));
     const key = freshKey();
     await client.increment(key);
-    proxy.hold();
+    proxy.toDialer.hold();
     const unknown = client.increment(key).catch((error: unknown) => error);
     const direct = opened(QuotadbClient.open({ port: server.port }));
     while ((await direct.get(key)) !== 2);
-    proxy.cut();
-    proxy.release();
+    proxy.reset();
+    proxy.toDialer.release();
     const error = (await unknown) as ConnectionError;
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error.isSent).toBe(true);
@@ -196,19 +134,17 @@ describe('connections', () => {
 
   test('what was not sent yet waits for the connection and is run once', async () => {
     const { port } = proxy;
-    await proxy.stop();
+    await proxy.close();
     const client = opened(QuotadbClient.open({ port, reconnectAfterMs: () => 10 }));
     const key = freshKey();
     const counted = client.increment(key);
-    const again = await LinkProxy.start(server.port);
-    await again.stop();
-    await proxy.listen(port);
+    await proxy.listen();
     expect(await counted).toBe(1);
   });
 
   test('without a server a command fails after its timeout, and was not sent', async () => {
     const { port } = proxy;
-    await proxy.stop();
+    await proxy.close();
     const client = opened(QuotadbClient.open({ port, timeoutMs: 50 }));
     const error = (await client.increment('key').catch((failure: unknown) => failure)) as TimeoutError;
     expect(error).toBeInstanceOf(TimeoutError);
@@ -219,12 +155,12 @@ describe('connections', () => {
   test('a reply that does not come is a timeout, and a server that never answers is left', async () => {
     const client = opened(QuotadbClient.open({ port: proxy.port, timeoutMs: 30 }));
     await client.ping();
-    proxy.hold();
+    proxy.toDialer.hold();
     const error = (await client.ping().catch((failure: unknown) => failure)) as TimeoutError;
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error.isSent).toBe(true);
     while (proxy.connections === 1) await client.ping().catch(() => undefined);
-    proxy.release();
+    proxy.toDialer.release();
     // On a slow machine the second connection may have been silent for too long as well; the one after it is answered.
     const isAnswered = () =>
       client.ping({ timeoutMs: 10_000 }).then(
@@ -290,7 +226,7 @@ describe('connections', () => {
 
   test('giving up on connecting fails what waits', async () => {
     const { port } = proxy;
-    await proxy.stop();
+    await proxy.close();
     const client = opened(QuotadbClient.open({ port, reconnectAfterMs: () => undefined }));
     await expect(client.ping()).rejects.toThrow(ConnectionError);
   });
@@ -299,10 +235,10 @@ describe('connections', () => {
 test('AUTH goes first, on every connection; without it, or with a wrong one, nothing runs', async () => {
   const guarded = await startTestServer({ password: 'secret' });
   try {
-    const proxy = await LinkProxy.start(guarded.port);
+    const proxy = await TcpProxy.open(guarded.port);
     const right = opened(QuotadbClient.open(`quotadb://:secret@127.0.0.1:${proxy.port}`));
     expect(await right.increment('key')).toBe(1);
-    proxy.cut();
+    proxy.reset();
     while (right.isReady) await new Promise((resolve) => setImmediate(resolve));
     expect(await right.increment('key', 1, { timeoutMs: 10_000 })).toBe(2);
     const failures: Error[] = [];
@@ -320,7 +256,7 @@ test('AUTH goes first, on every connection; without it, or with a wrong one, not
     expect(failures[0]?.message).toContain('WRONGPASS');
     const none = opened(QuotadbClient.open({ port: guarded.port }));
     await expect(none.increment('key')).rejects.toThrow('NOAUTH');
-    await proxy.stop();
+    await proxy.close();
   } finally {
     await Promise.all(clients.splice(0).map((client) => client.close()));
     await guarded.stop();

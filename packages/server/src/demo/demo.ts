@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DemoState } from '@quotadb/dashboard';
+import { TcpProxy } from '@quotadb/wire/proxy';
 import { type DemoControls, DemoHttp } from './demo-http.js';
-import { LinkProxy } from './link-proxy.js';
 import { DemoServer } from './region.js';
 import { call, QUOTA, sendEmail } from './requests.js';
 import { TotalWatch, UNKNOWN_TOTAL } from './total-watch.js';
@@ -27,7 +27,7 @@ const NOTHING = { allowed: 0, denied: 0 } as const;
 interface DemoLink {
   readonly from: string;
   readonly to: string;
-  readonly proxy: LinkProxy;
+  readonly proxy: TcpProxy;
   isCut: boolean;
 }
 
@@ -62,7 +62,7 @@ export class Demo implements DemoControls {
   private async startAll(): Promise<void> {
     for (const [index, from] of REGIONS.entries())
       for (const to of REGIONS.slice(index + 1))
-        this.links.push({ from, to, proxy: await LinkProxy.open(), isCut: false });
+        this.links.push({ from, to, proxy: await TcpProxy.open(), isCut: false });
     for (const name of REGIONS) {
       const peers = this.links.filter(({ from }) => from === name);
       const flags = peers.flatMap(({ to, proxy }) => ['--peer', `${to}=127.0.0.1:${proxy.port}`]);
@@ -81,7 +81,7 @@ export class Demo implements DemoControls {
 
   private async startRegion(name: string): Promise<void> {
     const { repl } = await this.server(name).start();
-    for (const { to, proxy } of this.links) if (to === name) proxy.targetPort = repl;
+    for (const { to, proxy } of this.links) if (to === name) proxy.target = repl;
   }
 
   /** Nothing is left behind: no process, no port, no file. */

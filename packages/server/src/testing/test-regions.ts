@@ -1,4 +1,4 @@
-import { LinkProxy } from '../demo/link-proxy.js';
+import { TcpProxy } from '@quotadb/wire/proxy';
 import { eventually } from './questions.js';
 import { type ReadyLine, type SpawnedServer, spawnServer } from './spawned-server.js';
 import { TestClient } from './test-client.js';
@@ -15,7 +15,7 @@ const USUAL_FLAGS = ['--transport', 'net', '--max-memory', '32mb', '--log-level'
 /** Regions as real processes, each dialing others through a proxy of its own for every other. */
 export class TestRegions {
   readonly names: readonly string[];
-  private readonly proxies = new Map<string, LinkProxy>();
+  private readonly proxies = new Map<string, TcpProxy>();
   private readonly running = new Map<string, RunningRegion>();
   private readonly flags: readonly string[];
 
@@ -33,7 +33,7 @@ export class TestRegions {
     const everybody = names.flatMap((one) =>
       names.filter((other) => other !== one).map((other) => [one, other] as const),
     );
-    for (const [from, to] of dials ?? everybody) regions.proxies.set(`${from}>${to}`, await LinkProxy.open());
+    for (const [from, to] of dials ?? everybody) regions.proxies.set(`${from}>${to}`, await TcpProxy.open());
     return regions;
   }
 
@@ -54,7 +54,7 @@ export class TestRegions {
     });
     const server = spawnServer([...USUAL_FLAGS, '--region', name, ...peers, ...this.flags, ...flags], environment);
     const ready = await server.ready();
-    for (const [pair, proxy] of this.proxies) if (pair.endsWith(`>${name}`)) proxy.targetPort = ready.repl as number;
+    for (const [pair, proxy] of this.proxies) if (pair.endsWith(`>${name}`)) proxy.target = ready.repl as number;
     this.running.set(name, { server, ready, client: await TestClient.open(ready.resp) });
   }
 
@@ -139,7 +139,7 @@ export class TestRegions {
     for (const proxy of this.proxies.values()) await proxy.close();
   }
 
-  private between(one: string, other: string): LinkProxy[] {
+  private between(one: string, other: string): TcpProxy[] {
     return [`${one}>${other}`, `${other}>${one}`].flatMap((pair) => this.proxies.get(pair) ?? []);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeWindowCounterStore } from '../conformance/index.js';
-import { fixedWindowAt } from '../window.js';
+import { fixedWindowAt } from '../window/window.js';
 import { MemoryWindowStore } from './memory.js';
 
 describeWindowCounterStore('MemoryWindowStore', () => {
@@ -9,14 +9,14 @@ describeWindowCounterStore('MemoryWindowStore', () => {
   return {
     store,
     held: async () => {
-      // It forgets when it counts.
+      // It drops ended windows when it counts.
       await store.increment('sweep', later);
       return store.size;
     },
   };
 });
 
-test('windows that are over are forgotten whole', async () => {
+test('windows that are over are dropped whole', async () => {
   let nowMs = 0;
   const store = new MemoryWindowStore({ now: () => nowMs });
   for (let second = 0; second < 100; second++) {

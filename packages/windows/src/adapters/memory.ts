@@ -1,9 +1,9 @@
-import { checkAmount, checkKey, checkWindow, INT64_MAX } from '../arguments.js';
-import type { WindowCounterStore, WindowExpiry } from '../store.js';
-import { remainingMs, type Window, windowEndMs } from '../window.js';
+import { checkAmount, checkKey, checkWindow, INT64_MAX } from '../window/arguments.js';
+import type { WindowCounterStore, WindowExpiry } from '../window/store.js';
+import { remainingMs, type Window, windowEndMs } from '../window/window.js';
 
 export interface MemoryWindowStoreOptions {
-  /** What time it is; Date.now if left out. */
+  /** The clock; Date.now if left out. */
   readonly now?: () => number;
 }
 
@@ -12,18 +12,18 @@ interface Cells {
   readonly counts: Map<string, bigint>;
 }
 
-/** Counts in this process alone. Windows that are over are forgotten whole, when the next one begins to count. */
+/** Counts in this process alone. Windows that are over are dropped whole, when the next one begins to count. */
 export class MemoryWindowStore implements WindowCounterStore {
   readonly #windows = new Map<string, Cells>();
   readonly #now: () => number;
-  /** Nothing can be forgotten before this time. */
+  /** No window ends before this time. */
   #firstEndMs = Number.POSITIVE_INFINITY;
 
   constructor(options: MemoryWindowStoreOptions = {}) {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Counts that are held, of windows that are over and not yet forgotten too. */
+  /** Counts that are held, those of ended windows that are not dropped yet included. */
   get size(): number {
     let size = 0;
     for (const { counts } of this.#windows.values()) size += counts.size;
@@ -35,10 +35,10 @@ export class MemoryWindowStore implements WindowCounterStore {
     checkWindow(window);
     const exact = checkAmount(amount);
     const nowMs = this.#now();
-    this.#forget(nowMs);
+    this.#dropEnded(nowMs);
     const count = (this.#cells(window)?.counts.get(key) ?? 0n) + exact;
     if (count > INT64_MAX) throw new RangeError('the count would leave 64 bits');
-    // A window that is over keeps nothing.
+    // A count in a window that is over is not kept.
     if (windowEndMs(window) > nowMs) this.#makeCells(window).counts.set(key, count);
     return count;
   }
@@ -72,7 +72,7 @@ export class MemoryWindowStore implements WindowCounterStore {
     return cells;
   }
 
-  #forget(nowMs: number): void {
+  #dropEnded(nowMs: number): void {
     if (nowMs < this.#firstEndMs) return;
     this.#firstEndMs = Number.POSITIVE_INFINITY;
     for (const [name, { endMs }] of this.#windows) {

@@ -2,7 +2,7 @@ import { EmbeddedPostgres } from '@quotadb/counts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWindowCounterStore } from '../conformance/index.js';
-import { fixedWindowAt, windowFrom } from '../window.js';
+import { fixedWindowAt, windowFrom } from '../window/window.js';
 import { PostgresWindowStore } from './postgres.js';
 
 const KEPT_FOR_MS = 50;

@@ -1,6 +1,6 @@
-import { checkAmount, checkKey, checkWindow } from '../arguments.js';
-import type { WindowCounterStore, WindowExpiry } from '../store.js';
-import { type Window, windowEndMs } from '../window.js';
+import { checkAmount, checkKey, checkWindow } from '../window/arguments.js';
+import type { WindowCounterStore, WindowExpiry } from '../window/store.js';
+import { type Window, windowEndMs } from '../window/window.js';
 import { statementsFor } from './postgres-statements.js';
 
 /** A `pg` Pool or Client, as far as it is needed here. */
@@ -9,7 +9,7 @@ export interface PostgresClient {
 }
 
 export interface PostgresWindowStoreOptions {
-  /** Connected and closed by whoever made it. */
+  /** Connected and closed by the caller. */
   readonly client: PostgresClient;
   /** The table, made on first use where it is not there; `window_counts` if left out. */
   readonly table?: string;
@@ -18,13 +18,13 @@ export interface PostgresWindowStoreOptions {
 }
 
 const DEFAULT_KEPT_FOR_MS = 5_000;
-/** One statement deletes so many rows at most: it is short, and holds few locks. */
-const DELETION_BATCH_ROWS = 1_000;
+/** One statement deletes at most this many rows: it is short, and holds few locks. */
+const ROWS_PER_DELETION = 1_000;
 const TABLE_NAME = /^[a-z_][a-z0-9_]{0,50}$/;
 
 /**
- * Counts in PostgreSQL: one statement that inserts the row or adds to it. Rows of windows that are over are not seen any more,
- * and are deleted by `deleteExpired`, a bounded number at a time; whoever runs this store calls it now and then.
+ * Counts in PostgreSQL: one statement that inserts the row or adds to it. Rows of windows that are over are
+ * invisible; `deleteExpired` deletes them, a bounded number at a time, and has to be called now and then.
  */
 export class PostgresWindowStore implements WindowCounterStore {
   readonly #client: PostgresClient;
@@ -61,15 +61,15 @@ export class PostgresWindowStore implements WindowCounterStore {
     return { endMs: windowEndMs(window), remainingMs: Number((rows[0] as { remaining_ms: string }).remaining_ms) };
   }
 
-  /** Deletes rows of windows that are over until there are none, or so many are deleted; returns how many that was. */
+  /** Deletes rows of windows that are over, at most `limit`; returns how many it deleted. */
   async deleteExpired(limit = Number.POSITIVE_INFINITY): Promise<number> {
     await this.#prepare();
     let deleted = 0;
     while (deleted < limit) {
-      const batch = Math.min(DELETION_BATCH_ROWS, limit - deleted);
-      const { rowCount } = await this.#client.query(this.#statements.deleteExpired, [batch]);
+      const rows = Math.min(ROWS_PER_DELETION, limit - deleted);
+      const { rowCount } = await this.#client.query(this.#statements.deleteExpired, [rows]);
       deleted += rowCount ?? 0;
-      if ((rowCount ?? 0) < batch) break;
+      if ((rowCount ?? 0) < rows) break;
     }
     return deleted;
   }

@@ -1,19 +1,19 @@
-import { checkAmount, checkKey, checkWindow } from '../arguments.js';
-import type { WindowCounterStore } from '../store.js';
-import type { Window } from '../window.js';
+import { checkAmount, checkKey, checkWindow } from '../window/arguments.js';
+import type { WindowCounterStore } from '../window/store.js';
+import type { Window } from '../window/window.js';
 import { type RedisClient, runCommand } from './redis-client.js';
 
 /** Anything that sends a command and gives back its reply: `@quotadb/client`, ioredis or node-redis. */
 export type QuotadbClient = RedisClient | { call(command: string, ...parameters: string[]): Promise<unknown> };
 
 export interface QuotadbWindowStoreOptions {
-  /** Connected and closed by whoever made it. */
+  /** Connected and closed by the caller. */
   readonly client: QuotadbClient;
 }
 
 /**
- * Counts in QuotaDB: one command, one round trip, and the count is that of all regions. The server derives the expiry from
- * the window and keeps a count a few seconds past its end, for regions whose clocks are behind.
+ * Counts in QuotaDB: one command, one round trip, and the count is that of all regions. The server derives the expiry
+ * from the window and keeps a count a few seconds past its end, for regions whose clocks are behind.
  */
 export class QuotadbWindowStore implements WindowCounterStore {
   readonly #client: RedisClient;

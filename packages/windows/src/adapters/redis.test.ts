@@ -5,7 +5,7 @@ import { createClient } from 'redis';
 import { createClient as createClient6 } from 'redis6';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWindowCounterStore } from '../conformance/index.js';
-import { fixedWindowAt } from '../window.js';
+import { fixedWindowAt } from '../window/window.js';
 import { RedisWindowStore } from './redis.js';
 import type { RedisClient } from './redis-client.js';
 
@@ -54,7 +54,7 @@ describeWithRedis('on a real Redis', () => {
         store: await another(),
         another,
         keptForMs: KEPT_FOR_MS,
-        // Redis drops what expired when somebody looks for it, or by and by.
+        // Redis drops an expired key when a client asks for it, or by and by.
         held: async () => (await looker.keys('*')).length,
         breakDown: async () => {
           await looker.call('ACL', 'SETUSER', 'default', '-@all');

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { WindowCounterStore } from '../store.js';
-import { TimeWindowCounter } from '../time-window-counter.js';
-import { fixedWindowAt, nextWindow, previousWindow, type Window, windowEndMs, windowFrom } from '../window.js';
+import { TimeWindowCounter } from '../counter/time-window-counter.js';
+import type { WindowCounterStore } from '../window/store.js';
+import { fixedWindowAt, nextWindow, previousWindow, type Window, windowEndMs, windowFrom } from '../window/window.js';
 import { randomOperations } from './random-operations.js';
 
-/** A store to be tested, with what the tests need to look at it from outside. Only the store itself must be there. */
+/** A store to be tested, and ways to look at it from outside. Only the store itself is required. */
 export interface WindowCounterStoreHarness {
   readonly store: WindowCounterStore;
   /** The same counts through an object or a connection of its own, as another process has them. */
@@ -27,8 +27,8 @@ const PATIENCE_MS = 10_000;
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Tests a store against the contract of `WindowCounterStore`, with vitest: one group for each capability a store must have, one for those
- * it may have, one for what it must not do.
+ * Tests a store against the contract of `WindowCounterStore`, with vitest: a group for each required capability, one
+ * for the optional ones, one for what a store must not do.
  */
 export function describeWindowCounterStore(
   name: string,
@@ -222,7 +222,7 @@ export function describeWindowCounterStore(
         expect(await store.read(freshKey(), hour)).toBe(0n);
       });
 
-      test('everybody reads what was counted', async () => {
+      test('every client reads the same count', async () => {
         const key = freshKey();
         const [one, other] = await several();
         await one.increment(key, hour, 3);
@@ -269,14 +269,14 @@ export function describeWindowCounterStore(
     });
 
     describe('what a store must not do', () => {
-      test('decide, enforce, block or throttle: what is counted is counted, however much and fast it is', async () => {
+      test('decide, enforce, block or throttle: every amount is counted, however large and fast they come', async () => {
         const key = freshKey();
         for (let turn = 1; turn <= 50; turn++) {
           expect(await store.increment(key, hour, 1_000_000)).toBe(BigInt(turn) * 1_000_000n);
         }
       });
 
-      test('slide or smooth: the first count of a window is its amount, whatever the window before came to', async () => {
+      test('slide or smooth: the first count of a window is its amount, whatever the one before holds', async () => {
         const key = freshKey();
         await store.increment(key, hour, 1_000_000);
         expect(await store.increment(key, nextWindow(hour), 1)).toBe(1n);
@@ -320,7 +320,7 @@ export function describeWindowCounterStore(
 
 async function until(condition: () => Promise<boolean>, deadlineMs: number): Promise<void> {
   while (!(await condition())) {
-    if (Date.now() > deadlineMs) throw new Error('it did not come to be in time');
+    if (Date.now() > deadlineMs) throw new Error('the condition did not hold in time');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

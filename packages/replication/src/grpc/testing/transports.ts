@@ -1,8 +1,8 @@
+import { TcpProxy } from '@quotadb/wire/proxy';
 import { type DialOptions, dial } from '../dial.js';
 import { GrpcListener, type ListenerOptions } from '../listener.js';
 import type { PeerStream } from '../peer-stream.js';
 import { TransportError } from '../transport-error.js';
-import { TcpProxy } from './proxy.js';
 
 export interface Refusal {
   readonly reason: TransportError;

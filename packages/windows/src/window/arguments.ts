@@ -2,7 +2,7 @@ import { type Window, windowFrom } from './window.js';
 
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** The bounds of every store alike, so that one can stand in for another. */
+/** The same bounds for all stores, so that one can replace another. */
 export function checkAmount(amount: number | bigint): bigint {
   if (typeof amount === 'number' && !Number.isSafeInteger(amount)) {
     throw new RangeError(`an amount is an integer, past 2^53 a bigint, not ${amount}`);

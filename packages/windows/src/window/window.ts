@@ -1,13 +1,13 @@
 /**
- * A fixed interval of time: its start, and how long it is. It holds every instant from `startMs` up to, and not with, its end.
- * Times are whole milliseconds since 1970, before it negative.
+ * A fixed interval of time: its start, and how long it is. It holds every instant from `startMs` up to, and not with,
+ * its end. Times are whole milliseconds since 1970, before it negative.
  */
 export interface Window {
   readonly startMs: number;
   readonly durationMs: number;
 }
 
-/** A Window from these, or an error that says what is wrong with them. */
+/** A checked Window; an error names the value that is wrong. */
 export function windowFrom(startMs: number, durationMs: number): Window {
   if (!Number.isSafeInteger(startMs)) throw new RangeError(`a window starts at a whole millisecond, not at ${startMs}`);
   if (!Number.isSafeInteger(durationMs) || durationMs < 1) {
@@ -24,8 +24,9 @@ export function windowEndMs(window: Window): number {
 }
 
 /**
- * The fixed window of this duration that an instant lies in. Windows follow one another without a gap from `alignedToMs` in
- * both directions; without one, from 1970, so that a window of 60,000 ms begins with every minute of UTC.
+ * The fixed window of this duration that an instant lies in. Windows follow one another without a gap from
+ * `alignedToMs` in both directions; without one, from 1970, so that a window of 60,000 ms begins with every minute of
+ * UTC.
  */
 export function fixedWindowAt(atMs: number, durationMs: number, alignedToMs = 0): Window {
   if (!Number.isSafeInteger(alignedToMs)) {
@@ -53,7 +54,7 @@ export function windowContains({ startMs, durationMs }: Window, atMs: number): b
   return atMs >= startMs && atMs < startMs + durationMs;
 }
 
-/** How long until the window is over: all of it before its start is more than its duration, and after its end 0. */
+/** How long until the window ends: more than its duration before its start, 0 after its end. */
 export function remainingMs(window: Window, atMs: number): number {
   return Math.max(windowEndMs(window) - atMs, 0);
 }

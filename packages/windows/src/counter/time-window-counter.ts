@@ -1,7 +1,7 @@
-import type { WindowCounterStore } from './store.js';
-import { fixedWindowAt, remainingMs, type Window, windowEndMs } from './window.js';
+import type { WindowCounterStore } from '../window/store.js';
+import { fixedWindowAt, remainingMs, type Window, windowEndMs } from '../window/window.js';
 
-/** What is known about a window after counting in it or reading it; what to make of that is the caller's business. */
+/** The state of a window after counting in it or reading it; decisions are left to the caller. */
 export interface WindowFacts {
   readonly count: bigint;
   readonly startMs: number;
@@ -18,13 +18,13 @@ export interface TimeWindowCounterOptions {
   /** Windows begin at this time and multiples of the duration from it; 1970 if left out. */
   readonly alignedToMs?: number;
   readonly threshold?: number | bigint;
-  /** What time it is; Date.now if left out. */
+  /** The clock; Date.now if left out. */
   readonly now?: () => number;
 }
 
 /**
- * Counts occurrences in the fixed window that now is in, and tells the facts. It decides nothing, tries nothing twice and
- * corrects nothing: the count is the store's, and so is the error when the store fails.
+ * Counts occurrences in the current fixed window and returns its state. It makes no decisions, retries no operation and
+ * corrects no count: the count is the store's, and so is the error when the store fails.
  */
 export class TimeWindowCounter {
   readonly #options: TimeWindowCounterOptions;

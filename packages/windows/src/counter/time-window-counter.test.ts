@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MemoryWindowStore } from './adapters/memory.js';
-import type { WindowCounterStore } from './store.js';
+import { MemoryWindowStore } from '../adapters/memory.js';
+import type { WindowCounterStore } from '../window/store.js';
 import { TimeWindowCounter } from './time-window-counter.js';
 
-test('tells the count, the window, what remains of it, and whether the threshold is reached', async () => {
+test('returns the count, the window, the time left of it, and whether the threshold is reached', async () => {
   let nowMs = 120_250;
   const now = () => nowMs;
   const counter = new TimeWindowCounter({
