@@ -1,4 +1,4 @@
-import type { Cell, Policy } from '@quotadb/quota';
+import type { Allotment, Policy } from '@quotadb/quota';
 import type { DoorAnswer, DoorRequest } from '../access/door.js';
 import type { Configuration } from '../config/table.js';
 import type { DiskRequest } from '../durability/disk-link.js';
@@ -61,6 +61,6 @@ export type FromLane =
   | { readonly kind: 'disk'; readonly id: number; readonly request: DiskRequest }
   | { readonly kind: 'replication'; readonly id: number; readonly request: ReplicationRequest }
   | { readonly kind: 'quota'; readonly id: number; readonly request: QuotaRequest }
-  | { readonly kind: 'foresee'; readonly cell: Cell; readonly target: number }
+  | { readonly kind: 'foresee'; readonly cell: Allotment; readonly target: number }
   | { readonly kind: 'shared' }
   | { readonly kind: 'fault'; readonly error: string; readonly client: number; readonly command: string };

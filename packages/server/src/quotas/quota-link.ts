@@ -1,6 +1,6 @@
 import type { Engine } from '@quotadb/engine';
 import {
-  type Cell,
+  type Allotment,
   type Definition,
   type LeaseRequest,
   type Policy,
@@ -33,7 +33,7 @@ export type QuotaAnswer = { readonly error: string } | { readonly value: unknown
 export interface QuotaCarrier {
   ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void;
   /** A pocket runs low. Nobody waits for anything. */
-  foresee(cell: Cell, target: number): void;
+  foresee(cell: Allotment, target: number): void;
 }
 
 /** Quotas as one lane sees them: the policies, pockets to spend from, and the way to the thread that fills those. */
@@ -64,7 +64,7 @@ export class QuotaLink {
     this.carrier.ask(request, answered);
   }
 
-  foresee(cell: Cell, target: number): void {
+  foresee(cell: Allotment, target: number): void {
     this.carrier.foresee(cell, target);
   }
 }

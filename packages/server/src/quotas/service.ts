@@ -1,5 +1,5 @@
 import type { Engine } from '@quotadb/engine';
-import { type Cell, Keeper, type Policy, PolicyBook, PolicyError, type TakeItem } from '@quotadb/quota';
+import { type Allotment, type Policy, PolicyBook, PolicyError, type TakeItem, TokenBroker } from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
 import {
   FrameKind,
@@ -83,7 +83,7 @@ export class QuotaService implements QuotaCarrier {
   private readonly told = new WeakMap<Link, string>();
   private readonly faults: OccasionalLog;
   private readonly ownLink: QuotaLink;
-  private keeper: Keeper | undefined = undefined;
+  private broker: TokenBroker | undefined = undefined;
   private answers: LocalAnswers | undefined = undefined;
   private surroundings: QuotaSurroundings | undefined = undefined;
   private sharing: Promise<void> | undefined = undefined;
@@ -130,7 +130,7 @@ export class QuotaService implements QuotaCarrier {
     const { book, peers } = this;
     const { disk } = surroundings;
     this.surroundings = surroundings;
-    this.keeper = new Keeper({
+    this.broker = new TokenBroker({
       engine,
       region: config.region,
       origin,
@@ -145,7 +145,7 @@ export class QuotaService implements QuotaCarrier {
       engine,
       region: config.region,
       book,
-      keeper: this.keeper,
+      broker: this.broker,
       noteTakes: (items, isAllowed) => this.noteTakes(items, isAllowed),
     });
     this.applyConfigured();
@@ -155,27 +155,27 @@ export class QuotaService implements QuotaCarrier {
   /** Nobody spends any more: what was not spent need not be lost. */
   stop(): void {
     clearInterval(this.ticking);
-    const { keeper } = this;
+    const { broker } = this;
     // The last flush must find nothing set aside anew.
-    this.keeper = undefined;
-    if (this.sharing !== undefined) this.guard(() => keeper?.emptyPockets());
+    this.broker = undefined;
+    if (this.sharing !== undefined) this.guard(() => broker?.returnLocalBalances());
   }
 
   /** Something has happened that somebody may have waited for: time, a flush, tokens from elsewhere. */
   tick(): void {
-    if (this.sharing === undefined || this.keeper === undefined) return;
+    if (this.sharing === undefined || this.broker === undefined) return;
     const { engine, clock } = this.options;
     engine.advanceTo(clock.now());
     this.guard(() => {
       this.answers?.tick();
-      this.keeper?.tick();
+      this.broker?.tick();
     });
   }
 
   // ---- what lanes and HTTP ask ------------------------------------------------------------------------------------------
 
-  foresee(cell: Cell, target: number): void {
-    this.guard(() => this.keeper?.foresee(cell, target));
+  foresee(cell: Allotment, target: number): void {
+    this.guard(() => this.broker?.requestRefill(cell, target));
   }
 
   ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void {
@@ -195,10 +195,10 @@ export class QuotaService implements QuotaCarrier {
   }
 
   private answer(request: LocalRequest, answered: (answer: QuotaAnswer) => void): void {
-    const { answers, keeper } = this;
+    const { answers, broker } = this;
     const { clock, engine } = this.options;
     engine.advanceTo(clock.now());
-    if (answers === undefined || keeper === undefined) answered({ error: 'quotas have not started' });
+    if (answers === undefined || broker === undefined) answered({ error: 'quotas have not started' });
     else answers.answer(request, answered);
   }
 
@@ -217,9 +217,9 @@ export class QuotaService implements QuotaCarrier {
   ): Whereabouts | undefined {
     const { config, engine, clock } = this.options;
     const policy = this.book.named(name);
-    if (policy === undefined || this.keeper === undefined) return undefined;
+    if (policy === undefined || this.broker === undefined) return undefined;
     engine.advanceTo(clock.now());
-    return findTokens({ engine, ledger: this.keeper.ledger, region: config.region, regionOf }, policy, subject);
+    return findTokens({ engine, ledger: this.broker.ledger, region: config.region, regionOf }, policy, subject);
   }
 
   // ---- policies ---------------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ export class QuotaService implements QuotaCarrier {
   /** The policies are others now: lanes and regions are told. */
   private async tellAll(): Promise<void> {
     for (const { link } of this.peers.all()) this.tell(link);
-    this.guard(() => this.keeper?.policiesChanged());
+    this.guard(() => this.broker?.policiesChanged());
     await this.publish();
   }
 
@@ -343,7 +343,7 @@ export class QuotaService implements QuotaCarrier {
   private hearTokens(frame: TokensWanted | TokensAnswer): void {
     const { engine, clock } = this.options;
     engine.advanceTo(clock.now());
-    this.keeper?.hear(frame);
+    this.broker?.hear(frame);
   }
 
   private hearPolicies(link: Link, frame: Policies): void {

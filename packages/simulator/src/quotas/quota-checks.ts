@@ -1,4 +1,4 @@
-import { type Cell, CellKey, nameOfCell, type Policy, windowEndMs } from '@quotadb/quota';
+import { type Allotment, AllotmentKey, nameOfAllotment, type Policy, windowEndMs } from '@quotadb/quota';
 import type { NodeProcess } from '../simulated-node.js';
 import type { QuotaOracle } from './quota-oracle.js';
 import type { QuotaParts } from './quota-parts.js';
@@ -6,7 +6,7 @@ import type { QuotaParts } from './quota-parts.js';
 /** A reservation that lapsed may still be there for so long: its time goes by in steps, and ticks come when they come. */
 export const LAPSE_MS = 1000;
 
-/** What a process has of a cell, by its own books. */
+/** What a process has of an allotment, by its own books. */
 export interface Holding {
   readonly rights: number;
   /** Set aside by this origin, ever. */
@@ -18,28 +18,28 @@ export interface Holding {
   readonly reserved: number;
 }
 
-const key = new CellKey();
+const key = new AllotmentKey();
 
-export function holdingOf({ engine }: NodeProcess, quotas: QuotaParts, policy: Policy, cell: Cell): Holding {
-  const { keeper, reservations } = quotas;
-  const { input, length } = key.marksOf(cell);
+export function holdingOf({ engine }: NodeProcess, quotas: QuotaParts, policy: Policy, allotment: Allotment): Holding {
+  const { broker, reservations } = quotas;
+  const { input, length } = key.marksOf(allotment);
   engine.openAny(input, 0, length);
   const marked = engine.ownAdded - engine.ownTaken;
   engine.close();
-  const name = nameOfCell(cell);
-  // Private to the keeper; nobody but a check has a use for it.
-  const states = Reflect.get(keeper, 'cells') as ReadonlyMap<string, { marked: { amount: number } | undefined }>;
+  const name = nameOfAllotment(allotment);
+  // Private to the broker; nobody but a check has a use for it.
+  const states = Reflect.get(broker, 'allotments') as ReadonlyMap<string, { marked: { amount: number } | undefined }>;
   return {
-    rights: keeper.ledger.rights(policy, cell),
+    rights: broker.ledger.rights(policy, allotment),
     marked,
-    pocket: keeper.ledger.balance(cell),
+    pocket: broker.ledger.balance(allotment),
     pending: states.get(name)?.marked?.amount ?? 0,
     reserved: reservations.outstanding().get(name) ?? 0,
   };
 }
 
 /**
- * Tokens are conserved. In every process, of every cell whose window goes on,
+ * Tokens are conserved. In every process, of every allotment whose window goes on,
  *
  *   marked = in the pocket + on the way to it + in reservations + what its clients have for good + wasted
  *
@@ -48,7 +48,7 @@ export function holdingOf({ engine }: NodeProcess, quotas: QuotaParts, policy: P
  */
 export class QuotaChecks {
   private readonly oracle: QuotaOracle;
-  /** By process and cell: what earlier processes of its origin have wasted. */
+  /** By process and allotment: what earlier processes of its origin have wasted. */
   private readonly wasted = new Map<NodeProcess, Map<string, number>>();
 
   constructor(oracle: QuotaOracle) {
@@ -58,31 +58,35 @@ export class QuotaChecks {
   find(processes: readonly NodeProcess[]): string[] {
     const faults: string[] = [];
     for (const process of processes) faults.push(...this.findLapsed(process));
-    for (const { cell } of this.oracle.cells.values()) {
+    for (const { allotment } of this.oracle.allotments.values()) {
       let held = 0;
       for (const process of processes) {
         const { quotas, engine } = process;
-        const policy = quotas?.book.numbered(cell.policy);
-        if (quotas === undefined || policy === undefined || engine.nowMs >= windowEndMs(policy, cell.window)) continue;
-        const holding = holdingOf(process, quotas, policy, cell);
+        const policy = quotas?.book.numbered(allotment.policy);
+        if (quotas === undefined || policy === undefined || engine.nowMs >= windowEndMs(policy, allotment.window))
+          continue;
+        const holding = holdingOf(process, quotas, policy, allotment);
         held += holding.rights + holding.marked;
-        faults.push(...this.findUnbalanced(process, cell, holding));
+        faults.push(...this.findUnbalanced(process, allotment, holding));
       }
-      const limit = this.oracle.limitOf(cell);
-      if (held > limit) faults.push(`cell ${nameOfCell(cell)}: ${held} are held of ${limit}`);
+      const limit = this.oracle.limitOf(allotment);
+      if (held > limit) faults.push(`allotment ${nameOfAllotment(allotment)}: ${held} are held of ${limit}`);
     }
     return faults;
   }
 
-  /** What the processes that run now have wasted of a cell, with all that their origins did before. */
-  wastedOf(processes: readonly NodeProcess[], cell: Cell): number {
-    return processes.reduce((sum, process) => sum + (this.wasted.get(process)?.get(nameOfCell(cell)) ?? 0), 0);
+  /** What the processes that run now have wasted of an allotment, with all that their origins did before. */
+  wastedOf(processes: readonly NodeProcess[], allotment: Allotment): number {
+    return processes.reduce(
+      (sum, process) => sum + (this.wasted.get(process)?.get(nameOfAllotment(allotment)) ?? 0),
+      0,
+    );
   }
 
-  private findUnbalanced(process: NodeProcess, cell: Cell, holding: Holding): string[] {
+  private findUnbalanced(process: NodeProcess, allotment: Allotment, holding: Holding): string[] {
     const { marked, pocket, pending, reserved } = holding;
-    const name = nameOfCell(cell);
-    const settled = this.oracle.settledOf(cell, process.origin);
+    const name = nameOfAllotment(allotment);
+    const settled = this.oracle.settledOf(allotment, process.origin);
     const rest = marked - pocket - pending - reserved - settled;
     let known = this.wasted.get(process);
     if (known === undefined) {
@@ -102,7 +106,7 @@ export class QuotaChecks {
       return [];
     }
     const parts = `marked ${marked}, pocket ${pocket}, on the way ${pending}, reserved ${reserved}, spent ${settled}, wasted ${expected}`;
-    return [`${process.label}, cell ${name}: tokens are not conserved (${parts})`];
+    return [`${process.label}, allotment ${name}: tokens are not conserved (${parts})`];
   }
 
   /** What is reserved is there until it is due, and no longer. */
@@ -113,7 +117,7 @@ export class QuotaChecks {
     const optional = new Map<string, number>();
     for (const held of this.oracle.held.values()) {
       if (held.process !== process || (held.state !== 'held' && held.state !== 'lapsed')) continue;
-      const name = nameOfCell(held.cell);
+      const name = nameOfAllotment(held.allotment);
       if (held.dueMs > nowMs) expected.set(name, (expected.get(name) ?? 0) + held.cost);
       else if (held.dueMs + LAPSE_MS > nowMs || process.isPaused)
         optional.set(name, (optional.get(name) ?? 0) + held.cost);
@@ -124,7 +128,7 @@ export class QuotaChecks {
       const most = least + (optional.get(name) ?? 0);
       const is = outstanding.get(name) ?? 0;
       if (is < least || is > most)
-        faults.push(`${process.label}, cell ${name}: ${is} are reserved, and it should be ${least} to ${most}`);
+        faults.push(`${process.label}, allotment ${name}: ${is} are reserved, and it should be ${least} to ${most}`);
     }
     return faults;
   }

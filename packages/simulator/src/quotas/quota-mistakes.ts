@@ -1,4 +1,4 @@
-import { type Cell, CellKey, type TakeAnswer, windowAt } from '@quotadb/quota';
+import { type Allotment, AllotmentKey, type TakeAnswer, windowAt } from '@quotadb/quota';
 import type { Mistake } from '../mistakes.js';
 import type { NodeProcess } from '../simulated-node.js';
 import type { QuotaParts } from './quota-parts.js';
@@ -15,23 +15,30 @@ function inside<T>(owner: object): T {
 
 type Options = { options: Record<string, unknown> };
 type Settles = {
-  settle(id: string, reservation: { dueMs: number; item: { cost: number }; cell: Cell }, ...how: unknown[]): void;
+  settle(
+    id: string,
+    reservation: { dueMs: number; item: { cost: number }; allotment: Allotment },
+    ...how: unknown[]
+  ): void;
 };
-type Lapses = { lapse(id: string, bucket: number): void; held: Map<string, { item: { cost: number }; cell: Cell }> };
+type Lapses = {
+  lapse(id: string, bucket: number): void;
+  held: Map<string, { item: { cost: number }; allotment: Allotment }>;
+};
 
 export const QUOTA_MISTAKES: readonly Mistake[] = [
   mistake('a grant is told before the disk holds it', (_, { replica }) => {
     Object.assign(replica, { durable: undefined });
   }),
-  mistake('a pocket is filled before the disk holds its mark', ({ keeper }) => {
-    const { durable: _, ...options } = inside<Options>(keeper).options;
-    inside<Options>(keeper).options = options;
+  mistake('a pocket is filled before the disk holds its mark', ({ broker }) => {
+    const { durable: _, ...options } = inside<Options>(broker).options;
+    inside<Options>(broker).options = options;
   }),
-  mistake('what a pocket gives back is given back twice', ({ keeper }) => {
-    const takeBack = keeper.ledger.takeBack.bind(keeper.ledger);
-    keeper.ledger.takeBack = (policy, cell, atMost) => {
-      const amount = takeBack(policy, cell, atMost);
-      if (amount > 0) keeper.ledger.unmark(policy, cell, amount);
+  mistake('what a pocket gives back is given back twice', ({ broker }) => {
+    const takeBack = broker.ledger.takeBack.bind(broker.ledger);
+    broker.ledger.takeBack = (policy, allotment, atMost) => {
+      const amount = takeBack(policy, allotment, atMost);
+      if (amount > 0) broker.ledger.unmark(policy, allotment, amount);
       return amount;
     };
   }),
@@ -40,7 +47,7 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     reservations.cancel = (id) => {
       const held = inside<Lapses>(reservations).held.get(id);
       const isCancelled = cancel(id);
-      if (isCancelled && held !== undefined) operations.taker.giveBack(held.cell, held.item.cost);
+      if (isCancelled && held !== undefined) operations.taker.giveBack(held.allotment, held.item.cost);
       return isCancelled;
     };
   }),
@@ -49,7 +56,7 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     reservations.commit = (id, actual, done) => {
       const held = inside<Lapses>(reservations).held.get(id);
       commit(id, actual, (settlement) => {
-        if (held !== undefined && actual < held.item.cost) operations.taker.giveBack(held.cell, actual);
+        if (held !== undefined && actual < held.item.cost) operations.taker.giveBack(held.allotment, actual);
         done(settlement);
       });
     };
@@ -67,7 +74,7 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     const early = new Map<string, Parameters<Settles['settle']>[1]>();
     lapses.lapse = (id, bucket) => {
       const reservation = early.get(`${id}:${bucket}`);
-      if (reservation !== undefined) operations.taker.giveBack(reservation.cell, reservation.item.cost);
+      if (reservation !== undefined) operations.taker.giveBack(reservation.allotment, reservation.item.cost);
       lapse(id, bucket);
     };
   }),
@@ -95,15 +102,16 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
   mistake('of several limits one that was taken is not given back where another has too little', ({ operations }) => {
     operations.taker.giveBack = () => {};
   }),
-  mistake('the grantor looks at its own window and grants in the one it was asked for', ({ keeper }, { engine }) => {
-    const { ledger } = keeper;
+  mistake('the grantor looks at its own window and grants in the one it was asked for', ({ broker }, { engine }) => {
+    const { ledger } = broker;
     const rights = ledger.rights.bind(ledger);
-    ledger.rights = (policy, cell) => rights(policy, { ...cell, window: windowAt(policy, engine.nowMs) });
+    ledger.rights = (policy, allotment) => rights(policy, { ...allotment, window: windowAt(policy, engine.nowMs) });
   }),
-  mistake('tokens are put into the window that is now, not the one they are of', ({ keeper }, { engine }) => {
-    const { ledger } = keeper;
+  mistake('tokens are put into the window that is now, not the one they are of', ({ broker }, { engine }) => {
+    const { ledger } = broker;
     const fill = ledger.fill.bind(ledger);
-    ledger.fill = (policy, cell, amount) => fill(policy, { ...cell, window: windowAt(policy, engine.nowMs) }, amount);
+    ledger.fill = (policy, allotment, amount) =>
+      fill(policy, { ...allotment, window: windowAt(policy, engine.nowMs) }, amount);
   }),
   mistake('a new life begins with what an earlier one began with', ({ book }) => {
     book.mayStart = () => true;
@@ -117,13 +125,13 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
 ];
 
 /** Of all incarnations of the own region, this one and those before. */
-function receiveForAll({ keeper }: QuotaParts, { engine, node }: NodeProcess): void {
-  const key = new CellKey();
-  const ledger = inside<{ received(cell: Cell): number }>(keeper.ledger);
-  ledger.received = (cell) => {
+function receiveForAll({ broker }: QuotaParts, { engine, node }: NodeProcess): void {
+  const key = new AllotmentKey();
+  const ledger = inside<{ received(allotment: Allotment): number }>(broker.ledger);
+  ledger.received = (allotment) => {
     let received = 0;
     for (const origin of node.allOrigins) {
-      const { input, length } = key.grantsTo(cell, origin);
+      const { input, length } = key.grantsTo(allotment, origin);
       engine.openAny(input, 0, length);
       received += engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
       engine.close();

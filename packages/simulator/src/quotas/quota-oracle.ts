@@ -1,4 +1,4 @@
-import { type Cell, nameOfCell, type Settlement } from '@quotadb/quota';
+import { type Allotment, nameOfAllotment, type Settlement } from '@quotadb/quota';
 import type { NodeProcess } from '../simulated-node.js';
 
 /**
@@ -15,7 +15,7 @@ import type { NodeProcess } from '../simulated-node.js';
 export interface Held {
   readonly id: string;
   readonly process: NodeProcess;
-  readonly cell: Cell;
+  readonly allotment: Allotment;
   readonly cost: number;
   readonly dueMs: number;
   state: 'held' | 'committing' | 'settled' | 'lapsed' | 'wasted';
@@ -24,16 +24,16 @@ export interface Held {
   settlement: Settlement | undefined;
 }
 
-interface CellBook {
-  readonly cell: Cell;
+interface AllotmentBook {
+  readonly allotment: Allotment;
   /** What every origin's clients were allowed and have for good, reservations that are not settled aside. */
   readonly settled: Map<string, number>;
   total: number;
 }
 
-/** Who knows everything that clients were told: what is in force of every cell, and that it is never too much. */
+/** Who knows everything that clients were told: what is in force of every allotment, and that it is never too much. */
 export class QuotaOracle {
-  readonly cells = new Map<string, CellBook>();
+  readonly allotments = new Map<string, AllotmentBook>();
   readonly held = new Map<string, Held>();
   /** By number of the policy: the highest limit it ever had. */
   private readonly limits = new Map<number, number>();
@@ -48,52 +48,52 @@ export class QuotaOracle {
     this.limits.set(policy, Math.max(limit, this.limits.get(policy) ?? 0));
   }
 
-  limitOf(cell: Cell): number {
-    return this.limits.get(cell.policy) ?? 0;
+  limitOf(allotment: Allotment): number {
+    return this.limits.get(allotment.policy) ?? 0;
   }
 
-  bookOf(cell: Cell): CellBook {
-    const name = nameOfCell(cell);
-    let book = this.cells.get(name);
+  bookOf(allotment: Allotment): AllotmentBook {
+    const name = nameOfAllotment(allotment);
+    let book = this.allotments.get(name);
     if (book === undefined) {
-      book = { cell: { ...cell, subject: Uint8Array.from(cell.subject) }, settled: new Map(), total: 0 };
-      this.cells.set(name, book);
+      book = { allotment: { ...allotment, subject: Uint8Array.from(allotment.subject) }, settled: new Map(), total: 0 };
+      this.allotments.set(name, book);
     }
     return book;
   }
 
-  inForce(cell: Cell): number {
-    return this.bookOf(cell).total;
+  inForce(allotment: Allotment): number {
+    return this.bookOf(allotment).total;
   }
 
   /** What an origin's clients have for good. */
-  settledOf(cell: Cell, origin: string): number {
-    return this.bookOf(cell).settled.get(origin) ?? 0;
+  settledOf(allotment: Allotment, origin: string): number {
+    return this.bookOf(allotment).settled.get(origin) ?? 0;
   }
 
-  taken(process: NodeProcess, cell: Cell, amount: number): void {
-    const { settled } = this.bookOf(cell);
+  taken(process: NodeProcess, allotment: Allotment, amount: number): void {
+    const { settled } = this.bookOf(allotment);
     settled.set(process.origin, (settled.get(process.origin) ?? 0) + amount);
-    this.change(cell, amount);
+    this.change(allotment, amount);
   }
 
-  reserved(process: NodeProcess, id: string, cell: Cell, cost: number, ttlMs: number): void {
+  reserved(process: NodeProcess, id: string, allotment: Allotment, cost: number, ttlMs: number): void {
     const dueMs = process.monotonicMs() + ttlMs;
-    this.held.set(id, { id, process, cell, cost, dueMs, state: 'held', actual: 0, settlement: undefined });
-    this.change(cell, cost);
+    this.held.set(id, { id, process, allotment, cost, dueMs, state: 'held', actual: 0, settlement: undefined });
+    this.change(allotment, cost);
   }
 
   /** From here on it cannot lapse; what it was given is charged at least as far as it was used. */
   committing(held: Held, actual: number): void {
-    if (held.state === 'lapsed') this.change(held.cell, held.cost);
+    if (held.state === 'lapsed') this.change(held.allotment, held.cost);
     held.state = 'committing';
     held.actual = actual;
-    this.change(held.cell, -held.cost);
-    this.taken(held.process, held.cell, Math.min(actual, held.cost));
+    this.change(held.allotment, -held.cost);
+    this.taken(held.process, held.allotment, Math.min(actual, held.cost));
   }
 
-  /** More was charged than had been reserved, from this cell. */
-  committed(held: Held, settlement: Settlement, moreFrom: Cell): void {
+  /** More was charged than had been reserved, from this allotment. */
+  committed(held: Held, settlement: Settlement, moreFrom: Allotment): void {
     held.state = 'settled';
     held.settlement = settlement;
     if ('charged' in settlement && settlement.charged > held.cost)
@@ -101,7 +101,7 @@ export class QuotaOracle {
   }
 
   cancelled(held: Held): void {
-    if (held.state === 'held') this.change(held.cell, -held.cost);
+    if (held.state === 'held') this.change(held.allotment, -held.cost);
     held.state = 'settled';
     held.actual = 0;
   }
@@ -111,7 +111,7 @@ export class QuotaOracle {
     for (const held of this.held.values()) {
       if (held.state !== 'held' || held.process.isOver || held.process.monotonicMs() < held.dueMs) continue;
       held.state = 'lapsed';
-      this.change(held.cell, -held.cost);
+      this.change(held.allotment, -held.cost);
     }
   }
 
@@ -121,11 +121,12 @@ export class QuotaOracle {
       if (held.process === process && (held.state === 'held' || held.state === 'committing')) held.state = 'wasted';
   }
 
-  private change(cell: Cell, amount: number): void {
-    const book = this.bookOf(cell);
+  private change(allotment: Allotment, amount: number): void {
+    const book = this.bookOf(allotment);
     book.total += amount;
     if (amount > 0) this.allowedTotal += amount;
-    const limit = this.limitOf(cell);
-    if (amount > 0 && book.total > limit) this.failed(`cell ${nameOfCell(cell)}: ${book.total} allowed of ${limit}`);
+    const limit = this.limitOf(allotment);
+    if (amount > 0 && book.total > limit)
+      this.failed(`allotment ${nameOfAllotment(allotment)}: ${book.total} allowed of ${limit}`);
   }
 }

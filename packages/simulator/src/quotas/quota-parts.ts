@@ -1,5 +1,4 @@
 import {
-  Keeper,
   Operations,
   PolicyBook,
   type PolicySet,
@@ -8,6 +7,7 @@ import {
   type SavedBook,
   type TakeAnswer,
   type TakeRequest,
+  TokenBroker,
 } from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
 import { FrameKind, type Policies, type QuotaFrame } from '@quotadb/wire';
@@ -34,12 +34,12 @@ interface Envelope {
 
 /** Whoever takes for a reservation has to be told apart from those that clients see. */
 class ObservedOperations extends Operations {
-  /** Of the take that is being answered: the cells it was taken from; undefined where it was not. */
-  answering: Extract<TakeAnswer, { isAllowed: boolean }>['cells'] | undefined = undefined;
+  /** Of the take that is being answered: the allotments it was taken from; undefined where it was not. */
+  answering: Extract<TakeAnswer, { isAllowed: boolean }>['allotments'] | undefined = undefined;
 
   override take(request: TakeRequest, done: (answer: TakeAnswer) => void): void {
     super.take(request, (answer) => {
-      this.answering = 'isAllowed' in answer && answer.isAllowed ? answer.cells : undefined;
+      this.answering = 'isAllowed' in answer && answer.isAllowed ? answer.allotments : undefined;
       done(answer);
     });
   }
@@ -48,7 +48,7 @@ class ObservedOperations extends Operations {
 /** Quotas in one process, put together as a server does: the same parts, with simulated time, network and disk around them. */
 export class QuotaParts {
   readonly book: PolicyBook;
-  readonly keeper: Keeper;
+  readonly broker: TokenBroker;
   readonly operations: ObservedOperations;
   readonly reservations: Reservations;
   readonly repeats: Repeats<TakeAnswer>;
@@ -75,7 +75,7 @@ export class QuotaParts {
         store.saved = JSON.parse(JSON.stringify(book)) as SavedBook;
       },
     });
-    this.keeper = new Keeper({
+    this.broker = new TokenBroker({
       engine,
       region: node.region,
       origin: node.origin,
@@ -89,7 +89,7 @@ export class QuotaParts {
       },
       ...(disk && { durable: (shard: number) => disk.durable(shard), flushSoon: () => process.flushSoon() }),
     });
-    this.operations = new ObservedOperations({ engine, book: this.book, keeper: this.keeper, monotonicMs });
+    this.operations = new ObservedOperations({ engine, book: this.book, broker: this.broker, monotonicMs });
     this.reservations = new Reservations({ operations: this.operations, monotonicMs, newId });
     this.repeats = new Repeats(monotonicMs, (answer) => 'isAllowed' in answer && answer.isAllowed);
   }
@@ -97,7 +97,7 @@ export class QuotaParts {
   tick(): void {
     this.guard(() => {
       this.reservations.tick();
-      this.keeper.tick();
+      this.broker.tick();
     });
   }
 
@@ -146,7 +146,7 @@ export class QuotaParts {
   hear(link: Link, frame: QuotaFrame): void {
     this.guard(() => {
       if (frame.kind === FrameKind.policies) this.hearPolicies(link, frame);
-      else if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.keeper.hear(frame);
+      else if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.broker.hear(frame);
     });
   }
 
@@ -160,7 +160,7 @@ export class QuotaParts {
 
   private tellAll(): void {
     for (const { link } of this.views.values()) link.send(this.envelope());
-    this.keeper.policiesChanged();
+    this.broker.policiesChanged();
   }
 
   private envelope(): Policies {

@@ -1,7 +1,7 @@
 import type { Random } from '@quotadb/engine/testing';
 import {
-  type Cell,
-  nameOfCell,
+  type Allotment,
+  nameOfAllotment,
   type Policy,
   PolicyError,
   startingRegions,
@@ -78,7 +78,7 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
       if (before !== undefined && limit < before.limit) this.isLowered = true;
       if (before !== undefined) this.define(MAIN, limit, before.allocator);
     },
-    // The same name with cells of its own.
+    // The same name with allotments of its own.
     defineAnew: (_, random) => {
       const before = this.policyAtHome(MAIN);
       const home = this.home();
@@ -221,9 +221,9 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
   private answered(process: NodeProcess, items: readonly TakeItem[], answer: TakeAnswer): void {
     this.oracle.pass();
     if ('error' in answer || !answer.isAllowed) return;
-    for (const [index, cell] of answer.cells.entries()) {
-      this.said(`${process.label} allows ${items[index].cost} of ${nameOfCell(cell)}`);
-      this.oracle.taken(process, cell, items[index].cost);
+    for (const [index, allotment] of answer.allotments.entries()) {
+      this.said(`${process.label} allows ${items[index].cost} of ${nameOfAllotment(allotment)}`);
+      this.oracle.taken(process, allotment, items[index].cost);
     }
   }
 
@@ -235,7 +235,7 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
       const items = [{ ...operation.items[0], cost: operation.items[0].cost + 1 }];
       const isKnown =
         operation.answers === 0 ||
-        (operation.first !== undefined && 'cells' in operation.first && operation.first.isAllowed);
+        (operation.first !== undefined && 'allotments' in operation.first && operation.first.isAllowed);
       // What was denied is forgotten: then this would be a new operation.
       if (isKnown && this.ask(process, operation.id, items, 0, () => {}))
         this.failed(`${process.label}: ${operation.id} was used for two operations`);
@@ -251,10 +251,12 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
     quotas?.guard(() =>
       quotas.reservations.reserve({ item, ttlMs, waitMs: random.pick(WAITS_MS) }, (reserved) => {
         if (process.isOver || 'error' in reserved || !reserved.isAllowed) return;
-        const cell = quotas.operations.answering?.[0] as Cell;
+        const allotment = quotas.operations.answering?.[0] as Allotment;
         this.oracle.pass();
-        this.said(`${process.label} reserves ${item.cost} of ${nameOfCell(cell)} as ${reserved.id} for ${ttlMs} ms`);
-        this.oracle.reserved(process, reserved.id, cell, item.cost, ttlMs);
+        this.said(
+          `${process.label} reserves ${item.cost} of ${nameOfAllotment(allotment)} as ${reserved.id} for ${ttlMs} ms`,
+        );
+        this.oracle.reserved(process, reserved.id, allotment, item.cost, ttlMs);
       }),
     );
   }
@@ -268,7 +270,7 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
     const held = this.heldBy(process, random);
     const { quotas } = process;
     if (held === undefined || quotas === undefined) return;
-    const { id, cost, cell, state } = held;
+    const { id, cost, allotment, state } = held;
     const actual = random.pick([0, random.below(cost + 1), cost, cost + 1 + random.below(cost)]);
     if (state === 'committing') return;
     const isDone = state === 'settled';
@@ -296,7 +298,7 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
           this.failed(`${process.label}: ${id} used ${actual}, and was settled as ${JSON.stringify(settlement)}`);
         begin();
         this.said(`${process.label} commits ${id} with ${actual} for ${cost}: ${JSON.stringify(settlement)}`);
-        this.oracle.committed(held, settlement, quotas.operations.answering?.[0] ?? cell);
+        this.oracle.committed(held, settlement, quotas.operations.answering?.[0] ?? allotment);
       }),
     );
     // It waits for more: from now on it is settled, and cannot lapse.
@@ -387,7 +389,7 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
     const processes = this.running();
     const windowOf = ({ engine, node }: NodeProcess) => windowAt(policy, Math.max(engine.nowMs, node.wallMs()));
     const window = windowOf(processes[0]);
-    const cell: Cell = { policy: policy.number, window, subject };
+    const allotment: Allotment = { policy: policy.number, window, subject };
     let denials = 0;
     let cost = Math.max(1, Math.ceil(policy.limit / 4));
     for (let attempt = 0; attempt < DRAIN_ATTEMPTS && denials < DRAIN_DENIALS; attempt++) {
@@ -400,10 +402,12 @@ class QuotaSimulation extends Cluster<QuotaPlan> {
     }
     if (processes.some((other) => windowOf(other) !== window) || this.failures.length > 0) return;
     this.checkAll();
-    const wasted = mayBeWasted ? this.checks.wastedOf(processes, cell) : 0;
-    const total = this.oracle.inForce(cell);
+    const wasted = mayBeWasted ? this.checks.wastedOf(processes, allotment) : 0;
+    const total = this.oracle.inForce(allotment);
     if (total + wasted < policy.limit)
-      this.failed(`cell ${nameOfCell(cell)}: only ${total} of ${policy.limit} can be had, and ${wasted} were wasted`);
+      this.failed(
+        `allotment ${nameOfAllotment(allotment)}: only ${total} of ${policy.limit} can be had, and ${wasted} were wasted`,
+      );
   }
 
   private async takeAndWait(process: NodeProcess, item: TakeItem): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { ByteInput, ORIGIN_ID_BYTES, RESERVED_PREFIX } from '@quotadb/engine';
 
 /**
- * A cell is one subject of one policy in one window. What is known of it are ordinary counters under reserved keys, so that
+ * An allotment is one subject of one policy in one window. What is known of it are ordinary counters under reserved keys, so that
  * they replicate, reach the disk and expire like any other.
  *
  *   bytes | key
@@ -15,7 +15,7 @@ import { ByteInput, ORIGIN_ID_BYTES, RESERVED_PREFIX } from '@quotadb/engine';
  *
  * All numbers are little-endian.
  */
-export interface Cell {
+export interface Allotment {
   readonly policy: number;
   readonly window: number;
   readonly subject: Uint8Array;
@@ -31,7 +31,7 @@ const MARKS = 0x6d;
 const GRANTS = 0x67;
 
 /** A key being put together, again and again in the same place. */
-export class CellKey {
+export class AllotmentKey {
   readonly input = new ByteInput(
     new Uint8Array(HEADER_BYTES + ORIGIN_ID_BYTES + MAXIMUM_SUBJECT_BYTES + ByteInput.SLACK_BYTES),
   );
@@ -55,14 +55,14 @@ export class CellKey {
     return this;
   }
 
-  marksOf(cell: Cell): this {
-    return this.marks(cell.policy, cell.window, cell.subject, 0, cell.subject.length);
+  marksOf(allotment: Allotment): this {
+    return this.marks(allotment.policy, allotment.window, allotment.subject, 0, allotment.subject.length);
   }
 
-  grantsTo(cell: Cell, origin: Uint8Array): this {
-    this.begin(GRANTS, cell.policy, cell.window);
+  grantsTo(allotment: Allotment, origin: Uint8Array): this {
+    this.begin(GRANTS, allotment.policy, allotment.window);
     this.input.bytes.set(origin, HEADER_BYTES);
-    return this.end(HEADER_BYTES + ORIGIN_ID_BYTES, cell.subject, 0, cell.subject.length);
+    return this.end(HEADER_BYTES + ORIGIN_ID_BYTES, allotment.subject, 0, allotment.subject.length);
   }
 
   private begin(kind: number, policy: number, window: number): void {
@@ -80,6 +80,6 @@ export class CellKey {
   }
 }
 
-export function nameOfCell({ policy, window, subject }: Cell): string {
+export function nameOfAllotment({ policy, window, subject }: Allotment): string {
   return `${policy}:${window}:${Buffer.from(subject.buffer, subject.byteOffset, subject.length).toString('latin1')}`;
 }

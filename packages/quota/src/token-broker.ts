@@ -1,6 +1,6 @@
 import type { Engine } from '@quotadb/engine';
 import { FrameKind, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
-import { type Cell, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
+import { type Allotment, MAXIMUM_SUBJECT_BYTES, nameOfAllotment } from './allotment.js';
 import { type ChangeMark, Ledger } from './ledger.js';
 import { type Policy, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
@@ -16,7 +16,7 @@ export interface QuotaPeers {
   send(region: string, frame: TokensWanted | TokensAnswer): void;
 }
 
-export interface KeeperOptions {
+export interface TokenBrokerOptions {
   readonly engine: Engine;
   readonly region: string;
   readonly origin: Uint8Array;
@@ -29,11 +29,11 @@ export interface KeeperOptions {
   readonly durable?: (shard: number) => number;
   /** Somebody waits for what was just changed to be on disk. */
   readonly flushSoon?: () => void;
-  readonly events?: KeeperEvents;
+  readonly events?: TokenBrokerEvents;
 }
 
 /** What becomes of tokens, for whoever keeps figures. Must not throw. */
-export interface KeeperEvents {
+export interface TokenBrokerEvents {
   /** So much was put into a pocket. */
   filled(policy: Policy, amount: number): void;
   /** Nobody had anything. */
@@ -60,10 +60,10 @@ const LONGEST_DENIAL_MS = 1000;
 /** Tokens that nobody used here for so long go back to the allocator. */
 const IDLE_MS = 2000;
 const IDLE_SCAN_MS = 250;
-/** Cells looked at in one such scan; the next goes on behind them. */
-const IDLE_SCAN_CELLS = 1000;
-/** Cells that are looked after at once; the ones longest out of use are let go, and with them nothing but the memory of them. */
-const MAXIMUM_CELLS = 65_536;
+/** Allotments looked at in one such scan; the next goes on behind them. */
+const IDLE_SCAN_ALLOTMENTS = 1000;
+/** Allotments that are looked after at once; the ones longest out of use are let go, and with them nothing but the memory of them. */
+const MAXIMUM_ALLOTMENTS = 65_536;
 /** So many are let go together: a Map keeps the places of what was deleted, and the first that is left is found by passing them. */
 const LET_GO_TOGETHER = 8192;
 
@@ -82,13 +82,13 @@ interface Asked {
   readonly atMs: number;
 }
 
-interface CellState {
-  readonly cell: Cell;
+interface AllotmentState {
+  readonly allotment: Allotment;
   waiters: Waiter[];
   /** How much there should be in the pocket, beside what waiters need. */
   target: number;
   marked: (ChangeMark & { readonly amount: number }) | undefined;
-  /** Made when somebody is asked: most cells never ask anybody. */
+  /** Made when somebody is asked: most allotments never ask anybody. */
   asked: Map<string, Asked> | undefined;
   /** Regions that had nothing, and until when they are not asked again. */
   empty: Map<string, number> | undefined;
@@ -100,8 +100,8 @@ interface CellState {
 }
 
 /**
- * Gets tokens for the cells that are in demand here, and gives to others what they need more. Lanes spend from pockets; when
- * one runs low or is empty they turn to the keeper, which
+ * Gets tokens for the allotments that are in demand here, and gives to others what they need more. Lanes spend from pockets; when
+ * one runs low or is empty they turn to the broker, which
  *
  *   1  sets a part of what this node holds aside and puts it into the pocket, when the disk knows;
  *   2  where that is not enough, asks the allocator, and where that has nothing or is away, everybody;
@@ -109,24 +109,24 @@ interface CellState {
  *
  * It decides nothing about what is right: the ledger does not let go of more than is held, whoever asks.
  */
-export class Keeper {
+export class TokenBroker {
   readonly ledger: Ledger;
-  private readonly options: KeeperOptions;
-  private readonly cells = new Map<string, CellState>();
+  private readonly options: TokenBrokerOptions;
+  private readonly allotments = new Map<string, AllotmentState>();
   /** Those that something is under way for. */
-  private readonly active = new Set<CellState>();
+  private readonly active = new Set<AllotmentState>();
   private lastRequest = 0;
   private scannedAtMs = 0;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: TokenBrokerOptions) {
     this.options = options;
     const { engine, region, book, skewBoundMs } = options;
     this.ledger = new Ledger({ engine, region, book, skewBoundMs });
   }
 
   /** A caller needs tokens that the pocket does not have, and waits so long for those of others. Returns what ends that. */
-  demand(cell: Cell, need: number, waitMs: number, done: (outcome: DemandOutcome) => void): () => void {
-    const state = this.stateOf(cell);
+  demand(allotment: Allotment, need: number, waitMs: number, done: (outcome: DemandOutcome) => void): () => void {
+    const state = this.stateOf(allotment);
     const waiter: Waiter = { need, untilMs: this.options.monotonicMs() + waitMs, done };
     state.waiters.push(waiter);
     this.advance(state);
@@ -136,8 +136,8 @@ export class Keeper {
   }
 
   /** The pocket runs low. */
-  foresee(cell: Cell, target: number): void {
-    const state = this.stateOf(cell);
+  requestRefill(allotment: Allotment, target: number): void {
+    const state = this.stateOf(allotment);
     state.target = Math.max(state.target, target);
     this.advance(state);
   }
@@ -160,24 +160,24 @@ export class Keeper {
   /** A limit may have been raised: whoever was told that there is nothing may ask again. */
   policiesChanged(): void {
     const { book } = this.options;
-    for (const state of this.cells.values()) {
+    for (const state of this.allotments.values()) {
       if (state.denialMs === FIRST_DENIAL_MS) continue;
       state.denialMs = FIRST_DENIAL_MS;
       state.empty?.clear();
-      const policy = book.numbered(state.cell.policy);
-      if (policy !== undefined) this.ledger.deny(policy, state.cell, 0);
+      const policy = book.numbered(state.allotment.policy);
+      if (policy !== undefined) this.ledger.deny(policy, state.allotment, 0);
     }
   }
 
   /** Before an end that was announced: what nobody has spent need not be lost. Nobody spends any more. */
-  emptyPockets(): void {
-    for (const state of this.cells.values()) {
-      const { cell, marked } = state;
-      const policy = this.options.book.numbered(cell.policy);
-      if (policy === undefined || this.isOver(policy, cell)) continue;
-      this.ledger.takeBack(policy, cell, Number.POSITIVE_INFINITY);
+  returnLocalBalances(): void {
+    for (const state of this.allotments.values()) {
+      const { allotment, marked } = state;
+      const policy = this.options.book.numbered(allotment.policy);
+      if (policy === undefined || this.isOver(policy, allotment)) continue;
+      this.ledger.takeBack(policy, allotment, Number.POSITIVE_INFINITY);
       // What still waits for the disk never was in the pocket.
-      if (marked !== undefined) this.ledger.unmark(policy, cell, marked.amount);
+      if (marked !== undefined) this.ledger.unmark(policy, allotment, marked.amount);
       state.marked = undefined;
     }
   }
@@ -187,9 +187,9 @@ export class Keeper {
     return this.options.skewBoundMs;
   }
 
-  /** Cells that are looked after. */
-  get cellCount(): number {
-    return this.cells.size;
+  /** Allotments that are looked after. */
+  get allotmentCount(): number {
+    return this.allotments.size;
   }
 
   get hasWork(): boolean {
@@ -198,13 +198,13 @@ export class Keeper {
 
   // ---- what is wanted here ----------------------------------------------------------------------------------------------
 
-  private stateOf(cell: Cell): CellState {
-    const name = nameOfCell(cell);
-    let state = this.cells.get(name);
-    if (state !== undefined) this.cells.delete(name);
+  private stateOf(allotment: Allotment): AllotmentState {
+    const name = nameOfAllotment(allotment);
+    let state = this.allotments.get(name);
+    if (state !== undefined) this.allotments.delete(name);
     else {
       state = {
-        cell: { ...cell, subject: Uint8Array.from(cell.subject) },
+        allotment: { ...allotment, subject: Uint8Array.from(allotment.subject) },
         waiters: [],
         target: 0,
         marked: undefined,
@@ -217,23 +217,23 @@ export class Keeper {
       };
     }
     state.usedAtMs = this.options.monotonicMs();
-    this.cells.set(name, state);
-    if (this.cells.size > MAXIMUM_CELLS) this.letGoOldest();
+    this.allotments.set(name, state);
+    if (this.allotments.size > MAXIMUM_ALLOTMENTS) this.letGoOldest();
     return state;
   }
 
   private letGoOldest(): void {
     let left = LET_GO_TOGETHER;
-    for (const [name, state] of this.cells) {
+    for (const [name, state] of this.allotments) {
       if (left-- <= 0) return;
-      if (!this.active.has(state)) this.cells.delete(name);
+      if (!this.active.has(state)) this.allotments.delete(name);
     }
   }
 
-  private advance(state: CellState): void {
+  private advance(state: AllotmentState): void {
     const { book } = this.options;
-    const policy = book.numbered(state.cell.policy);
-    if (policy === undefined || this.isOver(policy, state.cell)) {
+    const policy = book.numbered(state.allotment.policy);
+    if (policy === undefined || this.isOver(policy, state.allotment)) {
       state.marked = undefined;
       this.finish(state, 'none');
       return;
@@ -254,31 +254,31 @@ export class Keeper {
     this.wakeImpatient(state, state.marked === undefined ? 0 : DISK_PATIENCE_MS);
   }
 
-  private isOver(policy: Policy, cell: Cell): boolean {
-    return this.options.engine.nowMs >= windowEndMs(policy, cell.window) + this.options.skewBoundMs;
+  private isOver(policy: Policy, allotment: Allotment): boolean {
+    return this.options.engine.nowMs >= windowEndMs(policy, allotment.window) + this.options.skewBoundMs;
   }
 
-  private missing(state: CellState): number {
+  private missing(state: AllotmentState): number {
     const needed = state.waiters.reduce((sum, waiter) => sum + waiter.need, 0);
-    return Math.max(needed, state.target) - this.ledger.balance(state.cell);
+    return Math.max(needed, state.target) - this.ledger.balance(state.allotment);
   }
 
   /** What was marked and is on disk by now goes into the pocket. */
-  private fillMarked(policy: Policy, state: CellState): void {
+  private fillMarked(policy: Policy, state: AllotmentState): void {
     const { marked } = state;
     const { durable } = this.options;
     if (marked === undefined || (durable !== undefined && durable(marked.shard) < marked.version)) return;
     state.marked = undefined;
     state.denialMs = FIRST_DENIAL_MS;
-    this.ledger.fill(policy, state.cell, marked.amount);
+    this.ledger.fill(policy, state.allotment, marked.amount);
     this.options.events?.filled(policy, marked.amount);
   }
 
-  private markSome(policy: Policy, state: CellState, missing: number): void {
-    const rights = this.ledger.rights(policy, state.cell);
+  private markSome(policy: Policy, state: AllotmentState, missing: number): void {
+    const rights = this.ledger.rights(policy, state.allotment);
     if (rights <= 0) return;
     const amount = Math.min(rights, Math.max(missing, Math.ceil(rights / CHUNK_FRACTION)));
-    const mark = this.ledger.mark(policy, state.cell, amount);
+    const mark = this.ledger.mark(policy, state.allotment, amount);
     if (mark === undefined) return;
     state.marked = { ...mark, amount };
     if (this.options.durable === undefined) this.fillMarked(policy, state);
@@ -286,18 +286,18 @@ export class Keeper {
   }
 
   /** Callers that there is enough for, in their order. */
-  private wakeSatisfied(state: CellState): void {
-    let left = this.ledger.balance(state.cell);
+  private wakeSatisfied(state: AllotmentState): void {
+    let left = this.ledger.balance(state.allotment);
     while (state.waiters.length > 0 && state.waiters[0].need <= left) {
       const waiter = state.waiters.shift() as Waiter;
       left -= waiter.need;
       waiter.done('ready');
-      left = Math.min(left, this.ledger.balance(state.cell));
+      left = Math.min(left, this.ledger.balance(state.allotment));
     }
   }
 
   /** Who has waited long enough: for others, and so much longer for the own disk where something is on its way to it. */
-  private wakeImpatient(state: CellState, longerMs: number): void {
+  private wakeImpatient(state: AllotmentState, longerMs: number): void {
     const nowMs = this.options.monotonicMs();
     const isOver = ({ untilMs }: Waiter) => untilMs + longerMs <= nowMs;
     if (!state.waiters.some(isOver)) return;
@@ -307,7 +307,7 @@ export class Keeper {
   }
 
   /** Nothing is left to do for now; who still waits hears how it is. */
-  private finish(state: CellState, outcome: DemandOutcome): void {
+  private finish(state: AllotmentState, outcome: DemandOutcome): void {
     state.target = 0;
     state.asked?.clear();
     // What is on its way to the disk still has to get into the pocket: who stops looking now has lost it.
@@ -317,7 +317,7 @@ export class Keeper {
     for (const waiter of waiters) waiter.done(outcome);
   }
 
-  private askAround(policy: Policy, state: CellState, missing: number): void {
+  private askAround(policy: Policy, state: AllotmentState, missing: number): void {
     const { peers, region, monotonicMs } = this.options;
     const nowMs = monotonicMs();
     state.asked ??= new Map();
@@ -335,12 +335,12 @@ export class Keeper {
     for (const target of targets) if (!asked.has(target)) asked.set(target, this.ask(state, target, missing, nowMs));
     if (asked.size > 0 || state.expectedUntilMs > nowMs || state.marked !== undefined) return;
     this.options.events?.denied(policy);
-    this.ledger.deny(policy, state.cell, this.options.engine.nowMs + state.denialMs);
+    this.ledger.deny(policy, state.allotment, this.options.engine.nowMs + state.denialMs);
     state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
     this.finish(state, 'none');
   }
 
-  private ask(state: CellState, toRegion: string, need: number, nowMs: number): Asked {
+  private ask(state: AllotmentState, toRegion: string, need: number, nowMs: number): Asked {
     const { origin, region, book, peers } = this.options;
     const request = ++this.lastRequest;
     peers.send(toRegion, {
@@ -349,10 +349,10 @@ export class Keeper {
       fromRegion: region,
       toRegion,
       request,
-      policy: state.cell.policy,
+      policy: state.allotment.policy,
       policiesVersion: book.version,
-      window: state.cell.window,
-      subject: state.cell.subject,
+      window: state.allotment.window,
+      subject: state.allotment.subject,
       need,
       hops: 0,
     });
@@ -360,7 +360,7 @@ export class Keeper {
   }
 
   private hearAnswer({ policy, window, subject, fromRegion, request, granted }: TokensAnswer): void {
-    const state = this.cells.get(nameOfCell({ policy, window, subject }));
+    const state = this.allotments.get(nameOfAllotment({ policy, window, subject }));
     const asked = state?.asked?.get(fromRegion);
     if (asked?.request !== request || state?.asked === undefined) return;
     const { monotonicMs, book, events } = this.options;
@@ -385,8 +385,8 @@ export class Keeper {
     const { peers, region, book } = this.options;
     if (!Number.isSafeInteger(wanted.window) || wanted.subject.length > MAXIMUM_SUBJECT_BYTES) return;
     const policy = book.numbered(wanted.policy);
-    const cell: Cell = { policy: wanted.policy, window: wanted.window, subject: wanted.subject };
-    const granted = policy === undefined ? 0 : this.grantTo(policy, cell, wanted.origin, wanted.need);
+    const allotment: Allotment = { policy: wanted.policy, window: wanted.window, subject: wanted.subject };
+    const granted = policy === undefined ? 0 : this.grantTo(policy, allotment, wanted.origin, wanted.need);
     if (policy !== undefined && granted > 0) this.options.events?.granted(policy, wanted.fromRegion, granted);
     peers.send(wanted.fromRegion, {
       kind: FrameKind.tokensAnswer,
@@ -403,46 +403,46 @@ export class Keeper {
   }
 
   /** The allocator gives a part of what it has, more to who needs more; who is in need itself gives what it can spare. */
-  private grantTo(policy: Policy, cell: Cell, to: Uint8Array, need: number): number {
-    const state = this.cells.get(nameOfCell(cell));
+  private grantTo(policy: Policy, allotment: Allotment, to: Uint8Array, need: number): number {
+    const state = this.allotments.get(nameOfAllotment(allotment));
     const isInNeed = state !== undefined && state.waiters.length > 0;
-    let rights = this.ledger.rights(policy, cell);
+    let rights = this.ledger.rights(policy, allotment);
     if (isInNeed) rights = Math.floor(rights / 2);
     else if (rights < need) {
-      const balance = this.ledger.balance(cell);
+      const balance = this.ledger.balance(allotment);
       const spare = this.isIdle(state) ? balance : Math.floor(balance / 2);
-      this.ledger.takeBack(policy, cell, Math.min(spare, need - Math.max(0, rights)));
-      rights = this.ledger.rights(policy, cell);
+      this.ledger.takeBack(policy, allotment, Math.min(spare, need - Math.max(0, rights)));
+      rights = this.ledger.rights(policy, allotment);
     }
     const amount = Math.min(rights, Math.max(need, Math.ceil(rights / CHUNK_FRACTION)));
-    if (amount <= 0 || this.ledger.grant(policy, cell, to, amount) === undefined) return 0;
+    if (amount <= 0 || this.ledger.grant(policy, allotment, to, amount) === undefined) return 0;
     this.options.flushSoon?.();
     return amount;
   }
 
-  private isIdle(state: CellState | undefined): boolean {
+  private isIdle(state: AllotmentState | undefined): boolean {
     if (state === undefined) return true;
-    const balance = this.ledger.balance(state.cell);
+    const balance = this.ledger.balance(state.allotment);
     return balance === state.balance || this.options.monotonicMs() - state.usedAtMs >= IDLE_MS;
   }
 
   /** What nobody uses here may be needed elsewhere. */
   private returnIdle(nowMs: number): void {
-    let left = Math.min(IDLE_SCAN_CELLS, this.cells.size);
-    for (const [name, state] of this.cells) {
+    let left = Math.min(IDLE_SCAN_ALLOTMENTS, this.allotments.size);
+    for (const [name, state] of this.allotments) {
       if (left-- <= 0) return;
-      this.cells.delete(name);
-      if (this.active.has(state) || this.isKept(state, nowMs)) this.cells.set(name, state);
+      this.allotments.delete(name);
+      if (this.active.has(state) || this.isKept(state, nowMs)) this.allotments.set(name, state);
     }
   }
 
-  /** Whether there is more to do for a cell. Where there is not, what is left of it has been given back. */
-  private isKept(state: CellState, nowMs: number): boolean {
+  /** Whether there is more to do for an allotment. Where there is not, what is left of it has been given back. */
+  private isKept(state: AllotmentState, nowMs: number): boolean {
     const { book, peers, region } = this.options;
-    const policy = book.numbered(state.cell.policy);
-    if (policy === undefined || this.isOver(policy, state.cell)) return false;
+    const policy = book.numbered(state.allotment.policy);
+    if (policy === undefined || this.isOver(policy, state.allotment)) return false;
     if (policy.allocator === region) return true;
-    const balance = this.ledger.balance(state.cell);
+    const balance = this.ledger.balance(state.allotment);
     if (balance !== state.balance) {
       state.balance = balance;
       state.usedAtMs = nowMs;
@@ -451,9 +451,9 @@ export class Keeper {
     if (nowMs - state.usedAtMs < IDLE_MS) return true;
     const to = peers.originOf(policy.allocator);
     if (to === undefined) return true;
-    this.ledger.takeBack(policy, state.cell, balance);
-    const rights = this.ledger.rights(policy, state.cell);
-    if (rights > 0 && this.ledger.grant(policy, state.cell, to, rights) !== undefined)
+    this.ledger.takeBack(policy, state.allotment, balance);
+    const rights = this.ledger.rights(policy, state.allotment);
+    if (rights > 0 && this.ledger.grant(policy, state.allotment, to, rights) !== undefined)
       this.options.events?.returned(policy, policy.allocator, rights);
     return false;
   }
