@@ -1,13 +1,14 @@
 import type { Random } from '@quotadb/engine/testing';
 import type { Cluster } from './cluster.js';
+import type { SimulatedNode } from './node.js';
 import type { FaultKind, Plan } from './plan.js';
-import type { NodeProcess, SimulatedNode } from './simulated-node.js';
+import type { NodeProcess } from './process.js';
 
 const MOST_NODES = 5;
 
 export type Actions<Kind extends string> = Record<Kind, (process: NodeProcess, random: Random) => void>;
 
-/** All that can go wrong, whatever the replicas are used for. */
+/** The faults of every schedule, by kind. */
 export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actions<FaultKind> {
   const { network, scheduler } = cluster;
 
@@ -17,10 +18,10 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
   const crash = (node: SimulatedNode, random: Random, isHeard: boolean) => {
     cluster.said(`${node.process?.label} ${isHeard ? 'is killed' : 'loses its power'}`);
     cluster.endProcess(node, isHeard);
-    if (node.disk === undefined) cluster.forget(node);
+    if (node.disk === undefined) cluster.loseState(node);
     else if (isHeard) node.disk.killProcess();
     else node.disk.failPower();
-    // As the data directory does, where disks are not synced: it knows that the machine was started anew.
+    // As in a server whose disk is not synced: the data directory records that the machine has started anew.
     if (node.disk !== undefined && !isHeard && cluster.plan.isUnsynced) cluster.doubt(node);
     startLater(node, random);
   };
@@ -54,7 +55,7 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
     loseDisk: (process, random) => {
       if (!process.node.hasDisk) return;
       cluster.endProcess(process.node, false);
-      cluster.forget(process.node);
+      cluster.loseState(process.node);
       startLater(process.node, random);
     },
     join: (_, random) => {
@@ -72,7 +73,7 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
       cluster.said(`${process.label} leaves for good`);
       cluster.endProcess(node, true);
       node.hasLeft = true;
-      cluster.forget(node);
+      cluster.loseState(node);
       for (const { replica } of cluster.running()) replica.removeMember(node.region);
       cluster.wirePeers();
     },

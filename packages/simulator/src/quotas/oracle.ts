@@ -1,16 +1,16 @@
 import { type Allotment, nameOfAllotment, type Settlement } from '@quotadb/quota';
-import type { NodeProcess } from '../simulated-node.js';
+import type { NodeProcess } from '../world/process.js';
 
 /**
  * A reservation as its client sees it.
  *
- *   state       | what it was given is
+ *   state       | its tokens are
  *   ------------|---------------------------------------------------------------------------------
  *   held        | in force, until it is settled or its time is over by the clock of its process
- *   committing  | in force, and more of it may be on its way
- *   settled     | in force as far as it was charged
+ *   committing  | in force, and more of them may be on their way
+ *   settled     | in force as far as they were charged
  *   lapsed      | not in force any more: its time is over
- *   wasted      | in force for ever: its process ended, and nobody can give it back
+ *   wasted      | in force for ever: its process ended, and no other can give them back
  */
 export interface Held {
   readonly id: string;
@@ -19,26 +19,25 @@ export interface Held {
   readonly cost: number;
   readonly dueMs: number;
   state: 'held' | 'committing' | 'settled' | 'lapsed' | 'wasted';
-  /** What it was settled for, and how that went, to be heard again. */
+  /** The cost that it was settled with, and the answer, for when it is settled again. */
   actual: number;
   settlement: Settlement | undefined;
 }
 
 interface AllotmentBook {
   readonly allotment: Allotment;
-  /** What every origin's clients were allowed and have for good, reservations that are not settled aside. */
+  /** By origin: the tokens that its clients spent, without reservations that are not settled. */
   readonly settled: Map<string, number>;
   total: number;
 }
 
-/** Who knows everything that clients were told: what is in force of every allotment, and that it is never too much. */
+/** Knows every answer that clients got: how many tokens of each allotment are in force, and that it is never too many. */
 export class QuotaOracle {
   readonly allotments = new Map<string, AllotmentBook>();
   readonly held = new Map<string, Held>();
   /** By number of the policy: the highest limit it ever had. */
   private readonly limits = new Map<number, number>();
   private readonly failed: (what: string) => void;
-  allowedTotal = 0;
 
   constructor(failed: (what: string) => void) {
     this.failed = failed;
@@ -48,11 +47,11 @@ export class QuotaOracle {
     this.limits.set(policy, Math.max(limit, this.limits.get(policy) ?? 0));
   }
 
-  limitOf(allotment: Allotment): number {
+  limitOf(allotment: Pick<Allotment, 'policy'>): number {
     return this.limits.get(allotment.policy) ?? 0;
   }
 
-  bookOf(allotment: Allotment): AllotmentBook {
+  private bookOf(allotment: Allotment): AllotmentBook {
     const name = nameOfAllotment(allotment);
     let book = this.allotments.get(name);
     if (book === undefined) {
@@ -66,7 +65,7 @@ export class QuotaOracle {
     return this.bookOf(allotment).total;
   }
 
-  /** What an origin's clients have for good. */
+  /** The tokens that an origin's clients spent. */
   settledOf(allotment: Allotment, origin: string): number {
     return this.bookOf(allotment).settled.get(origin) ?? 0;
   }
@@ -83,7 +82,7 @@ export class QuotaOracle {
     this.change(allotment, cost);
   }
 
-  /** From here on it cannot lapse; what it was given is charged at least as far as it was used. */
+  /** From here on it cannot lapse, and its tokens are charged at least as far as they were used. */
   committing(held: Held, actual: number): void {
     if (held.state === 'lapsed') this.change(held.allotment, held.cost);
     held.state = 'committing';
@@ -92,7 +91,7 @@ export class QuotaOracle {
     this.taken(held.process, held.allotment, Math.min(actual, held.cost));
   }
 
-  /** More was charged than had been reserved, from this allotment. */
+  /** `moreFrom`: the allotment of the tokens that were charged beyond the reservation. */
   committed(held: Held, settlement: Settlement, moreFrom: Allotment): void {
     held.state = 'settled';
     held.settlement = settlement;
@@ -106,7 +105,7 @@ export class QuotaOracle {
     held.actual = 0;
   }
 
-  /** What is due by the clock of its process may come back from now on. */
+  /** Reservations that are due by the clock of their process may come back from now on. */
   pass(): void {
     for (const held of this.held.values()) {
       if (held.state !== 'held' || held.process.isOver || held.process.monotonicMs() < held.dueMs) continue;
@@ -115,7 +114,7 @@ export class QuotaOracle {
     }
   }
 
-  /** Its process is gone: nobody will ever settle what it held. */
+  /** A process is gone: its reservations are never settled. */
   ended(process: NodeProcess): void {
     for (const held of this.held.values())
       if (held.process === process && (held.state === 'held' || held.state === 'committing')) held.state = 'wasted';
@@ -124,7 +123,6 @@ export class QuotaOracle {
   private change(allotment: Allotment, amount: number): void {
     const book = this.bookOf(allotment);
     book.total += amount;
-    if (amount > 0) this.allowedTotal += amount;
     const limit = this.limitOf(allotment);
     if (amount > 0 && book.total > limit)
       this.failed(`allotment ${nameOfAllotment(allotment)}: ${book.total} allowed of ${limit}`);

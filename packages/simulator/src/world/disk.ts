@@ -5,7 +5,7 @@ import type { Scheduler } from './scheduler.js';
 
 interface StoredFile {
   content: Uint8Array;
-  /** What a power failure leaves for certain; of what is behind it, any beginning may be there, and garbage after it. */
+  /** Bytes that survive a power failure. Of those behind them any beginning may survive, with garbage after it. */
   synced: number;
 }
 
@@ -18,9 +18,9 @@ export interface DiskTraits {
 }
 
 /**
- * A disk that keeps no more promises than a real one. What was not synced may be lost, whole or in part; names are on disk
- * once their directory was synced; while `isFailing`, writes end half-way and nothing is synced. Every write takes time, and
- * the process that waits for it may be gone by then.
+ * A disk that keeps no more promises than a real one. Bytes that were not synced may be lost, all or some; names are on
+ * disk once their directory was synced; while `isFailing`, writes end half-way and nothing is synced. Every write takes
+ * time, and the process that waits for it may be gone by then.
  */
 export class SimulatedDisk {
   isFailing = false;
@@ -39,7 +39,7 @@ export class SimulatedDisk {
     this.traits = traits;
   }
 
-  /** The disk as one process sees it. Once `isAlive` says no, nothing it began is ever answered. */
+  /** The disk as one process sees it. Once `isAlive` is false, none of its calls is answered. */
   fileSystem(isAlive: () => boolean): FileSystem {
     const step = (delayMs: number) => this.step(delayMs, isAlive);
     const done = <T>(value: T) => {
@@ -118,9 +118,9 @@ export class SimulatedDisk {
     };
   }
 
-  // ---- the end of a process ---------------------------------------------------------------------------------------------
+  // ---- the end of a process -----------------------------------------------------------------------------------------
 
-  /** The process was killed, the system was not: what it wrote is there, the last write perhaps in part. */
+  /** The process was killed, the system was not: all its writes are there, the last one perhaps in part. */
   killProcess(): void {
     if (this.appending !== undefined) {
       const { file, before } = this.appending;
@@ -131,7 +131,7 @@ export class SimulatedDisk {
     this.settleNames(this.nameChanges.length);
   }
 
-  /** The power failed: of names and bytes that were not synced, any beginning is left, and sometimes rubbish behind it. */
+  /** The power failed: of unsynced names and bytes any beginning is left, and sometimes garbage behind it. */
   failPower(): void {
     this.appending = undefined;
     this.settleNames(this.random.below(this.nameChanges.length + 1));

@@ -1,30 +1,25 @@
-import { type Allotment, AllotmentKey, type TakeAnswer, windowAt } from '@quotadb/quota';
-import type { Mistake } from '../mistakes.js';
-import type { NodeProcess } from '../simulated-node.js';
-import type { QuotaParts } from './quota-parts.js';
+import { type Allotment, AllotmentKey, type TakeAnswer, windowAt, windowStartMs } from '@quotadb/quota';
+import type { Mistake } from '../world/cluster.js';
+import type { NodeProcess } from '../world/process.js';
+import { type QuotaService, quotasOf } from './quota-service.js';
 
 /** A mistake in the quotas of every process. */
-function mistake(name: string, plant: (quotas: QuotaParts, process: NodeProcess) => void): Mistake {
-  return { name, plant: (process) => plant(process.quotas as QuotaParts, process) };
+function mistake(name: string, plant: (quotas: QuotaService, process: NodeProcess) => void): Mistake {
+  return { name, plant: (process) => plant(quotasOf(process), process) };
 }
 
-/** What is private to others, by name: mistakes are made where nobody is meant to reach. */
+/** An object with its private members: mistakes reach into what is closed to other code. */
 function inside<T>(owner: object): T {
   return owner as T;
 }
 
 type Options = { options: Record<string, unknown> };
-type Settles = {
-  settle(
-    id: string,
-    reservation: { dueMs: number; item: { cost: number }; allotment: Allotment },
-    ...how: unknown[]
-  ): void;
-};
-type Lapses = {
-  lapse(id: string, bucket: number): void;
-  held: Map<string, { item: { cost: number }; allotment: Allotment }>;
-};
+interface ReservationParts {
+  readonly held: ReadonlyMap<string, { readonly item: { readonly cost: number }; readonly allotment: Allotment }>;
+  readonly deadlines: { set(id: string, atMs: number): void; delete(id: string): void };
+  lapse(id: string): void;
+  settle(id: string, ...how: unknown[]): unknown;
+}
 
 export const QUOTA_MISTAKES: readonly Mistake[] = [
   mistake('a grant is told before the disk holds it', (_, { replica }) => {
@@ -45,7 +40,7 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
   mistake('a cancelled reservation is refunded twice', ({ reservations, operations }) => {
     const cancel = reservations.cancel.bind(reservations);
     reservations.cancel = (id) => {
-      const held = inside<Lapses>(reservations).held.get(id);
+      const held = inside<ReservationParts>(reservations).held.get(id);
       const isCancelled = cancel(id);
       if (isCancelled && held !== undefined) operations.taker.giveBack(held.allotment, held.item.cost);
       return isCancelled;
@@ -54,7 +49,7 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
   mistake('a commit refunds all that was reserved', ({ reservations, operations }) => {
     const commit = reservations.commit.bind(reservations);
     reservations.commit = (id, actual, done) => {
-      const held = inside<Lapses>(reservations).held.get(id);
+      const held = inside<ReservationParts>(reservations).held.get(id);
       commit(id, actual, (settlement) => {
         if (held !== undefined && actual < held.item.cost) operations.taker.giveBack(held.allotment, actual);
         done(settlement);
@@ -62,29 +57,29 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     };
   }),
   mistake('a reservation lapses though it was settled', ({ reservations, operations }) => {
-    const lapses = inside<Lapses>(reservations);
-    const lapse = lapses.lapse.bind(reservations);
-    const { settle } = inside<Settles>(reservations);
-    // When it was due first, what it was given comes back all the same.
-    inside<Settles>(reservations).settle = (id, reservation, ...how) => {
-      const bucket = Math.ceil(reservation.dueMs / 100);
-      settle.call(reservations, id, reservation, ...how);
-      early.set(`${id}:${bucket}`, reservation);
+    const parts = inside<ReservationParts>(reservations);
+    const settle = parts.settle.bind(reservations);
+    const lapse = parts.lapse.bind(reservations);
+    const settled = new Map<string, { item: { cost: number }; allotment: Allotment }>();
+    parts.deadlines.delete = () => {};
+    parts.settle = (id, ...how) => {
+      const reservation = parts.held.get(id);
+      if (reservation !== undefined) settled.set(id, reservation);
+      return settle(id, ...how);
     };
-    const early = new Map<string, Parameters<Settles['settle']>[1]>();
-    lapses.lapse = (id, bucket) => {
-      const reservation = early.get(`${id}:${bucket}`);
-      if (reservation !== undefined) operations.taker.giveBack(reservation.allotment, reservation.item.cost);
-      lapse(id, bucket);
+    parts.lapse = (id) => {
+      const reservation = settled.get(id);
+      if (reservation === undefined) lapse(id);
+      else operations.taker.giveBack(reservation.allotment, reservation.item.cost);
     };
   }),
   mistake('a reservation never lapses', ({ reservations }) => {
-    inside<Lapses>(reservations).lapse = () => {};
+    inside<ReservationParts>(reservations).lapse = () => {};
   }),
-  mistake('a reservation lapses too early', ({ reservations }) => {
-    const schedules = inside<{ schedule(id: string, inMs: number): void }>(reservations);
-    const schedule = schedules.schedule.bind(reservations);
-    schedules.schedule = (id, inMs) => schedule(id, inMs / 4);
+  mistake('a reservation lapses too early', ({ reservations }, process) => {
+    const { deadlines } = inside<ReservationParts>(reservations);
+    const set = deadlines.set.bind(deadlines);
+    deadlines.set = (id, atMs) => set(id, process.monotonicMs() + (atMs - process.monotonicMs()) / 4);
   }),
   mistake('a commit charges what the limit does not have', ({ reservations }) => {
     const commit = reservations.commit.bind(reservations);
@@ -124,8 +119,31 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
   }),
 ];
 
-/** Of all incarnations of the own region, this one and those before. */
-function receiveForAll({ broker }: QuotaParts, { engine, node }: NodeProcess): void {
+export const LEASE_MISTAKES: readonly Mistake[] = [
+  mistake('a lease holds nothing of the windows that it reaches into', ({ operations }) => {
+    const holds = inside<{ partsOf(item: unknown): unknown[] }>(operations);
+    const partsOf = holds.partsOf.bind(operations);
+    holds.partsOf = (item) => partsOf(item).slice(0, 1);
+  }),
+  mistake('a new incarnation begins with windows that leases of the last one reach into', ({ book }, { engine }) => {
+    const beganMs = engine.nowMs;
+    const mayStart = book.mayStart.bind(book);
+    book.mayStart = (policy, window) => mayStart(policy, window) || windowStartMs(policy, window) >= beganMs;
+  }),
+  mistake('a lease goes back before its time', ({ leases }) => {
+    const { options } = inside<Options>(leases);
+    const monotonicMs = options.monotonicMs as () => number;
+    const tick = leases.tick.bind(leases);
+    leases.tick = () => {
+      inside<Options>(leases).options = { ...options, monotonicMs: () => monotonicMs() + 1000 };
+      tick();
+      inside<Options>(leases).options = options;
+    };
+  }),
+];
+
+/** Counts the grants to all incarnations of the own region, this one and those before. */
+function receiveForAll({ broker }: QuotaService, { engine, node }: NodeProcess): void {
   const key = new AllotmentKey();
   const ledger = inside<{ received(allotment: Allotment): number }>(broker.ledger);
   ledger.received = (allotment) => {

@@ -5,13 +5,12 @@ interface Event {
 }
 
 /**
- * Simulated time: what is to happen, in the order in which it will. Nothing waits for anything real. Storage is made of
- * promises, so after an event that has settled one, everything that follows from it runs before the next event: that
- * order is the same every time.
+ * Simulated time: a queue of events, run in the order of their times without waiting. Storage is made of promises, so
+ * after an event that has settled one, all of its continuations run before the next event: that order is the same every
+ * time.
  */
 export class Scheduler {
   nowMs: number;
-  eventsTotal = 0;
   private readonly heap: Event[] = [];
   private order = 0;
   private hasSettled = false;
@@ -24,18 +23,17 @@ export class Scheduler {
     this.push({ atMs: this.nowMs + Math.max(0, delayMs), order: this.order++, run });
   }
 
-  /** A promise was settled: let everybody who waits for it go on before the next event. */
+  /** A promise was settled: its continuations run before the next event. */
   settled(): void {
     this.hasSettled = true;
   }
 
-  /** Runs until this time, or until `isOver` says so. */
+  /** Runs until this time, or until `isOver` is true. */
   async runUntil(untilMs: number, isOver: () => boolean): Promise<void> {
     if (this.hasSettled) await this.drain();
     while (this.heap.length > 0 && this.heap[0].atMs <= untilMs && !isOver()) {
       const event = this.pop();
       this.nowMs = event.atMs;
-      this.eventsTotal++;
       event.run();
       if (this.hasSettled) await this.drain();
     }
@@ -43,7 +41,7 @@ export class Scheduler {
   }
 
   /** The queue of microtasks is empty when the event loop comes round. */
-  async drain(): Promise<void> {
+  private async drain(): Promise<void> {
     this.hasSettled = false;
     await new Promise((resolve) => setImmediate(resolve));
   }

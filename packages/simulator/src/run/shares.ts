@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import { KINDS, type KindName } from './kinds.js';
+import { PLANS, type PlanName } from './plans.js';
 
-/** Schedules from a seed on, every `stride`-th of them: what one thread does. */
+/** The schedules of one thread: from a seed on, every `stride`-th. */
 export interface Share {
-  readonly kind: KindName;
+  readonly kind: PlanName;
   readonly mistake?: number | undefined;
   readonly only?: ReadonlySet<number> | undefined;
   readonly isUnsynced: boolean;
@@ -19,10 +19,10 @@ export interface Finished {
   readonly failure: string | undefined;
 }
 
-const WORKER = new URL('../dist/many-worker.js', import.meta.url);
+const WORKER = new URL('../../dist/run/share-worker.js', import.meta.url);
 
 export async function runShare(share: Share, finished: (one: Finished) => void): Promise<void> {
-  const { simulate, mistakes } = KINDS[share.kind];
+  const { simulate, mistakes } = PLANS[share.kind];
   const planted = share.mistake === undefined ? undefined : mistakes[share.mistake - 1];
   const { isUnsynced } = share;
   const options = { ...planted, isUnsynced, ...(share.only && { only: share.only }) };
@@ -33,7 +33,7 @@ export async function runShare(share: Share, finished: (one: Finished) => void):
   }
 }
 
-/** The same on several threads at once: schedules have nothing to do with each other. */
+/** The same on several threads at once: schedules are independent of each other. */
 export async function runOnThreads(
   whole: Omit<Share, 'stride'>,
   threads: number,

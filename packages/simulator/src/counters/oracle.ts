@@ -1,22 +1,22 @@
 import { type Increment, Ledger } from '@quotadb/engine/testing';
 
-/** What is known of an increment beyond its amount. */
+/** What the oracle knows of an increment beyond its amount. */
 export interface Fact {
   readonly increment: Increment;
   readonly origin: string;
   readonly shard: number;
   readonly version: number;
-  /** When the life that it belongs to began, by its origin's clock. */
+  /** When its generation began, by its origin's clock. */
   readonly bornAtMs: number;
-  /** Of the true clock. */
+  /** By the scheduler's clock. */
   readonly madeAtMs: number;
-  /** From this version of its origin on it is not in the origin's component any more. */
+  /** From this version of its origin on the origin's component does not contain it. */
   endedAt: number;
   /** It was on no disk when the only process that knew of it ended: it never happened. */
   isUndone: boolean;
 }
 
-/** `uncertain`: the memory of it died with a node, and perhaps with everybody; then it did not happen. */
+/** `uncertain`: a node that knew it lost its state, and perhaps it was the last; then the reset did not happen. */
 export interface Reset {
   readonly key: string;
   readonly origin: string;
@@ -27,15 +27,15 @@ export interface Reset {
 }
 
 /**
- * Who knows everything: each increment ever made, when, by whom, under which version, and what may have become of it. The
- * n-th increment of a key is ±4^n, so a value says exactly what it is made of (engine/testing/ledger.ts).
+ * Knows each increment ever made, when, by which origin, under which version, and what may have become of it. The n-th
+ * increment of a key is ±4^n, so a value shows exactly which increments it is the sum of (engine/testing/ledger.ts).
  */
 export class Oracle {
   readonly ledger = new Ledger();
   readonly resets: Reset[] = [];
-  /** Nobody may have it any more, and for no fault of anybody. */
+  /** It may be on no replica any more, without a fault of any. */
   readonly mayBeLost = new Set<Increment>();
-  /** Origins of which nobody will ever hear again. */
+  /** Origins that will make no further change. */
   readonly deadOrigins = new Set<string>();
   private readonly facts = new Map<Increment, Fact>();
   private readonly byOrigin = new Map<string, Fact[]>();
@@ -56,7 +56,7 @@ export class Oracle {
     else versions.push(version);
   }
 
-  /** The version of the last change that clients of an origin made to a key, of those up to here; 0 = none. */
+  /** The version of the last change up to `upTo` that clients of an origin made to a key; 0 = none. */
   lastChange(origin: string, key: string, upTo: number): number {
     return this.changes.get(`${origin}:${key}`)?.findLast((version) => version <= upTo) ?? 0;
   }
@@ -78,12 +78,12 @@ export class Oracle {
     if (reset.increments.size > 0) this.resets.push({ ...reset, state: 'holds' });
   }
 
-  /** A reset that may have happened had it in sight. */
+  /** A reset that may have happened had seen it. */
   mayBeReset(increment: Increment): boolean {
     return this.resets.some(({ state, increments }) => state !== 'undone' && increments.has(increment));
   }
 
-  /** Whether an increment may be missing from a value, whatever anybody knows, at this time of the latest clock. */
+  /** Whether an increment may be missing from every replica's value, at this time of the latest clock. */
   mayBeMissing(increment: Increment, latestMs: number): boolean {
     return (
       this.factOf(increment).isUndone ||
@@ -94,8 +94,9 @@ export class Oracle {
   }
 
   /**
-   * The same at a moment when not everybody has heard of everything. An expiry hides every life that began before it, until
-   * the owner, who may have counted on in ignorance, says that its life goes on (docs/decisions/0004-expiry-of-a-replicated-life.md).
+   * The same while changes are still under way. An expiry hides every generation that began before it, until the owner,
+   * which may have counted on before it received the expiry, confirms that its generation goes on
+   * (docs/decisions/0004-expiry-of-a-replicated-life.md).
    */
   mayBeHidden(increment: Increment, latestMs: number): boolean {
     if (this.mayBeMissing(increment, latestMs)) return true;
@@ -106,18 +107,18 @@ export class Oracle {
   cameBack(
     origin: string,
     sequence: (shard: number) => number,
-    told: (shard: number) => number,
+    sent: (shard: number) => number,
     shardOf: (key: string) => number,
   ): void {
     for (const fact of this.factsOf(origin)) {
-      // Others may know of it all the same, where it was told before it was synced.
-      if (fact.version > sequence(fact.shard) && fact.version <= told(fact.shard)) this.mayBeLost.add(fact.increment);
+      // A peer may know of it all the same, where it was sent before it was synced.
+      if (fact.version > sequence(fact.shard) && fact.version <= sent(fact.shard)) this.mayBeLost.add(fact.increment);
       else if (fact.version > sequence(fact.shard)) fact.isUndone = true;
       if (fact.endedAt > sequence(fact.shard)) fact.endedAt = Number.POSITIVE_INFINITY;
     }
     for (const reset of this.resets)
       if (reset.origin === origin && reset.version > sequence(reset.shard))
-        reset.state = reset.version <= told(reset.shard) ? 'uncertain' : 'undone';
+        reset.state = reset.version <= sent(reset.shard) ? 'uncertain' : 'undone';
     for (const [name, versions] of this.changes) {
       const [of, key] = name.split(':');
       if (of !== origin) continue;

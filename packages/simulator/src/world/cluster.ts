@@ -4,21 +4,27 @@ import { nameOfOrigin } from '@quotadb/replication';
 import { decodeFrame, type Frame, FrameKind } from '@quotadb/wire';
 import { describeFrame } from './describe-frame.js';
 import { Network } from './network.js';
+import { SimulatedNode } from './node.js';
 import type { Plan, Step } from './plan.js';
+import type { NodeProcess, ProcessService } from './process.js';
 import { Scheduler } from './scheduler.js';
-import { type NodeHost, type NodeProcess, SimulatedNode } from './simulated-node.js';
 
 export interface SimulationOptions {
-  /** Keeps what happened, one line each. */
+  /** Keeps a line for every event. */
   readonly traces?: boolean;
-  /** Only these steps of the plan are taken: what is left of a schedule when it was made smaller. */
+  /** Only these steps of the plan are taken: the rest of a schedule that was made smaller. */
   readonly only?: ReadonlySet<number>;
-  /** Puts a mistake into every process as it begins: the simulation has to find it. */
-  readonly plant?: (process: NodeProcess) => void;
   /** Disks are written and never synced, as with --fsync never. */
   readonly isUnsynced?: boolean;
-  /** A node that lost what it knew takes up its old identity: a mistake, for plants. */
+  /** Plants a mistake in every process as it begins: the simulation has to find it. */
+  readonly plant?: (process: NodeProcess) => void;
+  /** A node that lost its state takes up its old identity: a mistake, for plants. */
   readonly keepsIncarnation?: boolean;
+}
+
+/** A mistake that a programmer could make, put into every process: a simulation that cannot find it proves nothing. */
+export interface Mistake extends Pick<SimulationOptions, 'plant' | 'keepsIncarnation'> {
+  readonly name: string;
 }
 
 export interface Outcome<AnyPlan extends Plan<string> = Plan<string>> {
@@ -26,36 +32,41 @@ export interface Outcome<AnyPlan extends Plan<string> = Plan<string>> {
   readonly failures: readonly string[];
   readonly trace: readonly string[];
   readonly plan: AnyPlan;
-  readonly eventsTotal: number;
 }
 
+type StepOf<AnyPlan extends Plan<string>> = Step<AnyPlan['steps'][number]['kind']>;
+
+/** A multiple of the length of every window. */
 export const START_MS = Date.UTC(2026, 5, 1);
-/** Every so many steps everything is checked on everybody. */
+const MEMORY_BYTES = 4 * 1024 * 1024;
+/** All replicas are checked after each group of this many steps. */
 const STEPS_BETWEEN_CHECKS = 5;
 const HEALING_TICK_MS = 100;
+/** The tag that a frame with a batch begins with. */
+const BATCH_TAG = (FrameKind.batch << 3) | 2;
 
 /**
- * Replicas, what connects them and what a schedule does to them, whatever they are used for. Who says what clients do and
- * what must hold makes a class of it: simulation.ts for counters, quotas/quota-simulation.ts for quotas.
+ * Replicas, their network, and the steps of a schedule. A subclass for each use (counters, quotas, rates) says what
+ * clients do and what must hold.
  */
-export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> implements NodeHost {
+export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   readonly plan: AnyPlan;
   readonly scheduler = new Scheduler(START_MS);
   readonly random: Random;
-  readonly plant?: (process: NodeProcess) => void;
   readonly network: Network;
   readonly nodes: SimulatedNode[] = [];
   readonly failures: string[] = [];
-  /** A step may ask for so much time to pass before the next one. */
+  readonly memoryBytes: number = MEMORY_BYTES;
+  /** A step may ask for time to pass before the next one. */
   waitMs = 0;
-  /** Nodes that lost all they knew. */
+  /** Nodes that lost their state. */
   lossesTotal = 0;
   /** By how much all clocks together are ahead of the scheduler's time. */
   aheadMs = 0;
   protected readonly options: SimulationOptions;
   protected readonly trace: string[] = [];
-  /** By origin and shard: the newest own version that anybody was told. */
-  protected readonly told = new Map<string, number>();
+  /** By origin and shard: the newest own version that was sent to a peer. */
+  protected readonly sentVersions = new Map<string, number>();
   private readonly batch = new Batch();
   private readonly labels = new Map<string, string>();
 
@@ -63,7 +74,6 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     this.plan = plan;
     this.options = options;
     this.random = new Random(plan.seed ^ 0x5eed);
-    if (options.plant !== undefined) this.plant = options.plant;
     this.network = new Network(this.scheduler, this.random, plan.network, {
       sent: (from, to, frame) => this.sent(from as NodeProcess, to as NodeProcess, frame),
       arrived: (from, to, frame) => this.arrived(from.region, to as NodeProcess, frame),
@@ -72,52 +82,63 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     });
   }
 
-  // ---- what there is to do and to check, by whoever knows what the replicas are for -----------------------------------
+  // ---- for each use of the replicas ---------------------------------------------------------------------------------
 
-  protected abstract act(step: Step<AnyPlan['steps'][number]['kind']>, process: NodeProcess, random: Random): void;
+  protected abstract act(step: StepOf<AnyPlan>, process: NodeProcess, random: Random): void;
   abstract checkAll(): void;
-  /** All trouble has ended and everybody is up, or will be. */
+  /** All trouble has ended, and all nodes run or are about to. */
   protected abstract end(): Promise<void>;
+  /** A part that a process has beside its replica. */
+  serviceOf(_process: NodeProcess): ProcessService | undefined {
+    return undefined;
+  }
+  protected up(_node: SimulatedNode, _process: NodeProcess): void {}
   /** A process that runs is about to end. */
   protected ending(_node: SimulatedNode, _process: NodeProcess): void {}
-  /** Memory and disk of a node are gone; it still has its old identity. */
-  protected forgetting(_node: SimulatedNode): void {}
-  protected up(_node: SimulatedNode, _process: NodeProcess): void {}
+  /** A node lost its memory and disk; it still has its old identity. */
+  protected losingState(_node: SimulatedNode): void {}
+  /** A node lost its memory and disk, and the planted mistake lets it keep its identity. */
+  protected keptIncarnation(_node: SimulatedNode): void {}
+  /** A replica sends changes of its own. */
+  protected sentBatch(_from: NodeProcess, _batch: Batch): void {}
   protected describeAll(): void {}
 
-  // ---- the schedule -----------------------------------------------------------------------------------------------------
+  // ---- the schedule -------------------------------------------------------------------------------------------------
 
   async run(): Promise<Outcome<AnyPlan>> {
-    const { plan } = this;
+    const { plan, failures, trace } = this;
     try {
       for (const region of plan.regions) this.addNode(region);
       this.wirePeers();
       for (const node of this.nodes) node.start();
-      let count = 0;
-      for (const step of plan.steps) {
-        await this.pass(step.afterMs);
-        if (this.failures.length > 0) break;
-        if (this.options.only !== undefined && !this.options.only.has(step.index)) continue;
-        this.takeStep(step);
-        if (this.waitMs > 0) await this.pass(this.waitMs);
-        this.waitMs = 0;
-        if (++count % STEPS_BETWEEN_CHECKS === 0) this.checkAll();
-      }
-      if (this.failures.length === 0) await this.heal();
+      await this.takeSteps();
+      if (failures.length === 0) await this.heal();
     } catch (error) {
-      this.failures.push((error as Error).stack ?? String(error));
+      failures.push((error as Error).stack ?? String(error));
     }
-    if (this.failures.length > 0 && this.options.traces) this.describeAll();
+    if (failures.length > 0 && this.options.traces) this.describeAll();
     for (const node of this.nodes) node.end();
-    const { failures, trace } = this;
-    return { seed: plan.seed, failures, trace, plan, eventsTotal: this.scheduler.eventsTotal };
+    return { seed: plan.seed, failures, trace, plan };
+  }
+
+  private async takeSteps(): Promise<void> {
+    let count = 0;
+    for (const step of this.plan.steps) {
+      await this.pass(step.afterMs);
+      if (this.failures.length > 0) break;
+      if (this.options.only !== undefined && !this.options.only.has(step.index)) continue;
+      this.takeStep(step);
+      if (this.waitMs > 0) await this.pass(this.waitMs);
+      this.waitMs = 0;
+      if (++count % STEPS_BETWEEN_CHECKS === 0) this.checkAll();
+    }
   }
 
   protected pass(milliseconds: number): Promise<void> {
     return this.scheduler.runUntil(this.scheduler.nowMs + milliseconds, () => this.failures.length > 0);
   }
 
-  private takeStep(step: Step<AnyPlan['steps'][number]['kind']>): void {
+  private takeStep(step: StepOf<AnyPlan>): void {
     const random = new Random(step.seed);
     const processes = this.running();
     if (processes.length === 0) return;
@@ -141,15 +162,16 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     await this.end();
   }
 
-  /** How long something goes wrong: moments mostly, sometimes longer than anybody waits. */
+  /** How long a fault lasts: moments mostly, sometimes longer than any timeout. */
   trouble(random: Random): number {
     return random.next() * random.pick([100, 1000, 1000, 6000]) * this.plan.unitMs;
   }
 
-  // ---- what others tell -------------------------------------------------------------------------------------------------
+  // ---- the trace ----------------------------------------------------------------------------------------------------
 
   said(what: string): void {
-    if (this.options.traces) this.trace.push(`${this.time()} ${what}`);
+    const sinceMs = (this.scheduler.nowMs - START_MS).toFixed(1);
+    if (this.options.traces) this.trace.push(`+${sinceMs.padStart(9)} ${what}`);
   }
 
   failed(what: string): void {
@@ -161,15 +183,13 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     for (const fault of faults) this.failed(fault);
   }
 
+  /** A short name for an origin, for people. */
   nameOf(origin: string): string {
     return this.labels.get(origin) ?? origin.slice(0, 6);
   }
 
-  private time(): string {
-    return `+${(this.scheduler.nowMs - START_MS).toFixed(1).padStart(9)}`;
-  }
-
   started(node: SimulatedNode, process: NodeProcess): void {
+    this.options.plant?.(process);
     this.labels.set(process.origin, process.label);
     this.said(`${process.label} is up`);
     for (const region of node.peers) process.replica.addMember(region);
@@ -177,19 +197,18 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     this.up(node, process);
   }
 
-  /** Nothing about itself leaves a replica that its disk does not hold. */
+  /** No change of its own leaves a replica before its disk holds it. */
   private sent(from: NodeProcess, to: NodeProcess, bytes: Uint8Array): void {
     if (this.options.traces) this.said(`${from.label} → ${to.region}: ${this.describe(bytes)}`);
     if (bytes[0] !== BATCH_TAG) return;
-    const frame = decodeFrame(bytes, this.batch) as Extract<Frame, { kind: typeof FrameKind.batch }>;
-    const { origin, shardIndex, count, version, to: cut } = frame.batch;
-    if (nameOfOrigin(origin) !== from.origin) return;
-    let newest = cut;
-    for (let index = 0; index < count; index++) newest = Math.max(newest, version[index]);
-    const name = `${from.origin}:${shardIndex}`;
-    this.told.set(name, Math.max(newest, this.told.get(name) ?? 0));
-    if (from.disk !== undefined && newest > from.disk.durable(shardIndex))
+    const { batch } = decodeFrame(bytes, this.batch) as Extract<Frame, { kind: typeof FrameKind.batch }>;
+    if (nameOfOrigin(batch.origin) !== from.origin) return;
+    const newest = Math.max(batch.to, ...batch.version.subarray(0, batch.count));
+    const name = `${from.origin}:${batch.shardIndex}`;
+    this.sentVersions.set(name, Math.max(newest, this.sentVersions.get(name) ?? 0));
+    if (from.disk !== undefined && newest > from.disk.durable(batch.shardIndex))
       this.failed(`${from.label} tells ${to.region} of a change that its disk does not hold`);
+    this.sentBatch(from, batch);
   }
 
   private arrived(fromRegion: string, to: NodeProcess, bytes: Uint8Array): void {
@@ -201,7 +220,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     return describeFrame(decodeFrame(bytes), (origin) => this.nameOf(origin));
   }
 
-  // ---- nodes ------------------------------------------------------------------------------------------------------------
+  // ---- nodes --------------------------------------------------------------------------------------------------------
 
   running(): NodeProcess[] {
     return this.nodes.flatMap((node) => node.running ?? []);
@@ -212,15 +231,17 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
   }
 
   addNode(region: Plan['regions'][number]): SimulatedNode {
-    const node = new SimulatedNode(this, region, (from, to) => {
-      const target = this.nodes.find((other) => other.region === to)?.running;
-      if (target !== undefined) this.network.dial(from, target);
-    });
+    const node = new SimulatedNode(this, region);
     this.nodes.push(node);
     return node;
   }
 
-  /** Who dials whom, in the topology of the plan, among those who are there. */
+  dial(from: NodeProcess, to: string): void {
+    const target = this.nodes.find((other) => other.region === to)?.running;
+    if (target !== undefined) this.network.dial(from, target);
+  }
+
+  /** Gives every node that is present its peers, in the topology of the plan. */
   wirePeers(): void {
     const nodes = this.present();
     const { topology } = this.plan;
@@ -249,8 +270,8 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     node.end();
   }
 
-  /** Memory and disk are gone: whoever comes back is somebody else. */
-  forget(node: SimulatedNode): void {
+  /** Memory and disk are gone: the node comes back as a new incarnation. */
+  loseState(node: SimulatedNode): void {
     if (this.options.keepsIncarnation) {
       node.disk?.erase();
       this.keptIncarnation(node);
@@ -260,29 +281,25 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> imple
     node.disk?.erase();
   }
 
-  /** What the disk holds may be less than others know: whoever comes back is somebody else, and knows what is left. */
+  /**
+   * The disk may hold less than peers know of the node: it comes back as a new incarnation, with the rest of its disk.
+   */
   doubt(node: SimulatedNode): void {
     if (this.options.keepsIncarnation) return;
     this.lossesTotal++;
-    this.forgetting(node);
+    this.losingState(node);
     node.takeNewIncarnation();
   }
 
-  /** As the refusal, or the log, says: whoever runs the node repairs it, and starts it as a new incarnation. */
+  /** As the refusal, or the log, asks its operator to: the node is repaired and started as a new incarnation. */
   amnesia(node: SimulatedNode): void {
     const { process } = node;
     this.scheduler.after(0, () => {
       if (node.process !== process) return;
       this.said(`${process?.label} is started as a new incarnation`);
       this.endProcess(node, true);
-      this.forget(node);
+      this.loseState(node);
       node.start();
     });
   }
-
-  /** The planted mistake: what was lost is not known to be. */
-  protected keptIncarnation(_node: SimulatedNode): void {}
 }
-
-/** The tag that a frame with a batch begins with. */
-const BATCH_TAG = (FrameKind.batch << 3) | 2;

@@ -18,7 +18,8 @@ export function describeFrame(frame: Frame, nameOf: (origin: string) => string):
         const key = decoder.decode(batch.keyBytes.subarray(batch.keyStart(index), batch.keyEnd[index]));
         return `${key}@${batch.version[index]}${batch.present[index] === 1 ? '' : ' over'}`;
       });
-      return `batch ${of(batch.origin)}/${batch.shardIndex} ${batch.start}:${batch.from}:${batch.reached} to ${batch.to} [${components.join(', ')}]`;
+      const { origin, shardIndex, start, from, reached, to } = batch;
+      return `batch ${of(origin)}/${shardIndex} ${start}:${from}:${reached} to ${to} [${components.join(', ')}]`;
     }
     case FrameKind.seen:
       return `seen ${of(frame.origin)} ${frame.versions}${frame.isWhole ? ` (${frame.ageMs} ms)` : ''}`;

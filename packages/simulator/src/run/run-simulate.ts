@@ -1,19 +1,18 @@
-import type { SimulationOptions } from './cluster.js';
-import { KINDS, type KindName } from './kinds.js';
-import { type Finished, runOnThreads, runShare } from './many.js';
-import type { Mistake } from './mistakes.js';
+import type { Mistake, SimulationOptions } from '../world/cluster.js';
+import { PLANS, type PlanName } from './plans.js';
+import { type Finished, runOnThreads, runShare } from './shares.js';
 import { shrink } from './shrink.js';
 
-/** What `quotadb simulate` was asked for. */
+/** The options of `quotadb simulate`. */
 export interface SimulateRequest {
-  readonly kind: KindName;
+  readonly kind: PlanName;
   /** Counters only: disks are never synced. */
   readonly isUnsynced: boolean;
   /** One schedule, or `count` of them from `from` on. */
   readonly seed?: number;
   readonly from: number;
   readonly count: number;
-  /** Stops after the first schedule that began past this. */
+  /** No schedule begins after this time. */
   readonly seconds: number;
   /** Threads that run schedules at once. */
   readonly threads: number;
@@ -24,15 +23,15 @@ export interface SimulateRequest {
   readonly mistake?: number;
 }
 
-/** Failing schedules that are told in full; more of them are counted. */
-const MOST_TOLD = 10;
+/** Failing schedules that are reported in full; further ones are only counted. */
+const MOST_REPORTED = 10;
 const SHRINK_ATTEMPTS = 400;
 const PROGRESS_SCHEDULES = 1000;
 
-/** Runs schedules and says which failed and how to look at them. True when none did. */
+/** Runs schedules and reports which failed and how to replay them. True when none did. */
 export async function runSimulate(request: SimulateRequest, say: (line: string) => void): Promise<boolean> {
   const { seed, only, mistake, kind, isUnsynced, from, count, seconds, threads } = request;
-  const { mistakes, flag: kindFlag } = KINDS[kind];
+  const { mistakes, flag: kindFlag } = PLANS[kind];
   const flag = kindFlag + (isUnsynced ? ' --unsynced' : '');
   const planted: Mistake | undefined = mistake === undefined ? undefined : mistakes[mistake - 1];
   if (planted !== undefined) say(`planted: ${planted.name}`);
@@ -42,7 +41,7 @@ export async function runSimulate(request: SimulateRequest, say: (line: string) 
   let done = 0;
   const finished = (one: Finished) => {
     done++;
-    if (one.failure !== undefined && ++failed <= MOST_TOLD) tellFailure(one, flag, say);
+    if (one.failure !== undefined && ++failed <= MOST_REPORTED) reportFailure(one, flag, say);
     if (done % PROGRESS_SCHEDULES === 0) say(`${done} schedules, ${failed} failed`);
   };
   const whole = { kind, isUnsynced, mistake, only, from, count, seconds };
@@ -61,11 +60,11 @@ async function runOne(
 ): Promise<boolean> {
   let smaller = options;
   if (shrinks) {
-    const only = await shrink(KINDS[kind], seed, options, SHRINK_ATTEMPTS);
+    const only = await shrink(kind, seed, options, SHRINK_ATTEMPTS);
     smaller = { ...options, only };
     say(`--only ${[...only].join(',')}`);
   }
-  const outcome = await KINDS[kind].simulate(seed, { ...smaller, traces });
+  const outcome = await PLANS[kind].simulate(seed, { ...smaller, traces });
   const { steps, ...plan } = outcome.plan;
   if (traces) {
     say(JSON.stringify({ ...plan, steps: steps.length }));
@@ -76,7 +75,7 @@ async function runOne(
   return outcome.failures.length === 0;
 }
 
-function tellFailure({ seed, failure }: Finished, flag: string, say: (line: string) => void): void {
+function reportFailure({ seed, failure }: Finished, flag: string, say: (line: string) => void): void {
   say(`seed ${seed} FAILS: ${failure?.split('\n')[0]}`);
   say(`  replay: quotadb simulate${flag} --seed ${seed} --trace   (with --shrink for fewer steps)`);
 }

@@ -1,20 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { KINDS } from './kinds.js';
-import { MISTAKES } from './mistakes.js';
-import { makePlan } from './plan.js';
-import { shrink } from './shrink.js';
-import { simulate } from './simulation.js';
+import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { simulateCounters } from './counter-simulation.js';
+import { COUNTER_MISTAKES } from './mistakes.js';
+import { makeCounterPlan } from './plan.js';
 
-/** The same at every run, and some that nobody has seen: `npm run test:long` tries as many of those as there is time for. */
+/** The same at every run, and some that were never run: `npm run test:long` runs as many of those as it has time for. */
 const FIXED_SEEDS = 200;
 const FRESH_SEEDS = 60;
 const UNSYNCED_SEEDS = 60;
-/** A mistake has to show in so many schedules. */
+/** A mistake must be found within this many schedules. */
 const SEEDS_FOR_MISTAKES = 400;
 
 /**
- * What these seeds found, in replicas of their day. A seed names the same schedule as long as plan.ts stays as it is; what
- * was found before its last change is held by the mistakes below instead.
+ * What these seeds found, in replicas of their day. A seed names the same schedule as long as plan.ts stays as it is;
+ * what was found before its last change is held by the mistakes below instead.
  */
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [9, 'a view of an origin that has written nothing was never called fresh where it came through a relay'],
@@ -61,28 +60,19 @@ const FOUND_BY: Readonly<Record<string, number>> = {
 
 describe('every schedule holds', () => {
   test('of a number of seeds; a failing one is replayed by `quotadb simulate --seed S --trace`', async () => {
-    const fresh = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
-    const seeds = [
-      ...Array.from({ length: FIXED_SEEDS }, (_, index) => 1 + index),
-      ...Array.from({ length: FRESH_SEEDS }, (_, index) => fresh + index),
-    ];
-    const failing: string[] = [];
-    for (const seed of seeds) {
-      const { failures } = await simulate(seed);
-      if (failures.length > 0) failing.push(`seed ${seed}: ${failures[0]}`);
-    }
-    expect(failing).toEqual([]);
+    const seeds = [...seedsFrom(1, FIXED_SEEDS), ...freshSeeds(FRESH_SEEDS)];
+    expect(await findFailing(simulateCounters, seeds)).toEqual([]);
   }, 300_000);
 
   test.each(REGRESSIONS)('seed %i, which found: %s', async (seed) => {
-    expect((await simulate(seed)).failures).toEqual([]);
+    expect((await simulateCounters(seed)).failures).toEqual([]);
   });
 });
 
-test('where disks are not synced, who loses its power comes back as somebody else, and all else holds', async () => {
+test('where disks are not synced, a node that loses its power is a new incarnation, and all else holds', async () => {
   let lossesTotal = 0;
-  for (let seed = 1; seed <= UNSYNCED_SEEDS; seed++) {
-    const { failures, trace } = await simulate(seed, { isUnsynced: true, traces: true });
+  for (const seed of seedsFrom(1, UNSYNCED_SEEDS)) {
+    const { failures, trace } = await simulateCounters(seed, { isUnsynced: true, traces: true });
     expect(failures, `seed ${seed}`).toEqual([]);
     lossesTotal += trace.filter((line) => line.includes('loses its power')).length;
   }
@@ -92,8 +82,8 @@ test('where disks are not synced, who loses its power comes back as somebody els
 test('memory that is full refuses changes, and nothing else comes of it', async () => {
   let refusedTotal = 0;
   for (let seed = 1; refusedTotal === 0 && seed <= SEEDS_FOR_MISTAKES; seed++) {
-    if (!makePlan(seed).steps.some(({ kind }) => kind === 'fillMemory')) continue;
-    const { failures, trace } = await simulate(seed, { traces: true });
+    if (!makeCounterPlan(seed).steps.some(({ kind }) => kind === 'fillMemory')) continue;
+    const { failures, trace } = await simulateCounters(seed, { traces: true });
     expect(failures, `seed ${seed}`).toEqual([]);
     refusedTotal += trace.filter((line) => line.includes('has no memory for')).length;
   }
@@ -102,33 +92,22 @@ test('memory that is full refuses changes, and nothing else comes of it', async 
 
 test('a seed is a schedule: the same trace every time', async () => {
   for (const seed of [1, 2, 3, 4, 5]) {
-    const [one, other] = [await simulate(seed, { traces: true }), await simulate(seed, { traces: true })];
+    const [one, other] = [
+      await simulateCounters(seed, { traces: true }),
+      await simulateCounters(seed, { traces: true }),
+    ];
     expect(one.trace.length).toBeGreaterThan(10);
     expect(other.trace).toEqual(one.trace);
   }
 });
 
 describe('the simulator finds that', () => {
-  test.each(MISTAKES)(
+  test.each(COUNTER_MISTAKES)(
     '$name',
     async (mistake) => {
-      const everywhere = Array.from({ length: SEEDS_FOR_MISTAKES }, (_, index) => index + 1);
-      let isFound = false;
-      for (const seed of [FOUND_BY[mistake.name] ?? 1, ...everywhere]) {
-        isFound = (await simulate(seed, mistake)).failures.length > 0;
-        if (isFound) break;
-      }
-      expect(isFound).toBe(true);
+      const seeds = [FOUND_BY[mistake.name] ?? 1, ...seedsFrom(1, SEEDS_FOR_MISTAKES)];
+      expect(await isFound(simulateCounters, mistake, seeds)).toBe(true);
     },
     300_000,
   );
-});
-
-test('a failing schedule is made smaller and still fails', async () => {
-  const mistake = MISTAKES.find(({ name }) => name === 'what others counted is added to the own counts');
-  const { plan, failures } = await simulate(1, mistake);
-  expect(failures.length).toBeGreaterThan(0);
-  const only = await shrink(KINDS.counters, 1, { ...mistake }, 100);
-  expect(only.size).toBeLessThan(plan.steps.length / 2);
-  expect((await simulate(1, { ...mistake, only })).failures.length).toBeGreaterThan(0);
 });

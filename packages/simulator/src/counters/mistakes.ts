@@ -2,13 +2,8 @@ import { type Batch, type Engine, type Merge, splitInt64 } from '@quotadb/engine
 import { MISTAKES as ENGINE_MISTAKES, withKey } from '@quotadb/engine/testing';
 import type { Link, Replica } from '@quotadb/replication';
 import { type Digests, FrameKind, type Inventory } from '@quotadb/wire';
-import type { SimulationOptions } from './cluster.js';
-import type { NodeProcess } from './simulated-node.js';
-
-/** A mistake that somebody could make, put into every process: a simulation that cannot find it would prove nothing. */
-export interface Mistake extends Pick<SimulationOptions, 'plant' | 'keepsIncarnation'> {
-  readonly name: string;
-}
+import type { Mistake } from '../world/cluster.js';
+import type { NodeProcess } from '../world/process.js';
 
 /** Those of the engine that need no more than an engine and a merge. */
 const engineMistakes: Mistake[] = ENGINE_MISTAKES.flatMap(({ name, plant }) =>
@@ -17,7 +12,7 @@ const engineMistakes: Mistake[] = ENGINE_MISTAKES.flatMap(({ name, plant }) =>
     : [{ name, plant: ({ engine, replica }: NodeProcess) => plant({ engine, merge: replica.merge }) }],
 );
 
-export const MISTAKES: readonly Mistake[] = [
+export const COUNTER_MISTAKES: readonly Mistake[] = [
   ...engineMistakes,
   { name: 'a node that lost what it knew takes up its old identity', keepsIncarnation: true },
   {
@@ -67,7 +62,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
 ];
 
-/** What is private to others, by name: mistakes are made where nobody is meant to reach. */
+/** A private member, by name: mistakes reach into what is closed to other code. */
 function partOf<T>(owner: object, name: string): T {
   return Reflect.get(owner, name) as T;
 }
@@ -99,7 +94,7 @@ function republish(engine: Engine, batch: Batch): void {
   }
 }
 
-/** Of every earlier life than the one that has just come. */
+/** Drops the cancels of every generation before the one that has just arrived. */
 function letGoCancels(engine: Engine, batch: Batch): void {
   const origin = engine.origins.find(batch.origin);
   for (let index = 0; index < batch.count; index++) {

@@ -1,26 +1,28 @@
 import { Status, splitInt64, timeOfVersion } from '@quotadb/engine';
 import { componentsOf, type Increment, type Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { Cluster, type Outcome, type SimulationOptions, START_MS } from '../world/cluster.js';
+import { type Actions, faultsOf } from '../world/faults.js';
+import type { SimulatedNode } from '../world/node.js';
+import type { Step } from '../world/plan.js';
+import type { NodeProcess } from '../world/process.js';
 import { type CheckContext, findFaults, findReadFaults, holdingsOf, noteEnd } from './checks.js';
-import { Cluster, type Outcome, type SimulationOptions, START_MS } from './cluster.js';
 import { findDifferences, judge } from './convergence.js';
-import { type Actions, faultsOf } from './faults.js';
 import { Oracle } from './oracle.js';
-import { type CounterPlan, type CounterStepKind, makePlan, type Step } from './plan.js';
-import type { NodeProcess, SimulatedNode } from './simulated-node.js';
+import { type CounterPlan, type CounterStepKind, makeCounterPlan } from './plan.js';
 
-/** In units of the plan: how often the end is looked for, and when it should have come. */
+/** In units of the plan: how often replicas are compared while they heal, and when they must agree. */
 const HEALING_POLL_MS = 400;
 const HEALING_LIMIT_MS = 150_000;
-/** While expiries pass, all clocks are put forward so often, and so much time goes by in between. */
+/** While expiries pass, all clocks are put forward this often, with this pause between. */
 const EXPIRY_LEAPS = 8;
 const LEAP_PAUSE_MS = 400;
 
-export function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome<CounterPlan>> {
+export function simulateCounters(seed: number, options: SimulationOptions = {}): Promise<Outcome<CounterPlan>> {
   const { isUnsynced = false } = options;
-  return new Simulation({ ...makePlan(seed), isUnsynced }, options).run();
+  return new CounterSimulation({ ...makeCounterPlan(seed), isUnsynced }, options).run();
 }
 
-/** What a node knew when its process ended; compared with what it knows when it is back. */
+/** The state of a node when its process ended; compared with its state when it is back. */
 interface Ended {
   readonly holdings: ReadonlySet<Increment>;
   readonly seen: (origin: string, shard: number) => number;
@@ -28,7 +30,7 @@ interface Ended {
 }
 
 /** Counters: clients that change them, an oracle that knows every change, and checks against it. */
-class Simulation extends Cluster<CounterPlan> {
+class CounterSimulation extends Cluster<CounterPlan> {
   private readonly oracle = new Oracle();
   private readonly ended = new Map<SimulatedNode, Ended>();
   private readonly shards = new Map<string, number>();
@@ -58,7 +60,7 @@ class Simulation extends Cluster<CounterPlan> {
     return 1 + random.below(random.chance(0.5) ? this.plan.longestExpiryMs / 10 : this.plan.longestExpiryMs);
   }
 
-  // ---- lives of nodes -----------------------------------------------------------------------------------------------
+  // ---- processes that end and come back -----------------------------------------------------------------------------
 
   protected override up(node: SimulatedNode, process: NodeProcess): void {
     this.compareWithEnded(node, process);
@@ -77,12 +79,12 @@ class Simulation extends Cluster<CounterPlan> {
     });
   }
 
-  protected override forgetting(node: SimulatedNode): void {
+  protected override losingState(node: SimulatedNode): void {
     const ended = this.ended.get(node);
     this.ended.delete(node);
     this.oracle.deadOrigins.add(node.originName);
     for (const { increment } of this.oracle.factsOf(node.originName))
-      if (!this.isHeldByAnybody(increment)) this.oracle.mayBeLost.add(increment);
+      if (!this.isHeld(increment)) this.oracle.mayBeLost.add(increment);
     if (ended !== undefined) this.noteLost(node, ended, new Set());
   }
 
@@ -90,11 +92,11 @@ class Simulation extends Cluster<CounterPlan> {
     this.ended.delete(node);
   }
 
-  private isHeldByAnybody(increment: Increment): boolean {
+  private isHeld(increment: Increment): boolean {
     return this.running().some((process) => holdingsOf(process, [increment.key], this.oracle).has(increment));
   }
 
-  /** What did the process before know that this one does not? */
+  /** Finds the changes that the process before knew and this one does not. */
   private compareWithEnded(node: SimulatedNode, process: NodeProcess): void {
     const ended = this.ended.get(node);
     if (ended === undefined) return;
@@ -104,20 +106,20 @@ class Simulation extends Cluster<CounterPlan> {
       if (this.plan.isUnsynced) continue;
       if (sequence < (ended.durable?.[shard] ?? 0))
         this.failed(`${process.label} came back with less than its disk had acknowledged in shard ${shard}`);
-      if (sequence < (this.told.get(`${process.origin}:${shard}`) ?? 0))
+      if (sequence < (this.sentVersions.get(`${process.origin}:${shard}`) ?? 0))
         this.failed(`${process.label} came back with less than others know of it in shard ${shard}`);
     }
     this.oracle.cameBack(
       process.origin,
       (shard) => process.ownSequence(shard),
-      (shard) => this.told.get(`${process.origin}:${shard}`) ?? 0,
+      (shard) => this.sentVersions.get(`${process.origin}:${shard}`) ?? 0,
       (key) => this.shardOf(key),
     );
     const held = holdingsOf(process, this.plan.keys, this.oracle);
     this.noteLost(node, ended, held, process);
   }
 
-  /** Increments and resets that nobody who runs knows of, now that this node does not any more. */
+  /** Increments and resets that no running process knows, now that this node has lost them. */
   private noteLost(node: SimulatedNode, ended: Ended, stillHeld: ReadonlySet<Increment>, process?: NodeProcess): void {
     const others = this.running().filter((other) => other.node !== node);
     const heldByOthers = others.map((other) => holdingsOf(other, this.plan.keys, this.oracle));
@@ -201,7 +203,7 @@ class Simulation extends Cluster<CounterPlan> {
     this.said(`${process.label} expires ${key} at +${engine.expiresAtMs - START_MS}`);
   }
 
-  /** Where there is no memory a change may be refused, and then it has changed nothing. */
+  /** A change may be refused while memory is full, and must then have changed nothing. */
   private isDone(process: NodeProcess, key: string, before: bigint, status: Status): boolean {
     if (status === Status.Ok) return true;
     if (status !== Status.OutOfMemory || !process.isFull) this.failed(`${process.label}: status ${status}`);
@@ -268,7 +270,7 @@ class Simulation extends Cluster<CounterPlan> {
 
   // ---- the end ------------------------------------------------------------------------------------------------------
 
-  /** Everybody must come to agree, and to what the oracle says. */
+  /** All replicas must come to agree with each other and with the oracle. */
   protected async end(): Promise<void> {
     await this.converge();
     if (!this.plan.hasExpiry || this.failures.length > 0) return;
@@ -276,7 +278,7 @@ class Simulation extends Cluster<CounterPlan> {
     await this.converge();
   }
 
-  /** Nothing needs to happen while expiries pass but that clocks go on: so they are put forward, everybody's alike. */
+  /** While expiries pass only the clocks matter: all are put forward alike. */
   private async passExpiries(): Promise<void> {
     const { longestExpiryMs, graceMs, skewBoundMs, unitMs } = this.plan;
     for (let leap = 0; leap < EXPIRY_LEAPS && this.failures.length === 0; leap++) {
@@ -303,7 +305,7 @@ class Simulation extends Cluster<CounterPlan> {
 
   private findDifferences(): string[] {
     const processes = this.running();
-    if (processes.length < this.present().length) return ['not everybody is up'];
+    if (processes.length < this.present().length) return ['not all nodes are up'];
     for (const { engine, node } of processes) engine.advanceTo(node.wallMs());
     return findDifferences(processes, this.context(), this.lossesTotal > 0);
   }

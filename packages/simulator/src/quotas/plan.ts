@@ -3,17 +3,20 @@ import {
   addFaults,
   drawSteps,
   type FaultKind,
+  insertAtRandom,
   networkOf,
   type Plan,
   REGION_NAMES,
   rareTroubleOf,
   settingsOf,
-} from '../plan.js';
+} from '../world/plan.js';
 
-/** Weights: how often each kind of step is taken where the schedule has it at all. */
+/** Weights: how often each kind of step is drawn in a schedule that has it. */
 const OPERATIONS = { take: 30, takeAll: 5, peek: 2 } as const;
 const OPTIONAL = { reserve: 12, commit: 8, cancel: 4, retry: 6, changeLimit: 2, defineAnew: 1 } as const;
-export type QuotaStepKind = keyof typeof OPERATIONS | keyof typeof OPTIONAL | FaultKind;
+const LEASES = { acquire: 6, renew: 2, release: 2 } as const;
+type LeaseKind = keyof typeof LEASES;
+export type QuotaStepKind = keyof typeof OPERATIONS | keyof typeof OPTIONAL | LeaseKind | FaultKind;
 
 export interface QuotaPlan extends Plan<QuotaStepKind> {
   readonly limit: number;
@@ -23,13 +26,22 @@ export interface QuotaPlan extends Plan<QuotaStepKind> {
   readonly allocator: string;
   /** Some regions begin with a part of the limit. */
   readonly shares: readonly { readonly region: string; readonly fraction: number }[];
-  /** Nothing can be lost for good: no memory, no disk, no region. */
+  /** No node loses its state for good: no memory, no disk, no region. */
   readonly isLossless: boolean;
+  /** The limit of the policy with leases, in schedules of leases. */
+  readonly leaseLimit?: number;
+  /** Regions forward requests for tokens. Older seeds are of schedules without that. */
+  readonly hasRoutes?: boolean;
 }
 
-/** Real ones: what quotas wait for is in milliseconds, whatever else is quick or slow. */
+export const LEASE_MS = 3000;
+const LARGEST_LEASE_LIMIT = 12;
+/** Long enough for windows of leases to begin and end within a schedule. */
+const LEASE_SPACING_MS = 200;
+
+/** Quotas have timeouts in real milliseconds, so their schedules have no other unit. */
 const UNIT_MS = 1;
-/** Those that take for good what somebody held, or bring somebody without a disk. */
+/** Faults that destroy tokens for good, or bring a region without a disk. */
 const LOSSES: readonly FaultKind[] = ['loseDisk', 'join', 'leave'];
 
 export function makeQuotaPlan(seed: number): QuotaPlan {
@@ -68,6 +80,18 @@ export function makeQuotaPlan(seed: number): QuotaPlan {
     isUnsynced: false,
     steps: rare.insertInto(stepsOf(random, isLossless)),
   };
+}
+
+/** A schedule of quotas with leases among its steps, from a stream of their own. */
+export function makeLeasePlan(seed: number): QuotaPlan {
+  const plan = makeQuotaPlan(seed);
+  const random = new Random(seed ^ 0x1ea5e);
+  const leaseLimit = 1 + random.below(LARGEST_LEASE_LIMIT);
+  const weights = new Map(Object.entries(LEASES) as [LeaseKind, number][]);
+  const drawn = drawSteps(random, weights, LEASE_SPACING_MS, 30 + random.below(60));
+  const numbered = drawn.map((step) => ({ ...step, index: plan.steps.length + step.index }));
+  const steps = insertAtRandom(random, plan.steps, numbered.length, (index) => numbered[index]);
+  return { ...plan, leaseLimit, hasRoutes: true, steps };
 }
 
 function stepsOf(random: Random, isLossless: boolean): QuotaPlan['steps'] {

@@ -1,7 +1,8 @@
 import { componentsOf, type HeldComponent, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { FOREVER_MS } from '../world/plan.js';
+import type { NodeProcess } from '../world/process.js';
 import type { Oracle } from './oracle.js';
-import { type CounterPlan, FOREVER_MS } from './plan.js';
-import type { NodeProcess } from './simulated-node.js';
+import type { CounterPlan } from './plan.js';
 
 export interface CheckContext {
   readonly plan: CounterPlan;
@@ -14,11 +15,11 @@ export interface CheckContext {
   readonly nameOf: (origin: string) => string;
   /** Whether the origin is that of a process that is up. */
   readonly isRunning: (origin: string) => boolean;
-  /** Nodes that lost all they knew, so far. */
+  /** Nodes that lost their state, so far. */
   readonly lossesTotal: number;
 }
 
-/** Everything that must hold on one replica at any moment. Returns what does not. */
+/** Checks what must hold on one replica at any moment. Returns a line for each violation. */
 export function findFaults(process: NodeProcess, context: CheckContext): string[] {
   return [
     ...context.plan.keys.flatMap((key) => [
@@ -29,7 +30,7 @@ export function findFaults(process: NodeProcess, context: CheckContext): string[
   ];
 }
 
-/** The increments that a reader sees of a key, or what is wrong with the value. */
+/** The increments that make up the value of a key, or an error where it is no sum of increments. */
 export function readKey(process: NodeProcess, key: string, oracle: Oracle): readonly Increment[] | string {
   const { engine } = process;
   return oracle.ledger.read(
@@ -43,9 +44,8 @@ function describe({ key, index }: Increment): string {
 }
 
 /**
- * A read lies between what was acknowledged and what was attempted. What is certainly known here: everything of an origin
- * that lies under this replica's watermark. What certainly does not count: what a reset under the watermark had in sight, and
- * what never happened.
+ * A read lies between the acknowledged and the attempted increments. It must count every increment under this replica's
+ * watermark of its origin. It must not count one that a reset under the watermark had seen, nor one that was undone.
  */
 export function findReadFaults(process: NodeProcess, key: string, context: CheckContext): string[] {
   const { oracle, plan, latestMs } = context;
@@ -57,14 +57,14 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
     const fact = oracle.factOf(increment);
     if (counted.includes(increment)) {
       if (fact.isUndone)
-        faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and told to nobody`);
+        faults.push(`${process.label} counts ${describe(increment)}, which was on no disk and sent to no peer`);
       continue;
     }
     const isKnown = process.seenOf(fact.origin, shard) >= fact.version;
     if (isKnown && !oracle.mayBeHidden(increment, latestMs))
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
-  // Through a relay, word that a life is over and word that its reset was taken back may come in either order.
+  // Through a relay, the end of a generation and the withdrawal of its reset may arrive in either order.
   const resets = plan.topology === 'mesh' && isPatient(context) ? oracle.resets : [];
   for (const reset of resets) {
     if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
@@ -77,7 +77,7 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
   return faults;
 }
 
-/** What an origin has ended, and this replica has seen past, is not held here any more. */
+/** A replica whose watermark is past the end of an increment does not hold it any more. */
 function findHoldingFaults(process: NodeProcess, key: string, context: CheckContext): string[] {
   const { oracle, nameOf, shardOf } = context;
   const faults: string[] = [];
@@ -106,10 +106,10 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
 }
 
 /**
- * Everybody waits for everybody else's word before something is forgotten. Where a member may be given up, is not known of
- * until it calls, or gets another neighbour because one has left, it may hold for a while what that one has forgotten. So it may
- * where a relay had taken the word and lost its memory before it could pass it on, and where memory was so full that not even a
- * note for the disk could be made of what was let go. Comparing digests finds it, and at the end nothing of it may be left.
+ * Whether every replica waits for every other before it collects garbage. A replica may hold for a while a component
+ * that others have collected if members can be given up, are unknown until they call, or get another neighbour because
+ * one has left; if a relay acknowledged the end and lost its memory before it passed it on; and if memory was too full
+ * to note the removal for the disk. Comparing digests repairs that, and at the end nothing of it may be left.
  */
 function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, lossesTotal }: CheckContext): boolean {
   if (settings.forgetAfterMs !== FOREVER_MS || steps.some(({ kind }) => kind === 'fillMemory')) return false;
@@ -118,7 +118,7 @@ function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, 
   return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }
 
-/** An origin's own component is in a later life: what was in an earlier one is over. */
+/** An origin's own component is in a later generation: the increments of the earlier one have ended. */
 export function noteEnd(process: NodeProcess, key: string, component: HeldComponent, oracle: Oracle): void {
   if (component.origin !== process.origin) return;
   for (const increment of oracle.ledger.of(key)) {
@@ -128,7 +128,7 @@ export function noteEnd(process: NodeProcess, key: string, component: HeldCompon
   }
 }
 
-/** A view that says it is as of some moment has everything that was made before. */
+/** A view that claims to be as of some moment has every increment that was made before. */
 function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf, plan }: CheckContext): string[] {
   const { replica } = process;
   const faults: string[] = [];
@@ -137,7 +137,7 @@ function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf, plan
     const ageMs = replica.freshness.ageMs(origin, process.monotonicMs());
     if (ageMs < 0) continue;
     for (const { madeAtMs, version, shard, isUndone, increment } of oracle.factsOf(origin)) {
-      // Who lost it with its power says in good faith that it has told everything.
+      // An origin that lost it with its power claims in good faith that it has sent everything.
       if (plan.isUnsynced && oracle.mayBeLost.has(increment)) continue;
       if (!isUndone && madeAtMs < nowMs - ageMs - CLOCK_ERROR_MS && process.seenOf(origin, shard) < version)
         faults.push(

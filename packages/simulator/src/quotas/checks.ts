@@ -1,18 +1,18 @@
 import { type Allotment, AllotmentKey, nameOfAllotment, type Policy, windowEndMs } from '@quotadb/quota';
-import type { NodeProcess } from '../simulated-node.js';
-import type { QuotaOracle } from './quota-oracle.js';
-import type { QuotaParts } from './quota-parts.js';
+import type { NodeProcess } from '../world/process.js';
+import type { QuotaOracle } from './oracle.js';
+import { quotasOf } from './quota-service.js';
 
-/** A reservation that lapsed may still be there for so long: its time goes by in steps, and ticks come when they come. */
+/** How much longer than its time a reservation may stay: deadlines are kept in steps, and processed with the next tick. */
 export const LAPSE_MS = 1000;
 
-/** What a process has of an allotment, by its own books. */
-export interface Holding {
+/** The tokens of an allotment in one process, by its own books. */
+interface Holding {
   readonly rights: number;
   /** Set aside by this origin, ever. */
   readonly marked: number;
-  readonly pocket: number;
-  /** Marked, and on its way to the disk. */
+  readonly balance: number;
+  /** Marked, and not on disk yet. */
   readonly pending: number;
   /** In reservations that are not settled. */
   readonly reserved: number;
@@ -20,35 +20,36 @@ export interface Holding {
 
 const key = new AllotmentKey();
 
-export function holdingOf({ engine }: NodeProcess, quotas: QuotaParts, policy: Policy, allotment: Allotment): Holding {
-  const { broker, reservations } = quotas;
+function holdingOf(process: NodeProcess, policy: Policy, allotment: Allotment): Holding {
+  const { engine } = process;
+  const { broker, reservations } = quotasOf(process);
   const { input, length } = key.marksOf(allotment);
   engine.openAny(input, 0, length);
   const marked = engine.ownAdded - engine.ownTaken;
   engine.close();
   const name = nameOfAllotment(allotment);
-  // Private to the broker; nobody but a check has a use for it.
+  // Private to the broker: only this check needs it.
   const states = Reflect.get(broker, 'allotments') as ReadonlyMap<string, { marked: { amount: number } | undefined }>;
   return {
     rights: broker.ledger.rights(policy, allotment),
     marked,
-    pocket: broker.ledger.balance(allotment),
+    balance: broker.ledger.balance(allotment),
     pending: states.get(name)?.marked?.amount ?? 0,
     reserved: reservations.outstanding().get(name) ?? 0,
   };
 }
 
 /**
- * Tokens are conserved. In every process, of every allotment whose window goes on,
+ * Tokens are conserved. In every process, for every allotment whose window is not over,
  *
- *   marked = in the pocket + on the way to it + in reservations + what its clients have for good + wasted
+ *   marked = local balance + pending + in reservations + spent by its clients + wasted
  *
- * where only the end of a process wastes anything. So nothing comes back twice, and nothing is lost on the way. And what all
- * processes hold together is at most the limit, whatever was granted to whom.
+ * where only the end of a process wastes tokens. So no token comes back twice, and none is lost on the way. All processes
+ * together hold at most the limit.
  */
 export class QuotaChecks {
   private readonly oracle: QuotaOracle;
-  /** By process and allotment: what earlier processes of its origin have wasted. */
+  /** By process and allotment: the tokens that earlier processes of its origin wasted. */
   private readonly wasted = new Map<NodeProcess, Map<string, number>>();
 
   constructor(oracle: QuotaOracle) {
@@ -61,11 +62,9 @@ export class QuotaChecks {
     for (const { allotment } of this.oracle.allotments.values()) {
       let held = 0;
       for (const process of processes) {
-        const { quotas, engine } = process;
-        const policy = quotas?.book.numbered(allotment.policy);
-        if (quotas === undefined || policy === undefined || engine.nowMs >= windowEndMs(policy, allotment.window))
-          continue;
-        const holding = holdingOf(process, quotas, policy, allotment);
+        const policy = quotasOf(process).book.numbered(allotment.policy);
+        if (policy === undefined || process.engine.nowMs >= windowEndMs(policy, allotment.window)) continue;
+        const holding = holdingOf(process, policy, allotment);
         held += holding.rights + holding.marked;
         faults.push(...this.findUnbalanced(process, allotment, holding));
       }
@@ -75,7 +74,7 @@ export class QuotaChecks {
     return faults;
   }
 
-  /** What the processes that run now have wasted of an allotment, with all that their origins did before. */
+  /** The tokens of an allotment that the origins of these processes have wasted so far. */
   wastedOf(processes: readonly NodeProcess[], allotment: Allotment): number {
     return processes.reduce(
       (sum, process) => sum + (this.wasted.get(process)?.get(nameOfAllotment(allotment)) ?? 0),
@@ -84,32 +83,32 @@ export class QuotaChecks {
   }
 
   private findUnbalanced(process: NodeProcess, allotment: Allotment, holding: Holding): string[] {
-    const { marked, pocket, pending, reserved } = holding;
+    const { marked, balance, pending, reserved } = holding;
     const name = nameOfAllotment(allotment);
     const settled = this.oracle.settledOf(allotment, process.origin);
-    const rest = marked - pocket - pending - reserved - settled;
-    let known = this.wasted.get(process);
-    if (known === undefined) {
-      known = new Map();
-      this.wasted.set(process, known);
-    }
+    const rest = marked - balance - pending - reserved - settled;
+    const known = this.wasted.get(process) ?? new Map<string, number>();
+    this.wasted.set(process, known);
     let expected = known.get(name);
     if (expected === undefined) {
-      // What a process finds there when it begins was wasted by the one before, and is never below 0.
+      // The difference that a process begins with was wasted by the one before it, and is never below 0.
       expected = process.node.processesTotal > 1 ? Math.max(0, rest) : 0;
       known.set(name, expected);
     }
     if (rest === expected) return [];
-    // Without memory for a pocket, what was set aside for it is lost with the window.
+    // Without memory for a local balance, the tokens that were set aside for it are lost with the window.
     if (process.wasFull && rest > expected) {
       known.set(name, rest);
       return [];
     }
-    const parts = `marked ${marked}, pocket ${pocket}, on the way ${pending}, reserved ${reserved}, spent ${settled}, wasted ${expected}`;
+    const parts = [
+      `marked ${marked}, local balance ${balance}, pending ${pending}`,
+      `reserved ${reserved}, spent ${settled}, wasted ${expected}`,
+    ].join(', ');
     return [`${process.label}, allotment ${name}: tokens are not conserved (${parts})`];
   }
 
-  /** What is reserved is there until it is due, and no longer. */
+  /** A reservation is there until it is due, and no longer. */
   private findLapsed(process: NodeProcess): string[] {
     const faults: string[] = [];
     const nowMs = process.monotonicMs();
@@ -122,7 +121,7 @@ export class QuotaChecks {
       else if (held.dueMs + LAPSE_MS > nowMs || process.isPaused)
         optional.set(name, (optional.get(name) ?? 0) + held.cost);
     }
-    const outstanding = process.quotas?.reservations.outstanding() ?? new Map<string, number>();
+    const outstanding = quotasOf(process).reservations.outstanding();
     for (const name of new Set([...expected.keys(), ...outstanding.keys()])) {
       const least = expected.get(name) ?? 0;
       const most = least + (optional.get(name) ?? 0);

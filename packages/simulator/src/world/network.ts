@@ -2,30 +2,29 @@ import type { Random } from '@quotadb/engine/testing';
 import type { Carrier, Link } from '@quotadb/replication';
 import type { Scheduler } from './scheduler.js';
 
-/** How the network of one schedule behaves, apart from what its steps do to it. */
+/** How the network of one schedule behaves, apart from its faults. */
 export interface NetworkTraits {
   readonly delayMs: number;
   readonly jitterMs: number;
-  /** Of all frames, in [0, 1). Streams lose, double and reorder nothing: these are for carriers that do. */
+  /** Of all frames, in [0, 1). A TCP stream loses, doubles and reorders nothing: these are for transports that do. */
   readonly loss: number;
   readonly duplication: number;
   readonly reordering: number;
-  /** Bytes on their way in one direction before a carrier asks to wait. */
+  /** Bytes under way in one direction before a transport asks its sender to wait. */
   readonly windowBytes: number;
 }
 
-/** What the network needs to know of a process at one end. */
+/** A process at one end of a stream. */
 export interface Endpoint {
   readonly region: string;
   readonly isRunning: boolean;
-  /** A stream to another region; `observe` sees every frame that leaves here. */
   open(carrier: Carrier, toRegion: string, isDialed: boolean): Link;
 }
 
 export interface NetworkObserver {
   sent(from: Endpoint, to: Endpoint, frame: Uint8Array): void;
   arrived(from: Endpoint, to: Endpoint, frame: Uint8Array): void;
-  /** Something that was handed a frame threw. */
+  /** A process threw when it received a frame or the end of a stream. */
   failed(at: Endpoint, error: Error): void;
   said(what: string): void;
 }
@@ -34,7 +33,7 @@ interface End {
   readonly endpoint: Endpoint;
   link: Link | undefined;
   isOpen: boolean;
-  /** Nothing overtakes what was sent before it, in streams. */
+  /** A frame of a stream never arrives before this. */
   lastArrivalMs: number;
   bytesUnderWay: number;
 }
@@ -42,14 +41,14 @@ interface End {
 interface Wire {
   readonly name: string;
   readonly ends: readonly [End, End];
-  /** What waits for a partition to end, in streams. */
+  /** Arrivals that wait for a partition to end. */
   readonly stalled: (() => void)[];
 }
 
 /**
- * Streams between processes. A direction between two regions can be cut: what is sent there waits until it is mended, as
- * TCP would, or is lost where the schedule's carrier loses things. One end of a stream can end without the other hearing
- * of it; who then writes to it is told that nobody is there.
+ * Streams between processes. A direction between two regions can be cut: its frames wait until it is mended, as in TCP,
+ * or are lost where the schedule's transport loses frames. One end of a stream can close unnoticed by the other, which
+ * then gets an error when it writes.
  */
 export class Network {
   private readonly scheduler: Scheduler;
@@ -71,7 +70,7 @@ export class Network {
     return (this.cuts.get(`${from}>${to}`) ?? 0) > 0;
   }
 
-  /** One direction; may be cut by several at once. Returns what mends it. */
+  /** Cuts one direction, which may be cut several times at once. Returns a function that mends it. */
   cut(from: string, to: string): () => void {
     const name = `${from}>${to}`;
     this.cuts.set(name, (this.cuts.get(name) ?? 0) + 1);
@@ -84,14 +83,14 @@ export class Network {
     };
   }
 
-  /** From now on everything gets through, in order. */
+  /** From now on every frame arrives, in order. */
   heal(): void {
     this.cuts.clear();
     this.traits = { ...this.traits, loss: 0, duplication: 0, reordering: 0 };
     this.resume();
   }
 
-  /** Whether a stream could be opened. */
+  /** Opens a stream, unless an end or a direction is down by then. */
   dial(from: Endpoint, to: Endpoint): void {
     this.scheduler.after(this.delay() * 2, () => {
       if (!from.isRunning || !to.isRunning) return;
@@ -124,13 +123,13 @@ export class Network {
     for (const wire of [...this.wires]) for (const side of [0, 1] as const) this.endAt(wire, side);
   }
 
-  /** A process is gone. Where its system still runs, the others hear of it; otherwise they have to find out. */
+  /** A process is gone. Its peers are notified if its system still runs; otherwise they have to find out. */
   drop(endpoint: Endpoint, isHeard: boolean): void {
     for (const wire of [...this.wires]) {
       const side = wire.ends.findIndex((end) => end.endpoint === endpoint);
       if (side === -1) continue;
       wire.ends[side].isOpen = false;
-      if (isHeard) this.tellEnd(wire, (1 - side) as 0 | 1);
+      if (isHeard) this.notifyEnd(wire, (1 - side) as 0 | 1);
     }
   }
 
@@ -187,7 +186,7 @@ export class Network {
     }
     end.bytesUnderWay -= frame.length;
     if (!other.isOpen || !other.endpoint.isRunning) {
-      this.tellEnd(wire, side);
+      this.notifyEnd(wire, side);
       return;
     }
     this.observer.arrived(end.endpoint, other.endpoint, frame);
@@ -202,30 +201,30 @@ export class Network {
     }
   }
 
-  /** This end is over; the other will hear of it when the way is free. */
+  /** Closes one end; the other is notified when the direction to it is open. */
   private endAt(wire: Wire, side: 0 | 1): void {
     const end = wire.ends[side];
     if (!end.isOpen) return;
     end.isOpen = false;
     if (end.endpoint.isRunning) this.guard(end.endpoint, () => end.link?.closed());
-    this.tellEnd(wire, (1 - side) as 0 | 1);
+    this.notifyEnd(wire, (1 - side) as 0 | 1);
   }
 
-  /** Tells one end that the other is gone, unless that is lost. */
-  private tellEnd(wire: Wire, side: 0 | 1): void {
+  /** Notifies one end that the other is closed, unless the notification is lost. */
+  private notifyEnd(wire: Wire, side: 0 | 1): void {
     if (!wire.ends[0].isOpen && !wire.ends[1].isOpen) this.wires.delete(wire);
     if (!wire.ends[side].isOpen) return;
     const other = wire.ends[1 - side];
-    const tell = () => {
+    const notify = () => {
       if (this.isCut(other.endpoint.region, wire.ends[side].endpoint.region)) {
-        if (this.traits.loss === 0) wire.stalled.push(tell);
+        if (this.traits.loss === 0) wire.stalled.push(notify);
         return;
       }
       this.endAt(wire, side);
     };
-    // What was sent before the end arrives before it.
+    // Frames that were sent before the end arrive before it.
     const delayMs = Math.max(this.delay(), other.lastArrivalMs - this.scheduler.nowMs);
-    this.scheduler.after(delayMs, tell);
+    this.scheduler.after(delayMs, notify);
   }
 
   private resume(): void {

@@ -1,9 +1,9 @@
 import { checkConsistency, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { FOREVER_MS } from '../world/plan.js';
+import type { NodeProcess } from '../world/process.js';
 import { type CheckContext, readKey } from './checks.js';
-import { FOREVER_MS } from './plan.js';
-import type { NodeProcess } from './simulated-node.js';
 
-/** What still differs between replicas, or is still kept though it is over: nothing, once all has healed. */
+/** Differences between replicas, and garbage that they keep: none, once all has healed. */
 export function findDifferences(
   processes: readonly NodeProcess[],
   context: CheckContext,
@@ -33,7 +33,7 @@ export function findDifferences(
   return differences;
 }
 
-/** Everybody's view of everybody who is there is fresh again. */
+/** Every replica's view of every other that runs is fresh again. */
 function findStale(processes: readonly NodeProcess[], { plan, nameOf }: CheckContext): string[] {
   const { network, settings } = plan;
   const hopMs =
@@ -56,7 +56,7 @@ const SLOWEST_TICK_MS = 500;
 const FRESH_HOPS = 12;
 
 function digestOf(process: NodeProcess, origin: string, shard: number): string {
-  const index = process.engine.origins.find(process.node.idOf(origin));
+  const index = process.engine.origins.find(Buffer.from(origin, 'hex'));
   return index === -1 ? '0'.repeat(16) : process.engine.digestOf(shard, index);
 }
 
@@ -64,7 +64,7 @@ function readingOf({ engine }: NodeProcess, key: string): string {
   return withKey(engine, key, () => `${engine.exists} ${valueOfOpen(engine)} ${engine.expiresAtMs}`);
 }
 
-/** What must hold at the end, when all replicas agree. Returns what does not. */
+/** Checks what must hold at the end, when all replicas agree. Returns a line for each violation. */
 export function judge(processes: readonly NodeProcess[], context: CheckContext): string[] {
   const faults: string[] = [];
   for (const { label, engine } of processes) {
@@ -90,22 +90,23 @@ function judgeKey(process: NodeProcess, key: string, context: CheckContext): str
     } else {
       const isReset = oracle.resets.some(({ state, increments }) => state === 'holds' && increments.has(increment));
       if (isReset && !isEndLost(process, increment, context)) say(increment, 'survived a reset that had seen it');
-      if (oracle.factOf(increment).isUndone) say(increment, 'counts, though it was on no disk and told to nobody');
+      if (oracle.factOf(increment).isUndone) say(increment, 'counts, though it was on no disk and sent to no peer');
     }
   }
   return faults;
 }
 
 /**
- * An origin has ended a life because of a reset, the reset was taken back, and whoever knew of the end is no more. A reset is kept
- * until everybody has heard of the end; but through a relay, word that it was taken back may be passed on before word of the end, and
- * who is given up is not waited for. If its origin then dies before digests were compared, nobody is left to say so.
+ * Whether an origin has ended a generation because of a reset, the reset was withdrawn, and every replica that knew of
+ * the end is lost. A reset is kept until all peers have acknowledged the end; but a relay may pass on the withdrawal
+ * before the end, and a member that was given up is not waited for. If the origin then dies before digests were
+ * compared, the end is lost.
  */
 function isEndLost(process: NodeProcess, increment: Increment, context: CheckContext): boolean {
   const { origin, endedAt } = context.oracle.factOf(increment);
   const { settings, topology, isUnsynced } = context.plan;
   if (context.isRunning(origin)) return false;
-  // Its end may have been lost with the power of everybody who had heard.
+  // Its end may have been lost with the power of every replica that had received it.
   if (isUnsynced) return true;
   const isUnheard = process.seenOf(origin, context.shardOf(increment.key)) < endedAt;
   return (
