@@ -71,17 +71,17 @@ test('a clock that is set back does not bring back a window whose grants are for
   const first = begin(NOW_MS, undefined, save);
   const definition = { name: 'calls', limit: 10, windowMs: 60_000, allocator: 'a', shares: [], waitMs: 0 };
   const policy: Policy = first.book.define(definition, NOW_MS);
-  const cellAt = (nowMs: number) => ({
+  const allotmentAt = (nowMs: number) => ({
     policy: policy.number,
     window: windowAt(policy, nowMs),
     subject: Uint8Array.of(1),
   });
-  first.ledger.grant(policy, cellAt(NOW_MS), origin(1), 10);
+  first.ledger.grant(policy, allotmentAt(NOW_MS), origin(1), 10);
   // Its window is over long since when somebody else is granted something.
   const laterMs = NOW_MS + 3 * HOUR_MS;
   first.engine.advanceTo(laterMs);
-  first.ledger.grant(policy, cellAt(laterMs), origin(2), 1);
+  first.ledger.grant(policy, allotmentAt(laterMs), origin(2), 1);
   expect(first.book.grantees.all()).toEqual([origin(2)]);
   const second = begin(NOW_MS, saved, save);
-  expect(second.ledger.rights(policy, cellAt(NOW_MS))).toBe(0);
+  expect(second.ledger.rights(policy, allotmentAt(NOW_MS))).toBe(0);
 });

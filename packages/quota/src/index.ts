@@ -1,5 +1,4 @@
-export { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES, nameOfCell } from './cell.js';
-export { type DemandOutcome, Keeper, type KeeperEvents, type KeeperOptions, type QuotaPeers } from './keeper.js';
+export { type Allotment, AllotmentKey, MAXIMUM_SUBJECT_BYTES, nameOfAllotment } from './allotment.js';
 export { type Acquired, type LeaseRequest, Leases, type Renewed } from './leases.js';
 export { Ledger } from './ledger.js';
 export * from './operations.js';
@@ -22,3 +21,10 @@ export {
 } from './reservations.js';
 export { checkReaches, MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
 export { Taker, Verdict } from './taker.js';
+export {
+  type DemandOutcome,
+  type QuotaPeers,
+  TokenBroker,
+  type TokenBrokerEvents,
+  type TokenBrokerOptions,
+} from './token-broker.js';

@@ -1,4 +1,4 @@
-import { type Cell, nameOfCell } from './cell.js';
+import { type Allotment, nameOfAllotment } from './allotment.js';
 import { Deadlines } from './deadlines.js';
 import type { Operations, Standing } from './operations.js';
 
@@ -25,7 +25,7 @@ interface Lease {
   readonly name: string;
   readonly subject: Uint8Array;
   /** One for every window that it holds a token of, in their order. */
-  cells: readonly Cell[];
+  allotments: readonly Allotment[];
   untilMs: number;
 }
 
@@ -64,9 +64,9 @@ export class Leases {
         done(answer);
         return;
       }
-      const { isAllowed, standings, cells } = answer;
+      const { isAllowed, standings, allotments } = answer;
       const id = isAllowed ? this.options.newId() : '';
-      if (isAllowed) this.keep(id, { name, subject, cells, untilMs: 0 }, ttlMs);
+      if (isAllowed) this.keep(id, { name, subject, allotments, untilMs: 0 }, ttlMs);
       done({ isAllowed, id, standing: standings[0] });
     });
   }
@@ -79,20 +79,20 @@ export class Leases {
       return;
     }
     const { operations } = this.options;
-    const { name, subject, cells } = lease;
-    const { policy, window } = cells[cells.length - 1];
+    const { name, subject, allotments } = lease;
+    const { policy, window } = allotments[allotments.length - 1];
     operations.hold({ name, subject, holdMs: ttlMs, held: { policy, upTo: window }, waitMs }, (answer) => {
       if ('error' in answer) {
         done(answer);
         return;
       }
       if (this.held.get(id) !== lease) {
-        if (answer.isAllowed) this.giveBack(answer.cells);
+        if (answer.isAllowed) this.giveBack(answer.allotments);
         done({ error: 'the lease has ended before it could be renewed' });
         return;
       }
       if (answer.isAllowed) {
-        this.extend(lease, answer.cells);
+        this.extend(lease, answer.allotments);
         this.keep(id, lease, ttlMs);
       }
       const retryAfterMs = answer.isAllowed ? 0 : answer.standings[0].retryAfterMs;
@@ -106,7 +106,7 @@ export class Leases {
     if (lease === undefined) return false;
     this.held.delete(id);
     this.deadlines.delete(id);
-    this.giveBack(lease.cells);
+    this.giveBack(lease.allotments);
     return true;
   }
 
@@ -119,11 +119,12 @@ export class Leases {
     this.deadlines.pass(this.options.monotonicMs(), (id) => this.release(id));
   }
 
-  /** How many leases hold something, by cell. */
+  /** How many leases hold something, by allotment. */
   outstanding(): Map<string, number> {
     const amounts = new Map<string, number>();
-    for (const { cells } of this.held.values())
-      for (const cell of cells) amounts.set(nameOfCell(cell), (amounts.get(nameOfCell(cell)) ?? 0) + 1);
+    for (const { allotments } of this.held.values())
+      for (const allotment of allotments)
+        amounts.set(nameOfAllotment(allotment), (amounts.get(nameOfAllotment(allotment)) ?? 0) + 1);
     return amounts;
   }
 
@@ -134,17 +135,17 @@ export class Leases {
   }
 
   /** Another renewal of the same lease may have been faster: what is held already goes back. */
-  private extend(lease: Lease, cells: readonly Cell[]): void {
-    const last = lease.cells[lease.cells.length - 1].window;
-    this.giveBack(cells.filter(({ window }) => window <= last));
+  private extend(lease: Lease, allotments: readonly Allotment[]): void {
+    const last = lease.allotments[lease.allotments.length - 1].window;
+    this.giveBack(allotments.filter(({ window }) => window <= last));
     // Tokens of windows that are over are of no use to anybody.
-    lease.cells = [...lease.cells, ...cells.filter(({ window }) => window > last)].filter(
+    lease.allotments = [...lease.allotments, ...allotments.filter(({ window }) => window > last)].filter(
       ({ policy, window }) => !this.options.operations.isOver(policy, window),
     );
   }
 
-  private giveBack(cells: readonly Cell[]): void {
-    for (const cell of cells) this.options.operations.taker.giveBack(cell, 1);
+  private giveBack(allotments: readonly Allotment[]): void {
+    for (const allotment of allotments) this.options.operations.taker.giveBack(allotment, 1);
   }
 
   private leftMs({ untilMs }: Lease): number {

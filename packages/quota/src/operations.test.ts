@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Keeper, KeeperOptions } from './keeper.js';
 import type { Operations, TakeAnswer } from './operations.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
 import {
@@ -11,20 +10,21 @@ import {
   type Settlement,
 } from './reservations.js';
 import { startLoneRegion } from './testing/lone-region.js';
+import type { TokenBroker, TokenBrokerOptions } from './token-broker.js';
 
 const START_MS = Date.UTC(2026, 5, 1);
 let nowMs: number;
 let operations: Operations;
 let reservations: Reservations;
-let keeper: Keeper;
+let broker: TokenBroker;
 
 beforeEach(() => begin());
 
-function begin(disk: Pick<KeeperOptions, 'durable'> = {}): void {
+function begin(disk: Pick<TokenBrokerOptions, 'durable'> = {}): void {
   nowMs = START_MS;
   const monotonicMs = () => nowMs;
   const region = startLoneRegion({ nowMs: monotonicMs, ...disk });
-  ({ keeper, operations } = region);
+  ({ broker, operations } = region);
   for (const name of ['calls', 'other'])
     region.book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
   let ids = 0;
@@ -188,6 +188,6 @@ test('a disk that takes nothing denies in the end, and nobody waits for ever', (
   operations.take({ items: [{ name: 'calls', subject, cost: 1 }] }, (answer) => answers.push(answer));
   expect(answers).toEqual([]);
   nowMs += 2500;
-  keeper.tick();
+  broker.tick();
   expect(answers).toMatchObject([{ isAllowed: false }]);
 });

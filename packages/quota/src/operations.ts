@@ -1,9 +1,9 @@
 import { ByteInput, type Engine } from '@quotadb/engine';
-import { type Cell, CellKey, MAXIMUM_SUBJECT_BYTES } from './cell.js';
-import type { DemandOutcome, Keeper } from './keeper.js';
+import { type Allotment, AllotmentKey, MAXIMUM_SUBJECT_BYTES } from './allotment.js';
 import { isLeased, MAXIMUM_WAIT_MS, type Policy, windowAt, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 import { Taker, Verdict } from './taker.js';
+import type { DemandOutcome, TokenBroker } from './token-broker.js';
 
 /** One limit that is asked for something. */
 export interface TakeItem {
@@ -38,12 +38,12 @@ export interface Standing {
 
 export type TakeAnswer =
   | { readonly error: string }
-  | { readonly isAllowed: boolean; readonly standings: readonly Standing[]; readonly cells: readonly Cell[] };
+  | { readonly isAllowed: boolean; readonly standings: readonly Standing[]; readonly allotments: readonly Allotment[] };
 
 export interface OperationsOptions {
   readonly engine: Engine;
   readonly book: PolicyBook;
-  readonly keeper: Keeper;
+  readonly broker: TokenBroker;
   readonly monotonicMs: () => number;
 }
 
@@ -62,10 +62,10 @@ interface ResolvedItem {
   readonly hold?: { readonly ms: number; readonly after: number };
 }
 
-/** What is taken from one cell. */
+/** What is taken from one allotment. */
 interface Part {
   readonly item: ResolvedItem;
-  readonly cell: Cell;
+  readonly allotment: Allotment;
 }
 
 interface Patience {
@@ -75,11 +75,11 @@ interface Patience {
   attemptsLeft: number;
 }
 
-/** Takes that may have to wait, of one limit or of several at once, on the thread of the keeper. */
+/** Takes that may have to wait, of one limit or of several at once, on the thread of the broker. */
 export class Operations {
   readonly taker: Taker;
   private readonly options: OperationsOptions;
-  private readonly keys = Array.from({ length: MAXIMUM_ITEMS }, () => new CellKey());
+  private readonly keys = Array.from({ length: MAXIMUM_ITEMS }, () => new AllotmentKey());
 
   constructor(options: OperationsOptions) {
     this.options = options;
@@ -133,10 +133,10 @@ export class Operations {
   }
 
   private attempt(items: readonly ResolvedItem[], patience: Patience, done: (answer: TakeAnswer) => void): void {
-    const { keeper, monotonicMs } = this.options;
-    const { verdict, missing, cells, standings } = this.takeAll(items);
+    const { broker, monotonicMs } = this.options;
+    const { verdict, missing, allotments, standings } = this.takeAll(items);
     if (verdict !== Verdict.unknown || patience.attemptsLeft-- <= 0) {
-      done({ isAllowed: verdict === Verdict.allowed, standings, cells });
+      done({ isAllowed: verdict === Verdict.allowed, standings, allotments });
       return;
     }
     let waitingFor = missing.length;
@@ -148,44 +148,44 @@ export class Operations {
       this.attempt(items, patience, done);
     };
     const waitMs = Math.max(0, patience.untilMs - monotonicMs());
-    for (const { cell, cost } of missing) keeper.demand(cell, cost, waitMs, heard);
+    for (const { allotment, cost } of missing) broker.demand(allotment, cost, waitMs, heard);
   }
 
   /** Under the locks of all their shards, taken in one order: nobody sees a part of it, and nobody waits in a circle. */
   private takeAll(items: readonly ResolvedItem[]): {
     verdict: Verdict;
-    missing: readonly { cell: Cell; cost: number }[];
-    cells: readonly Cell[];
+    missing: readonly { allotment: Allotment; cost: number }[];
+    allotments: readonly Allotment[];
     standings: readonly Standing[];
   } {
-    const { engine, keeper } = this.options;
+    const { engine, broker } = this.options;
     const parts = items.flatMap((item) => this.partsOf(item));
-    const cells = parts.map(({ cell }) => cell);
-    const low: { cell: Cell; target: number }[] = [];
-    // One cell is taken from under its own lock.
-    const isLocked = cells.length > 1;
-    if (isLocked) this.lock(cells);
+    const allotments = parts.map(({ allotment }) => allotment);
+    const low: { allotment: Allotment; target: number }[] = [];
+    // One allotment is taken from under its own lock.
+    const isLocked = allotments.length > 1;
+    if (isLocked) this.lock(allotments);
     try {
       let verdict: Verdict = Verdict.allowed;
-      const missing: { cell: Cell; cost: number }[] = [];
+      const missing: { allotment: Allotment; cost: number }[] = [];
       const taken: number[] = [];
       const standings = new Map<ResolvedItem, Standing>();
-      for (const [index, { item, cell }] of parts.entries()) {
+      for (const [index, { item, allotment }] of parts.entries()) {
         const { policy, cost } = item;
-        const found = this.taker.takeFrom(policy, cell, cost);
+        const found = this.taker.takeFrom(policy, allotment, cost);
         standings.set(item, scarcer(standings.get(item), this.standing()));
         if (found === Verdict.allowed) taken.push(index);
         if (found === Verdict.denied) verdict = Verdict.denied;
         if (found === Verdict.unknown && verdict !== Verdict.denied) verdict = Verdict.unknown;
-        if (found === Verdict.unknown) missing.push({ cell, cost });
-        if (this.taker.refillTarget > 0) low.push({ cell, target: this.taker.refillTarget });
+        if (found === Verdict.unknown) missing.push({ allotment, cost });
+        if (this.taker.refillTarget > 0) low.push({ allotment, target: this.taker.refillTarget });
       }
       if (verdict !== Verdict.allowed)
-        for (const index of taken) this.taker.giveBack(cells[index], parts[index].item.cost);
-      return { verdict, missing, cells, standings: [...standings.values()] };
+        for (const index of taken) this.taker.giveBack(allotments[index], parts[index].item.cost);
+      return { verdict, missing, allotments, standings: [...standings.values()] };
     } finally {
       if (isLocked) engine.unlock();
-      for (const { cell, target } of low) keeper.foresee(cell, target);
+      for (const { allotment, target } of low) broker.requestRefill(allotment, target);
     }
   }
 
@@ -194,15 +194,15 @@ export class Operations {
     const { nowMs } = this.options.engine;
     const current = windowAt(policy, nowMs);
     const first = hold === undefined ? current : Math.max(current, hold.after + 1);
-    const last = hold === undefined ? current : windowAt(policy, nowMs + hold.ms + this.options.keeper.skewBoundMs);
+    const last = hold === undefined ? current : windowAt(policy, nowMs + hold.ms + this.options.broker.skewBoundMs);
     const parts: Part[] = [];
     for (let window = first; window <= last; window++)
-      parts.push({ item, cell: { policy: policy.number, window, subject } });
+      parts.push({ item, allotment: { policy: policy.number, window, subject } });
     return parts;
   }
 
-  private lock(cells: readonly Cell[]): void {
-    const parts = cells.map((cell, index) => this.keys[index].marksOf(cell));
+  private lock(allotments: readonly Allotment[]): void {
+    const parts = allotments.map((allotment, index) => this.keys[index].marksOf(allotment));
     const bytes = Buffer.concat(parts.map(({ input, length }) => input.bytes.subarray(0, length)));
     const lengths = Int32Array.from(parts, ({ length }) => length);
     const starts = new Int32Array(lengths.length);
@@ -230,8 +230,8 @@ export class Operations {
       resolved.push({ policy, subject, cost });
     }
     if (items.length === 1) return resolved;
-    const cells = new Set(items.map(({ name, subject }) => `${name}\0${Buffer.from(subject).toString('latin1')}`));
-    if (cells.size !== items.length) return 'the same subject of the same quota is there twice: add the costs up';
+    const allotments = new Set(items.map(({ name, subject }) => `${name}\0${Buffer.from(subject).toString('latin1')}`));
+    if (allotments.size !== items.length) return 'the same subject of the same quota is there twice: add the costs up';
     return resolved;
   }
 
@@ -248,7 +248,7 @@ export class Operations {
     if (!Number.isSafeInteger(holdMs) || holdMs < 1 || holdMs > leaseMs)
       return `a lease of '${name}' holds for 1 to ${leaseMs} milliseconds`;
     // A bound on clocks that is far above the home's.
-    if ((holdMs + this.options.keeper.skewBoundMs) / windowMs + 2 > MAXIMUM_ITEMS)
+    if ((holdMs + this.options.broker.skewBoundMs) / windowMs + 2 > MAXIMUM_ITEMS)
       return `the clock skew bound of this region is too large for leases of '${name}'`;
     return undefined;
   }

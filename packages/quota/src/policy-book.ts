@@ -40,7 +40,7 @@ export interface PolicyBookOptions {
  * The policies of the cluster. One region is their home: only there they are defined and changed, so that no limit is ever
  * given out by two allocators; everybody else holds the newest set that the home has sent.
  *
- * An allocator that lost its memory must not give the limit out a second time. So a life of a region starts a cell with its
+ * An allocator that lost its memory must not give the limit out a second time. So a life of a region starts an allotment with its
  * share only where nobody can have done so before in its place: the window began after it did, with room for clocks that
  * differ; or the home saw this very life when it defined the policy.
  */
@@ -101,7 +101,7 @@ export class PolicyBook {
     return this.current?.policies ?? [];
   }
 
-  /** Whether this incarnation may hold its share of a cell as it begins. */
+  /** Whether this incarnation may hold its share of an allotment as it begins. */
   mayStart(policy: Policy, window: number): boolean {
     const { region, incarnation, skewBoundMs } = this.options;
     const isStarter = policy.starters.some(

@@ -71,7 +71,7 @@ export function checkPolicySet(given: unknown): PolicySet {
   return set;
 }
 
-/** Numbers of policies are 32 bits of a cell's key. */
+/** Numbers of policies are 32 bits of an allotment's key. */
 export const MAXIMUM_NUMBER = 0xffff_ffff;
 
 function isWhole(value: number, least: number, most: number): boolean {

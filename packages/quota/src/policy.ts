@@ -17,11 +17,11 @@ export interface Definition {
 }
 
 /**
- * A limit, and who starts with it. The allocator of a cell holds the limit less what others were promised as their share;
+ * A limit, and who starts with it. The allocator of an allotment holds the limit less what others were promised as their share;
  * everybody else holds nothing until it is granted something.
  */
 export interface Policy extends Definition {
-  /** Given once and never again: a policy that is dropped and defined anew has new cells. */
+  /** Given once and never again: a policy that is dropped and defined anew has new allotments. */
   readonly number: number;
   /** When it was defined, by the clock of the home. */
   readonly definedMs: number;

@@ -1,4 +1,4 @@
-import { type Cell, nameOfCell } from './cell.js';
+import { type Allotment, nameOfAllotment } from './allotment.js';
 import { Deadlines } from './deadlines.js';
 import type { Operations, Standing, TakeItem } from './operations.js';
 
@@ -33,7 +33,7 @@ export interface ReserveRequest {
 
 interface Reservation {
   readonly item: TakeItem;
-  readonly cell: Cell;
+  readonly allotment: Allotment;
   readonly lapse: Lapse;
 }
 
@@ -82,8 +82,8 @@ export class Reservations {
         done(answer);
         return;
       }
-      const { isAllowed, standings, cells } = answer;
-      const id = isAllowed ? this.hold(item, cells[0], ttlMs, lapse) : '';
+      const { isAllowed, standings, allotments } = answer;
+      const id = isAllowed ? this.hold(item, allotments[0], ttlMs, lapse) : '';
       done({ isAllowed, id, standing: standings[0] });
     });
   }
@@ -104,12 +104,12 @@ export class Reservations {
       done({ error: 'there is no such reservation: it has lapsed, or was made in another region or before a restart' });
       return;
     }
-    const { item, cell } = reservation;
+    const { item, allotment } = reservation;
     const { operations } = this.options;
     const missing = actual - item.cost;
     if (missing <= 0) {
       this.settle(id, actual, { charged: actual, uncharged: 0 });
-      operations.taker.giveBack(cell, -missing);
+      operations.taker.giveBack(allotment, -missing);
       done({ charged: actual, uncharged: 0 });
       return;
     }
@@ -117,7 +117,7 @@ export class Reservations {
     const settled = this.settle(id, actual, { charged: item.cost, uncharged: missing });
     operations.take({ items: [{ ...item, cost: missing }], waitMs: 0 }, (answer) => {
       const isAllowed = !('error' in answer) && answer.isAllowed;
-      const more = isAllowed ? missing : operations.taker.takeSome(cell, missing);
+      const more = isAllowed ? missing : operations.taker.takeSome(allotment, missing);
       settled.settlement = { charged: item.cost + more, uncharged: missing - more };
       done(settled.settlement);
     });
@@ -128,7 +128,7 @@ export class Reservations {
     const reservation = this.held.get(id);
     if (reservation === undefined) return false;
     this.settle(id, 0, { charged: 0, uncharged: 0 });
-    this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
+    this.options.operations.taker.giveBack(reservation.allotment, reservation.item.cost);
     return true;
   }
 
@@ -138,19 +138,19 @@ export class Reservations {
     this.forgetSettled();
   }
 
-  /** What is held and not settled, by cell. */
+  /** What is held and not settled, by allotment. */
   outstanding(): Map<string, number> {
     const amounts = new Map<string, number>();
-    for (const { cell, item } of this.held.values()) {
-      const name = nameOfCell(cell);
+    for (const { allotment, item } of this.held.values()) {
+      const name = nameOfAllotment(allotment);
       amounts.set(name, (amounts.get(name) ?? 0) + item.cost);
     }
     return amounts;
   }
 
-  private hold(item: TakeItem, cell: Cell, ttlMs: number, lapse: Lapse): string {
+  private hold(item: TakeItem, allotment: Allotment, ttlMs: number, lapse: Lapse): string {
     const id = this.options.newId();
-    this.held.set(id, { item, cell, lapse });
+    this.held.set(id, { item, allotment, lapse });
     this.deadlines.set(id, this.options.monotonicMs() + ttlMs);
     return id;
   }
@@ -175,6 +175,7 @@ export class Reservations {
   private lapse(id: string): void {
     const reservation = this.held.get(id) as Reservation;
     this.held.delete(id);
-    if (reservation.lapse === 'refund') this.options.operations.taker.giveBack(reservation.cell, reservation.item.cost);
+    if (reservation.lapse === 'refund')
+      this.options.operations.taker.giveBack(reservation.allotment, reservation.item.cost);
   }
 }

@@ -1,10 +1,10 @@
 import { type ByteInput, type Engine, LocalBalances } from '@quotadb/engine';
-import { type Cell, CellKey } from './cell.js';
+import { type Allotment, AllotmentKey } from './allotment.js';
 import { isLeased, type Policy, windowAt, windowEndMs } from './policy.js';
 
 const NOBODY = new Uint8Array(0);
 
-/** What became of a take. With `unknown` it is up to the keeper: there is too little here, and nobody has been asked yet. */
+/** What became of a take. With `unknown` it is up to the broker: there is too little here, and nobody has been asked yet. */
 export const Verdict = { allowed: 0, denied: 1, unknown: 2 } as const;
 export type Verdict = (typeof Verdict)[keyof typeof Verdict];
 
@@ -26,13 +26,13 @@ export class Taker {
   refillTarget = 0;
   private readonly engine: Engine;
   private readonly pockets: LocalBalances;
-  private readonly key = new CellKey();
+  private readonly key = new AllotmentKey();
   /** The policy and the moment of the last take, and what follows from them. */
   private hotPolicy: Policy | undefined = undefined;
   private hotMs = Number.NaN;
   private hotWindow = 0;
   private hotResetMs = 0;
-  private readonly hotKey = new CellKey();
+  private readonly hotKey = new AllotmentKey();
 
   constructor(engine: Engine) {
     this.engine = engine;
@@ -49,10 +49,10 @@ export class Taker {
     return this.takeOf(policy, this.hotKey.sameMarksOf(subject, start, length), cost);
   }
 
-  takeFrom(policy: Policy, cell: Cell, cost: number): Verdict {
-    this.window = cell.window;
+  takeFrom(policy: Policy, allotment: Allotment, cost: number): Verdict {
+    this.window = allotment.window;
     this.resetMs = this.resetOf(policy);
-    return this.takeOf(policy, this.key.marksOf(cell), cost);
+    return this.takeOf(policy, this.key.marksOf(allotment), cost);
   }
 
   private heat(policy: Policy, nowMs: number): void {
@@ -64,7 +64,7 @@ export class Taker {
     this.hotKey.marks(policy.number, this.window, NOBODY, 0, 0);
   }
 
-  private takeOf(policy: Policy, key: CellKey, cost: number): Verdict {
+  private takeOf(policy: Policy, key: AllotmentKey, cost: number): Verdict {
     const { pockets } = this;
     pockets.open(key.input, 0, key.length);
     const before = pockets.balance;
@@ -96,10 +96,10 @@ export class Taker {
     this.pockets.close();
   }
 
-  /** Takes as much as is in the pocket, at most so much, out of a cell; returns how much that was. */
-  takeSome(cell: Cell, atMost: number): number {
+  /** Takes as much as is in the pocket, at most so much, out of an allotment; returns how much that was. */
+  takeSome(allotment: Allotment, atMost: number): number {
     const { pockets } = this;
-    const { input, length } = this.key.marksOf(cell);
+    const { input, length } = this.key.marksOf(allotment);
     pockets.open(input, 0, length);
     const amount = Math.max(0, Math.min(pockets.balance, atMost));
     if (amount > 0) pockets.take(amount);
@@ -107,17 +107,17 @@ export class Taker {
     return amount;
   }
 
-  /** Puts back what was taken and not used. Where the cell is gone by now it is lost, with its window. */
-  giveBack(cell: Cell, amount: number): void {
+  /** Puts back what was taken and not used. Where the allotment is gone by now it is lost, with its window. */
+  giveBack(allotment: Allotment, amount: number): void {
     if (amount <= 0) return;
     const { pockets } = this;
-    const { input, length } = this.key.marksOf(cell);
+    const { input, length } = this.key.marksOf(allotment);
     if (pockets.open(input, 0, length)) pockets.give(amount);
     pockets.denyUntil(0);
     pockets.close();
   }
 
-  /** The cell's key is open: what all have marked of it is its value. */
+  /** The allotment's key is open: what all have marked of it is its value. */
   private note(policy: Policy, balance: number): void {
     const { engine } = this;
     const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);

@@ -1,11 +1,11 @@
 import { Engine } from '@quotadb/engine';
-import { Keeper, type KeeperOptions } from '../keeper.js';
 import { Operations } from '../operations.js';
 import { PolicyBook } from '../policy-book.js';
+import { TokenBroker, type TokenBrokerOptions } from '../token-broker.js';
 
 export const SKEW_BOUND_MS = 2000;
 
-export interface LoneRegionOptions extends Pick<KeeperOptions, 'durable'> {
+export interface LoneRegionOptions extends Pick<TokenBrokerOptions, 'durable'> {
   /** The clock, and the time that never jumps. */
   readonly nowMs: () => number;
   readonly maxMemoryBytes?: number;
@@ -16,7 +16,7 @@ export interface LoneRegionOptions extends Pick<KeeperOptions, 'durable'> {
 export interface LoneRegion {
   readonly engine: Engine;
   readonly book: PolicyBook;
-  readonly keeper: Keeper;
+  readonly broker: TokenBroker;
   readonly operations: Operations;
 }
 
@@ -43,6 +43,6 @@ export function startLoneRegion(options: LoneRegionOptions): LoneRegion {
   });
   const peers = { regions: () => [], originOf: () => undefined, send: () => {} };
   const disk = durable && { durable };
-  const keeper = new Keeper({ engine, region, origin, book, peers, skewBoundMs, monotonicMs, ...disk });
-  return { engine, book, keeper, operations: new Operations({ engine, book, keeper, monotonicMs }) };
+  const broker = new TokenBroker({ engine, region, origin, book, peers, skewBoundMs, monotonicMs, ...disk });
+  return { engine, book, broker, operations: new Operations({ engine, book, broker, monotonicMs }) };
 }

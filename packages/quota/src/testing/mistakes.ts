@@ -1,15 +1,15 @@
-import type { Cell, CellKey } from '../cell.js';
-import type { Keeper, KeeperOptions } from '../keeper.js';
+import type { Allotment, AllotmentKey } from '../allotment.js';
 import type { LeasesOptions } from '../leases.js';
 import type { Ledger } from '../ledger.js';
 import { type Policy, windowAt, windowStartMs } from '../policy.js';
 import type { PolicyBookOptions } from '../policy-book.js';
+import type { TokenBroker, TokenBrokerOptions } from '../token-broker.js';
 import type { QuotaNode } from './quota-node.js';
 
 /** Mistakes that somebody could make. Each breaks a rule that nothing but the search for bad schedules would miss. */
 export const mistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
-  'a pocket is filled before the disk has its mark': ({ keeper }) => {
-    const inside = keeper as unknown as { options: KeeperOptions };
+  'a pocket is filled before the disk has its mark': ({ broker }) => {
+    const inside = broker as unknown as { options: TokenBrokerOptions };
     const { durable: _, ...options } = inside.options;
     inside.options = options;
   },
@@ -20,22 +20,22 @@ export const mistakes: Readonly<Record<string, (node: QuotaNode) => void>> = {
   'a new life begins with what an earlier one had': ({ book }) => {
     book.mayStart = () => true;
   },
-  'what goes back goes back twice': ({ keeper }) => {
-    const ledger = keeper.ledger as unknown as Pick<Ledger, 'takeBack'> & {
-      key: CellKey;
-      add(policy: Policy, cell: Cell, key: CellKey, amount: number): unknown;
+  'what goes back goes back twice': ({ broker }) => {
+    const ledger = broker.ledger as unknown as Pick<Ledger, 'takeBack'> & {
+      key: AllotmentKey;
+      add(policy: Policy, allotment: Allotment, key: AllotmentKey, amount: number): unknown;
     };
     const takeBack = ledger.takeBack.bind(ledger);
-    ledger.takeBack = (policy, cell, atMost) => {
-      const amount = takeBack(policy, cell, atMost);
-      if (amount > 0) ledger.add(policy, cell, ledger.key.marksOf(cell), -amount);
+    ledger.takeBack = (policy, allotment, atMost) => {
+      const amount = takeBack(policy, allotment, atMost);
+      if (amount > 0) ledger.add(policy, allotment, ledger.key.marksOf(allotment), -amount);
       return amount;
     };
   },
-  'the grantor looks at its own window and grants in another': ({ keeper, engine }) => {
-    const { ledger } = keeper as Keeper;
+  'the grantor looks at its own window and grants in another': ({ broker, engine }) => {
+    const { ledger } = broker as TokenBroker;
     const rights = ledger.rights.bind(ledger);
-    ledger.rights = (policy, cell) => rights(policy, { ...cell, window: windowAt(policy, engine.nowMs) });
+    ledger.rights = (policy, allotment) => rights(policy, { ...allotment, window: windowAt(policy, engine.nowMs) });
   },
   'whom something was granted to is not written down': ({ book }) => {
     const inside = book as unknown as { options: PolicyBookOptions };

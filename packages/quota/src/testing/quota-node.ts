@@ -1,14 +1,14 @@
 import { Acknowledgements, Batch, batchSince, Engine, OWN_ORIGIN, Restore } from '@quotadb/engine';
 import { type Link, Replica, replicaIdOf } from '@quotadb/replication';
 import { decodeFrame, encodeBatch, FrameKind } from '@quotadb/wire';
-import { CellKey } from '../cell.js';
-import { Keeper } from '../keeper.js';
+import { AllotmentKey } from '../allotment.js';
 import { Leases } from '../leases.js';
 import { Operations } from '../operations.js';
 import { type Policy, windowAt, windowEndMs } from '../policy.js';
 import { PolicyBook, type SavedBook } from '../policy-book.js';
 import type { PolicySet } from '../policy-set.js';
 import { checkReaches, type Reach, Routes } from '../routes.js';
+import { TokenBroker } from '../token-broker.js';
 
 /** What of a node outlives a crash: what it had written before. */
 export interface TestDisk {
@@ -30,19 +30,19 @@ export interface QuotaNodeOptions {
 
 export interface Taken {
   readonly region: string;
-  readonly cell: string;
+  readonly allotment: string;
   readonly cost: number;
 }
 
 const SHARDS = 4;
 
-/** One region: an engine, replication, a keeper, and a disk that is a list of batches. */
+/** One region: an engine, replication, a broker, and a disk that is a list of batches. */
 export class QuotaNode {
   readonly region: string;
   readonly origin = new Uint8Array(32);
   readonly engine: Engine;
   readonly replica: Replica;
-  readonly keeper: Keeper;
+  readonly broker: TokenBroker;
   readonly leases: Leases;
   readonly book: PolicyBook;
   readonly links = new Map<string, Link>();
@@ -50,7 +50,7 @@ export class QuotaNode {
   private readonly options: QuotaNodeOptions;
   private readonly durable = new Float64Array(SHARDS);
   private readonly written: Float64Array[] = [];
-  private readonly key = new CellKey();
+  private readonly key = new AllotmentKey();
   allowed: Taken[] = [];
   deniedCount = 0;
 
@@ -103,12 +103,12 @@ export class QuotaNode {
           this.tellAll();
         },
         quota: (link, frame) => {
-          if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.keeper.hear(frame);
+          if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.broker.hear(frame);
           else if (frame.kind === FrameKind.policies) this.hear(link, JSON.parse(Buffer.from(frame.body).toString()));
         },
       },
     });
-    this.keeper = new Keeper({
+    this.broker = new TokenBroker({
       engine: this.engine,
       region,
       origin: this.origin,
@@ -122,9 +122,9 @@ export class QuotaNode {
       },
       ...(durable && { durable }),
     });
-    const { engine, book, keeper } = this;
+    const { engine, book, broker } = this;
     const monotonicMs = options.monotonicMs ?? options.nowMs;
-    const operations = new Operations({ engine, book, keeper, monotonicMs });
+    const operations = new Operations({ engine, book, broker, monotonicMs });
     let leases = 0;
     this.leases = new Leases({ operations, monotonicMs, newId: () => `${++leases}@${region}` });
   }
@@ -159,7 +159,7 @@ export class QuotaNode {
   tick(): void {
     this.engine.advanceTo(this.options.nowMs());
     this.replica.tick();
-    this.keeper.tick();
+    this.broker.tick();
     this.leases.tick();
     this.engine.expireSome(100);
   }
@@ -171,14 +171,14 @@ export class QuotaNode {
     const window = windowAt(policy, this.engine.nowMs);
     const bytes = Uint8Array.from(Buffer.from(subject));
     if (this.tryTake(policy, window, bytes, cost, false)) return;
-    this.keeper.demand({ policy: policy.number, window, subject: bytes }, cost, 5000, () => {
+    this.broker.demand({ policy: policy.number, window, subject: bytes }, cost, 5000, () => {
       if (!this.tryTake(policy, window, bytes, cost, true)) this.deniedCount++;
     });
   }
 
   /** True when it is decided. */
   private tryTake(policy: Policy, window: number, subject: Uint8Array, cost: number, isLast: boolean): boolean {
-    const { pockets } = this.keeper.ledger;
+    const { pockets } = this.broker.ledger;
     // A window that has ended by the deciding clock is not spent from any more.
     if (isLast && this.engine.nowMs >= windowEndMs(policy, window)) return false;
     const { input, length } = this.key.marks(policy.number, window, subject, 0, subject.length);
@@ -187,7 +187,7 @@ export class QuotaNode {
     const isDenied = !isTaken && pockets.deniedUntilMs > this.engine.nowMs;
     pockets.close();
     if (isTaken)
-      this.allowed.push({ region: this.region, cell: `${policy.number}:${window}:${Buffer.from(subject)}`, cost });
+      this.allowed.push({ region: this.region, allotment: `${policy.number}:${window}:${Buffer.from(subject)}`, cost });
     if (isDenied && !isLast) this.deniedCount++;
     return isTaken || (isDenied && !isLast);
   }

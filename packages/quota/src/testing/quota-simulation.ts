@@ -47,7 +47,7 @@ function generator(seed: number): () => number {
 
 /**
  * Two to five regions with quotas, a network, disks and clocks from one seed. At every moment what was allowed of a
- * cell must be at most its limit; when all is healed and nothing was lost, all of it can be had.
+ * allotment must be at most its limit; when all is healed and nothing was lost, all of it can be had.
  */
 export class QuotaSimulation {
   private readonly random: () => number;
@@ -217,7 +217,7 @@ export class QuotaSimulation {
     }
   }
 
-  /** The same name with cells of its own. */
+  /** The same name with allotments of its own. */
   private defineAnew(): void {
     const { book, engine } = this.home();
     if (book.set === undefined) return;
@@ -302,11 +302,11 @@ export class QuotaSimulation {
   protected collect(): void {
     for (const [region, node] of this.nodes) {
       const from = this.counted.get(region) as number;
-      for (const { cell, cost } of node.allowed.slice(from)) {
-        const total = (this.allowed.get(cell) ?? 0) + cost;
-        this.allowed.set(cell, total);
-        const limit = this.limits.get(Number(cell.split(':')[0])) as number;
-        if (total > limit) this.failures.push(`cell ${cell}: ${total} allowed of ${limit}`);
+      for (const { allotment, cost } of node.allowed.slice(from)) {
+        const total = (this.allowed.get(allotment) ?? 0) + cost;
+        this.allowed.set(allotment, total);
+        const limit = this.limits.get(Number(allotment.split(':')[0])) as number;
+        if (total > limit) this.failures.push(`allotment ${allotment}: ${total} allowed of ${limit}`);
       }
       this.counted.set(region, node.allowed.length);
     }
@@ -330,8 +330,8 @@ export class QuotaSimulation {
       if (node.deniedCount > before && turn > this.limit) break;
     }
     if (Math.floor(node.engine.nowMs / this.windowMs) !== windowBefore) return;
-    const cell = `${this.policy()}:${windowBefore}:${subject}`;
-    const total = this.allowed.get(cell) ?? 0;
-    if (total < this.limit) this.failures.push(`cell ${cell}: only ${total} of ${this.limit} could be had`);
+    const allotment = `${this.policy()}:${windowBefore}:${subject}`;
+    const total = this.allowed.get(allotment) ?? 0;
+    if (total < this.limit) this.failures.push(`allotment ${allotment}: only ${total} of ${this.limit} could be had`);
   }
 }

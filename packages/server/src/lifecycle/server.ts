@@ -181,7 +181,7 @@ export class Server {
       flush: () => persistence?.signal(),
       replication: (request, answered) => replication.ask(request, answered),
       quotas: (request, answered) => quotas.ask(request, answered),
-      refill: ({ cell, target }) => quotas.requestRefill(cell, target),
+      refill: ({ allotment, target }) => quotas.requestRefill(allotment, target),
     };
   }
 

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Engine } from '@quotadb/engine';
 import {
   type Acquired,
-  type Keeper,
   Leases,
   noSuchPolicy,
   Operations,
@@ -12,6 +11,7 @@ import {
   type Reserved,
   type TakeAnswer,
   type TakeItem,
+  type TokenBroker,
 } from '@quotadb/quota';
 import type { QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
 import { systemMonotonicMs } from '../services/replication-board.js';
@@ -24,7 +24,7 @@ export interface LocalAnswersOptions {
   readonly engine: Engine;
   readonly region: string;
   readonly book: PolicyBook;
-  readonly keeper: Keeper;
+  readonly broker: TokenBroker;
   /** Called for what was taken or refused, however it was asked for. */
   readonly noteTakes: (items: readonly TakeItem[], isAllowed: boolean) => void;
 }
@@ -66,7 +66,7 @@ export class LocalAnswers {
     const plainly = <Value extends object>(answer: Value | { readonly error: string }) =>
       answered('error' in answer ? (answer as { readonly error: string }) : { value: answer });
     if (request.kind === 'take')
-      // A lane has no use for the cells.
+      // A lane has no use for the allotments.
       this.take(request, (taken) =>
         plainly('error' in taken ? taken : { isAllowed: taken.isAllowed, standings: taken.standings }),
       );
@@ -142,14 +142,14 @@ export class LocalAnswers {
     { name, subject }: Extract<QuotaRequest, { kind: 'info' }>,
     answered: (answer: QuotaAnswer) => void,
   ): void {
-    const { book, keeper, engine } = this.options;
+    const { book, broker, engine } = this.options;
     const policy = book.named(name);
     if (policy === undefined) {
       answered({ error: noSuchPolicy(name) });
       return;
     }
     const described = describePolicy(policy, book, engine.nowMs);
-    const cell = subject && describeCell(policy, subject, keeper.ledger, this.operations, engine.nowMs);
+    const cell = subject && describeCell(policy, subject, broker.ledger, this.operations, engine.nowMs);
     answered({ value: [...described, ...(cell ?? [])] });
   }
 }

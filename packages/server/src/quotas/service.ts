@@ -1,5 +1,5 @@
 import type { Engine } from '@quotadb/engine';
-import { type Cell, Keeper, type Policy, PolicyBook, PolicyError, type TakeItem } from '@quotadb/quota';
+import { type Allotment, type Policy, PolicyBook, PolicyError, type TakeItem, TokenBroker } from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
 import {
   FrameKind,
@@ -76,7 +76,7 @@ export class QuotaService {
   /** Whom a neighbour was told can be reached from here. */
   private readonly told = new WeakMap<Link, string>();
   private readonly faults: OccasionalLog;
-  private keeper: Keeper | undefined = undefined;
+  private broker: TokenBroker | undefined = undefined;
   private answers: LocalAnswers | undefined = undefined;
   private surroundings: QuotaSurroundings | undefined = undefined;
   private sharing: Promise<void> | undefined = undefined;
@@ -117,7 +117,7 @@ export class QuotaService {
     const { book, peers } = this;
     const { disk } = surroundings;
     this.surroundings = surroundings;
-    this.keeper = new Keeper({
+    this.broker = new TokenBroker({
       engine,
       region: config.region,
       origin,
@@ -132,7 +132,7 @@ export class QuotaService {
       engine,
       region: config.region,
       book,
-      keeper: this.keeper,
+      broker: this.broker,
       noteTakes: (items, isAllowed) => this.noteTakes(items, isAllowed),
     });
     this.applyConfigured();
@@ -142,27 +142,27 @@ export class QuotaService {
   /** Nobody spends any more: what was not spent need not be lost. */
   stop(): void {
     clearInterval(this.ticking);
-    const { keeper } = this;
+    const { broker } = this;
     // The last flush must find nothing set aside anew.
-    this.keeper = undefined;
-    if (this.sharing !== undefined) this.guard(() => keeper?.emptyPockets());
+    this.broker = undefined;
+    if (this.sharing !== undefined) this.guard(() => broker?.returnLocalBalances());
   }
 
   /** Something has happened that somebody may have waited for: time, a flush, tokens from elsewhere. */
   tick(): void {
-    if (this.sharing === undefined || this.keeper === undefined) return;
+    if (this.sharing === undefined || this.broker === undefined) return;
     const { engine, clock } = this.options;
     engine.advanceTo(clock.now());
     this.guard(() => {
       this.answers?.tick();
-      this.keeper?.tick();
+      this.broker?.tick();
     });
   }
 
   // ---- what lanes and HTTP ask ------------------------------------------------------------------------------------------
 
-  requestRefill(cell: Cell, target: number): void {
-    this.guard(() => this.keeper?.foresee(cell, target));
+  requestRefill(cell: Allotment, target: number): void {
+    this.guard(() => this.broker?.requestRefill(cell, target));
   }
 
   ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void {
@@ -182,10 +182,10 @@ export class QuotaService {
   }
 
   private answer(request: LocalRequest, answered: (answer: QuotaAnswer) => void): void {
-    const { answers, keeper } = this;
+    const { answers, broker } = this;
     const { clock, engine } = this.options;
     engine.advanceTo(clock.now());
-    if (answers === undefined || keeper === undefined) answered({ error: 'quotas have not started' });
+    if (answers === undefined || broker === undefined) answered({ error: 'quotas have not started' });
     else answers.answer(request, answered);
   }
 
@@ -204,9 +204,9 @@ export class QuotaService {
   ): Whereabouts | undefined {
     const { config, engine, clock } = this.options;
     const policy = this.book.named(name);
-    if (policy === undefined || this.keeper === undefined) return undefined;
+    if (policy === undefined || this.broker === undefined) return undefined;
     engine.advanceTo(clock.now());
-    return findTokens({ engine, ledger: this.keeper.ledger, region: config.region, regionOf }, policy, subject);
+    return findTokens({ engine, ledger: this.broker.ledger, region: config.region, regionOf }, policy, subject);
   }
 
   // ---- policies ---------------------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ export class QuotaService {
   /** The policies are others now: lanes and regions are told. */
   private async tellAll(): Promise<void> {
     for (const { link } of this.peers.all()) this.tell(link);
-    this.guard(() => this.keeper?.policiesChanged());
+    this.guard(() => this.broker?.policiesChanged());
     await this.publish();
   }
 
@@ -329,7 +329,7 @@ export class QuotaService {
   private hearTokens(frame: TokensWanted | TokensAnswer): void {
     const { engine, clock } = this.options;
     engine.advanceTo(clock.now());
-    this.keeper?.hear(frame);
+    this.broker?.hear(frame);
   }
 
   private hearPolicies(link: Link, frame: Policies): void {

@@ -1,4 +1,4 @@
-import type { KeeperEvents, Policy } from '@quotadb/quota';
+import type { Policy, TokenBrokerEvents } from '@quotadb/quota';
 import { recordPast } from '../tracing/tracing.js';
 
 /** What has become of the tokens of one quota in this region. */
@@ -21,8 +21,8 @@ export interface FlowCounts {
 /** Numbers of quotas are never used again; those that were used longest ago are forgotten first. */
 const MAXIMUM_QUOTAS = 2000;
 
-/** Counts what the keeper does; /metrics and the dashboard tell it. */
-export class TokenFigures implements KeeperEvents {
+/** Counts what the token broker does; /metrics and the dashboard tell it. */
+export class TokenFigures implements TokenBrokerEvents {
   /** By the number of the quota. */
   readonly byQuota = new Map<number, RefillCounts>();
   readonly byRegion = new Map<string, FlowCounts>();

@@ -1,5 +1,13 @@
 import { ByteInput, countedGenerations, type Engine, OWN_ORIGIN } from '@quotadb/engine';
-import { type Cell, CellKey, initialOf, type Ledger, type Policy, windowAt, windowEndMs } from '@quotadb/quota';
+import {
+  type Allotment,
+  AllotmentKey,
+  initialOf,
+  type Ledger,
+  type Policy,
+  windowAt,
+  windowEndMs,
+} from '@quotadb/quota';
 
 /** Where the tokens of one subject are. What is told of other regions is what has been heard of them. */
 export interface Whereabouts {
@@ -33,8 +41,8 @@ const MAXIMUM_ORIGINS = 256;
 
 export function findTokens(view: WhereaboutsView, policy: Policy, subject: Uint8Array): Whereabouts {
   const { engine, ledger, region } = view;
-  const cell: Cell = { policy: policy.number, window: windowAt(policy, engine.nowMs), subject };
-  const marked = countsByOrigin(engine, new CellKey().marksOf(cell));
+  const cell: Allotment = { policy: policy.number, window: windowAt(policy, engine.nowMs), subject };
+  const marked = countsByOrigin(engine, new AllotmentKey().marksOf(cell));
   const [received, granted] = grants(engine, cell);
   const places = new Map<string, { held: number; setAside: number }>();
   const origins = Math.min(engine.origins.count, MAXIMUM_ORIGINS);
@@ -73,12 +81,12 @@ export function findTokens(view: WhereaboutsView, policy: Policy, subject: Uint8
 }
 
 /** What every origin was granted, and has granted, by its index. */
-function grants(engine: Engine, cell: Cell): [received: Map<number, number>, granted: Map<number, number>] {
+function grants(engine: Engine, cell: Allotment): [received: Map<number, number>, granted: Map<number, number>] {
   const received = new Map<number, number>();
   const granted = new Map<number, number>();
   const origins = Math.min(engine.origins.count, MAXIMUM_ORIGINS);
   for (let to = 0; to < origins; to++) {
-    const given = countsByOrigin(engine, new CellKey().grantsTo(cell, engine.origins.idOf(to)));
+    const given = countsByOrigin(engine, new AllotmentKey().grantsTo(cell, engine.origins.idOf(to)));
     for (const [from, amount] of given) {
       received.set(to, (received.get(to) ?? 0) + amount);
       granted.set(from, (granted.get(from) ?? 0) + amount);
@@ -87,7 +95,7 @@ function grants(engine: Engine, cell: Cell): [received: Map<number, number>, gra
   return [received, granted];
 }
 
-function countsByOrigin(engine: Engine, { input, length }: CellKey): Map<number, number> {
+function countsByOrigin(engine: Engine, { input, length }: AllotmentKey): Map<number, number> {
   const lives = countedGenerations(engine, ByteInput.copyOf(input.bytes.subarray(0, length)), 0, length, new Map());
   return new Map(lives.map(({ originIndex, positive, negative }) => [originIndex, Number(positive - negative)]));
 }

@@ -1,4 +1,4 @@
-import type { Cell } from '@quotadb/quota';
+import type { Allotment } from '@quotadb/quota';
 import { type AskService, askDirectly, type ServiceHandlers } from './channel.js';
 import type { DiskRequest } from './lane-disk.js';
 import type { QuotaAnswer, QuotaRequest } from './lane-quotas.js';
@@ -29,9 +29,9 @@ export interface MainServices {
   refill: { ask: RefillRequest; answer: null };
 }
 
-/** Raise the local balance of this cell to `target` tokens. */
+/** Raise the local balance of this allotment to `target` tokens. */
 export interface RefillRequest {
-  readonly cell: Cell;
+  readonly allotment: Allotment;
   readonly target: number;
 }
 

@@ -1,24 +1,24 @@
 import { splitInt64 } from '@quotadb/engine';
 import { Random, valueOfOpen, withKey } from '@quotadb/engine/testing';
-import { Cluster } from '../cluster.js';
-import { FOREVER_MS, REGION_NAMES } from '../plan.js';
-import type { NodeProcess } from '../simulated-node.js';
-import { QuotaParts } from './quota-parts.js';
-import type { QuotaPlan } from './quota-plan.js';
+import { FOREVER_MS, type Plan, REGION_NAMES } from '../world/plan.js';
+import type { NodeProcess } from '../world/process.js';
+import type { QuotaPlan } from './plan.js';
+import { itemOf, QuotaCluster } from './quota-cluster.js';
+import { quotasOf } from './quota-service.js';
 
-/** Where calls come from: from everywhere alike, mostly from one region, or from one region after another. */
+/** Where calls come from: all regions alike, mostly one region, or one region after another. */
 export const DEMANDS = ['uniform', 'skewed', 'moving'] as const;
 export type Demand = (typeof DEMANDS)[number];
 
 /**
- * Who says whether a call is allowed. Counters begin with an empty window, in which a sliding one and a fixed one are the same.
+ * Who decides whether a call is allowed. Counters begin with an empty window, in which a sliding and a fixed one are alike.
  *
  *   limiter    | a region allows a call
  *   -----------|----------------------------------------------------------------------------------------------
  *   quota      | when it has a token for it (QUOTA.TAKE), which it may wait for
  *   local      | when fewer than the limit were allowed here
  *   divided    | when fewer than its part of the limit were allowed here
- *   exchanged  | when fewer than the limit were allowed everywhere, as far as it has heard: counts replicate
+ *   exchanged  | when fewer than the limit were allowed everywhere, as far as it knows: counts replicate
  */
 export const LIMITERS = ['quota', 'local', 'divided', 'exchanged'] as const;
 export type Limiter = (typeof LIMITERS)[number];
@@ -29,6 +29,8 @@ export interface DemandOptions {
   readonly regions: number;
   readonly limit: number;
   readonly seed: number;
+  /** A mesh unless it is given. In others the last region is the allocator, which most have no link to. */
+  readonly topology?: Plan['topology'];
 }
 
 export interface DemandOutcome {
@@ -40,16 +42,14 @@ export interface DemandOutcome {
 export const DELAY_MS = 40;
 /** Three times the limit is asked for. */
 export const DEMAND_FACTOR = 3;
-/** In bursts, so long apart. */
 const BURSTS = 150;
 export const BURST_MS = 50;
 const WINDOW_MS = 24 * 3_600_000;
 const CALLS = 'calls';
-const SUBJECT = Uint8Array.from(Buffer.from('s'));
 const MEETING_MS = 1000;
 const LAST_ANSWERS_MS = 3000;
 
-/** Real replicas with disks, and nothing in their way but distance: how much of one limit is allowed. */
+/** Measures how much of one limit is allowed: replicas with disks, far apart, without faults. */
 export async function measureDemand(options: DemandOptions): Promise<DemandOutcome> {
   const cluster = new DemandCluster(options);
   const { failures } = await cluster.run();
@@ -57,7 +57,7 @@ export async function measureDemand(options: DemandOptions): Promise<DemandOutco
   return { asked: cluster.asked, admitted: cluster.admitted };
 }
 
-class DemandCluster extends Cluster<QuotaPlan> {
+class DemandCluster extends QuotaCluster {
   asked = 0;
   admitted = 0;
   private readonly demand: DemandOptions;
@@ -67,12 +67,6 @@ class DemandCluster extends Cluster<QuotaPlan> {
     super(planOf(options), {});
     this.demand = options;
     this.dice = new Random(options.seed);
-  }
-
-  quotasOf(process: NodeProcess): QuotaParts {
-    const home = this.plan.regions[0].region;
-    const { skewBoundMs } = this.plan;
-    return new QuotaParts({ process, home, store: { saved: undefined }, skewBoundMs, newId: () => '' });
   }
 
   protected act(): void {}
@@ -86,10 +80,8 @@ class DemandCluster extends Cluster<QuotaPlan> {
 
   protected async end(): Promise<void> {
     const { limit } = this.demand;
-    const { windowMs, allocator } = this.plan;
     await this.pass(MEETING_MS);
-    const [home] = this.running();
-    home.quotas?.define({ name: CALLS, limit, windowMs, allocator, shares: [], waitMs: 1000 });
+    this.define(CALLS, limit, this.plan.allocator);
     await this.pass(MEETING_MS);
     const burst = Math.ceil((DEMAND_FACTOR * limit) / BURSTS);
     for (let index = 0; index < BURSTS; index++) {
@@ -111,7 +103,7 @@ class DemandCluster extends Cluster<QuotaPlan> {
     this.asked++;
     process.engine.advanceTo(process.node.wallMs());
     if (limiter === 'quota') {
-      process.quotas?.take(undefined, { items: [{ name: CALLS, subject: SUBJECT, cost: 1 }] }, (answer) => {
+      quotasOf(process).take(undefined, { items: [itemOf(CALLS, 's', 1)] }, (answer) => {
         if ('isAllowed' in answer && answer.isAllowed) this.admitted++;
       });
       return;
@@ -126,12 +118,13 @@ class DemandCluster extends Cluster<QuotaPlan> {
   }
 }
 
-function planOf({ regions, limit, seed }: DemandOptions): QuotaPlan {
+function planOf({ regions, limit, seed, topology = 'mesh' }: DemandOptions): QuotaPlan {
   const names = REGION_NAMES.slice(0, regions);
   return {
     seed,
     regions: names.map((region, index) => ({ region, hasDisk: true, skewMs: index * 7 })),
-    topology: 'mesh',
+    topology,
+    hasRoutes: topology !== 'mesh',
     isMutual: true,
     shardCount: 4,
     unitMs: 1,
@@ -161,12 +154,12 @@ function planOf({ regions, limit, seed }: DemandOptions): QuotaPlan {
       windowBytes: Number.POSITIVE_INFINITY,
     },
     disk: { writeMs: 0.1, syncMs: 1 },
-    skewBoundMs: 1000,
+    skewBoundMs: 500,
     graceMs: 2000,
     limit,
     windowMs: WINDOW_MS,
     subjects: ['s'],
-    allocator: names[0],
+    allocator: topology === 'mesh' ? names[0] : names[names.length - 1],
     shares: [],
     isLossless: true,
     isUnsynced: false,

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { KINDS } from '../kinds.js';
-import { runSimulate } from '../run-simulate.js';
-import { shrink } from '../shrink.js';
-import { QUOTA_MISTAKES } from './quota-mistakes.js';
-import { simulateQuotas } from './quota-simulation.js';
+import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { DEMANDS, measureDemand } from './demand.js';
+import { LEASE_MISTAKES, QUOTA_MISTAKES } from './mistakes.js';
+import { simulateLeases, simulateQuotas } from './quota-simulation.js';
 
-/** Fresh ones at every run: about twenty seconds' worth. */
+/** New ones at every run: about twenty seconds of them. */
 const FRESH_SEEDS = 60;
-const SEED_SPACE = 2 ** 31;
-/** A mistake has to show in so many schedules. */
+const LEASE_SEEDS = 40;
+/** A mistake must be found within this many schedules. */
 const SEEDS_FOR_MISTAKES = 200;
+const DEMAND_SEEDS = 4;
 
 /** What these seeds found, in quotas of their day; what was found before plans changed is held by the mistakes. */
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
@@ -32,25 +32,27 @@ const FOUND_BY: Readonly<Record<string, number>> = {
 };
 
 describe('no limit is ever exceeded, and no token is lost or doubled', () => {
-  test('in a number of fresh seeds; a failing one is replayed by `quotadb simulate --quotas --seed S --trace`', async () => {
-    const from = Math.floor(Math.random() * SEED_SPACE);
-    const lines: string[] = [];
-    const request = {
-      kind: 'quotas',
-      isUnsynced: false,
-      threads: 1,
-      seconds: 600,
-      traces: false,
-      shrinks: false,
-    } as const;
-    const holds = await runSimulate({ ...request, from, count: FRESH_SEEDS }, (line) => lines.push(line));
-    expect(holds, lines.join('\n')).toBe(true);
+  test('in fresh seeds; a failing one is replayed by `quotadb simulate --quotas --seed S --trace`', async () => {
+    expect(await findFailing(simulateQuotas, freshSeeds(FRESH_SEEDS))).toEqual([]);
   }, 600_000);
 
   test.each(REGRESSIONS)('seed %i, which found: %s', async (seed) => {
     expect((await simulateQuotas(seed)).failures).toEqual([]);
   });
 });
+
+test('no lease too many is held, and as many as the limit can be once faults end, in every schedule', async () => {
+  let acquired = 0;
+  let renewed = 0;
+  for (const seed of [...seedsFrom(1, LEASE_SEEDS), ...freshSeeds(LEASE_SEEDS)]) {
+    const { failures, trace } = await simulateLeases(seed, { traces: true });
+    expect(failures, `seed ${seed}`).toEqual([]);
+    acquired += trace.filter((line) => line.includes(' gives the lease ')).length;
+    renewed += trace.filter((line) => line.includes(' renews the lease ')).length;
+  }
+  expect(acquired).toBeGreaterThan(LEASE_SEEDS);
+  expect(renewed).toBeGreaterThan(LEASE_SEEDS);
+}, 600_000);
 
 test('a seed is a schedule: the same trace every time, with answers to clients in it', async () => {
   let allowed = 0;
@@ -63,25 +65,39 @@ test('a seed is a schedule: the same trace every time, with answers to clients i
 });
 
 describe('the simulator finds that', () => {
-  test.each(QUOTA_MISTAKES)(
-    '$name',
-    async (mistake) => {
-      const everywhere = Array.from({ length: SEEDS_FOR_MISTAKES }, (_, index) => index + 1);
-      let isFound = false;
-      for (const seed of [FOUND_BY[mistake.name] ?? 1, ...everywhere]) {
-        isFound = (await simulateQuotas(seed, mistake)).failures.length > 0;
-        if (isFound) break;
-      }
-      expect(isFound).toBe(true);
+  const planted = [
+    ...QUOTA_MISTAKES.map((mistake) => ({ mistake, simulate: simulateQuotas })),
+    ...LEASE_MISTAKES.map((mistake) => ({ mistake, simulate: simulateLeases })),
+  ];
+  test.each(planted)(
+    '$mistake.name',
+    async ({ mistake, simulate }) => {
+      const seeds = [FOUND_BY[mistake.name] ?? 1, ...seedsFrom(1, SEEDS_FOR_MISTAKES)];
+      expect(await isFound(simulate, mistake, seeds)).toBe(true);
     },
     300_000,
   );
 });
 
-test('a failing schedule of quotas is made smaller and still fails', async () => {
-  const mistake = QUOTA_MISTAKES.find(({ name }) => name === 'a retry is done again');
-  const { plan, failures } = await simulateQuotas(1, mistake);
-  expect(failures.length).toBeGreaterThan(0);
-  const only = await shrink(KINDS.quotas, 1, { ...mistake }, 60);
-  expect(only.size).toBeLessThan(plan.steps.length / 2);
-});
+test.each(DEMANDS.flatMap((demand) => [2, 3, 5].map((regions) => ({ demand, regions }))))(
+  'all of a small limit and 99 % of a large one can be had: $demand demand in $regions regions',
+  async ({ demand, regions }) => {
+    const had = async (limit: number) =>
+      (await measureDemand({ limiter: 'quota', demand, regions, limit, seed: regions })).admitted;
+    expect(await had(100)).toBe(100);
+    expect(await had(10_000)).toBeGreaterThanOrEqual(9900);
+  },
+  240_000,
+);
+
+test.each(['hub', 'chain'] as const)(
+  'all of a limit can be had from an allocator that there is no link to: %s',
+  async (topology) => {
+    const limit = 100;
+    for (const seed of seedsFrom(1, DEMAND_SEEDS)) {
+      const setup = { limiter: 'quota', demand: 'uniform', regions: 5, limit, seed, topology } as const;
+      expect((await measureDemand(setup)).admitted, `seed ${seed}`).toBe(limit);
+    }
+  },
+  240_000,
+);

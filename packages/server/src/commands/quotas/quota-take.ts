@@ -65,17 +65,17 @@ function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions
       return;
     }
     // A command inside EXEC cannot wait for the refill; the next take finds it.
-    server.askMain('refill', { cell: cellOf(policy, taker.window, copyArgument(request, 2)), target: cost });
+    server.askMain('refill', { allotment: allotmentOf(policy, taker.window, copyArgument(request, 2)), target: cost });
   }
   server.statistics.takes.note(policy.number, cost, verdict === Verdict.allowed, request.input.bytes, start, length);
   if (taker.refillTarget > 0) {
-    const cell = cellOf(policy, taker.window, copyArgument(request, 2));
-    server.askMain('refill', { cell, target: taker.refillTarget });
+    const allotment = allotmentOf(policy, taker.window, copyArgument(request, 2));
+    server.askMain('refill', { allotment, target: taker.refillTarget });
   }
   writeStanding(reply, verdict === Verdict.allowed, taker);
 }
 
-function cellOf(policy: Policy, window: number, subject: Uint8Array) {
+function allotmentOf(policy: Policy, window: number, subject: Uint8Array) {
   return { policy: policy.number, window, subject };
 }
 

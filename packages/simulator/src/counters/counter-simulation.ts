@@ -1,0 +1,312 @@
+import { Status, splitInt64, timeOfVersion } from '@quotadb/engine';
+import { componentsOf, type Increment, type Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { Cluster, type Outcome, type SimulationOptions, START_MS } from '../world/cluster.js';
+import { type Actions, faultsOf } from '../world/faults.js';
+import type { SimulatedNode } from '../world/node.js';
+import type { Step } from '../world/plan.js';
+import type { NodeProcess } from '../world/process.js';
+import { type CheckContext, findFaults, findReadFaults, holdingsOf, noteEnd } from './checks.js';
+import { findDifferences, judge } from './convergence.js';
+import { Oracle } from './oracle.js';
+import { type CounterPlan, type CounterStepKind, makeCounterPlan } from './plan.js';
+
+/** In units of the plan: how often replicas are compared while they heal, and when they must agree. */
+const HEALING_POLL_MS = 400;
+const HEALING_LIMIT_MS = 150_000;
+/** While expiries pass, all clocks are put forward this often, with this pause between. */
+const EXPIRY_LEAPS = 8;
+const LEAP_PAUSE_MS = 400;
+
+export function simulateCounters(seed: number, options: SimulationOptions = {}): Promise<Outcome<CounterPlan>> {
+  const { isUnsynced = false } = options;
+  return new CounterSimulation({ ...makeCounterPlan(seed), isUnsynced }, options).run();
+}
+
+/** The state of a node when its process ended; compared with its state when it is back. */
+interface Ended {
+  readonly holdings: ReadonlySet<Increment>;
+  readonly seen: (origin: string, shard: number) => number;
+  readonly durable: readonly number[] | undefined;
+}
+
+/** Counters: clients that change them, an oracle that knows every change, and checks against it. */
+class CounterSimulation extends Cluster<CounterPlan> {
+  private readonly oracle = new Oracle();
+  private readonly ended = new Map<SimulatedNode, Ended>();
+  private readonly shards = new Map<string, number>();
+  private readonly actions: Actions<CounterStepKind> = {
+    ...faultsOf(this),
+    add: (process, random) => this.add(process, random, false),
+    addWithExpiry: (process, random) => this.add(process, random, true),
+    remove: (process, random) => this.reset(process, random, false),
+    assign: (process, random) => this.reset(process, random, true),
+    expire: (process, random) => {
+      const key = random.pick(this.plan.keys);
+      this.change(process, key, () => this.expireOpen(process, key, this.expiryIn(random)));
+    },
+    persist: (process, random) => {
+      const key = random.pick(this.plan.keys);
+      this.change(process, key, () => this.isDone(process, key, valueOfOpen(process.engine), process.engine.persist()));
+      this.said(`${process.label} persists ${key}`);
+    },
+    read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
+  };
+
+  protected act(step: Step<CounterStepKind>, process: NodeProcess, random: Random): void {
+    this.actions[step.kind](process, random);
+  }
+
+  private expiryIn(random: Random): number {
+    return 1 + random.below(random.chance(0.5) ? this.plan.longestExpiryMs / 10 : this.plan.longestExpiryMs);
+  }
+
+  // ---- processes that end and come back -----------------------------------------------------------------------------
+
+  protected override up(node: SimulatedNode, process: NodeProcess): void {
+    this.compareWithEnded(node, process);
+  }
+
+  protected override ending(node: SimulatedNode, process: NodeProcess): void {
+    const { disk, engine } = process;
+    const seen = new Map<string, number>();
+    for (const origin of process.replica.origins())
+      for (let shard = 0; shard < this.plan.shardCount; shard++)
+        seen.set(`${origin}:${shard}`, process.seenOf(origin, shard));
+    this.ended.set(node, {
+      holdings: holdingsOf(process, this.plan.keys, this.oracle),
+      seen: (origin, shard) => seen.get(`${origin}:${shard}`) ?? 0,
+      durable: disk && Array.from({ length: engine.shardCount }, (_, shard) => disk.durable(shard)),
+    });
+  }
+
+  protected override losingState(node: SimulatedNode): void {
+    const ended = this.ended.get(node);
+    this.ended.delete(node);
+    this.oracle.deadOrigins.add(node.originName);
+    for (const { increment } of this.oracle.factsOf(node.originName))
+      if (!this.isHeld(increment)) this.oracle.mayBeLost.add(increment);
+    if (ended !== undefined) this.noteLost(node, ended, new Set());
+  }
+
+  protected override keptIncarnation(node: SimulatedNode): void {
+    this.ended.delete(node);
+  }
+
+  private isHeld(increment: Increment): boolean {
+    return this.running().some((process) => holdingsOf(process, [increment.key], this.oracle).has(increment));
+  }
+
+  /** Finds the changes that the process before knew and this one does not. */
+  private compareWithEnded(node: SimulatedNode, process: NodeProcess): void {
+    const ended = this.ended.get(node);
+    if (ended === undefined) return;
+    this.ended.delete(node);
+    for (let shard = 0; shard < this.plan.shardCount; shard++) {
+      const sequence = process.ownSequence(shard);
+      if (this.plan.isUnsynced) continue;
+      if (sequence < (ended.durable?.[shard] ?? 0))
+        this.failed(`${process.label} came back with less than its disk had acknowledged in shard ${shard}`);
+      if (sequence < (this.sentVersions.get(`${process.origin}:${shard}`) ?? 0))
+        this.failed(`${process.label} came back with less than others know of it in shard ${shard}`);
+    }
+    this.oracle.cameBack(
+      process.origin,
+      (shard) => process.ownSequence(shard),
+      (shard) => this.sentVersions.get(`${process.origin}:${shard}`) ?? 0,
+      (key) => this.shardOf(key),
+    );
+    const held = holdingsOf(process, this.plan.keys, this.oracle);
+    this.noteLost(node, ended, held, process);
+  }
+
+  /** Increments and resets that no running process knows, now that this node has lost them. */
+  private noteLost(node: SimulatedNode, ended: Ended, stillHeld: ReadonlySet<Increment>, process?: NodeProcess): void {
+    const others = this.running().filter((other) => other.node !== node);
+    const heldByOthers = others.map((other) => holdingsOf(other, this.plan.keys, this.oracle));
+    for (const increment of ended.holdings) {
+      if (stillHeld.has(increment) || heldByOthers.some((held) => held.has(increment))) continue;
+      this.oracle.mayBeLost.add(increment);
+    }
+    const knowing = process === undefined ? others : [...others, process];
+    for (const reset of this.oracle.resets) {
+      const { origin, shard, version, state } = reset;
+      if (state !== 'holds' || ended.seen(origin, shard) < version) continue;
+      if (!knowing.some((other) => other.seenOf(origin, shard) >= version)) reset.state = 'uncertain';
+    }
+  }
+
+  // ---- changes ------------------------------------------------------------------------------------------------------
+
+  private add(process: NodeProcess, random: Random, expires: boolean): void {
+    const { engine } = process;
+    const key = random.pick(this.plan.keys);
+    const increment = this.oracle.ledger.next(key, random.chance(0.3), process.origin, engine.nowMs);
+    if (increment === undefined) return;
+    this.change(process, key, () => {
+      const before = valueOfOpen(engine);
+      if (!this.isDone(process, key, before, engine.add(...splitInt64(increment.amount)))) return;
+      if (valueOfOpen(engine) !== before + increment.amount) this.failed(`${key}: a reply is not the sum`);
+      this.made(process, increment);
+      if (expires && engine.expiresAtMs === 0) this.expireOpen(process, key, this.expiryIn(random));
+    });
+  }
+
+  private change(process: NodeProcess, key: string, work: () => void): void {
+    const shard = this.shardOf(key);
+    const before = process.ownSequence(shard);
+    withKey(process.engine, key, work);
+    const after = process.ownSequence(shard);
+    if (after > before) this.oracle.noteChange(process.origin, key, after);
+    this.noteEnds(process, key);
+  }
+
+  private made(process: NodeProcess, increment: Increment): void {
+    const shard = this.shardOf(increment.key);
+    const version = process.ownSequence(shard);
+    const [{ born }] = componentsOf(process.engine, increment.key);
+    const { origin } = process;
+    const madeAtMs = this.scheduler.nowMs;
+    this.oracle.made(increment, { origin, shard, version, bornAtMs: timeOfVersion(born), madeAtMs });
+    this.said(`${process.label} ${increment.amount > 0n ? '+' : '-'}${increment.key}/${increment.index} @${version}`);
+  }
+
+  private reset(process: NodeProcess, random: Random, assigns: boolean): void {
+    const { engine } = process;
+    const key = random.pick(this.plan.keys);
+    const { ledger } = this.oracle;
+    const assigned = assigns ? ledger.next(key, random.chance(0.3), process.origin, engine.nowMs) : undefined;
+    if (assigns && assigned === undefined) return;
+    this.change(process, key, () => {
+      const inSight = ledger.read(key, valueOfOpen(engine));
+      if (typeof inSight === 'string') {
+        this.failed(`${process.label}: ${inSight}`);
+        return;
+      }
+      const before = valueOfOpen(engine);
+      const status =
+        assigned === undefined ? engine.remove() : engine.assign(...splitInt64(assigned.amount), random.chance(0.5));
+      if (!this.isDone(process, key, before, status)) return;
+      const shard = this.shardOf(key);
+      const version = process.ownSequence(shard);
+      this.said(`${process.label} resets ${key} [${inSight.map(({ index }) => index)}] @${version}`);
+      this.oracle.noteReset({ key, shard, origin: process.origin, version, increments: new Set(inSight) });
+      if (assigned !== undefined) this.made(process, assigned);
+    });
+  }
+
+  private expireOpen(process: NodeProcess, key: string, inMs: number): void {
+    const { engine } = process;
+    if (!engine.exists) return;
+    const inSight = this.oracle.ledger.read(key, valueOfOpen(engine));
+    if (!this.isDone(process, key, valueOfOpen(engine), engine.expireAt(engine.nowMs + inMs))) return;
+    this.oracle.ledger.noteExpiry(key, engine.expiresAtMs, typeof inSight === 'string' ? [] : inSight);
+    this.said(`${process.label} expires ${key} at +${engine.expiresAtMs - START_MS}`);
+  }
+
+  /** A change may be refused while memory is full, and must then have changed nothing. */
+  private isDone(process: NodeProcess, key: string, before: bigint, status: Status): boolean {
+    if (status === Status.Ok) return true;
+    if (status !== Status.OutOfMemory || !process.isFull) this.failed(`${process.label}: status ${status}`);
+    else if (valueOfOpen(process.engine) !== before)
+      this.failed(`${process.label}: a change of ${key} was refused, and changed it`);
+    this.said(`${process.label} has no memory for a change of ${key}`);
+    return false;
+  }
+
+  private noteEnds(process: NodeProcess, key: string): void {
+    for (const component of componentsOf(process.engine, key)) noteEnd(process, key, component, this.oracle);
+  }
+
+  // ---- checks -------------------------------------------------------------------------------------------------------
+
+  private shardOf(key: string): number {
+    let shard = this.shards.get(key);
+    if (shard === undefined) {
+      const { engine } = this.running()[0];
+      shard = engine.store.shardIndexOf(recordOf(engine, key).shard);
+      this.shards.set(key, shard);
+    }
+    return shard;
+  }
+
+  private context(): CheckContext {
+    return {
+      plan: this.plan,
+      oracle: this.oracle,
+      nowMs: this.scheduler.nowMs,
+      latestMs: this.scheduler.nowMs + this.aheadMs + this.plan.skewBoundMs,
+      shardOf: (key) => this.shardOf(key),
+      nameOf: (origin) => this.nameOf(origin),
+      isRunning: (origin) => this.running().some((process) => process.origin === origin),
+      lossesTotal: this.lossesTotal,
+    };
+  }
+
+  checkAll(): void {
+    for (const process of this.running()) {
+      process.engine.advanceTo(process.node.wallMs());
+      this.report(findFaults(process, this.context()));
+    }
+  }
+
+  protected override describeAll(): void {
+    for (const process of this.running()) {
+      this.trace.push(`${process.label} at +${process.engine.nowMs - START_MS}`);
+      for (const origin of process.replica.origins()) {
+        const seen = Array.from({ length: this.plan.shardCount }, (_, shard) => process.seenOf(origin, shard));
+        this.trace.push(`  seen of ${this.nameOf(origin)}: ${seen}`);
+      }
+      for (const key of this.plan.keys) {
+        for (const { origin, positive, negative, cancels, ...rest } of componentsOf(process.engine, key)) {
+          const increments = this.oracle.ledger.inComponent(key, positive, negative).map(({ index }) => index);
+          const canceled = cancels.map((cancel) => `${this.nameOf(cancel.slice(0, 64))}${cancel.slice(64)}`);
+          this.trace.push(
+            `  ${key} of ${this.nameOf(origin)} [${increments}] ${JSON.stringify({ ...rest, cancels: canceled })}`,
+          );
+        }
+      }
+    }
+  }
+
+  // ---- the end ------------------------------------------------------------------------------------------------------
+
+  /** All replicas must come to agree with each other and with the oracle. */
+  protected async end(): Promise<void> {
+    await this.converge();
+    if (!this.plan.hasExpiry || this.failures.length > 0) return;
+    await this.passExpiries();
+    await this.converge();
+  }
+
+  /** While expiries pass only the clocks matter: all are put forward alike. */
+  private async passExpiries(): Promise<void> {
+    const { longestExpiryMs, graceMs, skewBoundMs, unitMs } = this.plan;
+    for (let leap = 0; leap < EXPIRY_LEAPS && this.failures.length === 0; leap++) {
+      this.aheadMs += Math.ceil((longestExpiryMs + graceMs + 2 * skewBoundMs) / EXPIRY_LEAPS);
+      await this.pass(LEAP_PAUSE_MS * unitMs);
+    }
+  }
+
+  private async converge(): Promise<void> {
+    const { plan } = this;
+    const limitMs = this.scheduler.nowMs + HEALING_LIMIT_MS * plan.unitMs;
+    let differences: string[] = [];
+    while (this.scheduler.nowMs < limitMs && this.failures.length === 0) {
+      await this.pass(HEALING_POLL_MS * plan.unitMs);
+      if (this.failures.length > 0) return;
+      differences = this.findDifferences();
+      if (differences.length === 0) break;
+    }
+    if (this.failures.length > 0) return;
+    for (const difference of differences) this.failed(`not healed: ${difference}`);
+    this.checkAll();
+    this.report(judge(this.running(), this.context()));
+  }
+
+  private findDifferences(): string[] {
+    const processes = this.running();
+    if (processes.length < this.present().length) return ['not all nodes are up'];
+    for (const { engine, node } of processes) engine.advanceTo(node.wallMs());
+    return findDifferences(processes, this.context(), this.lossesTotal > 0);
+  }
+}

@@ -1,0 +1,132 @@
+import { type Increment, Ledger } from '@quotadb/engine/testing';
+
+/** What the oracle knows of an increment beyond its amount. */
+export interface Fact {
+  readonly increment: Increment;
+  readonly origin: string;
+  readonly shard: number;
+  readonly version: number;
+  /** When its generation began, by its origin's clock. */
+  readonly bornAtMs: number;
+  /** By the scheduler's clock. */
+  readonly madeAtMs: number;
+  /** From this version of its origin on the origin's component does not contain it. */
+  endedAt: number;
+  /** It was on no disk when the only process that knew of it ended: it never happened. */
+  isUndone: boolean;
+}
+
+/** `uncertain`: a node that knew it lost its state, and perhaps it was the last; then the reset did not happen. */
+export interface Reset {
+  readonly key: string;
+  readonly origin: string;
+  readonly shard: number;
+  readonly version: number;
+  readonly increments: ReadonlySet<Increment>;
+  state: 'holds' | 'uncertain' | 'undone';
+}
+
+/**
+ * Knows each increment ever made, when, by which origin, under which version, and what may have become of it. The n-th
+ * increment of a key is ±4^n, so a value shows exactly which increments it is the sum of (engine/testing/ledger.ts).
+ */
+export class Oracle {
+  readonly ledger = new Ledger();
+  readonly resets: Reset[] = [];
+  /** It may be on no replica any more, without a fault of any. */
+  readonly mayBeLost = new Set<Increment>();
+  /** Origins that will make no further change. */
+  readonly deadOrigins = new Set<string>();
+  private readonly facts = new Map<Increment, Fact>();
+  private readonly byOrigin = new Map<string, Fact[]>();
+  /** By origin and key: the versions of the changes that clients made there. */
+  private readonly changes = new Map<string, number[]>();
+
+  made(increment: Increment, fact: Omit<Fact, 'increment' | 'endedAt' | 'isUndone'>): void {
+    const whole: Fact = { ...fact, increment, endedAt: Number.POSITIVE_INFINITY, isUndone: false };
+    this.ledger.acknowledged(increment);
+    this.facts.set(increment, whole);
+    this.factsOf(fact.origin).push(whole);
+  }
+
+  noteChange(origin: string, key: string, version: number): void {
+    const name = `${origin}:${key}`;
+    const versions = this.changes.get(name);
+    if (versions === undefined) this.changes.set(name, [version]);
+    else versions.push(version);
+  }
+
+  /** The version of the last change up to `upTo` that clients of an origin made to a key; 0 = none. */
+  lastChange(origin: string, key: string, upTo: number): number {
+    return this.changes.get(`${origin}:${key}`)?.findLast((version) => version <= upTo) ?? 0;
+  }
+
+  factOf(increment: Increment): Fact {
+    return this.facts.get(increment) as Fact;
+  }
+
+  factsOf(origin: string): Fact[] {
+    let facts = this.byOrigin.get(origin);
+    if (facts === undefined) {
+      facts = [];
+      this.byOrigin.set(origin, facts);
+    }
+    return facts;
+  }
+
+  noteReset(reset: Omit<Reset, 'state'>): void {
+    if (reset.increments.size > 0) this.resets.push({ ...reset, state: 'holds' });
+  }
+
+  /** A reset that may have happened had seen it. */
+  mayBeReset(increment: Increment): boolean {
+    return this.resets.some(({ state, increments }) => state !== 'undone' && increments.has(increment));
+  }
+
+  /** Whether an increment may be missing from every replica's value, at this time of the latest clock. */
+  mayBeMissing(increment: Increment, latestMs: number): boolean {
+    return (
+      this.factOf(increment).isUndone ||
+      this.mayBeLost.has(increment) ||
+      this.mayBeReset(increment) ||
+      this.ledger.mayHaveExpired(increment, latestMs, !this.deadOrigins.has(increment.madeBy))
+    );
+  }
+
+  /**
+   * The same while changes are still under way. An expiry hides every generation that began before it, until the owner,
+   * which may have counted on before it received the expiry, confirms that its generation goes on
+   * (docs/decisions/0004-expiry-of-a-replicated-life.md).
+   */
+  mayBeHidden(increment: Increment, latestMs: number): boolean {
+    if (this.mayBeMissing(increment, latestMs)) return true;
+    return this.ledger.hasExpiredSince(increment.key, this.factOf(increment).bornAtMs, latestMs);
+  }
+
+  /** A process came back from its disk, which holds its own changes up to these versions. */
+  cameBack(
+    origin: string,
+    sequence: (shard: number) => number,
+    sent: (shard: number) => number,
+    shardOf: (key: string) => number,
+  ): void {
+    for (const fact of this.factsOf(origin)) {
+      // A peer may know of it all the same, where it was sent before it was synced.
+      if (fact.version > sequence(fact.shard) && fact.version <= sent(fact.shard)) this.mayBeLost.add(fact.increment);
+      else if (fact.version > sequence(fact.shard)) fact.isUndone = true;
+      if (fact.endedAt > sequence(fact.shard)) fact.endedAt = Number.POSITIVE_INFINITY;
+    }
+    for (const reset of this.resets)
+      if (reset.origin === origin && reset.version > sequence(reset.shard))
+        reset.state = reset.version <= sent(reset.shard) ? 'uncertain' : 'undone';
+    for (const [name, versions] of this.changes) {
+      const [of, key] = name.split(':');
+      if (of !== origin) continue;
+      const upTo = sequence(shardOf(key));
+      this.changes.set(
+        name,
+        versions.filter((version) => version <= upTo),
+      );
+    }
+  }
+}

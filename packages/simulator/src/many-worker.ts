@@ -1,4 +1,0 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { runShare, type Share } from './many.js';
-
-await runShare(workerData as Share, (one) => parentPort?.postMessage(one));

@@ -1,0 +1,216 @@
+import {
+  type Allotment,
+  type HoldRequest,
+  Leases,
+  Operations,
+  PolicyBook,
+  type PolicySet,
+  type Reach,
+  Repeats,
+  Reservations,
+  Routes,
+  type SavedBook,
+  type TakeAnswer,
+  type TakeRequest,
+  TokenBroker,
+} from '@quotadb/quota';
+import type { Link } from '@quotadb/replication';
+import { FrameKind, type QuotaFrame } from '@quotadb/wire';
+import { errorOf } from '../world/disk.js';
+import type { NodeProcess, ProcessService } from '../world/process.js';
+
+/** The part of a node's policies that outlives its processes: the file beside its log. */
+export interface BookStore {
+  saved: SavedBook | undefined;
+}
+
+export interface QuotaServiceOptions {
+  readonly process: NodeProcess;
+  readonly home: string;
+  readonly store: BookStore;
+  readonly skewBoundMs: number;
+  readonly newId: () => string;
+  /** Regions forward requests for tokens. */
+  readonly hasRoutes: boolean;
+}
+
+interface Envelope {
+  readonly hasDisk: boolean;
+  readonly set: PolicySet | null;
+  readonly reaches?: readonly Reach[];
+}
+
+/** Shows the oracle the allotments of a reservation or a lease, which its answer does not name. */
+class ObservedOperations extends Operations {
+  /** Of the request that is being answered; undefined where it was denied. */
+  answering: readonly Allotment[] | undefined = undefined;
+
+  override take(request: TakeRequest, done: (answer: TakeAnswer) => void): void {
+    super.take(request, (answer) => this.observe(answer, done));
+  }
+
+  override hold(request: HoldRequest, done: (answer: TakeAnswer) => void): void {
+    super.hold(request, (answer) => this.observe(answer, done));
+  }
+
+  private observe(answer: TakeAnswer, done: (answer: TakeAnswer) => void): void {
+    this.answering = 'isAllowed' in answer && answer.isAllowed ? answer.allotments : undefined;
+    done(answer);
+  }
+}
+
+/** The quotas of one process, put together from the same parts as in a server. */
+export class QuotaService implements ProcessService {
+  readonly book: PolicyBook;
+  readonly broker: TokenBroker;
+  readonly operations: ObservedOperations;
+  readonly reservations: Reservations;
+  readonly leases: Leases;
+  readonly repeats: Repeats<TakeAnswer>;
+  readonly routes: Routes<Link>;
+  private readonly process: NodeProcess;
+  private readonly hasRoutes: boolean;
+  private readonly links = new Map<string, Link>();
+
+  constructor({ process, home, store, skewBoundMs, newId, hasRoutes }: QuotaServiceOptions) {
+    this.process = process;
+    this.hasRoutes = hasRoutes;
+    const { node, engine, disk } = process;
+    const { region, origin, hasDisk } = node;
+    const monotonicMs = () => process.monotonicMs();
+    this.routes = new Routes(region);
+    this.book = new PolicyBook({
+      home,
+      region,
+      incarnation: process.origin,
+      isNewIncarnation: store.saved === undefined,
+      hasDisk,
+      nowMs: engine.nowMs,
+      skewBoundMs,
+      isAlone: false,
+      ...(store.saved && { saved: store.saved }),
+      save: (book) => {
+        if (!hasDisk) return;
+        if (node.disk?.isFailing) throw errorOf('EIO');
+        store.saved = JSON.parse(JSON.stringify(book)) as SavedBook;
+      },
+    });
+    const { book, routes } = this;
+    this.broker = new TokenBroker({
+      engine,
+      region,
+      origin,
+      book,
+      skewBoundMs,
+      monotonicMs,
+      peers: {
+        regions: () => routes.regions(),
+        originOf: (other) => routes.originOf(other),
+        send: (other, frame) => routes.next(other)?.link.send(frame),
+      },
+      ...(disk && { durable: (shard: number) => disk.durable(shard), flushSoon: () => process.flushSoon() }),
+    });
+    const operations = new ObservedOperations({ engine, book, broker: this.broker, monotonicMs });
+    this.operations = operations;
+    this.reservations = new Reservations({ operations, monotonicMs, newId });
+    this.leases = new Leases({ operations, monotonicMs, newId });
+    this.repeats = new Repeats(monotonicMs, (answer) => 'isAllowed' in answer && answer.isAllowed);
+  }
+
+  tick(): void {
+    this.guard(() => {
+      this.reservations.tick();
+      this.leases.tick();
+      this.broker.tick();
+    });
+  }
+
+  /** With an id it is done once, even if it is repeated. False if the id belongs to another operation. */
+  take(id: string | undefined, request: TakeRequest, done: (answer: TakeAnswer) => void): boolean {
+    let isFresh = true;
+    this.guard(() => {
+      if (id === undefined) this.operations.take(request, done);
+      else {
+        const payload = JSON.stringify(request.items.map(({ name, subject, cost }) => [name, `${subject}`, cost]));
+        isFresh = this.repeats.run(id, payload, (finish) => this.operations.take(request, finish), done);
+      }
+    });
+    return isFresh;
+  }
+
+  /** At the home. Throws a PolicyError where the definition is refused. */
+  define(definition: Parameters<PolicyBook['define']>[0]): void {
+    this.book.define(definition, this.process.engine.nowMs, (region) => {
+      const way = this.routes.way(region);
+      return way && { incarnation: way.origin, hasDisk: way.hasDisk };
+    });
+    this.policiesChanged();
+  }
+
+  drop(name: string): void {
+    this.book.drop(name, this.process.engine.nowMs);
+    this.policiesChanged();
+  }
+
+  // ---- other regions ------------------------------------------------------------------------------------------------
+
+  established(link: Link): void {
+    this.links.set(link.region, link);
+    this.routes.add(link.region, link.origin, link);
+    if (this.hasRoutes) this.sendAll();
+    else this.send(link);
+  }
+
+  closed(link: Link): void {
+    if (!this.routes.remove(link.region, link)) return;
+    this.links.delete(link.region);
+    if (this.hasRoutes) this.sendAll();
+  }
+
+  hear(link: Link, frame: QuotaFrame): void {
+    this.guard(() => {
+      if (frame.kind === FrameKind.policies)
+        this.hearPolicies(link, JSON.parse(Buffer.from(frame.body).toString()) as Envelope);
+      else if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.broker.hear(frame);
+    });
+  }
+
+  private hearPolicies(link: Link, { hasDisk, set, reaches = [] }: Envelope): void {
+    if (!this.links.has(link.region)) return;
+    const hasOtherRoutes = this.routes.hear(link.region, hasDisk, reaches);
+    if (set === null ? this.book.begin() : this.book.adopt(set)) this.policiesChanged();
+    else if (hasOtherRoutes && this.hasRoutes) this.sendAll();
+  }
+
+  private policiesChanged(): void {
+    this.sendAll();
+    this.broker.policiesChanged();
+  }
+
+  private sendAll(): void {
+    for (const link of this.links.values()) this.send(link);
+  }
+
+  private send(link: Link): void {
+    const { set, version } = this.book;
+    const reaches = this.hasRoutes && { reaches: this.routes.tell(link.region) };
+    const envelope: Envelope = { hasDisk: this.process.node.hasDisk, set: set ?? null, ...reaches };
+    link.send({ kind: FrameKind.policies, version, body: Buffer.from(JSON.stringify(envelope)) });
+  }
+
+  /** As in a server: an error of the book's file ends the request that caused it, and nothing else. */
+  guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.process.engine.releaseLocks();
+      const { cluster } = this.process.node;
+      if ((error as Error).message === 'EIO') cluster.said(`${this.process.label}: the book cannot be written`);
+      else cluster.failed(`${this.process.label}: ${(error as Error).stack}`);
+    }
+  }
+}
+
+export function quotasOf(process: NodeProcess): QuotaService {
+  return process.service as QuotaService;
+}

@@ -1,0 +1,170 @@
+import { Random } from '@quotadb/engine/testing';
+import type { ReplicationSettings } from '@quotadb/replication';
+import type { DiskTraits } from './disk.js';
+import type { NetworkTraits } from './network.js';
+
+/** The parts of a schedule that its seed decides whether the replicas hold counters, quotas or rate limits. */
+export interface Plan<Kind extends string = string> {
+  readonly seed: number;
+  readonly regions: readonly RegionPlan[];
+  readonly topology: 'mesh' | 'hub' | 'chain';
+  /** Both ends of every pair have each other among their peers, and so wait for each other from the start. */
+  readonly isMutual: boolean;
+  readonly shardCount: number;
+  /** All times of a schedule are in proportion: clocks minutes apart and slow timers, or seconds and quick ones. */
+  readonly unitMs: number;
+  readonly tickMs: number;
+  readonly redialMs: number;
+  readonly flushMs: number;
+  readonly settings: PlannedSettings;
+  readonly network: NetworkTraits;
+  readonly disk: DiskTraits;
+  /** As with --fsync never: writes are not synced, and a power failure loses those that the system has not written. */
+  readonly isUnsynced: boolean;
+  readonly skewBoundMs: number;
+  readonly graceMs: number;
+  readonly steps: readonly Step<Kind>[];
+}
+
+export interface RegionPlan {
+  readonly region: string;
+  readonly hasDisk: boolean;
+  readonly skewMs: number;
+}
+
+/** One event of a schedule: its kind, its distance from the event before, and the seed of all that it chooses. */
+export interface Step<Kind extends string = string> {
+  readonly index: number;
+  readonly afterMs: number;
+  readonly kind: Kind;
+  readonly seed: number;
+}
+
+export type PlannedSettings = Omit<ReplicationSettings, 'partKeyBytes'>;
+
+/** Longer than any schedule. */
+export const FOREVER_MS = 1e12;
+export const REGION_NAMES = ['ap', 'br', 'ca', 'de', 'eu', 'fi', 'gb', 'hk'];
+
+/** Weights: how often each kind of fault is drawn in a schedule that has it. */
+const FAULTS = {
+  cut: 4,
+  isolate: 3,
+  breakStream: 3,
+  halfOpen: 2,
+  killProcess: 3,
+  failPower: 3,
+  loseDisk: 1,
+  join: 1,
+  leave: 1,
+  jumpClock: 3,
+  failDisk: 2,
+  snapshot: 2,
+  pause: 2,
+  wait: 2,
+} as const;
+/** Drawn from a stream of its own, so that the seeds that were kept before it existed still name the same schedule. */
+type RareKind = 'fillMemory';
+export type FaultKind = keyof typeof FAULTS | RareKind;
+
+export function settingsOf(random: Random, unitMs: number, skewBoundMs: number): PlannedSettings {
+  const partComponents = random.pick([1, 2, 3, 256]);
+  return {
+    partComponents,
+    // Not drawn: one draw more would make another schedule of every seed that was kept.
+    patienceMs: (partComponents === 2 ? 5 : 40) * unitMs,
+    tickBytes: random.pick([200, 1024 * 1024]),
+    statusIntervalMs: random.pick([100, 300]) * unitMs,
+    idleStatusIntervalMs: random.pick([300, 1000]) * unitMs,
+    pingIntervalMs: 500 * unitMs,
+    silenceMs: random.pick([1500, 4000]) * unitMs,
+    digestIntervalMs: random.pick([200, 800]) * unitMs,
+    digestShards: random.pick([1, 8]),
+    stallMs: random.pick([400, 1500]) * unitMs,
+    giveUpAfterMs: random.pick([500 * unitMs, 3000 * unitMs, FOREVER_MS, FOREVER_MS]),
+    skewBoundMs: 3 * skewBoundMs,
+  };
+}
+
+export function networkOf(random: Random, unitMs: number): NetworkTraits {
+  const isLossy = random.chance(0.5);
+  const rates = [0.02, 0.15];
+  const delayMs = random.pick([0.2, 5, 50]) * unitMs;
+  return {
+    delayMs,
+    jitterMs: delayMs * random.pick([0.1, 2]),
+    loss: isLossy ? random.pick(rates) : 0,
+    duplication: isLossy ? random.pick([0, ...rates]) : 0,
+    reordering: isLossy ? random.pick([0, ...rates]) : 0,
+    windowBytes: random.pick([100, 1000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]),
+  };
+}
+
+/** Periods of full memory, in one of seven schedules. */
+export function rareTroubleOf(seed: number) {
+  const random = new Random(seed ^ 0x4a4e);
+  const fillings = random.chance(0.15) ? 1 + random.below(4) : 0;
+  return {
+    /** A key of more than half a page needs a page of its own, and so meets full memory with its first change. */
+    keySuffix: fillings > 0 ? '-'.repeat(LONG_KEY_BYTES) : '',
+    insertInto<Kind extends string>(steps: readonly Step<Kind>[]): Step<Kind | RareKind>[] {
+      const fill = (index: number) =>
+        ({ index: steps.length + index, afterMs: 0, kind: 'fillMemory', seed: random.below(2 ** 31) }) as const;
+      return insertAtRandom(random, steps, fillings, fill);
+    },
+  };
+}
+
+const LONG_KEY_BYTES = 2500;
+
+/** Puts further steps between those of a schedule. */
+export function insertAtRandom<Kind extends string, More extends string>(
+  random: Random,
+  steps: readonly Step<Kind>[],
+  count: number,
+  make: (index: number) => Step<More>,
+): Step<Kind | More>[] {
+  const all: Step<Kind | More>[] = [...steps];
+  for (let index = 0; index < count; index++) {
+    const step = make(index);
+    all.splice(random.below(all.length), 0, step);
+  }
+  return all;
+}
+
+/**
+ * Adds some kinds of faults, each with a weight of its own: most schedules have only some, so each is also met alone.
+ */
+export function addFaults<Kind extends string>(
+  random: Random,
+  weights: Map<Kind | FaultKind, number>,
+  without: readonly FaultKind[] = [],
+): void {
+  const share = random.pick([0.2, 0.5, 1]);
+  for (const [kind, weight] of Object.entries(FAULTS) as [FaultKind, number][])
+    if (random.chance(share) && !without.includes(kind)) weights.set(kind, weight * random.pick([0.5, 1, 2]));
+}
+
+export function drawSteps<Kind extends string>(
+  random: Random,
+  weights: ReadonlyMap<Kind, number>,
+  spacingMs: number,
+  count: number,
+): Step<Kind>[] {
+  const kinds = [...weights];
+  const total = kinds.reduce((sum, [, weight]) => sum + weight, 0);
+  const choose = (): Kind => {
+    let dice = random.next() * total;
+    for (const [kind, weight] of kinds) {
+      dice -= weight;
+      if (dice < 0) return kind;
+    }
+    return kinds[0][0];
+  };
+  return Array.from({ length: count }, (_, index) => ({
+    index,
+    afterMs: random.next() * 2 * spacingMs,
+    kind: choose(),
+    seed: random.below(2 ** 31),
+  }));
+}
