@@ -1,7 +1,7 @@
 import type { Access } from './access/access.js';
 import type { Clock } from './clock.js';
 import type { Configuration } from './config/table.js';
-import type { Lanes } from './lanes/lanes.js';
+import type { Lanes } from './lanes/questions.js';
 import type { LaneDisk } from './services/lane-disk.js';
 import type { LaneQuotas } from './services/lane-quotas.js';
 import type { LaneReplication } from './services/lane-replication.js';

@@ -1,5 +1,3 @@
-import type { Command } from '../commands/command.js';
-
 /**
  * What a command needs and what a client lacks, as bits, so that the whole question of access is one test for each
  * command: `(entry.needs & client.lacks) !== 0` means that somebody has to look closer.
@@ -44,7 +42,14 @@ const ALSO_HAS: Readonly<Record<Role, number>> = {
 /** What lacks everything: a client that has not said who it is. */
 export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.prefixes;
 
-export function needsOf(command: Command): number {
+/** What a command declares of who may run it; see Command. */
+export interface AccessDeclaration {
+  readonly flags: readonly string[];
+  readonly role?: Role;
+  readonly quotaSuffices?: true;
+}
+
+export function needsOf(command: AccessDeclaration): number {
   if (command.flags.includes('no_auth')) return 0;
   const role = roleOf(command);
   if (command.quotaSuffices === true)
@@ -54,7 +59,7 @@ export function needsOf(command: Command): number {
 }
 
 /** The role a command asks for; undefined where everybody who has logged in may run it. */
-export function roleOf(command: Command): Role | undefined {
+export function roleOf(command: AccessDeclaration): Role | undefined {
   if (command.role !== undefined) return command.role;
   if (command.flags.includes('admin')) return 'admin';
   if (command.flags.includes('write')) return 'write';

@@ -12,12 +12,12 @@ import type {
 } from '@quotadb/dashboard';
 import { DURATION_BUCKETS, type Engine } from '@quotadb/engine';
 import type { LogDurations } from '@quotadb/storage';
-import { addFigures, type Figures } from '../lanes/figures.js';
 import type { CountsWatch } from '../metrics/counts-watch.js';
 import { stateOfCounts } from '../metrics/counts-watch.js';
 import type { DecisionCounts, Decisions } from '../metrics/decisions.js';
 import type { QuotaService } from '../quotas/service.js';
 import type { ServerState } from '../server-state.js';
+import { addFigures, type Figures } from '../statistics/figures.js';
 import type { HotIdentifier } from '../statistics/hot-identifiers.js';
 import type { SlowCommand } from '../statistics/slowlog.js';
 

@@ -6,13 +6,12 @@ import type { Identity, ServerState } from '../server-state.js';
 import { Channel, type ChannelMessage, type ServiceHandlers } from '../services/channel.js';
 import { DiskBoard } from '../services/disk-board.js';
 import type { MainServices } from '../services/main-services.js';
-import type { Certificates } from '../tls/certificates.js';
 import type { Libc } from '../transport/epoll/libc.js';
 import { openListener } from '../transport/epoll/listener.js';
 import { MemoryAhead } from '../transport/epoll/memory-ahead.js';
 import type { NetTransport } from '../transport/net-transport.js';
-import type { Transport } from '../transport/transport.js';
-import { answer } from './lanes.js';
+import type { CertificateSource, Transport } from '../transport/transport.js';
+import { answer } from './answers.js';
 import type { Fault, LaneQuestion, LaneServices, LaneStart, SharedBoards, ThreadServices } from './messages.js';
 import type { QuestionName, Questions } from './questions.js';
 import type { SharedControl } from './shared-control.js';
@@ -97,7 +96,7 @@ export class EpollLanes implements Transport {
     );
   }
 
-  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+  listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number> {
     const { mainLane } = this.options;
     if (mainLane === undefined) throw new Error('there is no lane for TLS');
     return mainLane.listenSecurely(host, port, certificates);

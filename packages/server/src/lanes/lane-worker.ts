@@ -11,9 +11,9 @@ import { Lane } from '../session/lane.js';
 import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
 import { type Libc, loadLibc } from '../transport/epoll/libc.js';
 import { Acceptor } from './acceptor.js';
-import { answer, type Lanes } from './lanes.js';
+import { answer } from './answers.js';
 import type { LaneServices, LaneStart, ThreadServices } from './messages.js';
-import type { QuestionName, Questions } from './questions.js';
+import type { Lanes, QuestionName, Questions } from './questions.js';
 import { SharedControl } from './shared-control.js';
 import { wakeLane } from './wake.js';
 

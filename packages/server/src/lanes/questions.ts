@@ -1,13 +1,8 @@
-import { replaceUsers } from '../access/replace-users.js';
 import type { Users } from '../access/user.js';
-import { describeClient } from '../commands/connection/client/describe.js';
-import { changeParameters } from '../config/parameters.js';
-import type { ServerState } from '../server-state.js';
-import type { Client } from '../session/client.js';
+import type { Figures } from '../statistics/figures.js';
 import type { HotIdentifier } from '../statistics/hot-identifiers.js';
 import type { LatencyEvent } from '../statistics/latency-monitor.js';
 import type { SlowCommand } from '../statistics/slowlog.js';
-import { collectFigures, type Figures } from './figures.js';
 
 /**
  * Every lane keeps its own clients, statistics and logs, so that none waits for another. A command that needs all of
@@ -52,50 +47,27 @@ export interface DescribedClient {
   readonly line: string;
 }
 
-type Answers = {
-  readonly [Name in QuestionName]: (state: ServerState, ask: Questions[Name]['ask']) => Questions[Name]['answer'];
-};
-
-export const answers: Answers = {
-  figures: (state) => collectFigures(state),
-  clients: ({ clients, clock }, filter) =>
-    [...clients]
-      .filter((client) => isMeant(client, filter))
-      .map((client) => ({ id: client.id, line: describeClient(client, clock.now()) })),
-  kill: ({ clients }, filter) => {
-    const meant = [...clients].filter((client) => isMeant(client, filter));
-    for (const client of meant) client.connection.destroy();
-    return meant.length;
-  },
-  configure: ({ config, clients, access }, changes) => {
-    changeParameters(config, changes);
-    // Without credentials there is nothing left to prove.
-    if (access.isOpen) for (const client of clients) if (!client.authenticated) client.become(access.newcomer());
-    return null;
-  },
-  users: (state, users) => {
-    replaceUsers(state, users);
-    return null;
-  },
-  resetStatistics: ({ statistics }) => {
-    statistics.reset();
-    return null;
-  },
-  slowCommands: ({ slowlog }) => slowlog.newest(slowlog.length),
-  resetSlowlog: ({ slowlog }) => {
-    slowlog.reset();
-    return null;
-  },
-  hottest: ({ statistics: { rates, takes } }) => ({ rates: rates.hottest.list(), takes: takes.hottest.list() }),
-  latency: ({ latency }) => latency.all(),
-  resetLatency: ({ latency }, names) => latency.reset(names ?? undefined),
-};
-
-export function isMeant(client: Client, filter: ClientFilter): boolean {
-  if (filter.none || client.id === filter.except) return false;
-  if (filter.ids !== undefined && !filter.ids.includes(client.id)) return false;
-  if (filter.address !== undefined && client.address !== filter.address) return false;
-  if (filter.localAddress !== undefined && client.localAddress !== filter.localAddress) return false;
-  if (filter.user !== undefined && client.user?.name !== filter.user) return false;
-  return filter.connectedBeforeMs === undefined || client.connectedAtMs <= filter.connectedBeforeMs;
+/** How a lane reaches the others. */
+export interface Lanes {
+  readonly count: number;
+  /** Which of them this is. */
+  readonly index: number;
+  /** All lanes' answers, this one's among them, later and on this lane's thread. */
+  ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+    answered: (answers: Questions[Name]['answer'][]) => void,
+  ): void;
+  /** The same to all lanes but this one, for what it does there; nobody waits for their answers. */
+  tell<Name extends QuestionName>(name: Name, question: Questions[Name]['ask']): void;
 }
+
+/** A lane that is on its own. */
+export const onlyLane: Lanes = {
+  count: 1,
+  index: 0,
+  ask() {
+    throw new Error('there is nobody to ask');
+  },
+  tell() {},
+};

@@ -1,5 +1,5 @@
-import type { Figures } from '../lanes/figures.js';
 import type { Hottest } from '../lanes/questions.js';
+import type { Figures } from '../statistics/figures.js';
 import { mergeHottest } from '../statistics/hot-identifiers.js';
 import type { RateStatistics } from '../statistics/rate-statistics.js';
 import { addTakes, type TakeStatistics, type TakesByQuota } from '../statistics/take-statistics.js';

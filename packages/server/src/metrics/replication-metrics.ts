@@ -1,7 +1,6 @@
 import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
-import type { ShardLag } from '../replication/describe.js';
 import type { RegionAge } from '../services/lane-replication.js';
-import type { PeerDescription, ReplicationDescription } from '../services/replication-description.js';
+import type { PeerDescription, ReplicationDescription, ShardLag } from '../services/replication-description.js';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What the regions tell that this one replicates with; nothing before there was one. */

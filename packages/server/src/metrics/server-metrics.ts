@@ -1,7 +1,7 @@
 import { bucketBoundsSeconds, DURATION_BUCKETS, type Engine } from '@quotadb/engine';
 import type { LogDurations } from '@quotadb/storage';
-import { addFigures, type Figures } from '../lanes/figures.js';
 import type { ServerState } from '../server-state.js';
+import { addFigures, type Figures } from '../statistics/figures.js';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What the lanes, the store and the disk tell. */

@@ -11,10 +11,10 @@ import {
 } from '@quotadb/wire';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.js';
+import { systemMonotonicMs } from '../clock.js';
 import type { Configuration } from '../config/table.js';
 import { OccasionalLog } from '../replication/occasional-log.js';
 import type { PartialDefinition, QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
-import { systemMonotonicMs } from '../services/replication-board.js';
 import { TakeStatistics } from '../statistics/take-statistics.js';
 import { loadBook, saveBook } from './book-file.js';
 import {

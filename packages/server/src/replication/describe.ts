@@ -2,7 +2,7 @@ import { type Engine, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
 import { type Member, nameOfOrigin, type Replica } from '@quotadb/replication';
 import type { Dialer, Mesh } from '@quotadb/replication/mesh';
 import { printAddress } from '../config/peer-address.js';
-import type { PeerDescription, PeerState } from '../services/replication-description.js';
+import type { PeerDescription, PeerState, ShardLag } from '../services/replication-description.js';
 import type { Journal } from './journal.js';
 
 const REPLICA_ID_DIGITS = 32;
@@ -65,15 +65,6 @@ function joinedPercent(replica: Replica, { link, origin }: Member, nowMs: number
   if (link === undefined || origin === undefined || link.keysExpected === 0) return 100;
   if (replica.freshness.ageMs(nameOfOrigin(origin), nowMs) >= 0) return 100;
   return Math.min(99, Math.floor((replica.engine.keyCount() * 100) / link.keysExpected));
-}
-
-/** How far one region is with this node's own changes, shard by shard. */
-export interface ShardLag {
-  readonly shard: number;
-  readonly version: number;
-  readonly acknowledged: number;
-  /** From the last change that it has to the last one there is; 0 where it has all. */
-  readonly lagMs: number;
 }
 
 export function describeShards(replica: Replica, member: Member): ShardLag[] {

@@ -1,5 +1,5 @@
-import type { Client } from '../session/client.js';
-import { type ReplicationBoard, systemMonotonicMs } from './replication-board.js';
+import { systemMonotonicMs } from '../clock.js';
+import type { ReplicationBoard } from './replication-board.js';
 import type { ReplicationDescription } from './replication-description.js';
 
 /** What a client can ask of the thread that replicates; answered with plain data, or with an error in words. */
@@ -12,7 +12,7 @@ export type ReplicationAnswer = { readonly error: string } | { readonly value: u
 
 /** A client that waits until members have acknowledged. */
 interface Waiter {
-  readonly client: Client;
+  readonly client: { readonly isConnected: boolean };
   readonly moved: () => void;
 }
 
@@ -65,7 +65,7 @@ export class LaneReplication {
   }
 
   /** Calls `moved` whenever members have come further. Returns what ends that. */
-  wait(client: Client, moved: () => void): () => void {
+  wait(client: Waiter['client'], moved: () => void): () => void {
     const waiter: Waiter = { client, moved };
     this.waiters.add(waiter);
     this.board.countWaiting(1);

@@ -119,9 +119,3 @@ export class ReplicationBoard {
     }
   }
 }
-
-/** Milliseconds of a clock that is the same in all threads and is never set back. */
-export function systemMonotonicMs(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1000 + nanoseconds / 1e6;
-}

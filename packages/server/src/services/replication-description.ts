@@ -78,3 +78,12 @@ export const NO_PEER_FIGURES: PeerFigures = {
   connections: 0,
   refusals: 0,
 };
+
+/** How far one region is with this node's own changes, shard by shard. */
+export interface ShardLag {
+  readonly shard: number;
+  readonly version: number;
+  readonly acknowledged: number;
+  /** From the last change that it has to the last one there is; 0 where it has all. */
+  readonly lagMs: number;
+}

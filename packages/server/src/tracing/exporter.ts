@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { systemMonotonicMs } from '../clock.js';
 import { OccasionalLog } from '../replication/occasional-log.js';
-import { systemMonotonicMs } from '../services/replication-board.js';
 import { encodeSpans } from './otlp.js';
 import type { RecordedSpan } from './recorded-span.js';
 

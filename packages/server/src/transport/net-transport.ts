@@ -1,14 +1,13 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { errors } from '../errors.js';
-import { answer } from '../lanes/lanes.js';
+import { answer } from '../lanes/answers.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
 import { Tick, TickTimer } from '../lifecycle/tick.js';
 import type { Lane } from '../session/lane.js';
-import type { Certificates } from '../tls/certificates.js';
 import { Connection, type ConnectionScheduler } from './connection.js';
 import { NetSocket } from './net-socket.js';
-import type { Transport } from './transport.js';
+import type { CertificateSource, Transport } from './transport.js';
 import { AWAKE } from './wake-queue.js';
 
 export interface NetOptions {
@@ -46,7 +45,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
     return this.open(server, host, port);
   }
 
-  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number> {
+  listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number> {
     const options = { ...certificates.options(), allowHalfOpen: true, noDelay: true };
     const server = createTlsServer(options, (socket) => this.accept(socket));
     certificates.keepCurrent(server);

@@ -1,6 +1,13 @@
+import type { SecureContextOptions, TlsOptions } from 'node:tls';
 import type { Policy } from '@quotadb/quota';
 import type { QuestionName, Questions } from '../lanes/questions.js';
-import type { Certificates } from '../tls/certificates.js';
+
+/** The server's certificate, which may be replaced while it runs. */
+export interface CertificateSource {
+  options(): TlsOptions;
+  /** Gives this server new certificates when there are some. */
+  keepCurrent(server: { setSecureContext(options: SecureContextOptions): void }): void;
+}
 
 /** What carries bytes between clients and sessions. */
 export interface Transport {
@@ -13,7 +20,7 @@ export interface Transport {
   /** Another thread is about to use the store; resolves when every lane takes locks. */
   share(): Promise<void>;
   /** The same for clients that use TLS, beside the others. */
-  listenSecurely(host: string, port: number, certificates: Certificates): Promise<number>;
+  listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number>;
   /** The answers of every lane; none while it is closing. */
   ask<Name extends QuestionName>(
     name: Name,

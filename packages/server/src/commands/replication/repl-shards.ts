@@ -1,4 +1,4 @@
-import type { ShardLag } from '../../replication/describe.js';
+import type { ShardLag } from '../../services/replication-description.js';
 import { textArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { askReplication } from './ask-replication.js';

@@ -1,6 +1,6 @@
 import { changeParameters, ParameterError, parameterNames, printParameter } from '../../../config/parameters.js';
 import { errors } from '../../../errors.js';
-import { askLanes } from '../../../lanes/lanes.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
 import { bytesArgument, textArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';

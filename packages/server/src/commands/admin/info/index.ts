@@ -1,6 +1,6 @@
 import type { Request } from '@quotadb/wire';
-import { addFigures } from '../../../lanes/figures.js';
-import { askLanes } from '../../../lanes/lanes.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
+import { addFigures } from '../../../statistics/figures.js';
 import { textArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { type InfoSection, infoSections } from './sections.js';

@@ -1,6 +1,6 @@
 import { arch, release, totalmem, type } from 'node:os';
-import type { Figures } from '../../../lanes/figures.js';
 import type { PeerDescription } from '../../../services/replication-description.js';
+import type { Figures } from '../../../statistics/figures.js';
 import { QUOTADB_VERSION, REDIS_VERSION } from '../../../version.js';
 import type { Call } from '../../command.js';
 import { processMemory } from '../process-memory.js';

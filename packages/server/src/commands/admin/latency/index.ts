@@ -1,5 +1,5 @@
 import type { Request } from '@quotadb/wire';
-import { askLanes } from '../../../lanes/lanes.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
 import { mergeLatency } from '../../../statistics/latency-monitor.js';
 import { textArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';

@@ -1,6 +1,6 @@
 import { errors } from '../../../errors.js';
-import { addFigures } from '../../../lanes/figures.js';
-import { askLanes } from '../../../lanes/lanes.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
+import { addFigures } from '../../../statistics/figures.js';
 import { argumentIs, keyword, numberArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';
 import { container } from '../../container.js';

@@ -1,6 +1,6 @@
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../../errors.js';
-import { askLanes } from '../../../lanes/lanes.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
 import type { SlowCommand } from '../../../statistics/slowlog.js';
 import { numberArgument } from '../../arguments.js';
 import type { Command } from '../../command.js';

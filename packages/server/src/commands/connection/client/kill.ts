@@ -1,6 +1,7 @@
 import { errors } from '../../../errors.js';
-import { askLanes } from '../../../lanes/lanes.js';
-import { type ClientFilter, isMeant } from '../../../lanes/questions.js';
+import { isMeant } from '../../../lanes/answers.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
+import type { ClientFilter } from '../../../lanes/questions.js';
 import { numberArgument, textArgument } from '../../arguments.js';
 import type { Call, Command } from '../../command.js';
 import { typeIsNormal } from './types.js';

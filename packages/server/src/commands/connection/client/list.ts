@@ -1,9 +1,9 @@
 import { errors } from '../../../errors.js';
-import { askLanes } from '../../../lanes/lanes.js';
+import { askLanes } from '../../../lanes/ask-lanes.js';
+import { describeClient } from '../../../lanes/describe-client.js';
 import type { ClientFilter } from '../../../lanes/questions.js';
 import { argumentIs, keyword, numberArgument, textArgument } from '../../arguments.js';
 import type { Call, Command } from '../../command.js';
-import { describeClient } from './describe.js';
 import { typeIsNormal } from './types.js';
 
 const TYPE = keyword('type');

@@ -1,5 +1,5 @@
-import { DEFAULT_USER } from '../../../access/user.js';
-import type { Client } from '../../../session/client.js';
+import { DEFAULT_USER } from '../access/user.js';
+import type { Client } from '../session/client.js';
 
 /** One line of CLIENT LIST. Fields that stand for something we do not have say so with Redis's word for none. */
 export function describeClient(client: Client, nowMs: number): string {
