@@ -12,7 +12,7 @@ describe('acceptance', () => {
   beforeAll(async () => {
     database = await TestDatabase.start();
     service = createCountsService({ postgres: database.options });
-    server = await TestServer.start(service.endpoint(['external', 'internal']));
+    server = await TestServer.start(service);
   });
 
   afterAll(async () => {

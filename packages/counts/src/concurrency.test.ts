@@ -14,7 +14,7 @@ beforeAll(async () => {
   services = [0, 1].map(() => createCountsService({ postgres: database.options }));
   // Both bring the schema up to date at the same moment.
   await Promise.all(services.map((service) => service.ready()));
-  servers = await Promise.all(services.map((service) => TestServer.start(service.endpoint(['external', 'internal']))));
+  servers = await Promise.all(services.map((service) => TestServer.start(service)));
 });
 
 afterAll(async () => {

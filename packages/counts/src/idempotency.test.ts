@@ -12,7 +12,7 @@ let servers: TestServer[];
 beforeAll(async () => {
   database = await TestDatabase.start();
   services = [0, 1].map(() => createCountsService({ postgres: database.options }));
-  servers = await Promise.all(services.map((service) => TestServer.start(service.endpoint(['external', 'internal']))));
+  servers = await Promise.all(services.map((service) => TestServer.start(service)));
 });
 
 afterAll(async () => {

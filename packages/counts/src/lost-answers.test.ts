@@ -19,7 +19,7 @@ afterAll(() => database.stop());
 beforeEach(async () => {
   proxy = await LossyProxy.start(database.options);
   service = createCountsService({ postgres: proxy.options });
-  server = await TestServer.start(service.endpoint(['external', 'internal']));
+  server = await TestServer.start(service);
 });
 
 afterEach(async () => {

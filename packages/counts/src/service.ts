@@ -1,8 +1,8 @@
+import type { Server } from 'node:http';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
-import { type CountsEndpoint, createCountsEndpoint } from './adapters/http/counts-endpoint.js';
-import { FastLane } from './adapters/http/fast-lane/fast-lane.js';
-import type { Audience, CountsApi } from './adapters/http/operation.js';
-import { Gatekeeper, type RoleTokens } from './adapters/http/tokens.js';
+import { type Audience, type AudienceTokens, CountsTokens } from './adapters/http/counts-tokens.js';
+import { HttpFastPath } from './adapters/http/fast-path/http-fast-path.js';
+import type { CountUseCases } from './adapters/http/operations.js';
 import { ChangeWriter } from './adapters/postgres/change-writer.js';
 import { PostgresComponentFeed } from './adapters/postgres/component-feed.js';
 import type { ConnectionOptions } from './adapters/postgres/connection.js';
@@ -14,16 +14,16 @@ import type { ComponentFeed } from './domain/ports/component-feed.js';
 import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases/index.js';
 
 export interface CountsServiceOptions {
-  /** A PostgreSQL that is there already. Without one, an embedded one is started when it is first needed. */
+  /** A PostgreSQL that runs already. Without one, an embedded one is started when it is first needed. */
   readonly postgres?: ConnectionOptions | undefined;
   /** Where the embedded one keeps its files; without a directory they are temporary. */
   readonly directory?: string | undefined;
-  /** Without any, everybody who reaches the port may call everything; with empty lists, nobody may. */
-  readonly tokens?: RoleTokens | undefined;
-  /** Who else may call what, by bearer token; asked only where tokens are needed. */
+  /** Without any, the API is open to all who reach the port; with empty lists, it is closed. */
+  readonly tokens?: AudienceTokens | undefined;
+  /** Knows the bearer tokens of users; asked only where tokens are needed. */
   readonly mayCall?: ((token: string, audience: Audience) => boolean) | undefined;
   /** Connections for changes (statements in flight) and for everything else. */
-  readonly changeLanes?: number | undefined;
+  readonly writerConnections?: number | undefined;
   readonly queryConnections?: number | undefined;
   readonly idempotencyWindowMs?: number | undefined;
   /** Failures that were not foreseen. */
@@ -36,12 +36,11 @@ export interface CountsServiceOptions {
 }
 
 export interface CountsService {
-  /** These parts of the API, to be served by a node:http server; there may be several, on different ports. */
-  endpoint(audiences: readonly Audience[]): CountsEndpoint;
-  /** Throws the problem that tells a caller with this Authorization header why it may not; for other APIs on the same port. */
-  readonly admit: (authorization: string | undefined, audience: Audience) => void;
-  /** The use cases, for callers in the same process. */
-  readonly api: CountsApi;
+  /** The use cases: the context of `countsApi`, and for callers in the same process. */
+  readonly api: CountUseCases;
+  readonly tokens: CountsTokens;
+  /** Lets the plainest changes on this server's connections go past node:http, which still serves the rest. */
+  accelerate(server: Server): void;
   /** The bridge from replicated counters. */
   readonly feed: ComponentFeed;
   /** How it is now. Asking starts nothing. */
@@ -62,18 +61,18 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
     options.queryConnections,
   );
   const onTrouble = options.onTrouble ?? (() => undefined);
-  const writer = new ChangeWriter(database, onTrouble, options.changeLanes, options.observer);
+  const writer = new ChangeWriter(database, onTrouble, options.writerConnections, options.observer);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
-  const gatekeeper = new Gatekeeper(options.tokens, options.mayCall);
+  const tokens = new CountsTokens(options.tokens, options.mayCall);
   const onError = options.onError ?? (() => undefined);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
-  const fastLane = new FastLane({ api, gatekeeper, onError });
+  const fastPath = new HttpFastPath({ api, tokens, onError });
   return {
     api,
-    admit: (authorization, audience) => gatekeeper.admit(authorization, audience),
+    tokens,
+    accelerate: (server) => fastPath.attach(server),
     feed: new PostgresComponentFeed(database),
-    endpoint: (audiences) => createCountsEndpoint({ api, audiences, gatekeeper, onError, fastLane }),
     figures: () => ({
       waiting: writer.waiting,
       statementsInFlight: writer.statementsInFlight,
@@ -82,7 +81,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
     }),
     ready: () => database.withConnection(async () => undefined),
     async stop() {
-      fastLane.close();
+      fastPath.close();
       await cleanup.stop();
       await writer.close();
       await database.close();

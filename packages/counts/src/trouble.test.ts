@@ -17,7 +17,7 @@ afterAll(() => database.stop());
 
 beforeEach(async () => {
   service = createCountsService({ postgres: database.options });
-  server = await TestServer.start(service.endpoint(['external', 'internal']));
+  server = await TestServer.start(service);
 });
 
 afterEach(async () => {

@@ -1,29 +1,20 @@
-import { createCountsEndpoint } from '../adapters/http/counts-endpoint.js';
-import { FastLane } from '../adapters/http/fast-lane/fast-lane.js';
-import type { Audience } from '../adapters/http/operation.js';
-import { Gatekeeper, type RoleTokens } from '../adapters/http/tokens.js';
+import { type AudienceTokens, CountsTokens } from '../adapters/http/counts-tokens.js';
+import { HttpFastPath } from '../adapters/http/fast-path/http-fast-path.js';
 import { MemoryRepository } from '../adapters/memory/memory-repository.js';
 import type { CountValueRepository } from '../domain/ports/count-value-repository.js';
 import { externalCountUpdateApi, internalCountValueApi } from '../domain/use-cases/index.js';
-import { TestServer } from './test-server.js';
+import { TestServer, type TestServerOptions } from './test-server.js';
 
-export interface MemoryServerOptions {
-  readonly fastLane: boolean;
+export interface MemoryServerOptions extends TestServerOptions {
   readonly repository?: CountValueRepository;
-  readonly tokens?: RoleTokens;
-  readonly audiences?: readonly Audience[];
-  readonly onError?: (error: unknown) => void;
+  readonly tokens?: AudienceTokens;
 }
 
 /** The HTTP adapter on a real server, with the record in memory. */
-export function startMemoryServer(options: MemoryServerOptions): Promise<TestServer> {
-  const repository = options.repository ?? new MemoryRepository();
-  const shared = {
-    api: { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) },
-    gatekeeper: new Gatekeeper(options.tokens),
-    onError: options.onError ?? ((error: unknown) => Promise.reject(error)),
-  };
-  const audiences = options.audiences ?? ['external', 'internal'];
-  const endpoint = createCountsEndpoint({ ...shared, audiences, fastLane: new FastLane(shared) });
-  return TestServer.start(endpoint, options.fastLane);
+export function startMemoryServer(options: MemoryServerOptions = {}): Promise<TestServer> {
+  const { repository = new MemoryRepository(), onError = (error: unknown) => void Promise.reject(error) } = options;
+  const tokens = new CountsTokens(options.tokens);
+  const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
+  const fastPath = new HttpFastPath({ api, tokens, onError });
+  return TestServer.start({ api, tokens, accelerate: (server) => fastPath.attach(server) }, { ...options, onError });
 }

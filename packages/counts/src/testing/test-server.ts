@@ -1,6 +1,22 @@
 import { Agent, createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { CountsEndpoint } from '../adapters/http/counts-endpoint.js';
+import { createHandler, serveApi } from '@quotadb/http';
+import { countsApi } from '../adapters/http/counts-api.js';
+import type { Audience, CountsTokens } from '../adapters/http/counts-tokens.js';
+import type { CountUseCases } from '../adapters/http/operations.js';
+
+/** As much of the counts service as a server needs. */
+export interface ServedCounts {
+  readonly api: CountUseCases;
+  readonly tokens: CountsTokens;
+  readonly accelerate: (server: Server) => void;
+}
+
+export interface TestServerOptions {
+  readonly audiences?: readonly Audience[];
+  readonly fastPath?: boolean;
+  readonly onError?: (error: unknown) => void;
+}
 
 export interface Answer {
   readonly status: number;
@@ -16,16 +32,23 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** The endpoint on a real HTTP server, and a client for it that keeps its connections. */
+/** The counts API on a real HTTP server, and a client for it that keeps its connections. */
 export class TestServer {
   readonly server: Server;
   readonly #agent = new Agent({ keepAlive: true });
 
-  static async start(endpoint: CountsEndpoint, fastLane = true): Promise<TestServer> {
-    const server = createServer((request, response) => {
-      if (!endpoint.handle(request, response)) response.writeHead(404).end('not a counts address');
+  static async start({ api, tokens, accelerate }: ServedCounts, options: TestServerOptions = {}): Promise<TestServer> {
+    const { audiences = ['external', 'internal'], fastPath = true, onError = () => undefined } = options;
+    const audienceOf = (role: string): Audience => (role === 'count' ? 'external' : 'internal');
+    const handle = createHandler([serveApi(countsApi(audiences), api)], {
+      authenticate: ({ authorization }, [role]) => {
+        if (tokens.admits(authorization, audienceOf(role!))) return {};
+        return tokens.audienceOf(authorization) === undefined ? 'unauthenticated' : 'wrong_role';
+      },
+      onError,
     });
-    if (fastLane) endpoint.accelerate(server);
+    const server = createServer(handle);
+    if (fastPath && audiences.includes('external')) accelerate(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new TestServer(server);
   }

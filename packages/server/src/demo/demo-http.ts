@@ -1,8 +1,17 @@
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request } from 'node:http';
 import type { DemoState } from '@quotadb/dashboard';
-import { sendPage } from '../dashboard/send-page.js';
-import { send } from '../http/health.js';
+import {
+  type Api,
+  createHandler,
+  defineProblems,
+  type Exchange,
+  HttpServer,
+  operationsOf,
+  ProblemError,
+  serveApi,
+} from '@quotadb/http';
+import { z } from 'zod';
+import { pageOperations } from '../dashboard/page.js';
 
 /** What the page can do to the demo. */
 export interface DemoControls {
@@ -13,97 +22,115 @@ export interface DemoControls {
   act(what: string, body: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-const REGION = /^\/regions\/([^/]+)(\/.*)$/;
-const PAGE = /^\/dashboard\/(.*)$/;
-const ACTION = /^\/demo\/(cut|heal|kill|start|traffic)$/;
-const MAXIMUM_BODY_BYTES = 4096;
+const MAXIMUM_CONNECTIONS = 1000;
 
-/** The demo's own port, on this machine only: the dashboard's page, every region behind it, and the controls. */
+const demoProblems = defineProblems({
+  action_refused: { status: 400, title: 'Action refused', detail: 'The demo cannot do this; the detail says why.' },
+  region_silent: { status: 502, title: 'Region silent', detail: 'The region runs, and does not answer.' },
+  region_stopped: { status: 503, title: 'Region stopped', detail: 'The region is not running.' },
+});
+
+const operation = operationsOf<DemoControls>();
+
+const demoApi: Api<DemoControls, unknown> = {
+  name: 'demo',
+  title: 'QuotaDB demo',
+  description: 'The page of the dashboard, every region behind it, and the controls.',
+  operations: [
+    ...pageOperations,
+    operation({
+      id: 'redirectToDashboard',
+      method: 'GET',
+      path: '/',
+      summary: 'Redirects to the page',
+      success: { status: 302, description: 'To `/dashboard/`.' },
+      respond: (_context, _input, _caller, { response }) =>
+        void response.writeHead(302, { location: '/dashboard/' }).end(),
+    }),
+    operation({
+      id: 'listSources',
+      method: 'GET',
+      path: '/api/v1/dashboard/sources',
+      summary: 'The regions of the demo',
+      success: { description: 'The regions.' },
+      run: ({ regions }) => ({
+        sources: regions.map((region) => ({ region, base: `/regions/${region}` })),
+        isDemo: true,
+      }),
+    }),
+    operation({
+      id: 'readState',
+      method: 'GET',
+      path: '/demo/state',
+      summary: 'The state of the demo',
+      success: { description: 'The state.' },
+      run: (controls) => controls.state(),
+    }),
+    operation({
+      id: 'act',
+      method: 'POST',
+      path: '/demo/{action}',
+      summary: 'Cut or heal a link, kill or start a region, or change the traffic',
+      parameters: z.object({ action: z.enum(['cut', 'heal', 'kill', 'start', 'traffic']) }),
+      // A page of another site can make a browser send a form, but neither JSON nor the origin of this page.
+      isSameSiteOnly: true,
+      body: { schema: z.looseObject({}) },
+      success: { description: 'The state afterwards.' },
+      run: async (controls, { path, body }) => {
+        try {
+          await controls.act(path.action, body);
+        } catch (error) {
+          throw new ProblemError(demoProblems.action_refused, { detail: (error as Error).message });
+        }
+        return controls.state();
+      },
+    }),
+    operation({
+      id: 'askRegion',
+      method: 'GET',
+      path: '/regions/{region}/{+rest}',
+      summary: 'The HTTP port of a region',
+      success: { description: 'The answer of the region.' },
+      respond: (controls, { path: { region } }, _caller, exchange) =>
+        pass(exchange, region, controls.httpPortOf(region)),
+    }),
+  ],
+};
+
+/** The demo's own port, on this machine only. */
 export class DemoHttp {
-  private readonly controls: DemoControls;
-  private readonly server: Server;
+  private readonly server: HttpServer;
 
   constructor(controls: DemoControls) {
-    this.controls = controls;
-    this.server = createServer((incoming, response) => this.answer(incoming, response));
+    const handle = createHandler([serveApi(demoApi, controls)], {
+      authenticate: () => ({}),
+      onError: (error) => process.stderr.write(`${(error as Error).stack}\n`),
+    });
+    this.server = new HttpServer({ handle, maximumConnections: MAXIMUM_CONNECTIONS });
   }
 
-  async listen(port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen(port, '127.0.0.1', resolve);
-    });
-    return (this.server.address() as AddressInfo).port;
+  listen(port: number): Promise<number> {
+    return this.server.listen('127.0.0.1', port);
   }
 
   close(): void {
     this.server.close();
-    this.server.closeAllConnections();
-  }
-
-  private answer(incoming: IncomingMessage, response: ServerResponse): void {
-    const url = incoming.url ?? '/';
-    const region = REGION.exec(url);
-    const page = PAGE.exec(url);
-    const action = ACTION.exec(url);
-    if (url === '/' || url === '/dashboard') response.writeHead(302, { location: '/dashboard/' }).end();
-    else if (page !== null) sendPage(response, page[1]);
-    else if (url === '/api/v1/dashboard/sources') this.sendSources(response);
-    else if (url === '/demo/state') send(response, 200, this.controls.state());
-    else if (region !== null) this.pass(incoming, response, region[1], region[2]);
-    else if (action !== null && incoming.method === 'POST') void this.act(incoming, response, action[1]);
-    else send(response, 404, { error: 'no such path' });
-  }
-
-  private sendSources(response: ServerResponse): void {
-    const sources = this.controls.regions.map((region) => ({ region, base: `/regions/${region}` }));
-    send(response, 200, { sources, isDemo: true });
-  }
-
-  private pass(incoming: IncomingMessage, response: ServerResponse, region: string, path: string): void {
-    const port = this.controls.httpPortOf(region);
-    if (port === undefined || incoming.method !== 'GET') {
-      send(response, 503, { error: `region ${region} is not running` });
-      return;
-    }
-    const outgoing = request({ host: '127.0.0.1', port, path, method: 'GET' }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-      answer.on('error', () => response.destroy());
-    });
-    outgoing.on('error', () => {
-      if (response.headersSent) response.destroy();
-      else send(response, 502, { error: `region ${region} does not answer` });
-    });
-    response.on('close', () => outgoing.destroy());
-    outgoing.end();
-  }
-
-  private async act(incoming: IncomingMessage, response: ServerResponse, what: string): Promise<void> {
-    // Another site can make a browser send a form, but not JSON, and not from this origin.
-    const { origin, host } = incoming.headers;
-    const isOwn = origin === undefined || origin === `http://${host}`;
-    if (!isOwn || incoming.headers['content-type'] !== 'application/json') {
-      send(response, 403, { error: 'only the page of the demo may do this' });
-      return;
-    }
-    try {
-      const body = JSON.parse(await readBody(incoming)) as Readonly<Record<string, unknown>>;
-      await this.controls.act(what, body);
-      send(response, 200, this.controls.state());
-    } catch (error) {
-      send(response, 400, { error: (error as Error).message });
-    }
   }
 }
 
-async function readBody(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAXIMUM_BODY_BYTES) throw new Error('that is too much');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function pass({ request: incoming, response }: Exchange, region: string, port: number | undefined): Promise<void> {
+  const detail = `Region ${region} is not running. Start it on the page.`;
+  if (port === undefined) throw new ProblemError(demoProblems.region_stopped, { detail });
+  return new Promise((resolve, reject) => {
+    const path = (incoming.url as string).replace(/^\/regions\/[^/]+/, '');
+    const outgoing = request({ host: '127.0.0.1', port, path, method: 'GET' }, (answer: IncomingMessage) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+      answer.on('error', () => response.destroy());
+      resolve();
+    });
+    outgoing.on('error', () => reject(new ProblemError(demoProblems.region_silent)));
+    response.on('close', () => outgoing.destroy());
+    outgoing.end();
+  });
 }

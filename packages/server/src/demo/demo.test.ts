@@ -71,7 +71,7 @@ test('three regions count together through a cut and a kill, and nothing is left
     expect(await post('kill', { region: 'mars' })).toBe(400);
     expect(await post('traffic', { requestsPerSecond: 1e9 })).toBe(400);
     expect(await post('kill', { region: 'us' }, { origin: 'http://evil.example' })).toBe(403);
-    expect(await post('kill', { region: 'us' }, { 'content-type': 'text/plain' })).toBe(403);
+    expect(await post('kill', { region: 'us' }, { 'content-type': 'text/plain' })).toBe(415);
   } finally {
     await demo.stop();
   }

@@ -1,18 +1,15 @@
+import { type Api, type Operation, openApiDocument, type Problem, problems, problemsOf } from '@quotadb/http';
+
 /** As much of an OpenAPI document as the reference shows. */
-export interface Api {
-  readonly info: { readonly title: string; readonly description: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-interface Operation {
-  readonly summary: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
-  readonly requestBody?: {
-    readonly required?: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
-  };
-  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+interface Described {
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly responses: Readonly<Record<string, unknown>>;
 }
 
 interface Schema {
@@ -21,101 +18,93 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** What an API is found under, and its guide. */
-export interface ApiPlace {
-  readonly api: Api;
-  readonly document: string;
-  readonly guide: string;
-}
+/** The guide to an API, by its name. */
+const GUIDES: Readonly<Record<string, string>> = {
+  windows: 'algorithms/README.md',
+  quotas: 'quotas.md',
+  counts: 'counts.md',
+  keys: 'replication.md',
+  status: 'operating.md',
+  dashboard: 'operating.md',
+};
 
-/** Addresses that belong to no API. */
-const OTHERS: readonly (readonly [request: string, role: string, answer: string])[] = [
-  ['GET /', '', '200: name, version, region, port'],
-  ['GET /healthz', '', '200 while the process lives'],
-  [
-    'GET /readyz',
-    '',
-    '200 once clients are served; 503 before, while stopping, and while a failing disk refuses writes',
-  ],
-  ['GET /metrics', 'read', '200: for Prometheus, [metrics.md](metrics.md)'],
-  ['GET /dashboard/', 'a login, where there are credentials', 'the page'],
-  [
-    'GET /api/v1/keys/{key}?maxAgeMs=…',
-    'read',
-    '200: the value, as text, and the age of what is known of each region; 404 without the key; 412 `stale` where a region is older than asked for',
-  ],
-];
-
-/** docs/http.md, from the OpenAPI documents that the server itself hands out. */
-export function httpDocument(places: readonly ApiPlace[]): string {
+/** docs/http.md, from the table of operations that the server answers from. */
+export function httpDocument(apis: readonly Api[]): string {
   return [
     '# HTTP',
     '',
-    'Made from the OpenAPI documents of the server; `npm run generate` makes it anew. Everything is on one port (`--http`, 8380).',
-    'Bodies are JSON. A `?` marks what may be left out. Problems are `application/problem+json` with a stable `code`; with users, send',
-    '`Authorization: Bearer <token>` or `Basic <name:password>` ([security.md](security.md)).',
+    'Made from the table of operations of the server; `npm run generate` makes it anew. Everything is on one port',
+    '(`--http`, 8380). `/api/v1/docs` is a page to browse the API and try it, `/api/v1/openapi.json` its OpenAPI 3.1',
+    'document. Bodies are JSON. A `?` marks what may be left out. `HEAD` works where `GET` does.',
     '',
-    ...places.map(({ api }) => `- [${api.info.title}](#${anchor(api.info.title)})`),
-    '- [Everything else](#everything-else)',
-    ...places.flatMap(apiLines),
+    'Every refusal, from 400 to 504, is `application/problem+json` (RFC 9457) with a stable `code`:',
     '',
-    '## Everything else',
+    '```json',
+    '{"type":"urn:quotadb:problem:unknown_field","title":"Unknown field","status":400,"code":"unknown_field",',
+    ' "detail":"The request body has a field that this operation does not know.",',
+    ' "errors":[{"pointer":"/","detail":"Unrecognized key: \\"by\\""}]}',
+    '```',
     '',
-    '| request | role | answer |',
-    '|---|---|---|',
-    ...OTHERS.map(([request, role, answer]) => `| \`${request}\` | ${role} | ${answer} |`),
+    'With users, send `Authorization: Bearer <token>` or `Basic <name:password>` ([security.md](security.md)). An operation',
+    'takes any of its roles: `read`, `write`, `quota` and `admin` are roles of users; a `--counts-token` stands for the role',
+    '`counts token`; `count` is `write` or a `--counts-token`, `manage counts` is `admin` or a `--counts-internal-token`.',
+    '',
+    ...apis.map(({ title }) => `- [${title}](#${anchor(title)})`),
+    '- [Problems of any request](#problems-of-any-request)',
+    ...apis.flatMap(apiLines),
+    '',
+    '## Problems of any request',
+    '',
+    ...problemTable(Object.values(problems)),
     '',
   ].join('\n');
 }
 
-function apiLines({ api, document, guide }: ApiPlace): string[] {
-  const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ request: `${method.toUpperCase()} ${path}`, operation })),
-  );
+function apiLines(api: Api): string[] {
+  const document = openApiDocument([api]) as unknown as Document;
+  const own = api.operations
+    .flatMap((operation) => problemsOf(api, operation))
+    .filter(({ code }) => !(code in problems));
+  const guide = GUIDES[api.name];
+  const alone = api.documentPath === undefined ? '' : ` Its document alone: \`${api.documentPath}\`.`;
   return [
     '',
-    `## ${api.info.title}`,
+    `## ${api.title}`,
     '',
-    `${api.info.description} The guide: [${guide}](${guide}); the document: \`${document}\`.`,
+    `${api.description} The guide: [${guide}](${guide}).${alone}`,
     '',
-    '| request | what it does | body | status |',
-    '|---|---|---|---|',
-    ...operations.map(({ request, operation }) => row(request, operation, api)),
-    '',
-    '| code of a problem | status | what it means |',
-    '|---|---|---|',
-    ...problemRows(operations.map(({ operation }) => operation)),
+    '| request | what it does | body | roles | status |',
+    '|---|---|---|---|---|',
+    ...api.operations.map((operation) => row(operation, document)),
+    ...(own.length === 0 ? [] : ['', ...problemTable(own)]),
   ];
 }
 
-/** Every code once, by status. The documents write a line for each: its name in backticks, a colon, what it means. */
-function problemRows(operations: readonly Operation[]): string[] {
-  const found = new Map<string, { readonly status: string; readonly meaning: string }>();
-  for (const { responses } of operations) {
-    for (const [status, { description }] of Object.entries(responses)) {
-      for (const [, code = '', meaning = ''] of description.matchAll(/^`(\w+)`: (.*)$/gm)) {
-        found.set(code, { status, meaning });
-      }
-    }
-  }
-  return [...found]
-    .toSorted(([one, { status }], [other, { status: otherStatus }]) =>
-      status === otherStatus ? (one < other ? -1 : 1) : Number(status) - Number(otherStatus),
-    )
-    .map(([code, { status, meaning }]) => `| \`${code}\` | ${status} | ${meaning.replaceAll('|', '\\|')} |`);
+function problemTable(kinds: readonly Problem[]): string[] {
+  const byCode = [...new Map(kinds.map((kind) => [kind.code, kind])).values()];
+  return [
+    '| code of a problem | status | what it means |',
+    '|---|---|---|',
+    ...byCode
+      .toSorted((one, other) => one.status - other.status || (one.code < other.code ? -1 : 1))
+      .map(({ code, status, detail }) => `| \`${code}\` | ${status} | ${detail.replaceAll('|', '\\|')} |`),
+  ];
 }
 
-function row(request: string, operation: Operation, api: Api): string {
-  const query = fields((operation.parameters ?? []).filter((parameter) => parameter.in === 'query'));
-  const shown = query === '' ? `\`${request}\`` : `\`${request}\`, query: ${query}`;
-  const statuses = Object.keys(operation.responses).filter((status) => status !== 'default');
-  return `| ${shown} | ${operation.summary.replace(/\.$/, '')} | ${bodyOf(operation, api)} | ${statuses.join(', ')} |`;
+function row({ method, path, summary, roles }: Operation, document: Document): string {
+  const shownPath = path.replace('{+', '{');
+  const described = document.paths[shownPath][method.toLowerCase()];
+  const query = fields(described.parameters.filter((parameter) => parameter.in === 'query'));
+  const request = `\`${method} ${shownPath}\`${query === '' ? '' : `, query: ${query}`}`;
+  const role = (roles ?? []).map((name) => `\`${name}\``).join(', ');
+  const statuses = Object.keys(described.responses).join(', ');
+  return `| ${request} | ${summary.replace(/\.$/, '')} | ${bodyOf(described, document)} | ${role} | ${statuses} |`;
 }
 
-function bodyOf({ requestBody }: Operation, api: Api): string {
+function bodyOf({ requestBody }: Described, { components }: Document): string {
   const given = requestBody?.content['application/json']?.schema;
   if (given === undefined) return '';
-  const schema = given.$ref === undefined ? given : api.components?.schemas?.[given.$ref.split('/').at(-1) ?? ''];
+  const schema = given.$ref === undefined ? given : components.schemas[given.$ref.split('/').at(-1) ?? ''];
   const names = Object.keys(schema?.properties ?? {});
   return fields(names.map((name) => ({ name, required: schema?.required?.includes(name) === true })));
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { createCountsService } from '@quotadb/counts';
+import { countsApi, createCountsService } from '@quotadb/counts';
+import { createHandler, HttpServer, serveApi, usualSocketTimeouts } from '@quotadb/http';
 import { afterEach, expect, test } from 'vitest';
-import { HealthServer } from '../http/health.js';
-import { usualHttpLimits } from '../http/limits.js';
+import { statusApi } from '../http/status/status-api.js';
 import { eventually, infoNumber, type SpawnedServer, spawnServer, TestClient } from '../testing/index.js';
 
 const sockets: Socket[] = [];
@@ -36,15 +36,17 @@ async function drip(socket: Socket, text: string): Promise<void> {
 
 async function startHttp(maximumConnections = 1000) {
   const counts = createCountsService({ tokens: { external: ['x'], internal: ['y'] } });
-  const answers = { isReady: () => true, describe: () => ({}), metrics: async () => {} };
-  const limits = {
-    ...usualHttpLimits,
-    headersTimeoutMs: 200,
-    requestTimeoutMs: 400,
-    checkIntervalMs: 20,
-    maximumConnections,
-  };
-  const server = new HealthServer(answers, { counts: counts.endpoint(['external', 'internal']) }, limits);
+  const status = { isReady: () => true, describe: () => ({}), metrics: async () => '' };
+  const handle = createHandler(
+    [serveApi(countsApi(['external', 'internal']), counts.api), serveApi(statusApi, status)],
+    {
+      authenticate: () => ({}),
+      onError: () => undefined,
+    },
+  );
+  const timeouts = { ...usualSocketTimeouts, headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 20 };
+  const accelerate = counts.accelerate;
+  const server = new HttpServer({ handle, timeouts, maximumConnections, accelerate });
   const port = await server.listen('127.0.0.1', 0);
   const stop = async (): Promise<void> => {
     server.close();
@@ -81,6 +83,7 @@ test('headers without end are refused, not kept', async () => {
   socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n${'X-Header: abcdefghij\r\n'.repeat(10_000)}`);
   await once(socket, 'close');
   expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+  expect(answer).toContain('"code":"headers_too_large"');
   await stop();
 });
 

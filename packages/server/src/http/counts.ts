@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type CountsService, createCountsService, type RoleTokens } from '@quotadb/counts';
+import { type AudienceTokens, type CountsService, createCountsService } from '@quotadb/counts';
 import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/bearer.js';
@@ -16,7 +16,7 @@ export function createCounts(
   access: HttpAccess,
   watch: CountsWatch,
 ): CountsService {
-  const tokens = roleTokens(config);
+  const tokens = audienceTokens(config);
   if (tokens !== undefined && tokens.external.length + tokens.internal.length + config.users.size === 0) {
     logger.warn('the counts API is closed: other machines can reach it and there is no --counts-token');
   }
@@ -28,7 +28,7 @@ export function createCounts(
       const user = access.byBearerToken(token);
       return user !== undefined && (user.lacks & (audience === 'internal' ? Need.admin : Need.write)) === 0;
     },
-    changeLanes: config.postgresStatements,
+    writerConnections: config.postgresStatements,
     queryConnections: config.postgresConnections,
     idempotencyWindowMs: config.idempotencyWindowHours * HOUR_MS,
     onError: (error) => logger.error({ error: describe(error) }, 'a request to the counts API failed'),
@@ -41,8 +41,8 @@ export function createCounts(
   });
 }
 
-/** Open to all only where all are on this machine and nobody asked for tokens. */
-function roleTokens(config: Configuration): RoleTokens | undefined {
+/** Undefined, which is open to all, only where all are on this machine and neither tokens nor users are configured. */
+function audienceTokens(config: Configuration): AudienceTokens | undefined {
   const tokens = { external: config.countsTokens, internal: config.countsInternalTokens };
   const isOpen =
     isLoopbackHost(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
@@ -9,20 +8,12 @@ import { HttpAccess } from '../access/bearer.js';
 import { LoginQueue } from '../access/login-queue.js';
 import type { Clock } from '../clock.js';
 import type { Configuration } from '../config/table.js';
-import { describeQuota } from '../dashboard/describe-quota.js';
-import { DashboardEndpoint } from '../dashboard/endpoint.js';
 import { SnapshotTaker } from '../dashboard/take-snapshot.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
-import { HealthServer } from '../http/health.js';
-import { KeysEndpoint } from '../http/keys.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
-import { usualHttpLimits } from '../http/limits.js';
-import { answerMetrics } from '../http/metrics.js';
-import { QuotasEndpoint } from '../http/quotas/endpoint.js';
-import { WindowsEndpoint } from '../http/windows/endpoint.js';
-import { WindowCounts } from '../http/windows/window-counts.js';
+import { HttpPorts } from '../http/ports/http-ports.js';
 import type { SharedBoards } from '../lanes/messages.js';
 import type { QuestionName, Questions } from '../lanes/questions.js';
 import { countsMetrics } from '../metrics/counts-metrics.js';
@@ -66,10 +57,7 @@ export class Server {
   private readonly rates: RateDecisions;
   private readonly decisions: Decisions;
   private readonly feeder: Feeder;
-  private readonly dashboard: DashboardEndpoint;
-  private readonly health: HealthServer;
-  /** The internal part of the counts API, where it has a port of its own. */
-  private readonly internal: HealthServer | undefined;
+  private readonly http: HttpPorts;
   private readonly logger: Logger;
   private readonly logins: LoginQueue;
   readonly metrics = new MetricRegistry();
@@ -130,41 +118,24 @@ export class Server {
     });
     this.processMetrics = processMetrics(this.logins.failed);
     this.registerMetrics();
-    const answers = {
-      isReady: () => this.serving && !this.state.disk.refusesWrites,
-      describe: () => this.describe(),
-      metrics: (request: IncomingMessage, response: ServerResponse) =>
-        answerMetrics(request, response, this.metrics, access),
-    };
-    const isSplit = config.internalHttpPort !== -1;
-    const limits = { ...usualHttpLimits, maximumConnections: config.maxClients };
-    const secured = config.httpTls ? this.certificates : undefined;
-    const share = () => (this.transport as Transport).share();
-    const keys = new KeysEndpoint({ engine, clock, access, replication: this.state.replication, share });
-    const windows = new WindowsEndpoint({
-      windows: new WindowCounts(this.engine, this.state),
-      share,
-      rates: this.rates,
-      admit: (authorization) => this.counts.admit(authorization, 'external'),
-      onError: (error) => logger.error({ err: error }, 'a request to the windows API failed'),
+    this.http = new HttpPorts({
+      state: this.state,
+      engine,
+      logger,
       access,
-      countsTokens: config.countsTokens,
+      status: {
+        isReady: () => this.serving && !this.state.disk.refusesWrites,
+        describe: () => this.describe(),
+        metrics: () => this.metrics.render(),
+      },
+      counts: this.counts,
+      quotas,
+      rates: this.rates,
+      snapshots: this.makeSnapshots(),
+      certificates: this.certificates,
+      isTraced: this.tracing !== undefined,
+      share: () => (this.transport as Transport).share(),
     });
-    const audiences = isSplit ? (['external'] as const) : (['external', 'internal'] as const);
-    this.dashboard = this.makeDashboard(access, share);
-    const { dashboard } = this;
-    const quotasEndpoint = this.makeQuotasEndpoint(access);
-    const endpoints = {
-      counts: this.counts.endpoint(audiences),
-      keys,
-      windows,
-      quotas: quotasEndpoint,
-      dashboard,
-    };
-    const ways = { certificates: secured, isTraced: this.tracing !== undefined };
-    this.health = new HealthServer(answers, endpoints, limits, ways);
-    const internal = () => new HealthServer(answers, { counts: this.counts.endpoint(['internal']) }, limits, ways);
-    this.internal = isSplit ? internal() : undefined;
   }
 
   private mainServices(): ServiceHandlers<MainServices> {
@@ -204,43 +175,18 @@ export class Server {
     }
   }
 
-  private makeQuotasEndpoint(access: HttpAccess): QuotasEndpoint {
-    const { quotas } = this;
-    return new QuotasEndpoint({
-      access,
-      names: () => quotas.policies.map(({ name }) => name),
-      ask: (request, answered) => quotas.ask(request, answered),
-    });
-  }
-
-  private makeDashboard(access: HttpAccess, share: () => Promise<void>): DashboardEndpoint {
-    const { state, engine, logger, persistence, quotas, counts, countsWatch, decisions } = this;
-    const { config, clock } = state;
-    const regionOf = (replicaId: string) =>
-      state.replication
-        .describe()
-        ?.regions.find((region) => Buffer.from(replicaIdOf(config.cluster, region)).toString('hex') === replicaId);
-    return new DashboardEndpoint({
-      config,
-      access,
-      share,
-      logger,
-      snapshots: new SnapshotTaker({
-        state,
-        engine,
-        figures: () => this.ask('figures', null),
-        slowCommands: () => this.ask('slowCommands', null),
-        decisions,
-        quotas,
-        countsWatch,
-        disk: persistence && (() => persistence.durations()),
-        counts: () => counts.figures(),
-      }),
-      quota: (name, subject) =>
-        describeQuota(quotas, name, subject, (origin) =>
-          regionOf(Buffer.from(origin).toString('hex', 0, REPLICA_ID_BYTES)),
-        ),
-      keys: { engine, clock, region: config.region, regionOf },
+  private makeSnapshots(): SnapshotTaker {
+    const { state, engine, persistence, quotas, counts, countsWatch, decisions } = this;
+    return new SnapshotTaker({
+      state,
+      engine,
+      figures: () => this.ask('figures', null),
+      slowCommands: () => this.ask('slowCommands', null),
+      decisions,
+      quotas,
+      countsWatch,
+      disk: persistence && (() => persistence.durations()),
+      counts: () => counts.figures(),
     });
   }
 
@@ -282,15 +228,15 @@ export class Server {
   async start(): Promise<void> {
     const { config, identity } = this.state;
     try {
-      identity.httpPort = await this.health.listen(config.host, config.httpPort);
-      identity.internalHttpPort = await this.internal?.listen(config.host, config.internalHttpPort);
+      const ports = await this.http.listen();
+      identity.httpPort = ports.http;
+      identity.internalHttpPort = ports.internalHttp;
       await this.load();
       await this.letClientsIn();
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
-      this.health.close();
+      this.http.close();
       this.quotas.stop();
-      this.internal?.close();
       this.processMetrics.stop();
       await this.replication.stop();
       await this.transport?.close(0);
@@ -411,9 +357,7 @@ export class Server {
     await this.replication.stop();
     // What was accepted is finished and answered before the connections go.
     await this.counts.stop();
-    this.dashboard.close();
-    this.health.close();
-    this.internal?.close();
+    this.http.close();
     this.processMetrics.stop();
     await this.tracing?.stop();
     this.logger.info('stopped');

@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startMemoryServer } from '../../testing/memory-server.js';
 import type { TestServer } from '../../testing/test-server.js';
-import { operationsFor } from './operations.js';
+import { countsApi } from './counts-api.js';
 
 const PHONE = { width: 360, height: 740 };
 const START_TIMEOUT_MS = 60_000;
@@ -16,7 +16,7 @@ describeWithChromium('the page to browse the API, in a browser', () => {
   beforeAll(async () => {
     browser = await launchChromium();
     const tokens = { external: ['counting'], internal: ['managing'] };
-    server = await startMemoryServer({ fastLane: true, tokens });
+    server = await startMemoryServer({ fastPath: true, tokens });
   }, START_TIMEOUT_MS);
 
   afterEach(async () => {
@@ -66,7 +66,7 @@ describeWithChromium('the page to browse the API, in a browser', () => {
     const methods = await page.locator('summary .method').allTextContents();
     const paths = await page.locator('summary code').allTextContents();
     const listed = methods.map((method, index) => `${method} ${paths[index]}`);
-    const all = operationsFor(['external', 'internal']).map(({ method, path }) => `${method} ${path}`);
+    const all = countsApi(['external', 'internal']).operations.map(({ method, path }) => `${method} ${path}`);
     expect(listed.sort()).toEqual(all.sort());
     for (const summary of await page.locator('summary').all()) await summary.click();
     expect(await page.locator('details[open]').count()).toBe(all.length);

@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startMemoryServer } from '../../testing/memory-server.js';
 import type { Answer, CallOptions, TestServer } from '../../testing/test-server.js';
-import { operationsFor } from './operations.js';
+import { countsApi } from './counts-api.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON of every form.
 type Document = any;
@@ -15,7 +15,7 @@ let document: Document;
 let ajv: Ajv2020;
 
 beforeAll(async () => {
-  server = await startMemoryServer({ fastLane: true });
+  server = await startMemoryServer({ fastPath: true });
   document = (await server.call('GET', '/api/v1/counts/openapi.json')).json;
   ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -61,7 +61,7 @@ test('every operation the server has is in the document, and no other', () => {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const served = operationsFor(['external', 'internal']).map(({ method, path }) => `${method} ${path}`);
+  const served = countsApi(['external', 'internal']).operations.map(({ method, path }) => `${method} ${path}`);
   expect(described.sort()).toEqual(served.sort());
 });
 
@@ -110,7 +110,7 @@ test('the running server answers every operation as the document says, when it s
     expectDescribed(method, template, answer);
     if (status < 300) succeeded.add(`${method} ${template}`);
   }
-  expect(succeeded.size).toBe(operationsFor(['external', 'internal']).length);
+  expect(succeeded.size).toBe(countsApi(['external', 'internal']).operations.length);
 });
 
 test('what the document says of request bodies is what the server checks', async () => {

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { startMemoryServer } from '../../testing/memory-server.js';
 import type { TestServer } from '../../testing/test-server.js';
 import { MemoryRepository } from '../memory/memory-repository.js';
-import { Gatekeeper } from './tokens.js';
+import { CountsTokens } from './counts-tokens.js';
 
 const tokens = { external: ['counting-token', 'second-token'], internal: ['managing-token'] };
 const INCREASE = '/api/v1/counts/item/increase';
@@ -16,17 +16,17 @@ afterEach(async () => {
 async function start(options: Partial<Parameters<typeof startMemoryServer>[0]>): Promise<TestServer> {
   const repository = new MemoryRepository();
   await repository.create('item', 0n);
-  const server = await startMemoryServer({ fastLane: true, repository, ...options });
+  const server = await startMemoryServer({ fastPath: true, repository, ...options });
   servers.push(server);
   return server;
 }
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-test.each([{ fastLane: false }, { fastLane: true }])(
-  'each role reaches its own part only ($fastLane)',
-  async ({ fastLane }) => {
-    const server = await start({ tokens, fastLane });
+test.each([{ fastPath: false }, { fastPath: true }])(
+  'each role reaches its own part only ($fastPath)',
+  async ({ fastPath }) => {
+    const server = await start({ tokens, fastPath });
     expect((await server.call('POST', INCREASE, bearer('counting-token'))).status).toBe(200);
     expect((await server.call('POST', INCREASE, bearer('second-token'))).status).toBe(200);
     expect((await server.call('GET', READ, bearer('managing-token'))).status).toBe(200);
@@ -37,10 +37,10 @@ test.each([{ fastLane: false }, { fastLane: true }])(
   },
 );
 
-test.each([{ fastLane: false }, { fastLane: true }])(
-  'without a known token nothing is reached ($fastLane)',
-  async ({ fastLane }) => {
-    const server = await start({ tokens, fastLane });
+test.each([{ fastPath: false }, { fastPath: true }])(
+  'without a known token nothing is reached ($fastPath)',
+  async ({ fastPath }) => {
+    const server = await start({ tokens, fastPath });
     for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: 'Basic counting-token' }]) {
       for (const [method, path] of [
         ['POST', INCREASE],
@@ -74,5 +74,5 @@ test('a port for one part does not have the other, in its document neither', asy
 });
 
 test('one token cannot have both roles', () => {
-  expect(() => new Gatekeeper({ external: ['same'], internal: ['same'] })).toThrow('both');
+  expect(() => new CountsTokens({ external: ['same'], internal: ['same'] })).toThrow('both');
 });

@@ -1,35 +1,23 @@
+import { integer } from '@quotadb/http';
 import { z } from 'zod';
 import { INT64_MAX, INT64_MIN } from '../../domain/int64.js';
 import { ITEM_ID_MAX_LENGTH, ITEM_ID_PATTERN, isItemId } from '../../domain/item-id.js';
 
-/**
- * The forms of everything that comes in and goes out. The same schemas check requests and make the OpenAPI document.
- *
- * An integer may be written as a JSON number of any length or as a string of digits; see exact-json.ts for why both exist.
- */
-type WrittenInteger = number | bigint | string;
+/** The forms of everything that comes in and goes out. The same schemas check requests and make the OpenAPI document. */
 
-export function integer(lowest: bigint, highest: bigint) {
-  const digits = lowest < 0n ? /^-?\d{1,19}$/ : /^\d{1,19}$/;
-  const isWritten = (value: unknown): value is WrittenInteger =>
-    typeof value === 'bigint' || Number.isSafeInteger(value) || (typeof value === 'string' && digits.test(value));
-  return z
-    .custom<WrittenInteger>(
-      (value) => isWritten(value) && BigInt(value) >= lowest && BigInt(value) <= highest,
-      `expected an integer from ${lowest} to ${highest}`,
-    )
-    .meta({
-      anyOf: [
-        { type: 'integer', format: 'int64', ...(lowest === 0n ? { minimum: 0 } : {}) },
-        { type: 'string', pattern: digits.source },
-      ],
-    });
+/** A URL of this many ids is about as long as HTTP servers and proxies let through. */
+export const MAX_ITEM_IDS = 1_000;
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+export function isIdempotencyKey(text: string): boolean {
+  return IDEMPOTENCY_KEY.test(text);
 }
 
 const amount = integer(0n, INT64_MAX).default(1);
 const value = integer(INT64_MIN, INT64_MAX);
 
-export const itemIdSchema = z
+const itemId = z
   .string()
   .min(1)
   .max(ITEM_ID_MAX_LENGTH)
@@ -37,26 +25,33 @@ export const itemIdSchema = z
   .refine(isItemId)
   .describe('The name of a count.');
 
+export const itemIdParameter = z.object({ itemId });
+export const noQuery = z.strictObject({});
+export const itemIdsQuery = z.strictObject({
+  itemIds: z
+    .array(itemId)
+    .min(1)
+    .max(MAX_ITEM_IDS)
+    .describe('Repeated for each count. `itemIds[]` means the same. The whole address may have 64 KiB.'),
+});
+export const idempotencyHeader = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(IDEMPOTENCY_KEY)
+    .optional()
+    .describe(
+      'A request repeated with its key happens once and gets the first answer; remembered for 24 hours unless ' +
+        'configured otherwise.',
+    ),
+});
+
 export const amountBody = z.strictObject({ amount }).meta({ id: 'Amount' });
 export const emptyBody = z.strictObject({}).meta({ id: 'Empty' });
-export const initializeBody = z
-  .strictObject({ itemId: itemIdSchema, initialValue: value.default(0) })
-  .meta({ id: 'NewCount' });
+export const initializeBody = z.strictObject({ itemId, initialValue: value.default(0) }).meta({ id: 'NewCount' });
 export const updateBody = z.strictObject({ value }).meta({ id: 'NewValue' });
 
-export const changedCount = z.object({ itemId: itemIdSchema, value }).meta({ id: 'ChangedCount' });
+export const changedCount = z.object({ itemId, value }).meta({ id: 'ChangedCount' });
 export const countValue = z
-  .object({ itemId: itemIdSchema, currentValue: value, lastUpdatedAt: z.iso.datetime() })
+  .object({ itemId, currentValue: value, lastUpdatedAt: z.iso.datetime() })
   .meta({ id: 'CountValue' });
 export const countValues = z.array(countValue);
-
-export const problemDetails = z
-  .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int().min(400).max(599),
-    detail: z.string(),
-    code: z.string().describe('Stable; programs may rely on it.'),
-    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
-  })
-  .meta({ id: 'Problem' });

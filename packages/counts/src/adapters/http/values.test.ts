@@ -4,10 +4,10 @@ import type { TestServer } from '../../testing/test-server.js';
 
 const COUNTS = '/api/v1/internal/counts';
 
-describe.each([{ fastLane: false }, { fastLane: true }])('values, with the fast lane: $fastLane', ({ fastLane }) => {
+describe.each([{ fastPath: false }, { fastPath: true }])('values, with the fast path: $fastPath', ({ fastPath }) => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startMemoryServer({ fastLane });
+    server = await startMemoryServer({ fastPath });
   });
   afterAll(() => server.stop());
 

@@ -36,7 +36,7 @@ export const MAX_BATCH_ITEMS = 256;
 export const MAX_RUN_CHANGES = 1_024;
 
 /** Statements in flight. One waits for its commit to reach the disk while the next is being gathered. */
-export const CHANGE_LANES = 2;
+export const WRITER_CONNECTIONS = 2;
 
 /**
  * Beside a statement in flight, how many items must wait before another is sent, and how long they wait for more at most.

@@ -3,28 +3,28 @@ import { CountError } from '../../domain/count-error.js';
 import type { ChangeOutcome } from '../../domain/ports/count-value-repository.js';
 import type { RequestIdentity } from '../../domain/request-identity.js';
 import {
-  CHANGE_LANES,
   CLOSE_POLL_MS,
   EXPIRY_INTERVAL_MS,
   MAX_GATHER_MS,
   MIN_PARALLEL_ITEMS,
   QUEUE_DEADLINE_MS,
+  WRITER_CONNECTIONS,
 } from './bounds.js';
-import { ChangeLane } from './change-lane.js';
 import { ChangeQueue } from './change-queue.js';
 import type { Database } from './database.js';
 import type { CountsObserver } from './observer.js';
 import { failExpired } from './pending-change.js';
+import { WriterConnection } from './writer-connection.js';
 
 /**
- * Where single changes become batches: whatever arrives while the lanes are busy goes out together in the next statement.
- * While nothing is in flight a lane takes what the present turn of the event loop brings, so a lone request waits for
+ * Where single changes become batches: changes that arrive while the connections are busy go out together in the next statement.
+ * While nothing is in flight a connection takes what the present turn of the event loop brings, so a lone request waits for
  * nobody. Beside a statement in flight another is sent when enough has gathered to be worth its cost, or when the one
  * in flight takes long: small statements side by side would spend the database's time on everything but changes.
  */
 export class ChangeWriter {
   readonly #queue = new ChangeQueue();
-  readonly #lanes: readonly ChangeLane[];
+  readonly #connections: readonly WriterConnection[];
   /** Runs only while something waits. */
   #expiry: NodeJS.Timeout | undefined;
   #wakeUp: NodeJS.Immediate | undefined;
@@ -38,14 +38,14 @@ export class ChangeWriter {
   constructor(
     database: Database,
     onTrouble: (error: unknown) => void,
-    lanes = CHANGE_LANES,
+    connections = WRITER_CONNECTIONS,
     observer: CountsObserver | undefined = undefined,
   ) {
     this.#observer = observer;
     const queue = this.#queue;
     const isWorthSending = () => this.#isWorthSending();
     const options = { database, queue, isWorthSending, onTrouble, observer };
-    this.#lanes = Array.from({ length: lanes }, () => new ChangeLane(options));
+    this.#connections = Array.from({ length: connections }, () => new WriterConnection(options));
   }
 
   change(itemId: string, change: Change, request: RequestIdentity | undefined): Promise<ChangeOutcome> {
@@ -65,7 +65,7 @@ export class ChangeWriter {
   }
 
   get statementsInFlight(): number {
-    return this.#lanes.filter((lane) => lane.isSending).length;
+    return this.#connections.filter((connection) => connection.isSending).length;
   }
 
   /** Takes no more changes, sends those that wait, and lets the connections go. */
@@ -74,22 +74,26 @@ export class ChangeWriter {
     while (!this.#queue.isEmpty) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
     clearInterval(this.#expiry);
     clearTimeout(this.#gathering);
-    await Promise.all(this.#lanes.map((lane) => lane.close()));
+    await Promise.all(this.#connections.map((connection) => connection.close()));
   }
 
   #wake(): void {
     this.#wakeUp = undefined;
-    for (const lane of this.#lanes) {
-      if (!lane.isIdle) continue;
+    for (const connection of this.#connections) {
+      if (!connection.isIdle) continue;
       if (!this.#isWorthSending()) return;
-      void lane.drain();
+      void connection.drain();
     }
   }
 
   #isWorthSending(): boolean {
     const { readyItems } = this.#queue;
     if (readyItems === 0) return false;
-    if (readyItems >= MIN_PARALLEL_ITEMS || this.#gatheredLongEnough || this.#lanes.every((lane) => !lane.isSending)) {
+    if (
+      readyItems >= MIN_PARALLEL_ITEMS ||
+      this.#gatheredLongEnough ||
+      this.#connections.every((connection) => !connection.isSending)
+    ) {
       this.#gatheredLongEnough = false;
       clearTimeout(this.#gathering);
       this.#gathering = undefined;
@@ -106,7 +110,7 @@ export class ChangeWriter {
 
   #expire(nowMs: number): void {
     for (const pending of this.#queue.takeExpired(nowMs)) failExpired(pending);
-    // Items that were given back outside a lane's turn (a locked row's pause is over) are found here at the latest.
+    // Items that were given back outside a connection's turn (a locked row's pause is over) are found here at the latest.
     this.#wake();
     if (!this.#queue.isEmpty) return;
     clearInterval(this.#expiry);

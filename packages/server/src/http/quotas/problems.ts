@@ -1,38 +1,30 @@
-import type { ServerResponse } from 'node:http';
+import { defineProblems } from '@quotadb/http';
 
-/** Every problem that the quotas API can answer with (RFC 9457). Codes are stable: programs may rely on them, not on the words. */
-export const problems = {
-  malformed_json: { status: 400, title: 'Malformed JSON' },
-  invalid_body: { status: 400, title: 'Invalid body' },
-  invalid_name: { status: 400, title: 'Invalid name' },
-  forbidden: { status: 403, title: 'Forbidden' },
-  no_such_quota: { status: 404, title: 'No such quota' },
-  no_such_path: { status: 404, title: 'No such path' },
-  method_not_allowed: { status: 405, title: 'Method not allowed' },
-  reservation_refused: { status: 409, title: 'Reservation refused' },
-  lease_refused: { status: 409, title: 'Lease refused' },
-  policy_refused: { status: 409, title: 'Policy refused' },
-  body_too_large: { status: 413, title: 'Body too large' },
-  quota_refused: { status: 422, title: 'Quota refused' },
-} as const;
-
-export type ProblemCode = keyof typeof problems;
-
-/** Thrown anywhere here; answered as application/problem+json. */
-export class QuotaProblem extends Error {
-  readonly code: ProblemCode;
-
-  constructor(code: ProblemCode, detail: string) {
-    super(detail);
-    this.code = code;
-  }
-}
-
-export function answerProblem(response: ServerResponse, { code, message }: QuotaProblem): void {
-  const { status, title } = problems[code];
-  const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
-  // The rest of such a body is not read.
-  if (code === 'body_too_large') headers.connection = 'close';
-  response.writeHead(status, headers);
-  response.end(`${JSON.stringify({ type: `urn:quotadb:problem:${code}`, title, status, detail: message, code })}\n`);
-}
+/** The problems of requests for quotas. The detail of a refusal is the reason that the quotas give. */
+export const quotaProblems = defineProblems({
+  invalid_name: {
+    status: 400,
+    title: 'Invalid name',
+    detail: 'The name in the path is not percent-encoded UTF-8.',
+  },
+  reservation_refused: {
+    status: 409,
+    title: 'Reservation refused',
+    detail: 'The reservation is not known here, or has been settled or has lapsed.',
+  },
+  lease_refused: {
+    status: 409,
+    title: 'Lease refused',
+    detail: 'The lease is not known here, or has ended.',
+  },
+  policy_refused: {
+    status: 409,
+    title: 'Policy refused',
+    detail: 'The quota cannot be defined or dropped like this; the detail says why.',
+  },
+  quota_refused: {
+    status: 422,
+    title: 'Quota refused',
+    detail: 'The quota cannot be taken from like this; the detail says why.',
+  },
+});

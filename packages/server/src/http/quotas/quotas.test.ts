@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../testing/index.js';
-import { quotaOperations } from './operations.js';
+import { quotasApi } from './quotas-api.js';
 
 let server: TestServer;
 
@@ -72,7 +72,7 @@ test.each([
   ['GET', '/nobody', undefined, 404, 'no_such_quota'],
   ['POST', '/nobody/take', '{', 400, 'malformed_json'],
   ['POST', '/nobody/take', { subject: 's', cost: 0 }, 400, 'invalid_body'],
-  ['POST', '/nobody/take', { subject: 's', cost: 1, more: 1 }, 400, 'invalid_body'],
+  ['POST', '/nobody/take', { subject: 's', cost: 1, more: 1 }, 400, 'unknown_field'],
   ['POST', '/nobody/take', `"${'x'.repeat(70_000)}"`, 413, 'body_too_large'],
   ['PUT', '/forever', { limit: 1, windowMs: null }, 409, 'policy_refused'],
   ['POST', '/reservations/none/commit', { actual: 1 }, 409, 'reservation_refused'],
@@ -82,7 +82,7 @@ test.each([
   ['PUT', '/both', { limit: 1, windowMs: 1, leaseMs: 1 }, 400, 'invalid_body'],
   ['PUT', '/neither', { limit: 1 }, 400, 'invalid_body'],
   ['PATCH', '/nobody', {}, 405, 'method_not_allowed'],
-  ['POST', '/a/b/c/d', {}, 404, 'no_such_path'],
+  ['POST', '/a/b/c/d', {}, 404, 'route_not_found'],
   ['GET', '/%ff', undefined, 400, 'invalid_name'],
 ] as const)('%s %s is answered with a problem', async (method, path, body, status, code) => {
   expect(await call(method, path, body)).toMatchObject({ status, body: { status, code } });
@@ -93,7 +93,7 @@ test('the document names every operation', async () => {
     paths: Record<string, Record<string, { operationId: string }>>;
   };
   const named = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
-  expect(named.sort()).toEqual(quotaOperations.map(({ id }) => id).sort());
+  expect(named.sort()).toEqual(quotasApi.operations.map(({ id }) => id).sort());
 });
 
 test('a page of another site cannot spend anything', async () => {

@@ -1,0 +1,219 @@
+import type { Client } from 'pg';
+import { CountError } from '../../domain/count-error.js';
+import { applyPlainGroups } from './apply-groups.js';
+import { applyKeyedGroups } from './apply-keyed-groups.js';
+import { whichAreLocked } from './apply-runs.js';
+import { LOCKED_ITEM_PAUSE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
+import type { Batch, ChangeQueue, Group } from './change-queue.js';
+import { type Database, orGiveUp } from './database.js';
+import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
+import { type CountsObserver, reportBatch } from './observer.js';
+import { failExpired, type PendingChange } from './pending-change.js';
+import { NotCommittedError } from './transaction.js';
+
+export interface WriterConnectionOptions {
+  readonly database: Database;
+  readonly queue: ChangeQueue;
+  /** Whether waiting changes should be sent now, asked by a connection that has nothing in flight. */
+  readonly isWorthSending: () => boolean;
+  readonly onTrouble: (error: unknown) => void;
+  readonly observer: CountsObserver | undefined;
+}
+
+/** One connection that carries batches from the queue to the database, one at a time, through whatever goes wrong. */
+export class WriterConnection {
+  readonly #database: Database;
+  readonly #queue: ChangeQueue;
+  readonly #onTrouble: (error: unknown) => void;
+  readonly #isWorthSending: () => boolean;
+  readonly #observer: CountsObserver | undefined;
+  #client: Client | undefined;
+  #failures = 0;
+  #isSending = false;
+  #draining: Promise<void> | undefined;
+
+  constructor({ database, queue, isWorthSending, onTrouble, observer }: WriterConnectionOptions) {
+    this.#database = database;
+    this.#queue = queue;
+    this.#isWorthSending = isWorthSending;
+    this.#onTrouble = onTrouble;
+    this.#observer = observer;
+  }
+
+  get isIdle(): boolean {
+    return this.#draining === undefined;
+  }
+
+  /** A batch is out, or waits for a connection to be sent again on. */
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
+  /** Sends batches until there is nothing that should be sent now. */
+  drain(): Promise<void> {
+    this.#draining ??= this.#sendAll().finally(() => {
+      this.#draining = undefined;
+    });
+    return this.#draining;
+  }
+
+  async close(): Promise<void> {
+    await this.#draining;
+    if (this.#client !== undefined) await orGiveUp(this.#client.end());
+  }
+
+  /** The connection comes first: as long as there is none, changes wait in the queue, where their deadlines are kept. */
+  async #sendAll(): Promise<void> {
+    while (this.#isWorthSending()) {
+      let client: Client;
+      try {
+        client = await this.#session();
+      } catch (error) {
+        await this.#pause(error);
+        continue;
+      }
+      const batch = this.#queue.take();
+      if (batch === undefined) continue;
+      this.#isSending = true;
+      await this.#apply(client, batch);
+      this.#isSending = false;
+    }
+  }
+
+  async #apply(client: Client, batch: Batch): Promise<void> {
+    try {
+      const groups = await this.#withoutLocked(client, batch.groups);
+      if (groups.length > 0) await this.#applyGroups(client, { keyed: batch.keyed, groups });
+    } catch (error) {
+      // Only the look at suspects can fail here; nothing has been sent.
+      this.#giveBack(batch.groups);
+      await this.#afterTrouble(classifyFailure(error), error);
+    }
+  }
+
+  async #applyGroups(client: Client, { keyed, groups }: Batch): Promise<void> {
+    const startedAtMs = performance.now();
+    const report = (failure: Failure | undefined) => {
+      if (this.#observer !== undefined) reportBatch(this.#observer, { keyed, groups }, startedAtMs, failure);
+    };
+    try {
+      const { unsent, spoiled } = keyed
+        ? await applyKeyedGroups(client, groups)
+        : await applyPlainGroups(client, groups);
+      report(undefined);
+      for (const group of spoiled) this.#queue.halve(group);
+      this.#giveBack(groups, unsent);
+      this.#failures = 0;
+    } catch (error) {
+      const failure = error instanceof NotCommittedError ? 'unreachable' : classifyFailure(error);
+      report(failure);
+      if (failure === 'refused') await this.#split(client, { keyed, groups }, error);
+      else if (failure === 'unknown') this.#leaveUnknown({ keyed, groups }, error);
+      else if (isLockTimeout(error)) this.#suspectAll(groups);
+      else this.#giveBack(groups);
+      await this.#afterTrouble(failure, error);
+    }
+  }
+
+  /** Something in these groups spoils the statement for all of them: halve until it stands alone. */
+  async #split(client: Client, { keyed, groups }: Batch, error: unknown): Promise<void> {
+    if (groups.length > 1) {
+      const middle = groups.length >> 1;
+      await this.#applyGroups(client, { keyed, groups: groups.slice(0, middle) });
+      await this.#applyGroups(client, { keyed, groups: groups.slice(middle) });
+      return;
+    }
+    const group = groups[0]!;
+    if (group.length > 1) {
+      this.#queue.halve(group);
+      this.#giveBack(groups);
+      return;
+    }
+    group[0]!.fail(new CountError('change_refused', { cause: error }));
+    this.#queue.release(groups, new Set());
+  }
+
+  /** It may have been committed. With a key it can be sent again: the ledger knows. Without one the caller must be told. */
+  #leaveUnknown({ keyed, groups }: Batch, error: unknown): void {
+    if (keyed) {
+      for (const pending of groups.flat()) pending.outcomeUnknown = true;
+      this.#giveBack(groups);
+      return;
+    }
+    for (const pending of groups.flat()) pending.fail(new CountError('outcome_unknown', { cause: error }));
+    this.#queue.release(groups, new Set());
+  }
+
+  #suspectAll(groups: readonly Group[]): void {
+    for (const group of groups) this.#queue.suspect(group, true);
+    this.#giveBack(groups);
+  }
+
+  /**
+   * Rows that a stranger holds must not make the others wait: suspects are looked at first, without waiting, and those
+   * still held are left out for a moment.
+   */
+  async #withoutLocked(client: Client, groups: readonly Group[]): Promise<readonly Group[]> {
+    const suspects = groups.filter((group) => this.#queue.isSuspect(group));
+    if (suspects.length === 0) return groups;
+    const locked = await whichAreLocked(
+      client,
+      suspects.map((group) => group[0]!.itemId),
+    );
+    const held: Group[] = [];
+    const free: Group[] = [];
+    for (const group of groups) {
+      if (locked.has(group[0]!.itemId)) {
+        held.push(group);
+      } else {
+        this.#queue.suspect(group, false);
+        free.push(group);
+      }
+    }
+    if (held.length > 0) setTimeout(() => this.#giveBack(held), LOCKED_ITEM_PAUSE_MS);
+    return free;
+  }
+
+  /** What was not sent goes back to the queue, unless its time is over: it must not go round for ever. */
+  #giveBack(groups: readonly Group[], unsent = new Set<PendingChange>(groups.flat())): void {
+    const nowMs = performance.now();
+    for (const pending of unsent) {
+      if (pending.deadlineMs > nowMs) continue;
+      unsent.delete(pending);
+      failExpired(pending);
+    }
+    this.#queue.release(groups, unsent);
+  }
+
+  async #afterTrouble(failure: Failure, error: unknown): Promise<void> {
+    if (failure === 'unknown' || failure === 'unreachable' || isWrongServer(error)) this.#discardSession();
+    if (failure !== 'refused') await this.#pause(error);
+  }
+
+  async #session(): Promise<Client> {
+    if (this.#client !== undefined) return this.#client;
+    const client = await this.#database.openSession();
+    const forget = () => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    client.once('error', forget);
+    client.once('end', forget);
+    this.#client = client;
+    return client;
+  }
+
+  #discardSession(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    // With a query out, this closes the socket at once; it does not wait for a server that has stopped answering.
+    void client?.end().catch(() => undefined);
+  }
+
+  /** Longer after each failure in a row. Only the first of them is reported. */
+  async #pause(error: unknown): Promise<void> {
+    if (this.#failures === 0) this.#onTrouble(error);
+    const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** this.#failures, RECONNECT_MAX_MS);
+    this.#failures++;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}

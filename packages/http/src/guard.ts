@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import type { Operation } from './operation.js';
+import { ProblemError } from './problem.js';
+import { problems } from './problems.js';
+
+export interface Credentials {
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+  /** Of the client: `address:port`. */
+  readonly address: string;
+}
+
+/** Why a caller is not served: its credentials are not known, or do not have any of the roles. */
+export type Refusal = 'unauthenticated' | 'wrong_role';
+
+/** Says who the caller is, if it has one of these roles. */
+export type Authenticate<Caller extends object> = (
+  credentials: Credentials,
+  roles: readonly string[],
+) => Caller | Refusal | Promise<Caller | Refusal>;
+
+/** The caller; undefined where the operation is open to all. Throws where it may not run the operation. */
+export async function admitCaller<Caller extends object>(
+  { roles, isSameSiteOnly }: Operation,
+  { headers, socket }: IncomingMessage,
+  authenticate: Authenticate<Caller>,
+): Promise<Caller | undefined> {
+  if (isSameSiteOnly === true && isFromAnotherSite(headers)) throw new ProblemError(problems.forbidden);
+  if (roles === undefined) return undefined;
+  const { authorization } = headers;
+  const address = `${socket.remoteAddress}:${socket.remotePort}`;
+  const caller = await authenticate({ authorization, address }, roles);
+  if (typeof caller === 'object') return caller;
+  if (caller === 'wrong_role') {
+    const detail = `These credentials have none of the roles that this operation takes: ${roles.join(', ')}.`;
+    throw new ProblemError(problems.wrong_role, { detail });
+  }
+  throw new ProblemError(problems.unauthenticated, { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });
+}
+
+/** A browser names the site of the page that makes a request, and that page cannot keep it from doing so. */
+function isFromAnotherSite({ origin, host }: IncomingMessage['headers']): boolean {
+  return origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
+}

@@ -1,0 +1,98 @@
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { SecureContextOptions, TlsOptions } from 'node:tls';
+import { sendProblem } from './answer.js';
+import { type Problem, ProblemError } from './problem.js';
+import { problems } from './problems.js';
+import { rawProblemResponse } from './raw-response.js';
+import { type SocketTimeouts, usualSocketTimeouts } from './socket-timeouts.js';
+
+/** Enough to name a thousand UUIDs in a query. Memory for it is taken only where a client sends that much. */
+const MAXIMUM_HEADER_BYTES = 64 * 1024;
+
+/** The certificates of a server, and new ones while it runs. */
+export interface CertificateSource {
+  options(): TlsOptions;
+  keepCurrent(server: { setSecureContext(options: SecureContextOptions): void }): void;
+}
+
+export interface HttpServerOptions {
+  readonly handle: RequestListener;
+  readonly maximumConnections: number;
+  readonly timeouts?: SocketTimeouts;
+  /** For HTTPS. */
+  readonly certificates?: CertificateSource | undefined;
+  /** Sees a server of plain HTTP before it listens; HTTPS does without. */
+  readonly accelerate?: ((server: Server) => void) | undefined;
+}
+
+/** A port that speaks HTTP. Requests that node:http refuses get a problem as their answer too. */
+export class HttpServer {
+  readonly #server: Server;
+
+  constructor({ handle, maximumConnections, timeouts, certificates, accelerate }: HttpServerOptions) {
+    const options = serverOptions(timeouts ?? usualSocketTimeouts);
+    if (certificates === undefined) {
+      this.#server = createServer(options, handle);
+      accelerate?.(this.#server);
+    } else {
+      const server = createSecureServer({ ...certificates.options(), ...options }, handle);
+      certificates.keepCurrent(server);
+      this.#server = server;
+    }
+    this.#server.maxConnections = maximumConnections;
+    this.#server.on('clientError', answerClientError);
+    this.#server.on('checkExpectation', (_request, response) =>
+      sendProblem(response, new ProblemError(problems.expectation_failed)),
+    );
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.removeListener('error', reject);
+        const address = this.#server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+function serverOptions({ headersTimeoutMs, requestTimeoutMs, ...others }: SocketTimeouts): ServerOptions {
+  return {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: others.keepAliveTimeoutMs,
+    connectionsCheckingInterval: others.checkIntervalMs,
+    maxHeaderSize: MAXIMUM_HEADER_BYTES,
+    // The handler checks it, so that the refusal is a problem like any other.
+    requireHostHeader: false,
+  };
+}
+
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
+  // Nothing may follow the beginning of an answer that is on its way.
+  const isAnswering = socket._httpMessage?.headersSent === true;
+  if (socket.writable && !isAnswering) socket.write(rawProblemResponse(new ProblemError(problemOf(error)), 'close'));
+  socket.destroySoon();
+}
+
+function problemOf({ code }: NodeJS.ErrnoException): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return problems.headers_too_large;
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return problems.body_too_large;
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return problems.request_timeout;
+    default:
+      return problems.malformed_request;
+  }
+}

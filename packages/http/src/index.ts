@@ -1,0 +1,12 @@
+export { type Api, type FieldProblem, type ServedApi, serveApi } from './api.js';
+export { jsonInteger } from './exact-json.js';
+export type { Authenticate, Credentials, Refusal } from './guard.js';
+export { createHandler, type HandlerOptions } from './handler.js';
+export { type CertificateSource, HttpServer, type HttpServerOptions } from './http-server.js';
+export { integer } from './integer.js';
+export { openApiDocument, problemsOf } from './openapi.js';
+export { type Exchange, type Operation, operationsOf } from './operation.js';
+export { defineProblems, type Problem, type ProblemAnswer, ProblemError, problemAnswer } from './problem.js';
+export { problems } from './problems.js';
+export { rawProblemResponse, rawResponse } from './raw-response.js';
+export { type SocketTimeouts, usualSocketTimeouts } from './socket-timeouts.js';

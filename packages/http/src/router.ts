@@ -1,0 +1,71 @@
+import type { ServedApi } from './api.js';
+import type { Operation } from './operation.js';
+
+/** An operation with its place in the table. */
+export interface Route extends ServedApi {
+  readonly operation: Operation;
+  readonly segments: readonly string[];
+}
+
+export interface Match {
+  readonly route: Route;
+  /** Of the path, still percent-encoded, by name. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Finds the operation for a method and a path. Where several paths fit, the one with more fixed segments comes first. */
+export class Router {
+  /** By the number of segments. */
+  readonly #exact = new Map<number, Route[]>();
+  /** Those that end in `{+name}`. */
+  readonly #open: Route[] = [];
+
+  constructor(served: readonly ServedApi[]) {
+    for (const { api, context } of served) {
+      for (const operation of api.operations)
+        this.#add({ api, context, operation, segments: operation.path.split('/') });
+    }
+    for (const routes of this.#exact.values()) routes.sort((one, other) => variablesOf(one) - variablesOf(other));
+  }
+
+  #add(route: Route): void {
+    const { length } = route.segments;
+    if (route.segments[length - 1].startsWith('{+')) this.#open.push(route);
+    else if (this.#exact.has(length)) this.#exact.get(length)?.push(route);
+    else this.#exact.set(length, [route]);
+  }
+
+  /** The operation, or the methods that the path does have: none where there is no such path. */
+  find(method: string, path: string): Match | readonly string[] {
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const segments = path.split('/');
+    const methods: string[] = [];
+    for (const route of [...(this.#exact.get(segments.length) ?? []), ...this.#open]) {
+      const values = matchSegments(route.segments, segments);
+      if (values === undefined) continue;
+      if (route.operation.method === wanted) return { route, values };
+      methods.push(route.operation.method);
+    }
+    return methods;
+  }
+}
+
+function variablesOf({ segments }: Route): number {
+  return segments.filter((segment) => segment.startsWith('{')).length;
+}
+
+function matchSegments(
+  template: readonly string[],
+  segments: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  const values: Record<string, string> = {};
+  for (const [index, part] of template.entries()) {
+    if (part.startsWith('{+')) {
+      values[part.slice(2, -1)] = segments.slice(index).join('/');
+      return index < segments.length ? values : undefined;
+    }
+    if (part.startsWith('{')) values[part.slice(1, -1)] = segments[index];
+    else if (part !== segments[index]) return undefined;
+  }
+  return values;
+}

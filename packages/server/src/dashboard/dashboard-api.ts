@@ -1,0 +1,165 @@
+import type { QuotaDetails } from '@quotadb/dashboard';
+import { Engine } from '@quotadb/engine';
+import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
+import { MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
+import { z } from 'zod';
+import type { User } from '../access/user.js';
+import { type Configuration, settingNames, settingOf } from '../config/table.js';
+import { requireKeyAccess } from '../http/key-access.js';
+import { serverProblems } from '../http/problems.js';
+import { describeKey, findKeys, type KeysView } from './look-at-keys.js';
+import { pageOperations } from './page.js';
+import { MAXIMUM_LISTENERS, type SnapshotStream } from './snapshot-stream.js';
+
+export interface DashboardContext {
+  readonly config: Configuration;
+  readonly stream: SnapshotStream;
+  readonly keys: KeysView;
+  /** Resolves when this thread may use the store. */
+  readonly share: () => Promise<void>;
+  /** Undefined where there is no such quota. */
+  readonly quota: (name: string, subject: Uint8Array) => QuotaDetails | undefined;
+}
+
+const dashboardProblems = defineProblems({
+  bad_subject: {
+    status: 400,
+    title: 'Bad subject',
+    detail: `The name is not percent-encoded UTF-8, or the subject is longer than ${MAXIMUM_SUBJECT_BYTES} bytes.`,
+  },
+  too_many_pages: {
+    status: 503,
+    title: 'Too many pages',
+    detail: `${MAXIMUM_LISTENERS} pages are open already. Close one.`,
+  },
+});
+
+const operation = operationsOf<DashboardContext, User>();
+const reading = { method: 'GET', roles: ['read'] } as const;
+const bytes = (text: string) => Buffer.from(text);
+
+/** Nothing here changes anything, and credentials travel in a header that no other site can make a browser send. */
+export const dashboardApi: Api<DashboardContext, User> = {
+  name: 'dashboard',
+  title: 'QuotaDB dashboard',
+  description: 'The page, and where its figures come from.',
+  fieldProblems: {
+    key: serverProblems.bad_key,
+    cursor: serverProblems.bad_key,
+    name: dashboardProblems.bad_subject,
+    subject: dashboardProblems.bad_subject,
+  },
+  operations: [
+    ...pageOperations,
+    operation({
+      ...reading,
+      id: 'listSources',
+      path: '/api/v1/dashboard/sources',
+      summary: 'The regions whose figures the page shows',
+      success: {
+        description: 'The regions.',
+        schema: z.object({
+          sources: z.array(z.object({ region: z.string(), base: z.string() })),
+          isDemo: z.boolean(),
+        }),
+      },
+      run: ({ config }) => ({ sources: [{ region: config.region, base: '' }], isDemo: false }),
+    }),
+    operation({
+      ...reading,
+      id: 'followSnapshots',
+      path: '/api/v1/dashboard/events',
+      summary: 'A snapshot of all figures a second, as server-sent events',
+      success: { description: 'The stream; it ends with the connection.', mediaType: 'text/event-stream' },
+      problems: [dashboardProblems.too_many_pages],
+      respond: ({ stream }, _input, caller, { response }) => {
+        if (stream.isFull) throw new ProblemError(dashboardProblems.too_many_pages);
+        stream.add(response, !caller.hasPrefixes);
+      },
+    }),
+    operation({
+      ...reading,
+      id: 'findKeys',
+      path: '/api/v1/dashboard/keys',
+      summary: 'Keys that fit a pattern, a page at a time',
+      query: z.object({
+        match: z.string().default('*'),
+        cursor: z
+          .string()
+          .regex(/^\d{0,20}$/)
+          .default(''),
+      }),
+      success: {
+        description: 'Keys, and the cursor of the next page; empty at the end.',
+        schema: z.object({ keys: z.array(z.string()), cursor: z.string() }),
+      },
+      run: async ({ keys, share }, { query: { match, cursor } }, caller) => {
+        await share();
+        return findKeys(keys, match, cursor, caller);
+      },
+    }),
+    operation({
+      ...reading,
+      id: 'describeKey',
+      path: '/api/v1/dashboard/keys/{key}',
+      summary: 'A key with the components of every region',
+      parameters: z.object({
+        key: z
+          .string()
+          .transform(bytes)
+          .refine(({ length }) => length <= Engine.MAX_KEY_BYTES),
+      }),
+      success: {
+        description: 'The key.',
+        schema: z.looseObject({ key: z.string(), exists: z.boolean(), value: z.string() }),
+      },
+      problems: [serverProblems.key_forbidden],
+      run: async ({ keys, share }, { path: { key } }, caller) => {
+        requireKeyAccess(caller, key);
+        await share();
+        return describeKey(keys, key);
+      },
+    }),
+    operation({
+      ...reading,
+      id: 'describeQuota',
+      path: '/api/v1/dashboard/quotas/{name}',
+      summary: 'Where the tokens of a subject are',
+      query: z.object({
+        subject: z
+          .string()
+          .default('')
+          .transform(bytes)
+          .refine(({ length }) => length <= MAXIMUM_SUBJECT_BYTES),
+      }),
+      success: {
+        description: 'The tokens by region.',
+        schema: z.looseObject({ name: z.string(), subject: z.string(), limit: z.int() }),
+      },
+      problems: [serverProblems.key_forbidden, serverProblems.no_such_quota],
+      run: async ({ quota, share }, { path: { name }, query: { subject } }, caller) => {
+        requireKeyAccess(caller, subject);
+        await share();
+        const details = quota(name, subject);
+        if (details === undefined) throw new ProblemError(serverProblems.no_such_quota);
+        return details;
+      },
+    }),
+    operation({
+      id: 'readConfiguration',
+      method: 'GET',
+      path: '/api/v1/dashboard/configuration',
+      summary: 'The settings of the server, without secrets',
+      roles: ['admin'],
+      success: {
+        description: 'The settings.',
+        schema: z.array(z.object({ name: z.string(), value: z.string() })),
+      },
+      run: ({ config }) =>
+        settingNames
+          .map((name) => ({ name, setting: settingOf(name) }))
+          .filter(({ setting }) => setting.secret !== true)
+          .map(({ name, setting }) => ({ name: `--${setting.flag}`, value: setting.kind.show(config[name] as never) })),
+    }),
+  ],
+};

@@ -1,0 +1,43 @@
+import type { Audience, CountsTokens } from '@quotadb/counts';
+import type { Authenticate } from '@quotadb/http';
+import type { HttpAccess } from '../access/bearer.js';
+import { Need } from '../access/roles.js';
+import { defaultUser, type User } from '../access/user.js';
+
+/** How a caller comes by a role: as a user who lacks nothing of `need`, or with a token of the counts API. */
+interface Grant {
+  readonly need?: number;
+  readonly audience?: Audience;
+}
+
+/**
+ * The roles that operations name. Windows and rate limits take a token of the counts API too, on all keys; the roles of
+ * the counts API are open to all while it has neither tokens nor users and only this machine reaches it.
+ */
+const grants: Readonly<Record<string, Grant>> = {
+  read: { need: Need.read },
+  write: { need: Need.write },
+  quota: { need: Need.quota },
+  admin: { need: Need.admin },
+  'counts token': { audience: 'external' },
+  count: { need: Need.write, audience: 'external' },
+  'manage counts': { need: Need.admin, audience: 'internal' },
+};
+
+/** Names the caller of an operation: a user, or for a token of the counts API and an open server the user who may do all. */
+export function authenticator(access: HttpAccess, tokens: CountsTokens): Authenticate<User> {
+  return async ({ authorization, address }, roles) => {
+    const wanted = roles.map((role) => grants[role]);
+    const audiences = wanted.flatMap(({ audience }) => audience ?? []);
+    if (audiences.length > 0) {
+      const held = tokens.audienceOf(authorization);
+      if (held !== undefined) return audiences.includes(held) ? defaultUser : 'wrong_role';
+      const isOfCounts = wanted.every(({ audience }) => audience !== undefined);
+      if (tokens.isOpen && (isOfCounts || access.isOpen)) return defaultUser;
+      if (access.isOpen) return 'unauthenticated';
+    }
+    const user = await access.identify(authorization, address);
+    if (user === undefined) return 'unauthenticated';
+    return wanted.some(({ need }) => need !== undefined && (user.lacks & need) === 0) ? user : 'wrong_role';
+  };
+}

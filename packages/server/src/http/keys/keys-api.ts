@@ -1,0 +1,94 @@
+import { ByteInput, Engine, joinInt64 } from '@quotadb/engine';
+import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
+import { z } from 'zod';
+import type { User } from '../../access/user.js';
+import type { Clock } from '../../clock.js';
+import { errors } from '../../errors.js';
+import type { LaneReplication } from '../../services/lane-replication.js';
+import { requireKeyAccess } from '../key-access.js';
+import { serverProblems } from '../problems.js';
+
+export interface KeysContext {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly replication: LaneReplication;
+  /** Resolves when this thread may use the store. */
+  readonly share: () => Promise<void>;
+}
+
+const keyProblems = defineProblems({
+  bad_max_age: {
+    status: 400,
+    title: 'Bad maximum age',
+    detail: 'maxAgeMs must be a whole number of milliseconds of at most 15 digits.',
+  },
+  no_such_key: { status: 404, title: 'No such key', detail: 'There is no key with this name.' },
+  stale: {
+    status: 412,
+    title: 'Stale',
+    detail: 'This region has not heard from another one for longer than maxAgeMs; `regions` has the ages.',
+  },
+});
+
+/** As in RESP: an integer up to 2^53. */
+const MAXIMUM_AGE = /^\d{1,15}$/;
+
+const ages = z
+  .record(z.string(), z.object({ ageMs: z.int().nullable() }))
+  .describe('For each other region, how old the view of it is that the value is made of; null: never wholly known.');
+
+const operation = operationsOf<KeysContext, User>();
+
+export const keysApi: Api<KeysContext, User> = {
+  name: 'keys',
+  title: 'QuotaDB keys',
+  description:
+    'Counters by their keys, read at a bounded age. Values are texts: numbers of JSON are exact to 2^53 only.',
+  fieldProblems: { key: serverProblems.bad_key, maxAgeMs: keyProblems.bad_max_age },
+  operations: [
+    operation({
+      id: 'readKey',
+      method: 'GET',
+      path: '/api/v1/keys/{key}',
+      summary: 'Read a counter, and how old the views of other regions are that its value is made of',
+      roles: ['read'],
+      parameters: z.object({
+        key: z
+          .string()
+          .transform((key) => Buffer.from(key))
+          .refine(({ length }) => length > 0 && length <= Engine.MAX_KEY_BYTES),
+      }),
+      query: z.object({
+        maxAgeMs: z.string().regex(MAXIMUM_AGE).optional().describe('Answer with 412 where a view is older.'),
+      }),
+      success: {
+        description: 'The value.',
+        schema: z.object({ key: z.string(), value: z.string(), regions: ages }),
+      },
+      problems: [keyProblems.no_such_key, keyProblems.stale, serverProblems.key_forbidden],
+      run: async (context, { path: { key }, query: { maxAgeMs } }, caller) => {
+        requireKeyAccess(caller, key);
+        await context.share();
+        return readKey(context, key, maxAgeMs === undefined ? undefined : Number(maxAgeMs));
+      },
+    }),
+  ],
+};
+
+function readKey({ clock, engine, replication }: KeysContext, key: Buffer, maximumAgeMs: number | undefined): object {
+  const regions = Object.fromEntries(
+    replication.ages().map(({ region, ageMs }) => [region, { ageMs: ageMs === undefined ? null : Math.round(ageMs) }]),
+  );
+  if (maximumAgeMs !== undefined && !replication.isFresh(maximumAgeMs)) {
+    const stalest = replication.stalest();
+    const detail = errors.stale(stalest?.region ?? '?', stalest?.ageMs, maximumAgeMs).replace(/^STALE /, '');
+    throw new ProblemError(keyProblems.stale, { detail, members: { regions } });
+  }
+  engine.advanceTo(clock.now());
+  const exists = engine.open(ByteInput.copyOf(key), 0, key.length);
+  const value = joinInt64(engine.valueHigh, engine.valueLow);
+  engine.close();
+  const shown = key.toString('utf8');
+  if (!exists) throw new ProblemError(keyProblems.no_such_key, { members: { key: shown, regions } });
+  return { key: shown, value: String(value), regions };
+}

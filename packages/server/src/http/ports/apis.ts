@@ -1,0 +1,18 @@
+import { countsApi } from '@quotadb/counts';
+import type { Api } from '@quotadb/http';
+import type { User } from '../../access/user.js';
+import { dashboardApi } from '../../dashboard/dashboard-api.js';
+import { keysApi } from '../keys/keys-api.js';
+import { quotasApi } from '../quotas/quotas-api.js';
+import { statusApi } from '../status/status-api.js';
+import { windowsApi } from '../windows/windows-api.js';
+
+/** Everything that a server answers over HTTP, in the order of the reference. */
+export const apis: readonly Api<never, User>[] = [
+  windowsApi,
+  quotasApi,
+  countsApi(['external', 'internal']),
+  keysApi,
+  statusApi,
+  dashboardApi,
+];

@@ -1,0 +1,334 @@
+import { type Api, type Operation, operationsOf, type Problem, ProblemError, problems } from '@quotadb/http';
+import {
+  MAXIMUM_ITEMS,
+  MAXIMUM_LEASE_MS,
+  MAXIMUM_LIMIT,
+  MAXIMUM_RESERVATION_MS,
+  MAXIMUM_WAIT_MS,
+  MAXIMUM_WINDOW_MS,
+  type Renewed,
+  type Settlement,
+  type Standing,
+} from '@quotadb/quota';
+import { z } from 'zod';
+import type { User } from '../../access/user.js';
+import { USUAL_WAIT_MS } from '../../quotas/define-words.js';
+import type { QuotaAnswer, QuotaRequest } from '../../services/lane-quotas.js';
+import { serverProblems } from '../problems.js';
+import { quotaProblems } from './problems.js';
+
+export interface QuotasContext {
+  readonly policies: readonly { readonly name: string }[];
+  ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void;
+}
+
+/** Room for a take of as many items as one may have. */
+const MAXIMUM_BODY_BYTES = 64 * 1024;
+
+const subject = z.string().max(1024);
+const cost = z.int().min(1).max(MAXIMUM_LIMIT);
+const waitMs = z.int().min(0).max(MAXIMUM_WAIT_MS).optional();
+/** A repetition with the same id is free and gets the first answer. */
+const id = z.string().min(1).max(128).optional();
+
+const takeBody = z.strictObject({ subject, cost, waitMs, id });
+const takeAllBody = z.strictObject({
+  items: z
+    .array(z.strictObject({ name: z.string().min(1), subject, cost }))
+    .min(1)
+    .max(MAXIMUM_ITEMS),
+  waitMs,
+  id,
+});
+const reserveBody = z.strictObject({
+  subject,
+  estimate: cost,
+  ttlMs: z.int().min(1).max(MAXIMUM_RESERVATION_MS),
+  waitMs,
+  /** What becomes of its tokens if it is not settled in time: they come back, unless they are to count as used. */
+  lapse: z.enum(['refund', 'charge']).optional(),
+  id,
+});
+const leaseTtlMs = z.int().min(1).max(MAXIMUM_LEASE_MS);
+const acquireBody = z.strictObject({ subject, ttlMs: leaseTtlMs, waitMs, id });
+const renewBody = z.strictObject({ ttlMs: leaseTtlMs, waitMs });
+const commitBody = z.strictObject({ actual: z.int().min(0).max(MAXIMUM_LIMIT) });
+const defineBody = z
+  .strictObject({
+    limit: z.int().min(0).max(MAXIMUM_LIMIT),
+    /** Null: the limit holds for ever. */
+    windowMs: z.int().min(1).max(MAXIMUM_WINDOW_MS).nullable().optional(),
+    /** In place of a window: the limit is on leases held at once, each of this length at most. */
+    leaseMs: leaseTtlMs.optional(),
+    allocator: z.string().min(1).optional(),
+    shares: z.array(z.strictObject({ region: z.string().min(1), fraction: z.number().gt(0).max(1) })).optional(),
+    waitMs,
+  })
+  .refine(({ windowMs, leaseMs }) => (windowMs === undefined) !== (leaseMs === undefined), {
+    message: 'either windowMs or leaseMs',
+  });
+
+const count = z.int().min(0);
+/** How a quota stands after a request. */
+const standing = { remainingHere: count, remainingEverywhere: count, resetMs: z.int(), retryAfterMs: z.int() };
+
+const operation = operationsOf<QuotasContext, User>();
+
+interface QuotaOperation<Body extends z.ZodType, Value> {
+  readonly id: string;
+  readonly method: Operation['method'];
+  /** `{name}`, `{reservation}` or `{lease}` is the variable segment. */
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: z.ZodObject;
+  readonly body?: Body;
+  readonly success: z.ZodType;
+  /** What a refusal means here. */
+  readonly refusal: Problem;
+  readonly request: (variable: string, body: z.output<Body>, query: { readonly subject?: string }) => QuotaRequest;
+  readonly answer: (value: Value) => object;
+}
+
+/** An operation that asks the quotas, as the command of the same name does. */
+function quotaOperation<Body extends z.ZodType, Value>(declaration: QuotaOperation<Body, Value>) {
+  const { body, success, refusal, request, answer, ...rest } = declaration;
+  const isUnknownRefused = refusal === quotaProblems.quota_refused && rest.path.includes('{name}');
+  return operation({
+    ...rest,
+    roles: [refusal === quotaProblems.policy_refused ? 'admin' : 'quota'],
+    // A body of any type is taken, so a form on a page of another site could spend the quotas of a server on this machine.
+    isSameSiteOnly: true,
+    ...(body && { body: { schema: body, maximumBytes: MAXIMUM_BODY_BYTES, takesAnyMediaType: true } }),
+    success: { description: 'Done, or denied: `allowed` says which.', schema: success },
+    problems: [refusal, ...(isUnknownRefused ? [serverProblems.no_such_quota] : [])],
+    run: async (quotas, input, caller) => {
+      requireAllKeys(caller);
+      const [variable = ''] = Object.values(input.path);
+      const asked = request(variable, input.body as z.output<Body>, input.query);
+      const answered = await new Promise<QuotaAnswer>((resolve) => quotas.ask(asked, resolve));
+      if ('value' in answered) return answer(answered.value as Value);
+      const isUnknown = isUnknownRefused && !quotas.policies.some(({ name }) => name === variable);
+      throw new ProblemError(isUnknown ? serverProblems.no_such_quota : refusal, { detail: answered.error });
+    },
+  });
+}
+
+function requireAllKeys({ hasPrefixes }: User): void {
+  const detail = 'Users with key prefixes are served over RESP only.';
+  if (hasPrefixes) throw new ProblemError(problems.forbidden, { detail });
+}
+
+const bytes = (text: string) => Uint8Array.from(Buffer.from(text));
+
+const listQuotas = operation({
+  id: 'listQuotas',
+  method: 'GET',
+  path: '/api/v1/quotas',
+  summary: 'Lists the names of all quotas.',
+  roles: ['quota'],
+  isSameSiteOnly: true,
+  success: { description: 'The names.', schema: z.object({ quotas: z.array(z.string()) }) },
+  run: ({ policies }, _input, caller) => {
+    requireAllKeys(caller);
+    return { quotas: policies.map(({ name }) => name) };
+  },
+});
+
+const quotaOperations: readonly Operation<QuotasContext, User>[] = [
+  listQuotas,
+  quotaOperation({
+    id: 'takeQuota',
+    method: 'POST',
+    path: '/api/v1/quotas/{name}/take',
+    summary: 'Takes tokens of a quota, if it has enough.',
+    body: takeBody,
+    success: z.object({ allowed: z.boolean(), ...standing }),
+    refusal: quotaProblems.quota_refused,
+    request: (name, body) => ({
+      kind: 'take',
+      items: [{ name, subject: bytes(body.subject), cost: body.cost }],
+      waitMs: body.waitMs,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
+      allowed: isAllowed,
+      ...standings[0],
+    }),
+  }),
+  quotaOperation({
+    id: 'takeAllQuotas',
+    method: 'POST',
+    path: '/api/v1/quotas/take-all',
+    summary: 'Takes from several quotas at once, from all of them or from none.',
+    body: takeAllBody,
+    success: z.object({ allowed: z.boolean(), quotas: z.array(z.object(standing)) }),
+    refusal: quotaProblems.quota_refused,
+    request: (_, body) => ({
+      kind: 'take',
+      items: body.items.map((item) => ({ ...item, subject: bytes(item.subject) })),
+      waitMs: body.waitMs,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
+      allowed: isAllowed,
+      quotas: standings,
+    }),
+  }),
+  quotaOperation({
+    id: 'reserveQuota',
+    method: 'POST',
+    path: '/api/v1/quotas/{name}/reserve',
+    summary:
+      'Takes an estimate, to be settled when the cost is known; unsettled, its tokens come back or count as used.',
+    body: reserveBody,
+    success: z.object({ allowed: z.boolean(), reservation: z.string().optional(), ...standing }),
+    refusal: quotaProblems.quota_refused,
+    request: (name, body) => ({
+      kind: 'reserve',
+      item: { name, subject: bytes(body.subject), cost: body.estimate },
+      ttlMs: body.ttlMs,
+      waitMs: body.waitMs,
+      lapse: body.lapse,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, id: reservation, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+      allowed: isAllowed,
+      ...(isAllowed && { reservation }),
+      ...standing,
+    }),
+  }),
+  quotaOperation({
+    id: 'commitReservation',
+    method: 'POST',
+    path: '/api/v1/quotas/reservations/{reservation}/commit',
+    summary: 'Settles a reservation with its true cost.',
+    body: commitBody,
+    success: z.object({ charged: count, uncharged: count }),
+    refusal: quotaProblems.reservation_refused,
+    request: (reservation, body) => ({ kind: 'commit', reservation, actual: body.actual }),
+    answer: (settlement: Settlement) => settlement,
+  }),
+  quotaOperation({
+    id: 'cancelReservation',
+    method: 'DELETE',
+    path: '/api/v1/quotas/reservations/{reservation}',
+    summary: 'Gives a reservation back.',
+    success: z.object({ cancelled: z.boolean() }),
+    refusal: quotaProblems.reservation_refused,
+    request: (reservation) => ({ kind: 'cancel', reservation }),
+    answer: (wasHeld: boolean) => ({ cancelled: wasHeld }),
+  }),
+  quotaOperation({
+    id: 'acquireLease',
+    method: 'POST',
+    path: '/api/v1/quotas/{name}/acquire',
+    summary: 'Takes a lease of a quota that limits concurrency; it ends with its TTL if it is not renewed.',
+    body: acquireBody,
+    success: z.object({ allowed: z.boolean(), lease: z.string().optional(), ...standing }),
+    refusal: quotaProblems.quota_refused,
+    request: (name, body) => ({
+      kind: 'acquire',
+      name,
+      subject: bytes(body.subject),
+      ttlMs: body.ttlMs,
+      waitMs: body.waitMs,
+      id: body.id,
+    }),
+    answer: ({ isAllowed, id: lease, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+      allowed: isAllowed,
+      ...(isAllowed && { lease }),
+      ...standing,
+    }),
+  }),
+  quotaOperation({
+    id: 'renewLease',
+    method: 'POST',
+    path: '/api/v1/quotas/leases/{lease}/renew',
+    summary: 'Renews a lease: it ends a TTL from now.',
+    body: renewBody,
+    success: z.object({ renewed: z.boolean(), ttlMs: count, retryAfterMs: z.int() }),
+    refusal: quotaProblems.lease_refused,
+    request: (lease, body) => ({ kind: 'renew', lease, ttlMs: body.ttlMs, waitMs: body.waitMs }),
+    answer: ({ isRenewed, ttlMs, retryAfterMs }: Exclude<Renewed, { error: string }>) => ({
+      renewed: isRenewed,
+      ttlMs,
+      retryAfterMs,
+    }),
+  }),
+  quotaOperation({
+    id: 'releaseLease',
+    method: 'DELETE',
+    path: '/api/v1/quotas/leases/{lease}',
+    summary: 'Gives a lease back.',
+    success: z.object({ released: z.boolean() }),
+    refusal: quotaProblems.lease_refused,
+    request: (lease) => ({ kind: 'release', lease }),
+    answer: (wasHeld: boolean) => ({ released: wasHeld }),
+  }),
+  quotaOperation({
+    id: 'readQuota',
+    method: 'GET',
+    path: '/api/v1/quotas/{name}',
+    summary: 'Describes a quota and, with ?subject=…, one of its subjects in the current window.',
+    success: z.record(z.string(), z.union([z.string(), z.number()])),
+    refusal: serverProblems.no_such_quota,
+    query: z.object({ subject: z.string().optional() }),
+    request: (name, _, { subject }) => ({
+      kind: 'info',
+      name,
+      subject: subject === undefined ? undefined : bytes(subject),
+    }),
+    answer: (fields: readonly (readonly [string, string | number])[]) =>
+      Object.fromEntries(fields.map(([name, value]) => [camelCase(name), value])),
+  }),
+  quotaOperation({
+    id: 'defineQuota',
+    method: 'PUT',
+    path: '/api/v1/quotas/{name}',
+    summary: 'Defines a quota, or changes its limit; any region passes the request to the home region.',
+    body: defineBody,
+    success: z.object({ defined: z.literal(true) }),
+    refusal: quotaProblems.policy_refused,
+    request: (name, body) => ({
+      kind: 'define',
+      definition: {
+        name,
+        limit: body.limit,
+        windowMs: body.windowMs ?? 0,
+        ...(body.leaseMs !== undefined && { leaseMs: body.leaseMs }),
+        allocator: body.allocator,
+        shares: body.shares ?? [],
+        waitMs: body.waitMs ?? USUAL_WAIT_MS,
+      },
+    }),
+    answer: () => ({ defined: true }),
+  }),
+  quotaOperation({
+    id: 'dropQuota',
+    method: 'DELETE',
+    path: '/api/v1/quotas/{name}',
+    summary: 'Drops a quota.',
+    success: z.object({ dropped: z.boolean() }),
+    refusal: quotaProblems.policy_refused,
+    request: (name) => ({ kind: 'drop', name }),
+    answer: (wasThere: boolean) => ({ dropped: wasThere }),
+  }),
+];
+
+/** Everything that the QUOTA commands do, over HTTP. */
+export const quotasApi: Api<QuotasContext, User> = {
+  name: 'quotas',
+  title: 'QuotaDB quotas',
+  description: 'Limits that are exact across regions.',
+  documentPath: '/api/v1/quotas/openapi.json',
+  fieldProblems: {
+    name: quotaProblems.invalid_name,
+    reservation: quotaProblems.invalid_name,
+    lease: quotaProblems.invalid_name,
+  },
+  operations: quotaOperations,
+};
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

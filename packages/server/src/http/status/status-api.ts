@@ -1,0 +1,69 @@
+import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
+import { z } from 'zod';
+
+export interface StatusContext {
+  /** Whether clients are being served; false while starting and stopping. */
+  readonly isReady: () => boolean;
+  readonly describe: () => object;
+  /** The metrics in the text format of Prometheus. */
+  readonly metrics: () => Promise<string>;
+}
+
+const { not_ready } = defineProblems({
+  not_ready: {
+    status: 503,
+    title: 'Not ready',
+    detail: 'The server is starting or stopping, or its disk refuses writes.',
+  },
+});
+
+const operation = operationsOf<StatusContext>();
+
+/** Is it alive, is it ready, which server is it, and its metrics. */
+export const statusApi: Api<StatusContext, unknown> = {
+  name: 'status',
+  title: 'QuotaDB status',
+  description: 'For load balancers, orchestrators and Prometheus.',
+  operations: [
+    operation({
+      id: 'describeServer',
+      method: 'GET',
+      path: '/',
+      summary: 'Name, version, region and port of this server',
+      success: {
+        description: 'The server.',
+        schema: z.object({ name: z.string(), version: z.string(), region: z.string(), resp: z.int().optional() }),
+      },
+      run: ({ describe }) => describe(),
+    }),
+    operation({
+      id: 'checkHealth',
+      method: 'GET',
+      path: '/healthz',
+      summary: 'Whether the process lives',
+      success: { description: 'It does.', schema: z.object({ alive: z.literal(true) }) },
+      run: () => ({ alive: true }),
+    }),
+    operation({
+      id: 'checkReadiness',
+      method: 'GET',
+      path: '/readyz',
+      summary: 'Whether clients are served',
+      success: { description: 'They are.', schema: z.object({ ready: z.literal(true) }) },
+      problems: [not_ready],
+      run: ({ isReady }) => {
+        if (!isReady()) throw new ProblemError(not_ready, { members: { ready: false } });
+        return { ready: true };
+      },
+    }),
+    operation({
+      id: 'readMetrics',
+      method: 'GET',
+      path: '/metrics',
+      summary: 'The metrics, for Prometheus',
+      roles: ['read'],
+      success: { description: 'See metrics.md.', mediaType: 'text/plain; version=0.0.4; charset=utf-8' },
+      run: ({ metrics }) => metrics(),
+    }),
+  ],
+};
