@@ -1,4 +1,11 @@
 export { type Allotment, AllotmentKey, MAXIMUM_SUBJECT_BYTES, nameOfAllotment } from './allotment.js';
+export {
+  DEFINE_SYNTAX,
+  type PartialDefinition,
+  parseDefinition,
+  printDefinition,
+  USUAL_WAIT_MS,
+} from './definition-words.js';
 export { type Acquired, type LeaseRequest, Leases, type Renewed } from './leases.js';
 export { Ledger } from './ledger.js';
 export * from './operations.js';

@@ -1,1 +1,4 @@
+export { pageOperations } from './dashboard/page.js';
 export { documents } from './docs/documents.js';
+export { loadFlock } from './durability/flock.js';
+export { Server } from './lifecycle/server.js';

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createToken, hashPassword } from '@quotadb/config';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis6';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { eventually, type ReadyLine, type SpawnedServer, spawnServer, TestClient } from '../testing/index.js';
-import { createToken, hashPassword } from './secrets.js';
 
 const WRONG = '-WRONGPASS invalid username-password pair or user is disabled.\r\n';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '@quotadb/resp';
 
 /** Who failed to log in lately, by address: the more often, the longer the next refusal takes. */
 export class FailedLogins {

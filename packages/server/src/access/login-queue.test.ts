@@ -1,10 +1,10 @@
+import type { UserRecord } from '@quotadb/config';
+import { hashPassword, isPasswordHash, passwordMatches } from '@quotadb/config';
 import pino from 'pino';
 import { beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '../testing/index.js';
 import { FailedLogins } from './failed-logins.js';
 import { LoginQueue } from './login-queue.js';
-import { hashPassword, isPasswordHash, passwordMatches } from './secrets.js';
-import type { UserRecord } from './user.js';
 
 let users: Map<string, UserRecord>;
 beforeAll(async () => {

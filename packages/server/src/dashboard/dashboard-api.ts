@@ -1,10 +1,10 @@
+import type { User } from '@quotadb/config';
+import { type Configuration, settingNames, settingOf } from '@quotadb/config';
 import type { QuotaDetails } from '@quotadb/dashboard';
 import { Engine } from '@quotadb/engine';
 import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
 import { MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
 import { z } from 'zod';
-import type { User } from '../access/user.js';
-import { type Configuration, settingNames, settingOf } from '../config/table.js';
 import { requireKeyAccess } from '../http/key-access.js';
 import { serverProblems } from '../http/problems.js';
 import { describeKey, findKeys, type KeysView } from './look-at-keys.js';

@@ -1,18 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { createToken, hashPassword } from '@quotadb/config';
 import type { QuotaDetails, Snapshot } from '@quotadb/dashboard';
 import { describeWithChromium, launchChromium } from '@quotadb/wire/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createToken, hashPassword } from '../access/secrets.js';
-import { RespClient } from '../cli/client/resp-client.js';
+import { TestClient } from '../testing/index.js';
 import { startTestServer, type TestServer } from '../testing/test-server.js';
 
 let server: TestServer;
-let client: RespClient;
+let client: TestClient;
 beforeEach(async () => {
   server = await startTestServer({ region: 'us' });
-  client = await RespClient.open({ host: '127.0.0.1', port: server.port });
+  client = await TestClient.open(server.port);
 });
 afterEach(async () => {
   client.close();
@@ -103,7 +103,8 @@ describe('the API of the dashboard', () => {
         ['viewer', { name: 'viewer', roles: ['read'], prefixes: ['mine:'], passwords: [], tokens: [hash] }],
       ]),
     });
-    client = await RespClient.open({ host: '127.0.0.1', port: server.port, user: 'admin', password: 'secret' });
+    client = await TestClient.open(server.port);
+    await client.call('AUTH', 'admin', 'secret');
     await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '100', 'WINDOW', '3600000');
     await client.call('QUOTA.TAKE', 'emails', 'theirs:acme', '1');
     await client.call('RATE.LIMIT', 'theirs:api', '6', '3600000');
@@ -142,7 +143,8 @@ describe('the API of the dashboard', () => {
     expect(await status('/api/v1/dashboard/sources', { authorization })).toBe(200);
     expect(await status('/api/v1/dashboard/configuration', { authorization })).toBe(200);
     client.close();
-    client = await RespClient.open({ host: '127.0.0.1', port: server.port, password: 'secret' });
+    client = await TestClient.open(server.port);
+    await client.call('AUTH', 'secret');
   });
 });
 
@@ -258,6 +260,7 @@ describeWithChromium('the page in a browser', () => {
     await page.getByText('live', { exact: true }).waitFor();
     await page.context().close();
     client.close();
-    client = await RespClient.open({ host: '127.0.0.1', port: server.port, password: 'secret' });
+    client = await TestClient.open(server.port);
+    await client.call('AUTH', 'secret');
   });
 });

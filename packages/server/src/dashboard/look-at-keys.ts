@@ -1,10 +1,10 @@
+import type { User } from '@quotadb/config';
 import type { KeyDetails, KeyPage } from '@quotadb/dashboard';
 import { ByteInput, countedGenerations, type Engine, joinInt64, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
 import { isReservedName } from '@quotadb/rate';
 import { REPLICA_ID_BYTES } from '@quotadb/replication';
-import type { User } from '../access/user.js';
-import type { Clock } from '../clock.js';
-import { keyFilter } from '../commands/keys/match.js';
+import type { Clock } from '@quotadb/resp';
+import { keyFilter } from '@quotadb/resp';
 
 export interface KeysView {
   readonly engine: Engine;

@@ -11,15 +11,13 @@ import type {
   TrafficFigures,
 } from '@quotadb/dashboard';
 import { DURATION_BUCKETS, type Engine } from '@quotadb/engine';
+import type { HotIdentifier, ServerState, SlowCommand } from '@quotadb/resp';
+import { addFigures, type Figures } from '@quotadb/resp';
 import type { LogDurations } from '@quotadb/storage';
 import type { CountsWatch } from '../metrics/counts-watch.js';
 import { stateOfCounts } from '../metrics/counts-watch.js';
 import type { DecisionCounts, Decisions } from '../metrics/decisions.js';
 import type { QuotaService } from '../quotas/service.js';
-import type { ServerState } from '../server-state.js';
-import { addFigures, type Figures } from '../statistics/figures.js';
-import type { HotIdentifier } from '../statistics/hot-identifiers.js';
-import type { SlowCommand } from '../statistics/slowlog.js';
 
 export interface SnapshotSource {
   readonly state: ServerState;

@@ -1,8 +1,7 @@
+import type { Command } from '@quotadb/resp';
+import { counterCommands, keyCommands } from '@quotadb/resp';
 import { describeWithRedis, startRedis } from '@quotadb/wire/testing';
 import { expect, test } from 'vitest';
-import type { Command } from '../commands/command.js';
-import { counterCommands } from '../commands/counters/index.js';
-import { keyCommands } from '../commands/keys/index.js';
 import type { Frame } from '../testing/index.js';
 import { TestClient } from '../testing/index.js';
 

@@ -1,4 +1,4 @@
-import type { Command } from '../commands/command.js';
+import type { Command } from '@quotadb/resp';
 
 const GROUP_TITLES: Readonly<Record<Command['group'], string>> = {
   counter: 'Counters',

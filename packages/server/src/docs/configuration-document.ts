@@ -1,5 +1,4 @@
-import { fixedParameters } from '../config/parameters.js';
-import { environmentVariable, type SettingName, settingOf } from '../config/table.js';
+import { environmentVariable, fixedParameters, type SettingName, settingOf } from '@quotadb/config';
 
 /** docs/configuration.md, from the table of settings. */
 export function configurationDocument(names: readonly SettingName[]): string {

@@ -1,5 +1,5 @@
-import { commands } from '../commands/table.js';
-import { settingNames } from '../config/table.js';
+import { settingNames } from '@quotadb/config';
+import { commands } from '@quotadb/resp';
 import { apis } from '../http/ports/apis.js';
 import { metricTables } from '../metrics/table.js';
 import { commandsDocument } from './commands-document.js';

@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Configuration } from '@quotadb/config';
+import { systemClock } from '@quotadb/resp';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../clock.js';
-import type { Configuration } from '../config/table.js';
 import { encodeCommand, HeldDisk, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 
 let directory: string;

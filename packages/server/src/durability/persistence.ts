@@ -1,6 +1,9 @@
 import { mkdir, readdir } from 'node:fs/promises';
+import type { Configuration } from '@quotadb/config';
 import { type Acknowledgements, type Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
+import type { Clock, DiskRequest } from '@quotadb/resp';
+import { DiskBoard } from '@quotadb/resp';
 import {
   DataDirectory,
   Disk,
@@ -11,10 +14,6 @@ import {
   writeIdentity,
 } from '@quotadb/storage';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
-import type { Configuration } from '../config/table.js';
-import { DiskBoard } from '../services/disk-board.js';
-import type { DiskRequest } from '../services/lane-disk.js';
 import { recordPast } from '../tracing/tracing.js';
 import { loadFlock } from './flock.js';
 

@@ -1,6 +1,5 @@
+import { ConfigurationError, loadConfiguration, settingNames, settingOf } from '@quotadb/config';
 import { expect, test } from 'vitest';
-import { ConfigurationError, loadConfiguration } from '../config/load.js';
-import { settingNames, settingOf } from '../config/table.js';
 import { readCorpus } from './corpus.js';
 import { Mutator } from './mutate.js';
 

@@ -1,8 +1,7 @@
+import { defaultUser, Need, type User } from '@quotadb/config';
 import type { Audience, CountsTokens } from '@quotadb/counts';
 import type { Authenticate } from '@quotadb/http';
-import type { HttpAccess } from '../access/bearer.js';
-import { Need } from '../access/roles.js';
-import { defaultUser, type User } from '../access/user.js';
+import type { HttpAccess } from '../access/http-access.js';
 
 /** How a caller comes by a role: as a user who lacks nothing of `need`, or with a token of the counts API. */
 interface Grant {

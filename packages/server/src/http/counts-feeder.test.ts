@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defaultConfiguration } from '@quotadb/config';
 import {
   type ComponentFeed,
   type CountsService,
@@ -9,7 +10,6 @@ import {
 import { Batch, ByteInput, batchSince, Engine, Merge, ORIGIN_ID_BYTES, OWN_ORIGIN, splitInt64 } from '@quotadb/engine';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { defaultConfiguration } from '../config/table.js';
 import { eventually } from '../testing/index.js';
 import { createFeeder, type FeederParts } from './counts-feeder.js';
 

@@ -1,7 +1,7 @@
+import type { Configuration } from '@quotadb/config';
 import { type ComponentFeed, Feeder } from '@quotadb/counts';
 import { ByteInput, countedGenerations, type Engine } from '@quotadb/engine';
 import type { Logger } from 'pino';
-import type { Configuration } from '../config/table.js';
 import type { Persistence } from '../durability/persistence.js';
 
 export interface FeederParts {

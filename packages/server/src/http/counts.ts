@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import type { Configuration } from '@quotadb/config';
+import { Need } from '@quotadb/config';
 import { type AudienceTokens, type CountsService, createCountsService } from '@quotadb/counts';
 import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import type { Logger } from 'pino';
-import type { HttpAccess } from '../access/bearer.js';
-import { Need } from '../access/roles.js';
-import type { Configuration } from '../config/table.js';
+import type { HttpAccess } from '../access/http-access.js';
 import type { CountsWatch } from '../metrics/counts-watch.js';
 
 const HOUR_MS = 60 * 60 * 1_000;

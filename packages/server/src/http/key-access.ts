@@ -1,5 +1,5 @@
+import type { User } from '@quotadb/config';
 import { ProblemError } from '@quotadb/http';
-import type { User } from '../access/user.js';
 import { serverProblems } from './problems.js';
 
 /** Throws where the prefixes of this user do not cover the key. A user without prefixes may touch all keys. */

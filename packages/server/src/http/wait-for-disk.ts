@@ -1,5 +1,5 @@
 import { ProblemError } from '@quotadb/http';
-import type { ServerState } from '../server-state.js';
+import type { ServerState } from '@quotadb/resp';
 import { serverProblems } from './problems.js';
 
 /** Resolves when all changes made so far are as durable as this server promises before it answers. */

@@ -1,5 +1,5 @@
+import { type Configuration, type SettingName, settingNames, settingOf } from '@quotadb/config';
 import type { Logger } from 'pino';
-import { type Configuration, type SettingName, settingNames, settingOf } from '../config/table.js';
 
 /** What reading the configuration again has found. */
 export interface ConfigurationChanges {

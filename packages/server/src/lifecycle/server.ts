@@ -1,21 +1,20 @@
 import { randomBytes } from 'node:crypto';
+import type { Configuration } from '@quotadb/config';
 import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
+import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedBoards, Transport } from '@quotadb/resp';
+import { askDirectly, chooseTransport, createState, type ServiceHandlers } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
-import { HttpAccess } from '../access/bearer.js';
+import { HttpAccess } from '../access/http-access.js';
 import { LoginQueue } from '../access/login-queue.js';
-import type { Clock } from '../clock.js';
-import type { Configuration } from '../config/table.js';
 import { SnapshotTaker } from '../dashboard/take-snapshot.js';
 import { Persistence } from '../durability/persistence.js';
 import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { HttpPorts } from '../http/ports/http-ports.js';
-import type { SharedBoards } from '../lanes/messages.js';
-import type { QuestionName, Questions } from '../lanes/questions.js';
 import { countsMetrics } from '../metrics/counts-metrics.js';
 import { CountsWatch } from '../metrics/counts-watch.js';
 import { decisionMetrics } from '../metrics/decision-metrics.js';
@@ -26,16 +25,10 @@ import { replicationMetrics } from '../metrics/replication-metrics.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
-import type { ServerState } from '../server-state.js';
-import { askDirectly, type ServiceHandlers } from '../services/channel.js';
-import type { MainServices } from '../services/main-services.js';
 import { Certificates } from '../tls/certificates.js';
 import { traceCounts } from '../tracing/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
-import { chooseTransport } from '../transport/choose.js';
-import type { Transport } from '../transport/transport.js';
 import { findChanges, logChanges } from './reload.js';
-import { createState } from './state.js';
 
 /** A running server: the store, its clients, and the clock that drives both. */
 export class Server {

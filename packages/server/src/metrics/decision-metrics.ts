@@ -1,6 +1,6 @@
 import type { Policy } from '@quotadb/quota';
+import type { Figures } from '@quotadb/resp';
 import type { FlowCounts, RefillCounts, TokenFigures } from '../quotas/token-figures.js';
-import type { Figures } from '../statistics/figures.js';
 import type { Decisions } from './decisions.js';
 import { counter, gauge, type MetricSource, type Sample, type Samples } from './metric.js';
 

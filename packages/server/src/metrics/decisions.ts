@@ -1,8 +1,5 @@
-import type { Hottest } from '../lanes/questions.js';
-import type { Figures } from '../statistics/figures.js';
-import { mergeHottest } from '../statistics/hot-identifiers.js';
-import type { RateStatistics } from '../statistics/rate-statistics.js';
-import { addTakes, type TakeStatistics, type TakesByQuota } from '../statistics/take-statistics.js';
+import type { Figures, Hottest, RateStatistics } from '@quotadb/resp';
+import { addTakes, mergeHottest, type TakeStatistics, type TakesByQuota } from '@quotadb/resp';
 
 export interface DecisionSources {
   readonly hottest: () => Promise<readonly Hottest[]>;

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Configuration } from '@quotadb/config';
+import { createToken } from '@quotadb/config';
 import { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createToken } from '../access/secrets.js';
-import type { Configuration } from '../config/table.js';
 import { parseExposition } from '../testing/exposition.js';
 import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 import { renderMetric } from './metric.js';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { processMemory } from '@quotadb/resp';
 import type { FailedLogins } from '../access/failed-logins.js';
-import { processMemory } from '../commands/admin/process-memory.js';
 import { counter, gauge, type MetricSource, type Sample } from './metric.js';
 
 /** The names Prometheus's own clients give to what every process has; ours begin with `quotadb_`. */

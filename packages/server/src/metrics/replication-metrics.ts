@@ -1,6 +1,5 @@
 import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
-import type { RegionAge } from '../services/lane-replication.js';
-import type { PeerDescription, ReplicationDescription, ShardLag } from '../services/replication-description.js';
+import type { PeerDescription, RegionAge, ReplicationDescription, ShardLag } from '@quotadb/resp';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What the regions tell that this one replicates with; nothing before there was one. */

@@ -1,7 +1,7 @@
 import { bucketBoundsSeconds, DURATION_BUCKETS, type Engine } from '@quotadb/engine';
+import type { ServerState } from '@quotadb/resp';
+import { addFigures, type Figures } from '@quotadb/resp';
 import type { LogDurations } from '@quotadb/storage';
-import type { ServerState } from '../server-state.js';
-import { addFigures, type Figures } from '../statistics/figures.js';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
 /** What the lanes, the store and the disk tell. */

@@ -1,6 +1,6 @@
 import { MAXIMUM_HOPS } from '@quotadb/quota';
+import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { FrameKind, type PolicyAnswer, type PolicyChange } from '@quotadb/wire';
-import type { QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
 import { regionOfId } from './local-answers.js';
 
 const forwardable = ['define', 'drop', 'commit', 'cancel', 'renew', 'release'] as const;

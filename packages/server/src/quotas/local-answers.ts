@@ -13,8 +13,8 @@ import {
   type TakeItem,
   type TokenBroker,
 } from '@quotadb/quota';
-import { systemMonotonicMs } from '../clock.js';
-import type { QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
+import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
+import { systemMonotonicMs } from '@quotadb/resp';
 import { startSpan } from '../tracing/tracing.js';
 import { describeCell, describePolicy } from './describe.js';
 

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Configuration } from '@quotadb/config';
 import { afterEach, expect, test } from 'vitest';
-import type { Configuration } from '../config/table.js';
 import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 
 const HOUR_MS = 3_600_000;

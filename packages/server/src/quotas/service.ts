@@ -1,6 +1,17 @@
+import type { Configuration } from '@quotadb/config';
 import type { Engine } from '@quotadb/engine';
-import { type Allotment, type Policy, PolicyBook, PolicyError, type TakeItem, TokenBroker } from '@quotadb/quota';
+import {
+  type Allotment,
+  type PartialDefinition,
+  type Policy,
+  PolicyBook,
+  PolicyError,
+  type TakeItem,
+  TokenBroker,
+} from '@quotadb/quota';
 import { type Link, nameOfOrigin } from '@quotadb/replication';
+import type { Clock, QuotaAnswer, QuotaRequest } from '@quotadb/resp';
+import { systemMonotonicMs, TakeStatistics } from '@quotadb/resp';
 import {
   FrameKind,
   type Policies,
@@ -10,12 +21,7 @@ import {
   type TokensWanted,
 } from '@quotadb/wire';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.js';
-import { systemMonotonicMs } from '../clock.js';
-import type { Configuration } from '../config/table.js';
-import { OccasionalLog } from '../replication/occasional-log.js';
-import type { PartialDefinition, QuotaAnswer, QuotaRequest } from '../services/lane-quotas.js';
-import { TakeStatistics } from '../statistics/take-statistics.js';
+import { OccasionalLog } from '../logging/occasional-log.js';
 import { loadBook, saveBook } from './book-file.js';
 import {
   answerTo,
@@ -29,7 +35,7 @@ import { LocalAnswers, type LocalRequest } from './local-answers.js';
 import { readEnvelope, writeEnvelope } from './policy-envelope.js';
 import { RegionPeers } from './region-peers.js';
 import { TokenFigures } from './token-figures.js';
-import { findTokens, type Whereabouts } from './whereabouts.js';
+import { findTokens, type Whereabouts } from './token-locations.js';
 
 /** Whoever waits for tokens is looked after this often, beside every time that something has happened. */
 const TICK_INTERVAL_MS = 10;

@@ -1,8 +1,8 @@
+import { printAddress } from '@quotadb/config';
 import { type Engine, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
 import { type Member, nameOfOrigin, type Replica } from '@quotadb/replication';
 import type { Dialer, Mesh } from '@quotadb/replication/mesh';
-import { printAddress } from '../config/peer-address.js';
-import type { PeerDescription, PeerState, ShardLag } from '../services/replication-description.js';
+import type { PeerDescription, PeerState, ShardLag } from '@quotadb/resp';
 import type { Journal } from './journal.js';
 
 const REPLICA_ID_DIGITS = 32;

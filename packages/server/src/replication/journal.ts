@@ -1,8 +1,8 @@
 import type { Link, LinkFigures, Member } from '@quotadb/replication';
 import type { MeshEvents, MeshPeer } from '@quotadb/replication/mesh';
+import { NO_PEER_FIGURES, type PeerFigures } from '@quotadb/resp';
 import type { Logger } from 'pino';
-import { NO_PEER_FIGURES, type PeerFigures } from '../services/replication-description.js';
-import { OccasionalLog } from './occasional-log.js';
+import { OccasionalLog } from '../logging/occasional-log.js';
 
 /** What is remembered of a region over all links to it. */
 interface PeerRecord {

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { encodeCommand, TestClient } from '@quotadb/resp/testing';
 import { readIdentity } from '@quotadb/storage';
 import { spawnServer } from './spawned-server.js';
-import { TestClient } from './test-client.js';
-import { encodeCommand } from './test-lane.js';
 
 export interface CrashOptions {
   readonly directory: string;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
+import { TestClient } from '@quotadb/resp/testing';
 import { type SpawnedServer, spawnServer } from './spawned-server.js';
-import { TestClient } from './test-client.js';
 
 /**
  * Three regions on one machine whose packets get lost. Run inside a network namespace of its own, whose loopback drops

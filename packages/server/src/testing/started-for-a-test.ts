@@ -1,5 +1,5 @@
+import type { Configuration } from '@quotadb/config';
 import { afterEach } from 'vitest';
-import type { Configuration } from '../config/table.js';
 import { SpawnedServer, spawnServer } from './spawned-server.js';
 import { startTestServer, type TestServer } from './test-server.js';
 

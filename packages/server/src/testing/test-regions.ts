@@ -1,7 +1,6 @@
+import { eventually, TestClient } from '@quotadb/resp/testing';
 import { TcpProxy } from '@quotadb/wire/proxy';
-import { eventually } from './questions.js';
 import { type ReadyLine, type SpawnedServer, spawnServer } from './spawned-server.js';
-import { TestClient } from './test-client.js';
 
 interface RunningRegion {
   readonly server: SpawnedServer;

@@ -1,7 +1,7 @@
+import { type Configuration, defaultConfiguration } from '@quotadb/config';
+import { type Clock, systemClock } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import pino from 'pino';
-import { type Clock, systemClock } from '../clock.js';
-import { type Configuration, defaultConfiguration } from '../config/table.js';
 import { Server } from '../lifecycle/server.js';
 
 /** A server in this process, from the sources, on free ports. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions, type TlsOptions } from 'node:tls';
-import type { Configuration } from '../config/table.js';
+import type { Configuration } from '@quotadb/config';
 
 /** Whoever serves with certificates, and takes new ones while it does: a server of node:tls or node:https. */
 export interface CertificateUser {

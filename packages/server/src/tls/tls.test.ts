@@ -5,11 +5,11 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectSecurely, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
+import { loadConfiguration } from '@quotadb/config';
 import { describeWithRedis } from '@quotadb/wire/testing';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis6';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { loadConfiguration } from '../config/load.js';
 import {
   type CertificateFiles,
   certificateFiles,

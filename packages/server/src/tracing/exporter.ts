@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
+import { systemMonotonicMs } from '@quotadb/resp';
 import type { Logger } from 'pino';
-import { systemMonotonicMs } from '../clock.js';
-import { OccasionalLog } from '../replication/occasional-log.js';
+import { OccasionalLog } from '../logging/occasional-log.js';
 import { encodeSpans } from './otlp.js';
 import type { RecordedSpan } from './recorded-span.js';
 

@@ -7,9 +7,9 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import type { Configuration } from '@quotadb/config';
+import { QUOTADB_VERSION } from '@quotadb/config';
 import type { Logger } from 'pino';
-import type { Configuration } from '../config/table.js';
-import { QUOTADB_VERSION } from '../version.js';
 import { OtlpExporter } from './exporter.js';
 import { OwnContextManager, OwnTracerProvider } from './provider.js';
 

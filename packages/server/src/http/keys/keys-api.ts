@@ -1,10 +1,9 @@
+import type { User } from '@quotadb/config';
 import { ByteInput, Engine, joinInt64 } from '@quotadb/engine';
 import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
+import type { Clock, LaneReplication } from '@quotadb/resp';
+import { errors } from '@quotadb/resp';
 import { z } from 'zod';
-import type { User } from '../../access/user.js';
-import type { Clock } from '../../clock.js';
-import { errors } from '../../errors.js';
-import type { LaneReplication } from '../../services/lane-replication.js';
 import { requireKeyAccess } from '../key-access.js';
 import { serverProblems } from '../problems.js';
 

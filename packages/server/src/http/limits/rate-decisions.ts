@@ -1,7 +1,7 @@
 import { ByteInput, type Engine, Status } from '@quotadb/engine';
 import { Charge, SlidingLimit } from '@quotadb/rate';
-import type { ServerState } from '../../server-state.js';
-import { RateStatistics } from '../../statistics/rate-statistics.js';
+import type { ServerState } from '@quotadb/resp';
+import { RateStatistics } from '@quotadb/resp';
 import { waitForDisk } from '../wait-for-disk.js';
 import { refusalOf, WindowProblem } from '../windows/problems.js';
 

@@ -1,6 +1,6 @@
+import type { User } from '@quotadb/config';
 import { countsApi } from '@quotadb/counts';
 import type { Api } from '@quotadb/http';
-import type { User } from '../../access/user.js';
 import { dashboardApi } from '../../dashboard/dashboard-api.js';
 import { keysApi } from '../keys/keys-api.js';
 import { quotasApi } from '../quotas/quotas-api.js';

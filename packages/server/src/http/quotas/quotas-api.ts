@@ -1,3 +1,4 @@
+import type { User } from '@quotadb/config';
 import { type Api, type Operation, operationsOf, type Problem, ProblemError, problems } from '@quotadb/http';
 import {
   MAXIMUM_ITEMS,
@@ -9,11 +10,10 @@ import {
   type Renewed,
   type Settlement,
   type Standing,
+  USUAL_WAIT_MS,
 } from '@quotadb/quota';
+import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { z } from 'zod';
-import type { User } from '../../access/user.js';
-import { USUAL_WAIT_MS } from '../../quotas/define-words.js';
-import type { QuotaAnswer, QuotaRequest } from '../../services/lane-quotas.js';
 import { serverProblems } from '../problems.js';
 import { quotaProblems } from './problems.js';
 

@@ -1,6 +1,6 @@
 import { ByteInput, type Engine, joinInt64, Status, splitInt64 } from '@quotadb/engine';
 import { WindowCell } from '@quotadb/rate';
-import type { ServerState } from '../../server-state.js';
+import type { ServerState } from '@quotadb/resp';
 import { waitForDisk } from '../wait-for-disk.js';
 import { refusalOf, WindowProblem } from './problems.js';
 

@@ -1,5 +1,5 @@
+import type { User } from '@quotadb/config';
 import { type Api, operationsOf } from '@quotadb/http';
-import type { User } from '../../access/user.js';
 import { requireKeyAccess } from '../key-access.js';
 import type { RateDecisions } from '../limits/rate-decisions.js';
 import { windowProblems } from './problems.js';

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Role } from '@quotadb/config';
+import { hashToken } from '@quotadb/config';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Role } from '../../access/roles.js';
-import { hashToken } from '../../access/secrets.js';
 import {
   describeWithEpoll,
   ManualClock,

@@ -1,3 +1,4 @@
+import { type Configuration, defaultConfiguration } from '@quotadb/config';
 import { Acknowledgements, Engine, OWN_ORIGIN } from '@quotadb/engine';
 import {
   type Link,
@@ -8,13 +9,9 @@ import {
   type ReplicationSettings,
   replicaIdOf,
 } from '@quotadb/replication';
+import { commands, createState, Lane } from '@quotadb/resp';
+import { ManualClock, TestSession } from '@quotadb/resp/testing';
 import type { Endpoint, Scheduler } from '@quotadb/simulator/parts';
-import { commands } from '../../commands/table.js';
-import { type Configuration, defaultConfiguration } from '../../config/table.js';
-import { createState } from '../../lifecycle/state.js';
-import { Lane } from '../../session/lane.js';
-import { ManualClock } from '../manual-clock.js';
-import { TestSession } from '../test-lane.js';
 
 const CLUSTER = 'rates';
 /** As the server's pacemaker has it: looked at so often, and ticked without a reason so seldom. */

@@ -1,7 +1,7 @@
+import type { Configuration } from '@quotadb/config';
 import { Random } from '@quotadb/engine/testing';
 import type { ReplicationSettings } from '@quotadb/replication';
 import { Network, type NetworkTraits, Scheduler } from '@quotadb/simulator/parts';
-import type { Configuration } from '../../config/table.js';
 import { SimulatedRegion } from './simulated-region.js';
 
 const REDIAL_MS = 500;

@@ -1,0 +1,136 @@
+import { type IncomingMessage, request } from 'node:http';
+import type { DemoState } from '@quotadb/dashboard';
+import {
+  type Api,
+  createHandler,
+  defineProblems,
+  type Exchange,
+  HttpServer,
+  operationsOf,
+  ProblemError,
+  serveApi,
+} from '@quotadb/http';
+import { pageOperations } from '@quotadb/server';
+import { z } from 'zod';
+
+/** What the page can do to the demo. */
+export interface DemoControls {
+  readonly regions: readonly string[];
+  httpPortOf(region: string): number | undefined;
+  state(): DemoState;
+  /** Throws an Error that says what is wrong with what is asked. */
+  act(what: string, body: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+const MAXIMUM_CONNECTIONS = 1000;
+
+const demoProblems = defineProblems({
+  action_refused: { status: 400, title: 'Action refused', detail: 'The demo cannot do this; the detail says why.' },
+  region_silent: { status: 502, title: 'Region silent', detail: 'The region runs, and does not answer.' },
+  region_stopped: { status: 503, title: 'Region stopped', detail: 'The region is not running.' },
+});
+
+const operation = operationsOf<DemoControls>();
+
+const demoApi: Api<DemoControls, unknown> = {
+  name: 'demo',
+  title: 'QuotaDB demo',
+  description: 'The page of the dashboard, every region behind it, and the controls.',
+  operations: [
+    ...pageOperations,
+    operation({
+      id: 'redirectToDashboard',
+      method: 'GET',
+      path: '/',
+      summary: 'Redirects to the page',
+      success: { status: 302, description: 'To `/dashboard/`.' },
+      respond: (_context, _input, _caller, { response }) =>
+        void response.writeHead(302, { location: '/dashboard/' }).end(),
+    }),
+    operation({
+      id: 'listSources',
+      method: 'GET',
+      path: '/api/v1/dashboard/sources',
+      summary: 'The regions of the demo',
+      success: { description: 'The regions.' },
+      run: ({ regions }) => ({
+        sources: regions.map((region) => ({ region, base: `/regions/${region}` })),
+        isDemo: true,
+      }),
+    }),
+    operation({
+      id: 'readState',
+      method: 'GET',
+      path: '/demo/state',
+      summary: 'The state of the demo',
+      success: { description: 'The state.' },
+      run: (controls) => controls.state(),
+    }),
+    operation({
+      id: 'act',
+      method: 'POST',
+      path: '/demo/{action}',
+      summary: 'Cut or heal a link, kill or start a region, or change the traffic',
+      parameters: z.object({ action: z.enum(['cut', 'heal', 'kill', 'start', 'traffic']) }),
+      // A page of another site can make a browser send a form, but neither JSON nor the origin of this page.
+      isSameSiteOnly: true,
+      body: { schema: z.looseObject({}) },
+      success: { description: 'The state afterwards.' },
+      run: async (controls, { path, body }) => {
+        try {
+          await controls.act(path.action, body);
+        } catch (error) {
+          throw new ProblemError(demoProblems.action_refused, { detail: (error as Error).message });
+        }
+        return controls.state();
+      },
+    }),
+    operation({
+      id: 'askRegion',
+      method: 'GET',
+      path: '/regions/{region}/{+rest}',
+      summary: 'The HTTP port of a region',
+      success: { description: 'The answer of the region.' },
+      respond: (controls, { path: { region } }, _caller, exchange) =>
+        pass(exchange, region, controls.httpPortOf(region)),
+    }),
+  ],
+};
+
+/** The demo's own port, on this machine only. */
+export class DemoHttp {
+  private readonly server: HttpServer;
+
+  constructor(controls: DemoControls) {
+    const handle = createHandler([serveApi(demoApi, controls)], {
+      authenticate: () => ({}),
+      onError: (error) => process.stderr.write(`${(error as Error).stack}\n`),
+    });
+    this.server = new HttpServer({ handle, maximumConnections: MAXIMUM_CONNECTIONS });
+  }
+
+  listen(port: number): Promise<number> {
+    return this.server.listen('127.0.0.1', port);
+  }
+
+  close(): void {
+    this.server.close();
+  }
+}
+
+function pass({ request: incoming, response }: Exchange, region: string, port: number | undefined): Promise<void> {
+  const detail = `Region ${region} is not running. Start it on the page.`;
+  if (port === undefined) throw new ProblemError(demoProblems.region_stopped, { detail });
+  return new Promise((resolve, reject) => {
+    const path = (incoming.url as string).replace(/^\/regions\/[^/]+/, '');
+    const outgoing = request({ host: '127.0.0.1', port, path, method: 'GET' }, (answer: IncomingMessage) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+      answer.on('error', () => response.destroy());
+      resolve();
+    });
+    outgoing.on('error', () => reject(new ProblemError(demoProblems.region_silent)));
+    response.on('close', () => outgoing.destroy());
+    outgoing.end();
+  });
+}

@@ -1,0 +1,104 @@
+import { createInterface, emitKeypressEvents, type Interface } from 'node:readline';
+import { commands } from '@quotadb/resp';
+import { DIM, formatReplyTo, PLAIN } from '../client/format.js';
+import { RespClient, type Target, Unreachable } from '../client/resp-client.js';
+import { Hints } from './hints.js';
+import { History } from './history.js';
+import { splitWords } from './split-words.js';
+
+/** Where the terminal does not say how wide it is. */
+const USUAL_COLUMNS = 80;
+
+/** The prompt of `quotadb cli`: until exit, Ctrl-D, or Ctrl-C on an empty line. */
+export async function runPrompt(target: Target, client: RespClient): Promise<void> {
+  const hints = new Hints(commands);
+  const history = new History();
+  const prompt = `${client.where}> `;
+  const reader = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    prompt,
+    history: history.load(),
+    historySize: 1000,
+    removeHistoryDuplicates: true,
+    completer: (line: string): [string[], string] => {
+      const word = /\S*$/.exec(line)?.[0] ?? '';
+      return [[...hints.complete(line)].map((name) => `${name} `), word];
+    },
+  });
+  showHints(reader, hints, prompt.length);
+  let current: RespClient | undefined = client;
+  reader.on('SIGINT', () => {
+    if (reader.line === '') reader.close();
+    else reader.write(null, { ctrl: true, name: 'u' });
+  });
+  reader.prompt();
+  for await (const line of reader) {
+    history.add(line);
+    if (/^\s*(?:exit|quit)\s*$/i.test(line)) break;
+    current = await runLine(line, current, target, hints);
+    reader.prompt();
+  }
+  reader.close();
+  current?.close();
+}
+
+/** Returns the connection to go on with: a new one where the last was lost. */
+async function runLine(
+  line: string,
+  client: RespClient | undefined,
+  target: Target,
+  hints: Hints,
+): Promise<RespClient | undefined> {
+  const words = splitWords(line);
+  if (words === undefined) {
+    say('Invalid argument(s): quotes are not closed');
+    return client;
+  }
+  if (words.length === 0) return client;
+  const [first, second, third] = words.map(String);
+  if (first.toLowerCase() === 'help') {
+    say(second === undefined ? GENERAL_HELP : (hints.describe(second, third) ?? `there is no command ${second}`));
+    return client;
+  }
+  try {
+    const connected = client ?? (await RespClient.open(target));
+    say(formatReplyTo(first, await connected.call(...words)));
+    return connected;
+  } catch (error) {
+    say(error instanceof Unreachable ? `${error.message}; the next command tries again` : (error as Error).message);
+    return undefined;
+  }
+}
+
+const GENERAL_HELP = `INCR visits            count; Tab completes, grey text tells what may follow
+help INCREX            what a command does
+help client            its subcommands
+exit                   or Ctrl-D`;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Behind what is typed, in grey, what may follow; gone with the next key. */
+function showHints(reader: Interface, hints: Hints, promptWidth: number): void {
+  if (!process.stdout.isTTY) return;
+  emitKeypressEvents(process.stdin);
+  // Before the line is handed over: what was only a hint must not stay behind it as if it had been typed.
+  process.stdin.prependListener('keypress', (_text: string, key: { name?: string } | undefined) => {
+    const isSent = key?.name === 'return' || key?.name === 'enter';
+    if (isSent && reader.cursor === reader.line.length) process.stdout.write('\x1b[K');
+  });
+  process.stdin.on('keypress', (_text: string, key: { name?: string } | undefined) => {
+    if (key?.name === 'return' || key?.name === 'enter') return;
+    setImmediate(() => {
+      const { line, cursor } = reader;
+      if (line === '' || cursor !== line.length) return;
+      const columns = process.stdout.columns || USUAL_COLUMNS;
+      const room = columns - ((promptWidth + line.length) % columns) - 1;
+      const hint = hints.hint(line).slice(0, Math.max(room, 0));
+      if (hint === '') process.stdout.write('\x1b[K');
+      else process.stdout.write(`\x1b[K${DIM}${hint}${PLAIN}\x1b[${hint.length}D`);
+    });
+  });
+}

@@ -1,0 +1,139 @@
+import { humanBytes } from '@quotadb/resp';
+import { Info } from './info.js';
+
+/** One server at a glance. */
+export interface Status {
+  readonly server: string;
+  readonly state: 'up' | 'refused' | 'down';
+  /** Why it is not up. */
+  readonly reason?: string;
+  readonly version?: string;
+  readonly region?: string;
+  readonly uptimeSeconds?: number;
+  readonly transport?: string;
+  readonly lanes?: number;
+  readonly connections?: number;
+  readonly operationsPerSecond?: number;
+  readonly keys?: number;
+  readonly memoryUsedBytes?: number;
+  readonly memoryMaximumBytes?: number;
+  readonly longestTurnMs?: number;
+  readonly disk?: 'memory only' | 'ok' | 'failing';
+  readonly refusedConnections?: number;
+  readonly errorReplies?: number;
+  readonly peers?: Readonly<Record<string, string>>;
+}
+
+export function readStatus(server: string, text: string): Status {
+  const info = new Info(text);
+  const hasDisk = info.text('aof_enabled') === '1';
+  return {
+    server,
+    state: 'up',
+    version: info.text('quotadb_version') || `redis ${info.text('redis_version')}`,
+    region: info.text('quotadb_region'),
+    uptimeSeconds: info.number('uptime_in_seconds'),
+    transport: info.text('multiplexing_api'),
+    lanes: info.number('quotadb_lanes') || 1,
+    connections: info.number('connected_clients'),
+    operationsPerSecond: info.number('instantaneous_ops_per_sec'),
+    keys: info.field('db0', 'keys'),
+    memoryUsedBytes: info.number('used_memory'),
+    memoryMaximumBytes: info.number('maxmemory'),
+    longestTurnMs: info.number('quotadb_longest_turn_usec') / 1000,
+    disk: !hasDisk ? 'memory only' : info.text('aof_last_write_status') === 'ok' ? 'ok' : 'failing',
+    refusedConnections: info.number('rejected_connections'),
+    errorReplies: info.number('total_error_replies'),
+    peers: Object.fromEntries(
+      [...info.startingWith('quotadb_peer_')].map(([peer, fields]) => [peer, describePeer(fields)]),
+    ),
+  };
+}
+
+/** `state=connected,rtt_ms=1,lag_ms=3,…` in words. */
+function describePeer(fields: string): string {
+  const values = new Map(fields.split(',').map((field) => field.split('=', 2) as [string, string]));
+  const milliseconds = (name: string, word: string): string[] => {
+    const value = Number(values.get(name) ?? -1);
+    return value < 0 ? [] : [`${word} ${value} ms`];
+  };
+  // While nothing changes a peer is heard of once a second: that alone does not put it behind.
+  const isInStep = values.get('state') === 'connected' && values.get('lag_versions') === '0';
+  return [
+    values.get('state') ?? '?',
+    ...milliseconds('rtt_ms', 'round trip'),
+    ...(isInStep ? ['in step'] : milliseconds('lag_ms', 'behind')),
+  ].join(', ');
+}
+
+type Column = readonly [title: string, cell: (status: Status) => string];
+
+const COLUMNS: readonly Column[] = [
+  ['server', ({ server }) => server],
+  ['state', ({ state }) => state],
+  ['region', ({ region }) => region ?? ''],
+  ['up for', ({ uptimeSeconds }) => (uptimeSeconds === undefined ? '' : duration(uptimeSeconds))],
+  ['lanes', ({ transport, lanes }) => (transport === undefined ? '' : `${lanes} ${transport}`)],
+  ['clients', ({ connections }) => count(connections)],
+  ['commands/s', ({ operationsPerSecond }) => count(operationsPerSecond)],
+  ['keys', ({ keys }) => count(keys)],
+  ['memory', memory],
+  ['disk', ({ disk }) => disk ?? ''],
+  ['longest turn', ({ longestTurnMs }) => (longestTurnMs === undefined ? '' : `${longestTurnMs.toFixed(1)} ms`)],
+];
+
+/** What a narrow terminal does without, in this order. */
+const SPARE_COLUMNS = ['longest turn', 'lanes', 'up for', 'region', 'memory'];
+
+/** A table, one row for each server, and what else must be said below it. */
+export function formatStatus(statuses: readonly Status[], terminalColumns = Number.POSITIVE_INFINITY): string {
+  const columns = [...COLUMNS];
+  const widthOf = ([title, cell]: Column): number => Math.max(title.length, ...statuses.map((one) => cell(one).length));
+  for (const spare of SPARE_COLUMNS) {
+    const width = columns.reduce((sum, column) => sum + widthOf(column) + 2, -2);
+    if (width > terminalColumns)
+      columns.splice(
+        columns.findIndex(([title]) => title === spare),
+        1,
+      );
+  }
+  const rows = [columns.map(([title]) => title), ...statuses.map((status) => columns.map(([, cell]) => cell(status)))];
+  const widths = columns.map(widthOf);
+  const lines = rows.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index]))
+      .join('  ')
+      .trimEnd(),
+  );
+  const notes = statuses.flatMap(({ server, reason, refusedConnections, peers }) => [
+    ...(reason === undefined ? [] : [`${server}: ${reason}`]),
+    ...((refusedConnections ?? 0) > 0 ? [`${server}: ${refusedConnections} connections refused so far`] : []),
+    ...Object.entries(peers ?? {}).map(([peer, state]) => `${server} → ${peer}: ${state}`),
+  ]);
+  return [...lines, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+}
+
+function memory({ memoryUsedBytes, memoryMaximumBytes }: Status): string {
+  if (memoryUsedBytes === undefined || memoryMaximumBytes === undefined) return '';
+  const percent = memoryMaximumBytes > 0 ? Math.round((memoryUsedBytes * 100) / memoryMaximumBytes) : 0;
+  return `${humanBytes(memoryUsedBytes)} of ${humanBytes(memoryMaximumBytes)} (${percent}%)`;
+}
+
+function count(value: number | undefined): string {
+  return value === undefined ? '' : value.toLocaleString('en');
+}
+
+function duration(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['m', 60],
+    ['s', 1],
+  ] as const;
+  const first = units.findIndex(([, size]) => seconds >= size);
+  if (first < 0) return '0s';
+  const [unit, size] = units[first];
+  const [smaller, smallerSize] = units[first + 1] ?? ['', 0];
+  const rest = smallerSize > 0 ? Math.floor((seconds % size) / smallerSize) : 0;
+  return `${Math.floor(seconds / size)}${unit}${rest > 0 ? `${rest}${smaller}` : ''}`;
+}

@@ -1,0 +1,222 @@
+import type { PartialDefinition } from '@quotadb/quota';
+import { PolicyError, parseDefinition, printDefinition } from '@quotadb/quota';
+import type { FsyncMode } from '@quotadb/storage';
+import { Mistake } from './mistake.js';
+import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
+import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
+import { formatSize, parseSizeBytes } from './size.js';
+
+/** What a setting's value may be. The words of the mistakes are those of Redis's CONFIG SET. */
+export interface Kind<Value> {
+  /** Stands for the value in help: `--resp <port>`. Empty for a switch, which needs none. */
+  readonly placeholder: string;
+  /** Bounds or choices, in words; for the reference. */
+  readonly range: string;
+  /** Throws a Mistake. */
+  parse(text: string): Value;
+  /** For what a config file says in JSON of its own instead of text; throws a Mistake. */
+  read?(value: unknown): Value;
+  /** As CONFIG GET shows it. */
+  print(value: Value): string;
+  /** As help and the reference show it. */
+  show(value: Value): string;
+}
+
+const MAXIMUM_PORT = 65_535;
+
+/** A count and the key of the counter that feeds it. */
+export interface Feed {
+  readonly itemId: string;
+  readonly key: string;
+}
+
+/** An item id as the counts API takes it, but for the characters that separate it here. */
+const FEED = /^([^\p{Cc}=]{1,255})(?:=(.+))?$/su;
+
+export function text(placeholder: string, allowed: RegExp, range: string): Kind<string> {
+  return {
+    placeholder,
+    range,
+    parse(value) {
+      if (!allowed.test(value)) throw new Mistake(`argument must be ${range}`);
+      return value;
+    },
+    print: (value) => value,
+    show: (value) => value,
+  };
+}
+
+export function integer(placeholder: string, minimum: number, maximum: number): Kind<number> {
+  return {
+    placeholder,
+    range: `${minimum} to ${maximum}`,
+    parse(value) {
+      if (!/^-?\d{1,16}$/.test(value.trim())) throw new Mistake("argument couldn't be parsed into an integer");
+      return within(Number(value), minimum, maximum);
+    },
+    print: String,
+    show: String,
+  };
+}
+
+export function port(): Kind<number> {
+  return { ...integer('port', 0, MAXIMUM_PORT), range: `0 to ${MAXIMUM_PORT}; 0 picks a free one` };
+}
+
+export function size(minimumBytes: number, maximumBytes: number): Kind<number> {
+  return {
+    placeholder: 'size',
+    range: `${formatSize(minimumBytes)} to ${formatSize(maximumBytes)}`,
+    parse: (value) => within(parseSizeBytes(value), minimumBytes, maximumBytes),
+    print: String,
+    show: formatSize,
+  };
+}
+
+export function choice<Option extends string>(placeholder: string, options: readonly Option[]): Kind<Option> {
+  return {
+    placeholder,
+    range: options.join(', '),
+    parse(value) {
+      const chosen = options.find((option) => option === value.toLowerCase());
+      if (chosen === undefined) {
+        throw new Mistake(`argument(s) must be one of the following: ${options.join(', ')}`);
+      }
+      return chosen;
+    },
+    print: (value) => value,
+    show: (value) => value,
+  };
+}
+
+export function powerOfTwo(placeholder: string, minimum: number, maximum: number): Kind<number> {
+  const plain = integer(placeholder, minimum, maximum);
+  return {
+    ...plain,
+    range: `a power of two, ${minimum} to ${maximum}`,
+    parse(value) {
+      const number = plain.parse(value);
+      if ((number & (number - 1)) !== 0) throw new Mistake('argument must be a power of two');
+      return number;
+    },
+  };
+}
+
+const LONGEST_FSYNC_INTERVAL_MS = 60_000;
+
+export function fsyncMode(): Kind<FsyncMode> {
+  const interval = integer('when', 1, LONGEST_FSYNC_INTERVAL_MS);
+  return {
+    placeholder: 'when',
+    range: `always, never, or 1 to ${LONGEST_FSYNC_INTERVAL_MS} milliseconds`,
+    parse(value) {
+      const word = value.toLowerCase();
+      return word === 'always' || word === 'never' ? word : interval.parse(value);
+    },
+    print: String,
+    show: String,
+  };
+}
+
+/** On the command line its mere presence means yes. */
+export function yesOrNo(): Kind<boolean> {
+  const values: Readonly<Record<string, boolean>> = { yes: true, no: false, true: true, false: false };
+  return {
+    placeholder: '',
+    range: 'yes, no',
+    parse(value) {
+      const parsed = values[value.toLowerCase()];
+      if (parsed === undefined) throw new Mistake("argument must be 'yes' or 'no'");
+      return parsed;
+    },
+    print: (value) => (value ? 'yes' : 'no'),
+    show: (value) => (value ? 'yes' : 'no'),
+  };
+}
+
+/** A setting that may be given several times; commas separate its values where it can be given only once. */
+export function list(placeholder: string, range: string): Kind<readonly string[]> {
+  return {
+    placeholder,
+    range,
+    parse: (value) => value.split(',').filter((item) => item !== ''),
+    print: (values) => values.join(','),
+    show: (values) => values.join(','),
+  };
+}
+
+/** `eu=HOST:PORT`, several times or separated by commas. */
+export function peerAddresses(): Kind<readonly PeerAddress[]> {
+  const printAll = (peers: readonly PeerAddress[]) => peers.map(printPeerAddress).join(',');
+  return {
+    placeholder: 'region=host:port',
+    range: 'a region and its address, such as eu=10.0.0.2:7380',
+    parse: (value) => list('', '').parse(value).map(parsePeerAddress),
+    print: printAll,
+    show: printAll,
+  };
+}
+
+function parseQuota(text: string): PartialDefinition {
+  try {
+    const definition = parseDefinition(text.trim().split(/\s+/));
+    if (definition.windowMs !== 0 || definition.leaseMs !== undefined) return definition;
+    throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
+  } catch (error) {
+    throw error instanceof PolicyError ? new Mistake(error.message) : error;
+  }
+}
+
+export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
+  const printAll = (definitions: readonly PartialDefinition[]) => definitions.map(printDefinition).join('; ');
+  return {
+    placeholder: 'definition',
+    range: 'such as "calls LIMIT 1000 WINDOW 60000"; several with ";" between them',
+    parse: (value) =>
+      value
+        .split(';')
+        .filter((text) => text.trim() !== '')
+        .map(parseQuota),
+    print: printAll,
+    show: printAll,
+  };
+}
+
+/** ITEM=KEY pairs; ITEM alone stands for the key of the same name. */
+export function feeds(): Kind<readonly Feed[]> {
+  const print = (values: readonly Feed[]) => values.map(({ itemId, key }) => `${itemId}=${key}`).join(',');
+  return {
+    placeholder: 'item=key',
+    range: 'the id of a count and the key of a counter, without commas; may be given several times',
+    parse: (value) =>
+      value
+        .split(',')
+        .filter((pair) => pair !== '')
+        .map(parseFeed),
+    print,
+    show: print,
+  };
+}
+
+function parseFeed(text: string): Feed {
+  const [, itemId, key = itemId] = FEED.exec(text) ?? [];
+  if (itemId === undefined || key === undefined) throw new Mistake('argument must be an item id, or item=key');
+  return { itemId, key };
+}
+
+export function outputLimit(): Kind<OutputLimit> {
+  return {
+    placeholder: 'limit',
+    range: '"hard soft soft-seconds", 0 for none',
+    parse: parseOutputLimit,
+    print: (value) => printOutputLimit(value, String),
+    show: (value) => printOutputLimit(value, formatSize),
+  };
+}
+
+function within(value: number, minimum: number, maximum: number): number {
+  if (value < minimum || value > maximum) {
+    throw new Mistake(`argument must be between ${minimum} and ${maximum} inclusive`);
+  }
+  return value;
+}

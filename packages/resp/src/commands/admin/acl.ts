@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { DEFAULT_USER } from '@quotadb/config';
+import { errors } from '../../errors/errors.js';
+import { numberArgument, textArgument } from '../../request/arguments.js';
+import { awaitAnswer } from '../../session/await-answer.js';
+import type { Call, Command } from '../../session/command.js';
+import { container } from '../../session/container.js';
+import { categoriesOf } from './command/categories.js';
+import { describeRules, describeUser } from './describe-user.js';
+
+/** As much as Redis makes by default and at most. */
+const PASSWORD_BITS = 256;
+const MAXIMUM_PASSWORD_BITS = 4096;
+/** Reading a file and telling every lane; whoever asked has waited long enough then. */
+const RELOAD_PATIENCE_MS = 30_000;
+
+const shared = { group: 'server', since: '6.0.0', complexity: 'O(1)', syntax: '' } as const;
+
+const aclWhoami: Command = {
+  ...shared,
+  name: 'whoami',
+  arity: 2,
+  flags: ['noscript', 'loading', 'stale'],
+  summary: 'The user of this connection.',
+  run({ client, reply }) {
+    reply.bulkText(client.user?.name ?? DEFAULT_USER);
+  },
+};
+
+const aclUsers: Command = {
+  ...shared,
+  name: 'users',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  summary: 'The names of all users.',
+  complexity: 'O(N) where N is the number of users',
+  run({ server, reply }) {
+    const names = server.access.names();
+    reply.array(names.length);
+    for (const name of names) reply.bulkText(name);
+  },
+};
+
+const aclList: Command = {
+  ...shared,
+  name: 'list',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  summary: 'All users and what they may do, in the words of ACL rules; hashes are not shown.',
+  complexity: 'O(N) where N is the number of users',
+  run({ server, reply }) {
+    const names = server.access.names();
+    reply.array(names.length);
+    for (const name of names) reply.bulkText(describeRules(server, name));
+  },
+};
+
+const aclGetUser: Command = {
+  ...shared,
+  name: 'getuser',
+  arity: 3,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  summary: 'What a user may do; hashes are not shown.',
+  syntax: 'username',
+  run(call) {
+    const { request, server, reply } = call;
+    const name = textArgument(request, 2);
+    if (!server.access.names().includes(name)) reply.nil();
+    else writeUser(call, name);
+  },
+};
+
+const aclCat: Command = {
+  ...shared,
+  name: 'cat',
+  arity: -2,
+  flags: ['noscript', 'loading', 'stale'],
+  summary: 'The categories of commands, or the commands of one.',
+  complexity: 'O(N) where N is the number of commands',
+  syntax: '[category]',
+  run({ request, server, reply }) {
+    const { entries } = server.commands;
+    if (request.argumentCount > 3) {
+      reply.error(errors.syntax);
+      return;
+    }
+    const all = [...new Set(entries.flatMap(({ command }) => categoriesOf(command)))];
+    if (request.argumentCount === 2) {
+      reply.array(all.length);
+      for (const category of all) reply.bulkText(category.slice(1));
+      return;
+    }
+    const category = `@${textArgument(request, 2).toLowerCase()}`;
+    if (!all.includes(category)) {
+      reply.error(errors.unknownCategory(textArgument(request, 2)));
+      return;
+    }
+    const names = entries.filter(({ command }) => categoriesOf(command).includes(category));
+    reply.array(names.length);
+    for (const { fullName } of names) reply.bulkText(fullName);
+  },
+};
+
+const aclGenPass: Command = {
+  ...shared,
+  name: 'genpass',
+  arity: -2,
+  flags: ['noscript', 'loading', 'stale'],
+  summary: 'A random password in hexadecimal, of 256 bits or of so many.',
+  syntax: '[bits]',
+  run({ request, reply }) {
+    const bits = request.argumentCount === 3 ? numberArgument(request, 2) : PASSWORD_BITS;
+    if (request.argumentCount > 3 || !(bits >= 1 && bits <= MAXIMUM_PASSWORD_BITS)) {
+      reply.error(errors.passwordBits);
+      return;
+    }
+    const digits = Math.ceil(bits / 4);
+    reply.bulkText(
+      randomBytes(Math.ceil(digits / 2))
+        .toString('hex')
+        .slice(0, digits),
+    );
+  },
+};
+
+const aclLoad: Command = {
+  ...shared,
+  name: 'load',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale', 'no_multi'],
+  summary:
+    'Reads the configuration again, as SIGHUP does: users, certificates, and settings that CONFIG SET can change.',
+  complexity: 'O(N) where N is the number of users and connections',
+  run(call) {
+    awaitAnswer<string | undefined>(
+      call,
+      RELOAD_PATIENCE_MS,
+      (answered) => call.server.askMain('reload', null, answered),
+      ({ reply }, answer) => {
+        const mistake = answer === undefined ? 'it took too long' : answer.value;
+        if (mistake === undefined) reply.ok();
+        else reply.error(errors.reloadFailed(mistake));
+      },
+    );
+  },
+};
+
+export const acl = container({
+  name: 'acl',
+  group: 'server',
+  summary: 'Users and what they may do.',
+  since: '6.0.0',
+  subcommands: [aclCat, aclGenPass, aclGetUser, aclList, aclLoad, aclUsers, aclWhoami],
+});
+
+function writeUser({ server, reply }: Call, name: string): void {
+  const { flags, passwords, commands, keys, channels } = describeUser(server, name);
+  reply.map(6);
+  reply.bulkText('flags');
+  reply.set(flags.length);
+  for (const flag of flags) reply.simple(flag);
+  reply.bulkText('passwords');
+  reply.array(passwords.length);
+  for (const password of passwords) reply.bulkText(password);
+  for (const [field, value] of Object.entries({ commands, keys, channels })) {
+    reply.bulkText(field);
+    reply.bulkText(value);
+  }
+  reply.bulkText('selectors');
+  reply.array(0);
+}

@@ -1,0 +1,26 @@
+import type { Request } from '@quotadb/wire';
+import { errors } from '../../../errors/errors.js';
+import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
+
+/** Which arguments are keys, of the command that begins at the argument `at`; or what is wrong with it. */
+export function keyIndexes(
+  { index }: CommandDirectory,
+  request: Request,
+  at: number,
+): { readonly indexes: number[]; readonly entry: CommandEntry } | string {
+  const bytes = request.input.bytes;
+  const count = request.argumentCount - at;
+  let entry = index.find(bytes, request.argumentStart[at], request.argumentLength[at]);
+  if (entry?.subcommands !== undefined && count > 1) {
+    entry = entry.subcommands.find(bytes, request.argumentStart[at + 1], request.argumentLength[at + 1]);
+  }
+  if (entry === undefined) return errors.getkeysUnknown;
+  const { keys } = entry.command;
+  if (keys === undefined) return errors.getkeysNone;
+  if (count < entry.minimumArguments || count > entry.maximumArguments) return errors.getkeysArity;
+  const [first, last, step] = keys;
+  const end = last < 0 ? count + last : last;
+  const indexes: number[] = [];
+  for (let position = first; position <= end; position += step) indexes.push(at + position);
+  return { indexes, entry };
+}

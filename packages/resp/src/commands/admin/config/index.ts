@@ -1,0 +1,106 @@
+import { changeParameters, ParameterError, parameterNames, printParameter } from '@quotadb/config';
+import { errors } from '../../../errors/errors.js';
+import { askLanes } from '../../../questions/ask-lanes.js';
+import { bytesArgument, textArgument } from '../../../request/arguments.js';
+import type { Command } from '../../../session/command.js';
+import { container } from '../../../session/container.js';
+import { globMatches } from '../../keys/glob.js';
+
+const encoder = new TextEncoder();
+
+const configGet: Command = {
+  name: 'get',
+  arity: -3,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'The parameters whose names match, and their values.',
+  since: '2.0.0',
+  complexity: 'O(N) where N is the number of parameters',
+  syntax: 'parameter [parameter ...]',
+  run({ request, server, reply }) {
+    const patterns: Uint8Array[] = [];
+    for (let index = 2; index < request.argumentCount; index++) {
+      patterns.push(encoder.encode(textArgument(request, index).toLowerCase()));
+    }
+    const names = parameterNames().filter((name) => {
+      const bytes = encoder.encode(name);
+      return patterns.some((pattern) => globMatches(pattern, bytes));
+    });
+    reply.map(names.length);
+    for (const name of names) {
+      reply.bulkText(name);
+      reply.bulkText(printParameter(server.config, name));
+    }
+  },
+};
+
+const configSet: Command = {
+  name: 'set',
+  arity: -4,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'Changes parameters while the server runs; all of them or none.',
+  since: '2.0.0',
+  complexity: 'O(N) where N is the number of parameters',
+  syntax: 'parameter value [parameter value ...]',
+  run(call) {
+    const { request, server, reply } = call;
+    if (request.argumentCount % 2 !== 0) {
+      reply.error(errors.syntax);
+      return;
+    }
+    const changes: [string, string][] = [];
+    for (let index = 2; index < request.argumentCount; index += 2) {
+      changes.push([
+        textArgument(request, index).toLowerCase(),
+        Buffer.from(bytesArgument(request, index + 1)).toString('utf8'),
+      ]);
+    }
+    try {
+      changeParameters({ ...server.config }, changes);
+    } catch (error) {
+      if (!(error instanceof ParameterError)) throw error;
+      reply.error(
+        error.unknown ? errors.configUnknown(error.parameter) : errors.configRefused(error.parameter, error.message),
+      );
+      return;
+    }
+    askLanes(call, 'configure', changes, (resumed) => resumed.reply.ok());
+  },
+};
+
+const configResetStat: Command = {
+  name: 'resetstat',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'Sets the figures of INFO back to zero.',
+  since: '2.0.0',
+  complexity: 'O(1)',
+  syntax: '',
+  run(call) {
+    askLanes(call, 'resetStatistics', null, ({ reply }) => reply.ok());
+  },
+};
+
+const configRewrite: Command = {
+  name: 'rewrite',
+  arity: 2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'Refused: the server does not write to its config file.',
+  since: '2.8.0',
+  complexity: 'O(1)',
+  syntax: '',
+  run({ reply }) {
+    reply.error(errors.noConfigRewrite);
+  },
+};
+
+export const config = container({
+  name: 'config',
+  group: 'server',
+  summary: 'The configuration of the running server.',
+  since: '2.0.0',
+  subcommands: [configGet, configSet, configResetStat, configRewrite],
+});

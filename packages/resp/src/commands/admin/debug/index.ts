@@ -1,0 +1,58 @@
+import { errors } from '../../../errors/errors.js';
+import { argumentIs, keyword, textArgument } from '../../../request/arguments.js';
+import type { Call, Command } from '../../../session/command.js';
+
+const SLEEP = keyword('sleep');
+const OBJECT = keyword('object');
+const HELP = keyword('help');
+
+/** As far as the test suites of clients need it. Unlike Redis, a sleep holds up its own connection only. */
+export const debug: Command = {
+  name: 'debug',
+  arity: -2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'server',
+  summary: 'SLEEP makes this connection wait; OBJECT shows how a key is kept. Other subcommands are refused.',
+  since: '1.0.0',
+  complexity: 'O(1)',
+  syntax: '<SLEEP seconds | OBJECT key | HELP>',
+  run(call) {
+    const { request, reply } = call;
+    if (request.argumentCount === 3 && argumentIs(request, 1, SLEEP)) {
+      // Redis reads it with strtod, to which what is no number is 0.
+      const seconds = Number.parseFloat(textArgument(request, 2));
+      call.suspend(seconds > 0 ? seconds * 1000 : 0, (resumed) => resumed.reply.ok());
+    } else if (request.argumentCount === 3 && argumentIs(request, 1, OBJECT)) {
+      describe(call);
+    } else if (request.argumentCount === 2 && argumentIs(request, 1, HELP)) {
+      help(call);
+    } else {
+      reply.error(errors.debugUnknown(textArgument(request, 1)));
+    }
+  },
+};
+
+function describe({ request, engine, reply }: Call): void {
+  const exists = engine.open(request.input, request.argumentStart[2], request.argumentLength[2]);
+  if (exists) {
+    const bytes = engine.memoryUsageBytes();
+    reply.simple(`Value at:0x0 refcount:1 encoding:int serializedlength:${bytes} lru:0 lru_seconds_idle:0`);
+  } else {
+    reply.error(errors.noSuchKey);
+  }
+  engine.close();
+}
+
+function help({ reply }: Call): void {
+  const lines = [
+    'DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:',
+    'OBJECT <key>',
+    '    Show how a key is kept.',
+    'SLEEP <seconds>',
+    '    Make this connection wait for <seconds>; decimals are allowed.',
+    'HELP',
+    '    Lists the subcommands.',
+  ];
+  reply.array(lines.length);
+  for (const line of lines) reply.simple(line);
+}

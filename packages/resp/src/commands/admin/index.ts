@@ -1,0 +1,37 @@
+import type { Command } from '../../session/command.js';
+import { acl } from './acl.js';
+import { command } from './command/index.js';
+import { config } from './config/index.js';
+import { debug } from './debug/index.js';
+import { info } from './info/index.js';
+import { latency } from './latency/index.js';
+import { memory } from './memory/index.js';
+import { pubSubCommands } from './pubsub.js';
+import { backup, bgRewriteAof, bgsave, lastSave, save } from './save.js';
+import { functionCommand, script, scriptCalls } from './scripts.js';
+import { slowlog } from './slowlog/index.js';
+import { time } from './time.js';
+import { wait, waitAof } from './wait.js';
+
+export const adminCommands: readonly Command[] = [
+  wait,
+  waitAof,
+  acl,
+  backup,
+  bgRewriteAof,
+  bgsave,
+  command,
+  config,
+  debug,
+  functionCommand,
+  info,
+  lastSave,
+  latency,
+  memory,
+  save,
+  script,
+  ...scriptCalls,
+  slowlog,
+  time,
+  ...pubSubCommands,
+];

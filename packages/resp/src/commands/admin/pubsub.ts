@@ -1,0 +1,30 @@
+import { errors } from '../../errors/errors.js';
+import type { Command } from '../../session/command.js';
+
+function refused(name: string, arity: number, syntax: string, since: string): Command {
+  return {
+    name,
+    arity,
+    flags: ['noscript', 'loading', 'stale'],
+    group: 'server',
+    summary: 'Refused: publish/subscribe is not supported.',
+    since,
+    complexity: 'O(1)',
+    syntax,
+    run({ reply }) {
+      reply.error(errors.noPubSub);
+    },
+  };
+}
+
+export const pubSubCommands: readonly Command[] = [
+  refused('subscribe', -2, 'channel [channel ...]', '2.0.0'),
+  refused('unsubscribe', -1, '[channel [channel ...]]', '2.0.0'),
+  refused('psubscribe', -2, 'pattern [pattern ...]', '2.0.0'),
+  refused('punsubscribe', -1, '[pattern [pattern ...]]', '2.0.0'),
+  refused('ssubscribe', -2, 'shardchannel [shardchannel ...]', '7.0.0'),
+  refused('sunsubscribe', -1, '[shardchannel [shardchannel ...]]', '7.0.0'),
+  refused('publish', 3, 'channel message', '2.0.0'),
+  refused('spublish', 3, 'shardchannel message', '7.0.0'),
+  refused('pubsub', -2, 'subcommand [argument ...]', '2.8.0'),
+];

@@ -1,0 +1,137 @@
+import { OWN_ORIGIN } from '@quotadb/engine';
+import type { Request } from '@quotadb/wire';
+import { errors } from '../../errors/errors.js';
+import { numberArgument } from '../../request/arguments.js';
+import type { Call, Command } from '../../session/command.js';
+
+export const wait: Command = {
+  name: 'wait',
+  arity: 3,
+  flags: ['noscript'],
+  group: 'generic',
+  summary: "Waits until so many replicas have this connection's writes; 0 milliseconds waits without end.",
+  since: '3.0.0',
+  complexity: 'O(1)',
+  syntax: 'numreplicas timeout',
+  run(call) {
+    const { request, reply } = call;
+    const replicas = numberArgument(request, 1);
+    if (Number.isNaN(replicas)) {
+      reply.error(errors.notAnInteger);
+      return;
+    }
+    const timeoutMs = readTimeout(request, 2);
+    if (typeof timeoutMs === 'string') {
+      reply.error(timeoutMs);
+      return;
+    }
+    waitFor(call, timeoutMs, { replicas, disk: false }, (resumed, acknowledged) =>
+      resumed.reply.integer(acknowledged.replicas),
+    );
+  },
+};
+
+export const waitAof: Command = {
+  name: 'waitaof',
+  arity: 4,
+  flags: ['noscript'],
+  group: 'generic',
+  summary: "Waits until this connection's writes are on disk, here and on so many replicas.",
+  since: '7.2.0',
+  complexity: 'O(1)',
+  syntax: 'numlocal numreplicas timeout',
+  run(call) {
+    const { request, reply } = call;
+    const local = numberArgument(request, 1);
+    const replicas = numberArgument(request, 2);
+    if (Number.isNaN(local) || Number.isNaN(replicas)) {
+      reply.error(errors.notAnInteger);
+      return;
+    }
+    if (local < 0 || local > 1) {
+      reply.error(errors.outOfRangeBetween(0, 1));
+      return;
+    }
+    if (replicas < 0) {
+      reply.error(errors.mustBePositive);
+      return;
+    }
+    const timeoutMs = readTimeout(request, 3);
+    const { disk } = call.server;
+    if (typeof timeoutMs === 'string') {
+      reply.error(timeoutMs);
+    } else if (local > 0 && !disk.isOn) {
+      reply.error(errors.waitAofDisabled);
+    } else {
+      // Members tell what they hold, not what their disks do: as many as asked for are never known to have it there.
+      const isEndless = replicas > 0;
+      waitFor(
+        call,
+        timeoutMs,
+        { replicas: isEndless ? Number.POSITIVE_INFINITY : 0, disk: local > 0 },
+        (resumed, acknowledged) => {
+          resumed.reply.array(2);
+          resumed.reply.integer(acknowledged.disk ? 1 : 0);
+          resumed.reply.integer(0);
+        },
+      );
+    }
+  },
+};
+
+interface Acknowledged {
+  /** Members that have everything that was in the store when the command came. */
+  readonly replicas: number;
+  readonly disk: boolean;
+}
+
+/** Replies when enough have acknowledged or the time is over, whichever comes first. */
+function waitFor(
+  call: Call,
+  timeoutMs: number,
+  wanted: { readonly replicas: number; readonly disk: boolean },
+  finish: (call: Call, acknowledged: Acknowledged) => void,
+): void {
+  const { client, engine, server } = call;
+  const { disk, replication } = server;
+  const versions = Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN));
+  let onDisk = disk.holdsReplies;
+  const acknowledged = (): Acknowledged => ({ replicas: replication.board.acknowledgedBy(versions), disk: onDisk });
+  const isEnough = ({ replicas, disk: isOnDisk }: Acknowledged) =>
+    replicas >= wanted.replicas && (isOnDisk || !wanted.disk);
+  const now = acknowledged();
+  if (isEnough(now)) {
+    finish(call, now);
+    return;
+  }
+  let finished = false;
+  let leave = () => {};
+  call.suspend(timeoutMs, (resumed) => {
+    finished = true;
+    leave();
+    finish(resumed, acknowledged());
+  });
+  if (finished) return;
+  if (wanted.replicas > 0 && Number.isFinite(wanted.replicas)) {
+    leave = replication.wait(client, () => {
+      if (!finished && isEnough(acknowledged())) client.connection.wake();
+    });
+  }
+  // Members are told only what the disk holds: whoever waits for them does not wait for the next flush too.
+  if (disk.isOn && !onDisk) {
+    disk.wait({
+      durable(isDurable) {
+        onDisk = isDurable;
+        if (!finished && isEnough(acknowledged())) client.connection.wake();
+      },
+    });
+  }
+}
+
+/** In milliseconds; 0 is for ever. */
+function readTimeout(request: Request, index: number): number | string {
+  const timeoutMs = numberArgument(request, index);
+  if (Number.isNaN(timeoutMs)) return errors.timeoutNotAnInteger;
+  if (timeoutMs < 0) return errors.timeoutNegative;
+  return timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs;
+}

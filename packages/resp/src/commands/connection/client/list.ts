@@ -1,0 +1,65 @@
+import { errors } from '../../../errors/errors.js';
+import { askLanes } from '../../../questions/ask-lanes.js';
+import { describeClient } from '../../../questions/describe-client.js';
+import { argumentIs, keyword, numberArgument, textArgument } from '../../../request/arguments.js';
+import type { Call, Command } from '../../../session/command.js';
+import type { ClientFilter } from '../../../session/questions.js';
+import { typeIsNormal } from './types.js';
+
+const TYPE = keyword('type');
+const ID = keyword('id');
+
+export const clientInfo: Command = {
+  name: 'info',
+  arity: 2,
+  flags: ['noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'What is known of this connection.',
+  since: '6.2.0',
+  complexity: 'O(1)',
+  syntax: '',
+  run({ client, server, reply }) {
+    reply.verbatim(`${describeClient(client, server.clock.now())}\n`);
+  },
+};
+
+export const clientList: Command = {
+  name: 'list',
+  arity: -2,
+  flags: ['admin', 'noscript', 'loading', 'stale'],
+  group: 'connection',
+  summary: 'What is known of all connections, or of some.',
+  since: '2.4.0',
+  complexity: 'O(N) where N is the number of connections',
+  syntax: '[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]',
+  run(call) {
+    const filter = readFilter(call);
+    if (typeof filter === 'string') {
+      call.reply.error(filter);
+      return;
+    }
+    askLanes(call, 'clients', filter, ({ reply }, lanes) => {
+      const clients = lanes.flat().sort((a, b) => a.id - b.id);
+      reply.verbatim(clients.map(({ line }) => `${line}\n`).join(''));
+    });
+  },
+};
+
+function readFilter({ request }: Call): ClientFilter | string {
+  if (request.argumentCount === 2) return {};
+  if (request.argumentCount === 4 && argumentIs(request, 2, TYPE)) {
+    const type = textArgument(request, 3);
+    const normal = typeIsNormal(type);
+    return normal === undefined ? errors.clientTypeUnknown(type) : { none: !normal };
+  }
+  if (request.argumentCount > 3 && argumentIs(request, 2, ID)) {
+    const ids: number[] = [];
+    for (let index = 3; index < request.argumentCount; index++) {
+      const id = numberArgument(request, index);
+      if (!(id >= 1)) return errors.clientIdInvalid;
+      ids.push(id);
+    }
+    return { ids };
+  }
+  return errors.syntax;
+}

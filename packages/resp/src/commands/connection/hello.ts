@@ -1,0 +1,96 @@
+import { REDIS_VERSION } from '@quotadb/config';
+import type { Request } from '@quotadb/wire';
+import { errors } from '../../errors/errors.js';
+import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
+import { isPrintable } from '../../session/client-name.js';
+import type { Call, Command } from '../../session/command.js';
+import { logIn } from '../../session/log-in.js';
+
+const AUTH = keyword('auth');
+const SETNAME = keyword('setname');
+
+export const hello: Command = {
+  name: 'hello',
+  arity: -1,
+  flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
+  group: 'connection',
+  summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and tells who the server is.',
+  since: '6.0.0',
+  complexity: 'O(1)',
+  syntax: '[protover [AUTH username password] [SETNAME clientname]]',
+  run(call) {
+    const { request, client, reply } = call;
+    let protocol: number = client.protocol;
+    if (request.argumentCount > 1) {
+      protocol = numberArgument(request, 1);
+      if (Number.isNaN(protocol)) {
+        reply.error(errors.namedNotAnInteger('Protocol version'));
+        return;
+      }
+      if (protocol !== 2 && protocol !== 3) {
+        reply.error(errors.unsupportedProtocol);
+        return;
+      }
+    }
+    const options = readOptions(request);
+    if (typeof options === 'string') {
+      reply.error(options);
+      return;
+    }
+    if (options.credentialsAt > 0) {
+      const name = textArgument(request, options.credentialsAt);
+      const password = bytesArgument(request, options.credentialsAt + 1);
+      logIn(call, name, password, (admitted) => greet(admitted, protocol, options.name));
+    } else if (client.authenticated) {
+      greet(call, protocol, options.name);
+    } else {
+      reply.error(errors.helloUnauthenticated);
+    }
+  },
+};
+
+/** Where the credentials are and the name to take, or what is wrong. */
+function readOptions(request: Request): { credentialsAt: number; name: string | undefined } | string {
+  let credentialsAt = 0;
+  let name: string | undefined;
+  for (let index = 2; index < request.argumentCount; index++) {
+    const following = request.argumentCount - 1 - index;
+    if (argumentIs(request, index, AUTH) && following >= 2) {
+      credentialsAt = index + 1;
+      index += 2;
+    } else if (argumentIs(request, index, SETNAME) && following >= 1) {
+      name = textArgument(request, index + 1);
+      if (!isPrintable(bytesArgument(request, index + 1))) return errors.clientNameInvalid;
+      index += 1;
+    } else {
+      return errors.helloOption(textArgument(request, index));
+    }
+  }
+  return { credentialsAt, name };
+}
+
+function greet(call: Call, protocol: number, name: string | undefined): void {
+  const { client, reply } = call;
+  if (name !== undefined) client.name = name;
+  client.protocol = protocol === 3 ? 3 : 2;
+  reply.protocol = client.protocol;
+  introduce(call);
+}
+
+function introduce({ client, reply }: Call): void {
+  reply.map(7);
+  reply.bulkText('server');
+  reply.bulkText('redis');
+  reply.bulkText('version');
+  reply.bulkText(REDIS_VERSION);
+  reply.bulkText('proto');
+  reply.integer(client.protocol);
+  reply.bulkText('id');
+  reply.integer(client.id);
+  reply.bulkText('mode');
+  reply.bulkText('standalone');
+  reply.bulkText('role');
+  reply.bulkText('master');
+  reply.bulkText('modules');
+  reply.array(0);
+}

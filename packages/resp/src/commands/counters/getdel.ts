@@ -1,0 +1,27 @@
+import { Status } from '@quotadb/engine';
+import { statusError } from '../../errors/errors.js';
+import type { Command } from '../../session/command.js';
+
+export const getdel: Command = {
+  name: 'getdel',
+  arity: 2,
+  flags: ['write', 'fast'],
+  keys: [1, 1, 1],
+  group: 'counter',
+  summary: 'Returns the value of a counter and deletes it.',
+  since: '6.2.0',
+  complexity: 'O(1)',
+  syntax: 'key',
+  run: ({ request, reply, engine }) => {
+    let status: Status = Status.Ok;
+    const exists = engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
+    const oldHigh = engine.valueHigh;
+    const oldLow = engine.valueLow;
+    if (exists) status = engine.remove();
+    engine.close();
+
+    if (status !== Status.Ok) reply.error(statusError(status));
+    else if (exists) reply.bulkInteger64(oldHigh, oldLow);
+    else reply.nil();
+  },
+};

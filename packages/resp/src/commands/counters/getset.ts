@@ -1,0 +1,28 @@
+import { Status } from '@quotadb/engine';
+import { errors, statusError } from '../../errors/errors.js';
+import { integerArgument, integerHalves } from '../../request/arguments.js';
+import type { Command } from '../../session/command.js';
+
+export const getset: Command = {
+  name: 'getset',
+  arity: 3,
+  flags: ['write', 'denyoom', 'fast'],
+  keys: [1, 1, 1],
+  group: 'counter',
+  summary: 'Sets a counter and returns the value it had.',
+  since: '1.0.0',
+  complexity: 'O(1)',
+  syntax: 'key value',
+  run: ({ request, reply, engine }) => {
+    if (!integerArgument(request, 2)) return reply.error(errors.notAnInteger);
+    const exists = engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
+    const oldHigh = engine.valueHigh;
+    const oldLow = engine.valueLow;
+    const status = engine.assign(integerHalves[0], integerHalves[1], false);
+    engine.close();
+
+    if (status !== Status.Ok) reply.error(statusError(status));
+    else if (exists) reply.bulkInteger64(oldHigh, oldLow);
+    else reply.nil();
+  },
+};

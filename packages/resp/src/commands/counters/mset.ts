@@ -1,0 +1,113 @@
+import { type Engine, Status } from '@quotadb/engine';
+import type { Request } from '@quotadb/wire';
+import { errors, statusError } from '../../errors/errors.js';
+import { integerArgument, integerHalves } from '../../request/arguments.js';
+import type { Call, Command } from '../../session/command.js';
+import { withKeysLocked } from '../keys/locked.js';
+
+/**
+ * MSET and MSETNX: all of it or nothing, and nobody on this node sees a part. Memory can run out between two keys, so
+ * what each key was is remembered until all of them are set, and put back where that fails.
+ */
+
+interface Previous {
+  readonly index: number;
+  readonly exists: boolean;
+  readonly valueHigh: number;
+  readonly valueLow: number;
+  readonly expiresAtMs: number;
+}
+
+function openKey(engine: Engine, request: Request, index: number): boolean {
+  return engine.open(request.input, request.argumentStart[index], request.argumentLength[index]);
+}
+
+function anyExists({ engine, request }: Call): boolean {
+  for (let index = 1; index < request.argumentCount; index += 2) {
+    const exists = openKey(engine, request, index);
+    engine.close();
+    if (exists) return true;
+  }
+  return false;
+}
+
+function assignAll({ engine, request }: Call): Status {
+  const previous: Previous[] = [];
+  for (let index = 1; index < request.argumentCount; index += 2) {
+    integerArgument(request, index + 1);
+    const exists = openKey(engine, request, index);
+    const { valueHigh, valueLow, expiresAtMs } = engine;
+    const status = engine.assign(integerHalves[0], integerHalves[1], false);
+    engine.close();
+    if (status !== Status.Ok) {
+      putBack(engine, request, previous);
+      return status;
+    }
+    previous.push({ index, exists, valueHigh, valueLow, expiresAtMs });
+  }
+  return Status.Ok;
+}
+
+/** Latest first, so that a key named twice ends as what it was before the first. */
+function putBack(engine: Engine, request: Request, previous: readonly Previous[]): void {
+  for (const { index, exists, valueHigh, valueLow, expiresAtMs } of previous.toReversed()) {
+    openKey(engine, request, index);
+    if (!exists) {
+      engine.remove();
+    } else {
+      engine.assign(valueHigh, valueLow, false);
+      if (expiresAtMs !== 0) engine.expireAt(expiresAtMs);
+    }
+    engine.close();
+  }
+}
+
+/** Whether the request is well formed; replies where it is not. */
+function isValid({ request, reply }: Call, commandName: string): boolean {
+  if (request.argumentCount % 2 === 0) {
+    reply.error(errors.wrongArity(commandName));
+    return false;
+  }
+  for (let index = 2; index < request.argumentCount; index += 2) {
+    if (!integerArgument(request, index)) {
+      reply.error(errors.notAnInteger);
+      return false;
+    }
+  }
+  return true;
+}
+
+const shared = {
+  arity: -3,
+  flags: ['write', 'denyoom'],
+  keys: [1, -1, 2],
+  group: 'counter',
+  since: '1.0.1',
+  complexity: 'O(N) where N is the number of keys.',
+  syntax: 'key value [key value ...]',
+} as const;
+
+export const mset: Command = {
+  ...shared,
+  name: 'mset',
+  summary: 'Sets one or more counters, all of them or none.',
+  run: (call) => {
+    if (!isValid(call, 'mset')) return;
+    const status = withKeysLocked(call, 2, () => assignAll(call));
+    if (status === Status.Ok) call.reply.ok();
+    else call.reply.error(statusError(status));
+  },
+};
+
+export const msetnx: Command = {
+  ...shared,
+  name: 'msetnx',
+  summary: 'Sets one or more counters, only where none of the keys exists.',
+  run: (call) => {
+    if (!isValid(call, 'msetnx')) return;
+    const status = withKeysLocked(call, 2, () => (anyExists(call) ? undefined : assignAll(call)));
+    if (status === undefined) call.reply.integer(0);
+    else if (status === Status.Ok) call.reply.integer(1);
+    else call.reply.error(statusError(status));
+  },
+};

@@ -1,0 +1,53 @@
+import { assignExpiring, Status } from '@quotadb/engine';
+import { errors, statusError } from '../../errors/errors.js';
+import { integerArgument, integerHalves } from '../../request/arguments.js';
+import type { Call, Command } from '../../session/command.js';
+import { absoluteMs, type ExpiryUnit, expiryAmount, MILLISECONDS, SECONDS } from '../keys/expiry-time.js';
+
+/** SETEX and PSETEX: SET with an expiry, from before SET had options. */
+
+const EXPIRY = 2;
+const VALUE = 3;
+
+function setWithExpiry(call: Call, unit: ExpiryUnit, commandName: string): void {
+  const { request, reply, engine } = call;
+  const expiry = expiryAmount(call, EXPIRY, unit, commandName);
+  if (Number.isNaN(expiry)) return;
+  if (!integerArgument(request, VALUE)) {
+    reply.error(errors.notAnInteger);
+    return;
+  }
+
+  engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
+  const status = assignExpiring(engine, integerHalves[0], integerHalves[1], absoluteMs(engine, unit, expiry));
+  engine.close();
+
+  if (status === Status.Ok) reply.ok();
+  else reply.error(statusError(status));
+}
+
+const shared = {
+  arity: 4,
+  flags: ['write', 'denyoom'],
+  keys: [1, 1, 1],
+  group: 'counter',
+  complexity: 'O(1)',
+} as const;
+
+export const setex: Command = {
+  ...shared,
+  name: 'setex',
+  summary: 'Sets a counter and its expiration time in seconds.',
+  since: '2.0.0',
+  syntax: 'key seconds value',
+  run: (call) => setWithExpiry(call, SECONDS, 'setex'),
+};
+
+export const psetex: Command = {
+  ...shared,
+  name: 'psetex',
+  summary: 'Sets a counter and its expiration time in milliseconds.',
+  since: '2.6.0',
+  syntax: 'key milliseconds value',
+  run: (call) => setWithExpiry(call, MILLISECONDS, 'psetex'),
+};

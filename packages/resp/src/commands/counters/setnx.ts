@@ -1,0 +1,26 @@
+import { Status } from '@quotadb/engine';
+import { errors, statusError } from '../../errors/errors.js';
+import { integerArgument, integerHalves } from '../../request/arguments.js';
+import type { Command } from '../../session/command.js';
+
+export const setnx: Command = {
+  name: 'setnx',
+  arity: 3,
+  flags: ['write', 'denyoom', 'fast'],
+  keys: [1, 1, 1],
+  group: 'counter',
+  summary: 'Sets a counter only where the key does not exist.',
+  since: '1.0.0',
+  complexity: 'O(1)',
+  syntax: 'key value',
+  run: ({ request, reply, engine }) => {
+    if (!integerArgument(request, 2)) return reply.error(errors.notAnInteger);
+    let status: Status = Status.Ok;
+    const exists = engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
+    if (!exists) status = engine.assign(integerHalves[0], integerHalves[1], false);
+    engine.close();
+
+    if (status !== Status.Ok) reply.error(statusError(status));
+    else reply.integer(exists ? 0 : 1);
+  },
+};

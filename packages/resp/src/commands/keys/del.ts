@@ -1,0 +1,50 @@
+import { Status } from '@quotadb/engine';
+import { statusError } from '../../errors/errors.js';
+import type { Call, Command } from '../../session/command.js';
+
+/**
+ * DEL and UNLINK. Freeing a counter is no work worth deferring, so the two are the same. Keys go one by one, in order, with
+ * nobody in between; a key that may not be deleted ends the command with an error, and those before it are gone.
+ */
+function remove({ request, reply, engine }: Call): void {
+  const { input, argumentStart, argumentLength } = request;
+  let removed = 0;
+  let status: Status = Status.Ok;
+  const several = request.argumentCount > 2;
+  if (several) engine.lockKeys(input, argumentStart, argumentLength, 1, request.argumentCount, 1);
+  for (let index = 1; index < request.argumentCount && status === Status.Ok; index++) {
+    if (engine.open(input, argumentStart[index], argumentLength[index])) {
+      status = engine.remove();
+      removed++;
+    }
+    engine.close();
+  }
+  if (several) engine.unlock();
+  if (status === Status.Ok) reply.integer(removed);
+  else reply.error(statusError(status));
+}
+
+const shared = {
+  arity: -2,
+  keys: [1, -1, 1],
+  group: 'generic',
+  complexity: 'O(N) where N is the number of keys.',
+  syntax: 'key [key ...]',
+  run: remove,
+} as const;
+
+export const del: Command = {
+  ...shared,
+  name: 'del',
+  flags: ['write'],
+  summary: 'Deletes one or more keys.',
+  since: '1.0.0',
+};
+
+export const unlink: Command = {
+  ...shared,
+  name: 'unlink',
+  flags: ['write', 'fast'],
+  summary: 'Deletes one or more keys; the same as DEL here.',
+  since: '4.0.0',
+};

@@ -1,0 +1,88 @@
+import { type Engine, joinInt64 } from '@quotadb/engine';
+import type { Request } from '@quotadb/wire';
+import { errors } from '../../errors/errors.js';
+import { argumentIs, integerArgument, integerHalves, keyword, numberArgument } from '../../request/arguments.js';
+import type { Call } from '../../session/command.js';
+
+/**
+ * How an expiry is written. Redis has four ways, here told apart by the unit and by whether it counts from now:
+ * EX and EXPIRE, PX and PEXPIRE, EXAT and EXPIREAT, PXAT and PEXPIREAT.
+ */
+export interface ExpiryUnit {
+  readonly unitMs: 1 | 1000;
+  readonly fromNow: boolean;
+}
+
+export const SECONDS: ExpiryUnit = { unitMs: 1000, fromNow: true };
+export const MILLISECONDS: ExpiryUnit = { unitMs: 1, fromNow: true };
+export const UNIX_SECONDS: ExpiryUnit = { unitMs: 1000, fromNow: false };
+export const UNIX_MILLISECONDS: ExpiryUnit = { unitMs: 1, fromNow: false };
+
+const EX = keyword('EX');
+const PX = keyword('PX');
+const EXAT = keyword('EXAT');
+const PXAT = keyword('PXAT');
+
+/** The unit that this option of SET, GETEX or INCREX names; undefined where it is another option. */
+export function expiryUnitOption(request: Request, index: number): ExpiryUnit | undefined {
+  if (argumentIs(request, index, EX)) return SECONDS;
+  if (argumentIs(request, index, PX)) return MILLISECONDS;
+  if (argumentIs(request, index, EXAT)) return UNIX_SECONDS;
+  if (argumentIs(request, index, PXAT)) return UNIX_MILLISECONDS;
+  return undefined;
+}
+
+/**
+ * The latest expiry we take: past it a double no longer holds every millisecond. Redis goes on to 2^63 (292 million years);
+ * this is the year 287396, and what lies past it gets Redis's error for a time that is out of range.
+ */
+const LATEST_EXPIRY_MS = Number.MAX_SAFE_INTEGER;
+
+/** Redis's bound for a time in seconds, which it multiplies by a thousand in 64 bits. */
+const EARLIEST_SECONDS = -(2n ** 63n) / 1000n;
+
+/** What the readers below return having replied with an error; Number.isNaN tells. */
+const REFUSED = Number.NaN;
+
+/** The absolute time that an amount of the unit stands for. */
+export function absoluteMs(engine: Engine, unit: ExpiryUnit, amount: number): number {
+  return amount * unit.unitMs + (unit.fromNow ? engine.nowMs : 0);
+}
+
+/** The absolute time that an argument of EXPIRE and its kin stands for, in the past or not. Replies where it is none. */
+export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
+  const amount = numberArgument(call.request, index);
+  if (Number.isNaN(amount)) {
+    call.reply.error(errors.notAnInteger);
+    return REFUSED;
+  }
+  const atMs = absoluteMs(call.engine, unit, amount);
+  if (atMs > LATEST_EXPIRY_MS || (atMs < -LATEST_EXPIRY_MS && isBeforeRange(call.request, index, unit))) {
+    call.reply.error(errors.invalidExpire(commandName));
+    return REFUSED;
+  }
+  return atMs;
+}
+
+/**
+ * The amount that an option of SET, GETEX or INCREX, or an argument of SETEX or INCRBYEX, has: these take none that is zero
+ * or negative. Replies where it is none. What time it stands for is left to absoluteMs, because most calls of INCRBYEX
+ * never need it, and a number that large is an allocation.
+ */
+export function expiryAmount(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
+  const amount = numberArgument(call.request, index);
+  if (Number.isNaN(amount)) {
+    call.reply.error(errors.notAnInteger);
+    return REFUSED;
+  }
+  if (amount <= 0 || absoluteMs(call.engine, unit, amount) > LATEST_EXPIRY_MS) {
+    call.reply.error(errors.invalidExpire(commandName));
+    return REFUSED;
+  }
+  return amount;
+}
+
+function isBeforeRange(request: Request, index: number, unit: ExpiryUnit): boolean {
+  integerArgument(request, index);
+  return unit.unitMs === 1000 && joinInt64(integerHalves[0], integerHalves[1]) < EARLIEST_SECONDS;
+}

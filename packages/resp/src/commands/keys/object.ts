@@ -1,0 +1,62 @@
+import { errors } from '../../errors/errors.js';
+import type { Call } from '../../session/command.js';
+import { container } from '../../session/container.js';
+
+/** OBJECT, as far as it means something here: every value is an integer, held once, and access times are not kept. */
+
+const KEY = 2;
+
+/** Replies null where there is no such key, else what `reply` writes. */
+function aboutKey(call: Call, reply: (call: Call) => void): void {
+  const { request, engine } = call;
+  const exists = engine.open(request.input, request.argumentStart[KEY], request.argumentLength[KEY]);
+  engine.close();
+  if (exists) reply(call);
+  else call.reply.nil();
+}
+
+const shared = {
+  arity: 3,
+  flags: ['readonly'],
+  keys: [KEY, KEY, 1],
+  group: 'generic',
+  complexity: 'O(1)',
+  syntax: 'key',
+} as const;
+
+export const object = container({
+  name: 'object',
+  group: 'generic',
+  summary: 'Holds the commands that look at how a value is kept.',
+  since: '2.2.3',
+  subcommands: [
+    {
+      ...shared,
+      name: 'encoding',
+      summary: 'Returns how a value is encoded: always int.',
+      since: '2.2.3',
+      run: (call) => aboutKey(call, ({ reply }) => reply.bulkText('int')),
+    },
+    {
+      ...shared,
+      name: 'refcount',
+      summary: 'Returns how often a value is referred to: always 1.',
+      since: '2.2.3',
+      run: (call) => aboutKey(call, ({ reply }) => reply.integer(1)),
+    },
+    {
+      ...shared,
+      name: 'idletime',
+      summary: 'Returns the time since the last access: always 0, it is not kept.',
+      since: '2.2.3',
+      run: (call) => aboutKey(call, ({ reply }) => reply.integer(0)),
+    },
+    {
+      ...shared,
+      name: 'freq',
+      summary: 'Returns the access frequency: refused, it is not kept.',
+      since: '4.0.0',
+      run: (call) => aboutKey(call, ({ reply }) => reply.error(errors.frequencyNotTracked)),
+    },
+  ],
+});

@@ -1,0 +1,30 @@
+import type { Engine } from '@quotadb/engine';
+import { isReservedName } from '@quotadb/rate';
+import type { Command } from '../../session/command.js';
+
+/** Cells of windows and limits are no keys of anybody's; where there is little else, one may not be found. */
+const ATTEMPTS = 100;
+
+function randomKey(engine: Engine): Uint8Array | undefined {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const key = engine.randomKey(Math.random());
+    if (key === undefined || !isReservedName(key, 0, key.length)) return key;
+  }
+  return undefined;
+}
+
+export const randomkey: Command = {
+  name: 'randomkey',
+  arity: 1,
+  flags: ['readonly'],
+  group: 'generic',
+  summary: 'Returns a random key.',
+  since: '1.0.0',
+  complexity: 'O(1)',
+  syntax: '',
+  run: ({ reply, engine }) => {
+    const key = randomKey(engine);
+    if (key === undefined) reply.nil();
+    else reply.bulk(key, 0, key.length);
+  },
+};

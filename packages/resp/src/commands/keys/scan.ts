@@ -1,0 +1,82 @@
+import { isReservedName } from '@quotadb/rate';
+import { errors } from '../../errors/errors.js';
+import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
+import type { Call, Command } from '../../session/command.js';
+import { visibleKeys } from '../../session/permission.js';
+import { keyFilter } from './match.js';
+import { parseScanCursor } from './scan-cursor.js';
+import { TYPE_NAME } from './type.js';
+
+const MATCH = keyword('MATCH');
+const COUNT = keyword('COUNT');
+const TYPE = keyword('TYPE');
+const FIRST_OPTION = 2;
+const DEFAULT_COUNT = 10;
+
+/** COUNT is a hint. One call stops here whatever the client asks for, and the client comes back with the cursor. */
+const MAX_COUNT = 1_000_000;
+
+interface ScanOptions {
+  count: number;
+  matches: ((key: Uint8Array) => boolean) | undefined;
+  /** Whether TYPE asks for what we hold; any other type has no keys here. */
+  typeFits: boolean;
+}
+
+/** The options after the cursor; undefined having replied with an error. */
+function readOptions({ request, reply }: Call): ScanOptions | undefined {
+  const options: ScanOptions = { count: DEFAULT_COUNT, matches: undefined, typeFits: true };
+  for (let index = FIRST_OPTION; index < request.argumentCount; index += 2) {
+    if (index + 1 === request.argumentCount) {
+      reply.error(errors.syntax);
+      return undefined;
+    }
+    if (argumentIs(request, index, COUNT)) {
+      const count = numberArgument(request, index + 1);
+      if (!(count >= 1)) {
+        reply.error(Number.isNaN(count) ? errors.notAnInteger : errors.syntax);
+        return undefined;
+      }
+      options.count = Math.min(count, MAX_COUNT);
+    } else if (argumentIs(request, index, MATCH)) {
+      options.matches = keyFilter(bytesArgument(request, index + 1));
+    } else if (argumentIs(request, index, TYPE)) {
+      options.typeFits = textArgument(request, index + 1).toLowerCase() === TYPE_NAME;
+    } else {
+      reply.error(errors.syntax);
+      return undefined;
+    }
+  }
+  return options;
+}
+
+export const scan: Command = {
+  name: 'scan',
+  arity: -2,
+  flags: ['readonly'],
+  leavesOutKeys: true,
+  group: 'generic',
+  summary: 'Iterates over the keys, some at a time.',
+  since: '2.8.0',
+  complexity: 'O(1) for every call. O(N) for a complete iteration, where N is the number of keys.',
+  syntax: 'cursor [MATCH pattern] [COUNT count] [TYPE type]',
+  run: (call) => {
+    const { request, reply, engine } = call;
+    const cursor = parseScanCursor(bytesArgument(request, 1));
+    if (cursor === undefined) return reply.error(errors.invalidCursor);
+    const options = readOptions(call);
+    if (options === undefined) return;
+
+    const { count, matches, typeFits } = options;
+    const isVisible = visibleKeys(call.client);
+    const found: Uint8Array[] = [];
+    const next = engine.scan(cursor, count, (key) => {
+      if (!typeFits || isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
+      if (isVisible === undefined || isVisible(key)) found.push(key);
+    });
+    reply.array(2);
+    reply.bulkText(next.toString());
+    reply.array(found.length);
+    for (const key of found) reply.bulk(key, 0, key.length);
+  },
+};

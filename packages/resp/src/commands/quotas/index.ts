@@ -1,0 +1,23 @@
+import type { Command } from '../../session/command.js';
+import { quotaAcquire, quotaRelease, quotaRenew } from './quota-lease.js';
+import { quotaPeek } from './quota-peek.js';
+import { quotaDefine, quotaDrop, quotaInfo, quotaList } from './quota-policies.js';
+import { quotaCancel, quotaCommit, quotaReserve } from './quota-reserve.js';
+import { quotaTake } from './quota-take.js';
+import { quotaTakeAll } from './quota-take-all.js';
+
+export const quotaCommands: readonly Command[] = [
+  quotaAcquire,
+  quotaCancel,
+  quotaCommit,
+  quotaDefine,
+  quotaDrop,
+  quotaInfo,
+  quotaList,
+  quotaPeek,
+  quotaRelease,
+  quotaRenew,
+  quotaReserve,
+  quotaTake,
+  quotaTakeAll,
+];

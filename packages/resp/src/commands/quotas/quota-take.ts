@@ -1,0 +1,110 @@
+import {
+  COST_TOO_SMALL,
+  costBeyondLimit,
+  isLeased,
+  MAXIMUM_SUBJECT_BYTES,
+  onlyLeases,
+  type Policy,
+  type Standing,
+  SUBJECT_TOO_LONG,
+  Verdict,
+} from '@quotadb/quota';
+import type { ReplyWriter } from '@quotadb/wire';
+import { errors } from '../../errors/errors.js';
+import { copyArgument, numberArgument, textArgument } from '../../request/arguments.js';
+import type { Call, Command } from '../../session/command.js';
+import { askQuotas } from './ask-quotas.js';
+import { NO_OPTIONS, readOptions, type TakeOptions } from './take-options.js';
+
+export const quotaTake: Command = {
+  name: 'quota.take',
+  arity: -4,
+  flags: ['write', 'denyoom', 'noscript', 'fast'],
+  role: 'quota',
+  keys: [2, 2, 1],
+  group: 'quota',
+  summary:
+    'Takes so much of a quota, if there is enough: allowed, remaining here, remaining everywhere as far as is known, milliseconds until the window is over, milliseconds until it is worth trying again.',
+  since: '0.2.0',
+  complexity: 'O(1)',
+  syntax: 'name subject cost [WAIT milliseconds] [ID token]',
+  run(call) {
+    const { request, server } = call;
+    const cost = numberArgument(request, 3);
+    const options = request.argumentCount > 4 ? readOptions(request, 4) : NO_OPTIONS;
+    if (typeof options === 'string') {
+      call.reply.error(options);
+      return;
+    }
+    const { bytes } = request.input;
+    const policy = server.quotas.policies.find(bytes, request.argumentStart[1], request.argumentLength[1]);
+    // A policy that this lane has not heard of may have been defined just now; ids are remembered in one place for all lanes.
+    if (policy === undefined || options.id !== undefined) {
+      takeElsewhere(call, cost, options);
+      return;
+    }
+    const mistake = findMistake(policy, cost, request.argumentLength[2]);
+    if (mistake !== undefined) {
+      call.reply.error(errors.quota(mistake));
+      return;
+    }
+    takeHere(call, policy, cost, options);
+  },
+};
+
+/** From the local balance; asks the main thread only where that has too little. */
+function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
+  const { request, reply, server, engine } = call;
+  const taker = server.quotas.taker(engine);
+  const start = request.argumentStart[2];
+  const length = request.argumentLength[2];
+  const verdict = taker.take(policy, request.input, start, length, cost);
+  if (verdict === Verdict.unknown) {
+    if (!call.executing) {
+      takeElsewhere(call, cost, options);
+      return;
+    }
+    // A command inside EXEC cannot wait for the refill; the next take finds it.
+    server.askMain('refill', { allotment: allotmentOf(policy, taker.window, copyArgument(request, 2)), target: cost });
+  }
+  server.statistics.takes.note(policy.number, cost, verdict === Verdict.allowed, request.input.bytes, start, length);
+  if (taker.refillTarget > 0) {
+    const allotment = allotmentOf(policy, taker.window, copyArgument(request, 2));
+    server.askMain('refill', { allotment, target: taker.refillTarget });
+  }
+  writeStanding(reply, verdict === Verdict.allowed, taker);
+}
+
+function allotmentOf(policy: Policy, window: number, subject: Uint8Array) {
+  return { policy: policy.number, window, subject };
+}
+
+function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
+  const { request } = call;
+  const items = [{ name: textArgument(request, 1), subject: copyArgument(request, 2), cost }];
+  askQuotas(
+    call,
+    { kind: 'take', items, ...options },
+    (resumed, answer: { isAllowed: boolean; standings: Standing[] }) =>
+      writeStanding(resumed.reply, answer.isAllowed, answer.standings[0]),
+  );
+}
+
+/** One for the thread, written and read at once. */
+const told = new Float64Array(5);
+
+export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: Standing): void {
+  told[0] = isAllowed ? 1 : 0;
+  told[1] = standing.remainingHere;
+  told[2] = standing.remainingEverywhere;
+  told[3] = standing.resetMs;
+  told[4] = standing.retryAfterMs;
+  reply.integerArray(told);
+}
+
+function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {
+  if (!Number.isSafeInteger(cost) || cost < 1) return COST_TOO_SMALL;
+  if (isLeased(policy)) return onlyLeases(policy);
+  if (cost > policy.limit) return costBeyondLimit(cost, policy);
+  return subjectBytes > MAXIMUM_SUBJECT_BYTES ? SUBJECT_TOO_LONG : undefined;
+}

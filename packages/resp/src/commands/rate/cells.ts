@@ -1,0 +1,32 @@
+import { splitInt64 } from '@quotadb/engine';
+import { SlidingCells } from '@quotadb/rate';
+import type { Command } from '../../session/command.js';
+import { isKeyRefused, windowArgument } from './limit-arguments.js';
+
+const cells = new SlidingCells();
+
+export const rateCells: Command = {
+  name: 'rate.cells',
+  arity: 3,
+  flags: ['readonly'],
+  quotaSuffices: true,
+  keys: [1, 1, 1],
+  group: 'rate',
+  summary:
+    'Returns what RATE.LIMIT decides from: the start of the current window, what was counted in it here and elsewhere, and the same two for the window before.',
+  since: 'quotadb 0.1.0',
+  complexity: 'O(N) where N is the number of regions that counted.',
+  syntax: 'key window-ms',
+  run: (call) => {
+    const { request, reply, engine } = call;
+    if (isKeyRefused(call, 1)) return;
+    const windowMs = windowArgument(call, 2);
+    if (Number.isNaN(windowMs)) return;
+    cells.locate(engine, request.input, request.argumentStart[1], request.argumentLength[1], windowMs);
+    const { current, previous } = cells.parts(engine);
+    reply.array(5);
+    reply.integer(cells.startMs);
+    for (const count of [current.own, current.foreign, previous.own, previous.foreign])
+      reply.integer64(...splitInt64(count));
+  },
+};

@@ -1,0 +1,67 @@
+import { Status } from '@quotadb/engine';
+import { bucketOf, GcraLimit } from '@quotadb/rate';
+import { errors, statusError } from '../../errors/errors.js';
+import type { Command } from '../../session/command.js';
+import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
+import { noteRate } from './note-rate.js';
+
+const KEY = 1;
+const BURST = 2;
+const COUNT = 3;
+const PERIOD = 4;
+const COST = 5;
+const MAXIMUM_ARGUMENTS = 6;
+
+/** One for the thread: a command has finished with it before the next begins. */
+const gcra = new GcraLimit();
+
+/** Replies as CL.THROTTLE of redis-cell does, in milliseconds where that has seconds. */
+export const rateGcra: Command = {
+  name: 'rate.gcra',
+  arity: -5,
+  flags: ['write', 'denyoom', 'fast'],
+  quotaSuffices: true,
+  keys: [KEY, KEY, 1],
+  group: 'rate',
+  summary:
+    'Takes from a bucket that count requests fill in a period, and that holds burst + 1. Returns 0 if it was allowed and 1 if not, what the bucket holds, what remains, after how many milliseconds to try again (-1: no need, or no use), and after how many it is full. Every node has buckets of its own.',
+  since: 'quotadb 0.1.0',
+  complexity: 'O(1)',
+  syntax: 'key burst count period-ms [cost]',
+  run: (call) => {
+    const { request, reply, engine } = call;
+    const { input, argumentStart, argumentLength } = request;
+    if (request.argumentCount > MAXIMUM_ARGUMENTS) return reply.error(errors.syntax);
+    if (isKeyRefused(call, KEY)) return;
+    const burst = limitArgument(call, BURST, 0, Number.MAX_SAFE_INTEGER - 1);
+    if (Number.isNaN(burst)) return;
+    const count = limitArgument(call, COUNT, 1);
+    if (Number.isNaN(count)) return;
+    const periodMs = windowArgument(call, PERIOD);
+    if (Number.isNaN(periodMs)) return;
+    const cost = costArgument(call, COST);
+    if (Number.isNaN(cost)) return;
+    const bucket = bucketOf(burst, count, periodMs);
+    if (bucket === undefined) return reply.error(errors.rateTooFine);
+
+    const { ratePublishPercent } = call.server.config;
+    const status = gcra.decide(
+      engine,
+      input,
+      argumentStart[KEY],
+      argumentLength[KEY],
+      bucket,
+      cost,
+      ratePublishPercent,
+    );
+    if (status !== Status.Ok) return reply.error(statusError(status));
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = gcra.decision;
+    noteRate(call, KEY, allowed);
+    reply.array(5);
+    reply.integer(allowed ? 0 : 1);
+    reply.integer(bucket.limit);
+    reply.integer(remaining);
+    reply.integer(retryAfterMs);
+    reply.integer(resetAfterMs);
+  },
+};

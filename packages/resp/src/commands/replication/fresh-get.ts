@@ -1,0 +1,33 @@
+import { errors } from '../../errors/errors.js';
+import { numberArgument } from '../../request/arguments.js';
+import type { Command } from '../../session/command.js';
+import { replyValue } from '../counters/get.js';
+
+/** GET by clients that would rather know nothing than something old. */
+export const freshGet: Command = {
+  name: 'fresh.get',
+  arity: 3,
+  flags: ['readonly', 'fast'],
+  keys: [1, 1, 1],
+  group: 'replication',
+  summary:
+    'Returns the value of a counter, or an error where what other regions had is not known up to so many milliseconds ago.',
+  since: '0.1.0',
+  complexity: 'O(1)',
+  syntax: 'key max-age-ms',
+  run(call) {
+    const { request, reply, server } = call;
+    const maximumAgeMs = numberArgument(request, 2);
+    if (!(maximumAgeMs >= 0)) {
+      reply.error(errors.maximumAge);
+      return;
+    }
+    // Asked before the value is read: what is read is then at least as new.
+    if (server.replication.isFresh(maximumAgeMs)) {
+      replyValue(call, 1);
+      return;
+    }
+    const stalest = server.replication.stalest();
+    reply.error(errors.stale(stalest?.region ?? '?', stalest?.ageMs, maximumAgeMs));
+  },
+};

@@ -1,0 +1,85 @@
+import { checkRegion, Mistake, parseAddress } from '@quotadb/config';
+import { errors } from '../../errors/errors.js';
+import { textArgument } from '../../request/arguments.js';
+import type { ReplicationRequest } from '../../services/lane-replication.js';
+import type { PeerDescription } from '../../services/replication-description.js';
+import type { Call, Command } from '../../session/command.js';
+import { container } from '../../session/container.js';
+import { askReplication } from './ask-replication.js';
+
+const list: Command = {
+  name: 'list',
+  arity: 2,
+  flags: ['readonly'],
+  group: 'replication',
+  summary: 'Lists the regions this one replicates with: state, lag, figures.',
+  since: '0.1.0',
+  complexity: 'O(N) with N being the number of peers',
+  syntax: '',
+  run({ reply, server }) {
+    const peers = server.replication.describe()?.peers ?? [];
+    reply.array(peers.length);
+    for (const peer of peers) {
+      const lines = Object.entries(flatten(peer));
+      reply.map(lines.length);
+      for (const [name, value] of lines) {
+        reply.bulkText(name);
+        reply.bulkText(String(value));
+      }
+    }
+  },
+};
+
+const add: Command = {
+  name: 'add',
+  arity: 4,
+  flags: ['admin', 'no_multi'],
+  group: 'replication',
+  summary: 'Replicates with another region from now on, until the server stops; --peer makes it last.',
+  since: '0.1.0',
+  complexity: 'O(1)',
+  syntax: 'region host:port',
+  run: (call) =>
+    change(call, () => ({
+      kind: 'addPeer',
+      region: checkRegion(textArgument(call.request, 2)),
+      ...parseAddress(textArgument(call.request, 3)),
+    })),
+};
+
+const remove: Command = {
+  name: 'remove',
+  arity: 3,
+  flags: ['admin', 'no_multi'],
+  group: 'replication',
+  summary: 'Stops replicating with a region: it is not dialed, not let in, not waited for and not asked to be fresh.',
+  since: '0.1.0',
+  complexity: 'O(1)',
+  syntax: 'region',
+  run: (call) => change(call, () => ({ kind: 'removePeer', region: checkRegion(textArgument(call.request, 2)) })),
+};
+
+export const replPeers: Command = container({
+  name: 'repl.peers',
+  group: 'replication',
+  summary: 'Shows and changes the regions this one replicates with.',
+  since: '0.1.0',
+  subcommands: [list, add, remove],
+});
+
+function change(call: Call, readRequest: () => ReplicationRequest): void {
+  let request: ReplicationRequest;
+  try {
+    request = readRequest();
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error;
+    call.reply.error(errors.replication(error.message));
+    return;
+  }
+  askReplication(call, request, (resumed) => resumed.reply.ok());
+}
+
+function flatten({ figures, isConfigured, ...peer }: PeerDescription): Record<string, string | number> {
+  const { batchSizesOut: _, ...numbers } = figures;
+  return { ...peer, isConfigured: isConfigured ? 1 : 0, ...numbers };
+}

@@ -1,0 +1,37 @@
+export { commands } from './command-table/commands.js';
+export { humanBytes } from './commands/admin/info/format.js';
+export { counterCommands } from './commands/counters/index.js';
+export { keyCommands } from './commands/keys/index.js';
+export { keyFilter } from './commands/keys/match.js';
+export { errors } from './errors/errors.js';
+export { chooseTransport } from './lanes/choose-transport.js';
+export { createState } from './lanes/create-state.js';
+export type { SharedBoards } from './lanes/messages.js';
+export { askDirectly, type ServiceHandlers } from './services/channel.js';
+export { DiskBoard } from './services/disk-board.js';
+export type { DiskRequest } from './services/lane-disk.js';
+export type { QuotaAnswer, QuotaRequest } from './services/lane-quotas.js';
+export type { LaneReplication, RegionAge, ReplicationAnswer, ReplicationRequest } from './services/lane-replication.js';
+export type { AskMain, LoginAttempt, MainServices } from './services/main-services.js';
+export { ReplicationBoard } from './services/replication-board.js';
+export {
+  NO_PEER_FIGURES,
+  type PeerDescription,
+  type PeerFigures,
+  type PeerState,
+  type ReplicationDescription,
+  type ShardLag,
+} from './services/replication-description.js';
+export type { Command } from './session/command.js';
+export { Lane } from './session/lane.js';
+export type { Hottest, QuestionName, Questions } from './session/questions.js';
+export type { ServerState } from './session/server-state.js';
+export { Session } from './session/session.js';
+export { addFigures, type Figures } from './statistics/figures.js';
+export { type HotIdentifier, mergeHottest } from './statistics/hot-identifiers.js';
+export { processMemory } from './statistics/process-memory.js';
+export { RateStatistics } from './statistics/rate-statistics.js';
+export type { SlowCommand } from './statistics/slowlog.js';
+export { addTakes, TakeStatistics, type TakesByQuota } from './statistics/take-statistics.js';
+export { type Clock, systemClock, systemMonotonicMs } from './time/clock.js';
+export type { Transport } from './transport/transport.js';

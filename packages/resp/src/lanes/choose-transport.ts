@@ -1,0 +1,95 @@
+import { availableParallelism } from 'node:os';
+import { fixedParameters } from '@quotadb/config';
+import type { Engine } from '@quotadb/engine';
+import type { Policy } from '@quotadb/quota';
+import type { Logger } from 'pino';
+import type { ServiceHandlers } from '../services/channel.js';
+import type { MainServices } from '../services/main-services.js';
+import type { Client } from '../session/client.js';
+import { Lane } from '../session/lane.js';
+import type { ServerState } from '../session/server-state.js';
+import { adviseHugePages } from '../transport/epoll/huge-pages.js';
+import { EpollUnavailable, type Libc, loadLibc } from '../transport/epoll/libc.js';
+import { NetTransport } from '../transport/net/net-transport.js';
+import type { Transport } from '../transport/transport.js';
+import { EpollLanes } from './epoll-lanes.js';
+import { mainLane, mainLaneState } from './main-lane.js';
+import type { SharedBoards } from './messages.js';
+import { SharedControl } from './shared-control.js';
+
+/** More lanes than this gain nothing on the machines we know. */
+const MAXIMUM_USUAL_LANES = 8;
+
+const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
+
+/** What lanes need of the main thread. */
+export interface MainThread {
+  readonly services: ServiceHandlers<MainServices>;
+  readonly boards: SharedBoards;
+  readonly policies: () => readonly Policy[];
+}
+
+/** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
+export async function chooseTransport(
+  state: ServerState,
+  engine: Engine,
+  logger: Logger,
+  mainThread: MainThread,
+): Promise<Transport> {
+  const { config } = state;
+  const isNet = config.transport === 'net' || config.respPort === -1;
+  const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
+  if (libc !== undefined) return epollLanes(libc, state, engine, logger, mainThread);
+  if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
+  return new NetTransport(
+    new Lane({
+      engine,
+      server: state,
+      maximumBulkBytes,
+      reportFault: faultReporter(logger),
+    }),
+  );
+}
+
+async function findLibc(required: boolean, logger: Logger): Promise<Libc | undefined> {
+  try {
+    return await loadLibc();
+  } catch (error) {
+    if (required || !(error instanceof EpollUnavailable)) throw error;
+    logger.info(`serving over node:net: ${error.message}`);
+    return undefined;
+  }
+}
+
+function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, mainThread: MainThread): Transport {
+  const { config, identity } = state;
+  adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
+  const laneCount = config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
+  const control = SharedControl.create(laneCount);
+  const main = config.respTlsPort === -1 ? undefined : mainLaneState(state, control, () => lanes);
+  const lanes: EpollLanes = new EpollLanes({
+    libc,
+    laneCount,
+    control,
+    engine,
+    config,
+    identity,
+    maximumBulkBytes,
+    ...mainThread,
+    main: main ?? state,
+    mainLane: main && mainLane(main, engine, control, maximumBulkBytes, faultReporter(logger)),
+    reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
+    warn: (text) => logger.warn(text),
+    laneDied: (error) => {
+      // Its locks may be held for ever and its changes half made: the only honest thing left is to stop.
+      logger.fatal({ err: error }, 'a lane died');
+      process.exit(1);
+    },
+  });
+  return lanes;
+}
+
+function faultReporter(logger: Logger): (error: unknown, client: Client) => void {
+  return (error, { id, lastCommand }) =>
+    logger.error({ err: error, client: id, command: lastCommand }, 'a command failed');
+}

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import type { Configuration } from '@quotadb/config';
+import { Access, QUOTADB_VERSION } from '@quotadb/config';
+import type { Policy } from '@quotadb/quota';
+import { commands as allCommands } from '../command-table/commands.js';
+import { DiskBoard } from '../services/disk-board.js';
+import { LaneDisk } from '../services/lane-disk.js';
+import { LaneQuotas } from '../services/lane-quotas.js';
+import { LaneReplication } from '../services/lane-replication.js';
+import { type AskMain, askWithoutMain } from '../services/main-services.js';
+import { ReplicationBoard } from '../services/replication-board.js';
+import { Clients } from '../session/clients.js';
+import type { Command } from '../session/command.js';
+import { buildCommandDirectory } from '../session/command-index.js';
+import { type Lanes, onlyLane } from '../session/questions.js';
+import type { ServerState } from '../session/server-state.js';
+import { LatencyMonitor } from '../statistics/latency-monitor.js';
+import { Slowlog } from '../statistics/slowlog.js';
+import { Statistics } from '../statistics/statistics.js';
+import type { Clock } from '../time/clock.js';
+import type { SharedBoards } from './messages.js';
+
+/** The state of a server that nothing has happened to yet. */
+export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
+  const { commands = allCommands, lanes = onlyLane, ids = countingIds(), askMain = askWithoutMain } = surroundings;
+  const { boards, policies } = surroundings;
+  const directory = buildCommandDirectory(commands);
+  return {
+    identity: {
+      version: QUOTADB_VERSION,
+      runId: randomBytes(20).toString('hex'),
+      startedAtMs: clock.now(),
+      processId: process.pid,
+      transport: 'net',
+      laneCount: 1,
+      respPort: config.respPort,
+      respTlsPort: undefined,
+      httpPort: config.httpPort,
+      internalHttpPort: undefined,
+      replicationPort: undefined,
+    },
+    config,
+    clock,
+    access: new Access(config),
+    askMain,
+    commands: directory,
+    clients: new Clients(ids.nextClientId),
+    statistics: new Statistics(directory.entries.length, () => clock.monotonic()),
+    slowlog: new Slowlog(ids.nextSlowlogId),
+    latency: new LatencyMonitor(),
+    lanes,
+    disk: laneDisk(config, askMain, lanes, boards?.disk),
+    replication: new LaneReplication(new ReplicationBoard(config.shardCount, boards?.replication)),
+    quotas: new LaneQuotas(policies),
+  };
+}
+
+function laneDisk(
+  config: Configuration,
+  askMain: AskMain,
+  lanes: Lanes,
+  board: SharedArrayBuffer | undefined,
+): LaneDisk {
+  if (board === undefined) return LaneDisk.none();
+  return new LaneDisk(new DiskBoard(board), askMain, {
+    isOn: true,
+    holdsReplies: config.fsync === 'always',
+    submitsItself: lanes === onlyLane,
+    lane: lanes.index,
+  });
+}
+
+/** What differs between a lane, a server and a test; by default the lane is alone. */
+export interface Surroundings {
+  readonly commands?: readonly Command[];
+  readonly lanes?: Lanes;
+  readonly ids?: Ids;
+  readonly askMain?: AskMain;
+  readonly boards?: SharedBoards;
+  readonly policies?: readonly Policy[];
+}
+
+/** Ids that are unique in the process; lanes draw them from one place. */
+export interface Ids {
+  readonly nextClientId: () => number;
+  readonly nextSlowlogId: () => number;
+}
+
+function countingIds(): Ids {
+  let clients = 0;
+  let slowCommands = 0;
+  return { nextClientId: () => ++clients, nextSlowlogId: () => slowCommands++ };
+}

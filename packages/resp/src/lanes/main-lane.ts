@@ -1,0 +1,43 @@
+import type { Engine } from '@quotadb/engine';
+import type { Client } from '../session/client.js';
+import { Clients } from '../session/clients.js';
+import { Lane } from '../session/lane.js';
+import type { ServerState } from '../session/server-state.js';
+import { Slowlog } from '../statistics/slowlog.js';
+import { NetTransport } from '../transport/net/net-transport.js';
+import type { EpollLanes } from './epoll-lanes.js';
+import type { SharedControl } from './shared-control.js';
+
+/**
+ * What the main thread needs to serve clients beside lanes that are threads of their own: it is one more of them, with
+ * clients and a slow log of its own, and shares everything else with the rest of the main thread.
+ */
+export function mainLaneState(state: ServerState, control: SharedControl, others: () => EpollLanes): ServerState {
+  return {
+    ...state,
+    clients: new Clients(() => control.nextClientId()),
+    slowlog: new Slowlog(() => control.nextSlowlogId()),
+    lanes: {
+      count: control.laneCount + 1,
+      index: control.laneCount,
+      ask: (name, question, answered) => {
+        void others()
+          .ask(name, question)
+          .then((answers) => answered([...answers]));
+      },
+      tell: (name, question) => others().tell(name, question),
+    },
+  };
+}
+
+export function mainLane(
+  server: ServerState,
+  engine: Engine,
+  control: SharedControl,
+  maximumBulkBytes: number,
+  reportFault: (error: unknown, client: Client) => void,
+): NetTransport {
+  const lane = new Lane({ engine, server, maximumBulkBytes, reportFault });
+  // One of the lanes drops what expired.
+  return new NetTransport(lane, { expires: false, othersCount: () => control.connectionCount() });
+}

@@ -1,0 +1,69 @@
+import type { Configuration } from '@quotadb/config';
+import type { Policy } from '@quotadb/quota';
+import type { MainServices } from '../services/main-services.js';
+import type { QuestionName } from '../session/questions.js';
+import type { Identity } from '../session/server-state.js';
+
+/** What a lane's thread is started with. */
+export interface LaneStart {
+  readonly laneIndex: number;
+  readonly laneCount: number;
+  /** The main thread serves clients too. */
+  readonly hasMainLane: boolean;
+  readonly store: SharedArrayBuffer;
+  readonly control: SharedArrayBuffer;
+  readonly config: Configuration;
+  readonly identity: Identity;
+  /** The listening socket, which all lanes accept from. */
+  readonly listener: number;
+  readonly maximumBulkBytes: number;
+  readonly boards: SharedBoards;
+  readonly policies: readonly Policy[];
+  /** No other thread uses the store: the lane takes no locks until the main thread asks it to share. */
+  readonly isExclusive: boolean;
+}
+
+/** Memory that the main thread and all lanes share beside the store. */
+export interface SharedBoards {
+  readonly replication: SharedArrayBuffer;
+  /** A DiskBoard; undefined where everything is in memory. */
+  readonly disk: SharedArrayBuffer | undefined;
+  /** The log, where lanes write to it themselves. */
+  readonly log: SharedArrayBuffer | undefined;
+}
+
+/** One of the questions that every lane can answer; see Questions. */
+export interface LaneQuestion {
+  readonly name: QuestionName;
+  readonly ask: unknown;
+}
+
+/** What the main thread asks of a lane. The lane is woken after each message. */
+export interface LaneServices {
+  question: { ask: LaneQuestion; answer: unknown };
+  /** One-way: these are the policies from now on. */
+  policies: { ask: readonly Policy[]; answer: null };
+  /** Answered when the lane takes locks: from then on the main thread may use the store too. */
+  share: { ask: null; answer: null };
+  /** One-way: answer what was read, then end. */
+  stop: { ask: { readonly withinMs: number }; answer: null };
+}
+
+/** What a lane's thread asks of the main thread. */
+export interface ThreadServices extends MainServices {
+  /** The answers of all lanes. */
+  everyLane: { ask: LaneQuestion; answer: readonly unknown[] };
+  /** One-way: the other lanes get this question for what it does there. */
+  otherLanes: { ask: LaneQuestion; answer: null };
+  /** One-way: the lane has started. */
+  ready: { ask: null; answer: null };
+  warning: { ask: string; answer: null };
+  /** One-way: a command threw an error. */
+  fault: { ask: Fault; answer: null };
+}
+
+export interface Fault {
+  readonly error: string;
+  readonly client: number;
+  readonly command: string;
+}

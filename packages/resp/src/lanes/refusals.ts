@@ -1,0 +1,49 @@
+import { errors } from '../errors/errors.js';
+import type { Clock } from '../time/clock.js';
+import type { Libc } from '../transport/epoll/libc.js';
+
+const MSG_NOSIGNAL = 0x4000;
+const SHUTDOWN_WRITE = 1;
+
+/**
+ * Connections that are one too many. Each is told so and closed a little later: closed at once, with bytes of the client
+ * unread or on their way, the system would reset it and the client might never see why.
+ */
+export class Refusals {
+  /** Time enough for the message to be read. */
+  static readonly LINGER_MS = 200;
+  /** More than this at a time are closed sooner: refusing must not use up the descriptors that serving needs. */
+  static readonly MAXIMUM = 64;
+
+  private readonly libc: Libc;
+  private readonly clock: Clock;
+  private readonly message = Buffer.from(`-${errors.maximumClients}\r\n`);
+  /** Oldest first. */
+  private readonly refused: { readonly fd: number; readonly closeAtMs: number }[] = [];
+
+  constructor(libc: Libc, clock: Clock) {
+    this.libc = libc;
+    this.clock = clock;
+  }
+
+  add(fd: number): void {
+    this.libc.send(fd, this.message, this.message.length, MSG_NOSIGNAL);
+    this.libc.shutdown(fd, SHUTDOWN_WRITE);
+    if (this.refused.length >= Refusals.MAXIMUM) this.closeFirst();
+    this.refused.push({ fd, closeAtMs: this.clock.monotonic() + Refusals.LINGER_MS });
+  }
+
+  closeOld(): void {
+    const nowMs = this.clock.monotonic();
+    while (this.refused.length > 0 && this.refused[0].closeAtMs <= nowMs) this.closeFirst();
+  }
+
+  closeAll(): void {
+    while (this.refused.length > 0) this.closeFirst();
+  }
+
+  private closeFirst(): void {
+    const [first] = this.refused.splice(0, 1);
+    this.libc.close(first.fd);
+  }
+}

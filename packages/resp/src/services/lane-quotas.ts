@@ -1,0 +1,42 @@
+import type { Engine } from '@quotadb/engine';
+import {
+  type LeaseRequest,
+  type PartialDefinition,
+  type Policy,
+  type ReserveRequest,
+  type TakeRequest,
+  Taker,
+} from '@quotadb/quota';
+import { PolicyTable } from './policy-table.js';
+
+/** What a lane, or HTTP, can ask of the thread that keeps quotas; answered with plain data, or with an error in words. */
+export type QuotaRequest =
+  /** With an id, a repetition is not done again and gets the first answer. */
+  | ({ readonly kind: 'take'; readonly id?: string | undefined } & TakeRequest)
+  | ({ readonly kind: 'reserve'; readonly id?: string | undefined } & ReserveRequest)
+  | { readonly kind: 'commit'; readonly reservation: string; readonly actual: number }
+  | { readonly kind: 'cancel'; readonly reservation: string }
+  | ({ readonly kind: 'acquire'; readonly id?: string | undefined } & LeaseRequest)
+  | { readonly kind: 'renew'; readonly lease: string; readonly ttlMs: number; readonly waitMs: number | undefined }
+  | { readonly kind: 'release'; readonly lease: string }
+  | { readonly kind: 'peek'; readonly name: string; readonly subject: Uint8Array }
+  | { readonly kind: 'define'; readonly definition: PartialDefinition }
+  | { readonly kind: 'drop'; readonly name: string }
+  | { readonly kind: 'info'; readonly name: string; readonly subject: Uint8Array | undefined };
+
+export type QuotaAnswer = { readonly error: string } | { readonly value: unknown };
+
+/** Quotas as one lane sees them: the policies, and local balances to spend from. */
+export class LaneQuotas {
+  readonly policies = new PolicyTable();
+  private ownTaker: Taker | undefined = undefined;
+
+  constructor(policies: readonly Policy[] = []) {
+    this.policies.replace(policies);
+  }
+
+  taker(engine: Engine): Taker {
+    this.ownTaker ??= new Taker(engine);
+    return this.ownTaker;
+  }
+}

@@ -1,0 +1,86 @@
+import { systemMonotonicMs } from '../time/clock.js';
+import type { ReplicationBoard } from './replication-board.js';
+import type { ReplicationDescription } from './replication-description.js';
+
+/** What a client can ask of the thread that replicates; answered with plain data, or with an error in words. */
+export type ReplicationRequest =
+  | { readonly kind: 'addPeer'; readonly region: string; readonly host: string; readonly port: number }
+  | { readonly kind: 'removePeer'; readonly region: string }
+  | { readonly kind: 'shards'; readonly region: string };
+
+export type ReplicationAnswer = { readonly error: string } | { readonly value: unknown };
+
+/** A client that waits until members have acknowledged. */
+interface Waiter {
+  readonly client: { readonly isConnected: boolean };
+  readonly moved: () => void;
+}
+
+/** How old this node's view of one region is; undefined = it was never whole. */
+export interface RegionAge {
+  readonly region: string;
+  readonly ageMs: number | undefined;
+}
+
+/** Replication as one lane sees it. */
+export class LaneReplication {
+  readonly board: ReplicationBoard;
+  private readonly nowMs: () => number;
+  private readonly waiters = new Set<Waiter>();
+
+  constructor(board: ReplicationBoard, nowMs: () => number = systemMonotonicMs) {
+    this.board = board;
+    this.nowMs = nowMs;
+  }
+
+  /** Undefined where there is nothing to tell. */
+  describe(): ReplicationDescription | undefined {
+    const text = this.board.description();
+    return text === '' ? undefined : (JSON.parse(text) as ReplicationDescription);
+  }
+
+  ages(): RegionAge[] {
+    const nowMs = this.nowMs();
+    const asOf = this.board.regionsAsOf();
+    const regions = this.describe()?.regions ?? [];
+    return asOf.map((asOfMs, index) => ({
+      region: regions[index] ?? `#${index}`,
+      ageMs: asOfMs < 0 ? undefined : Math.max(0, nowMs - asOfMs),
+    }));
+  }
+
+  /** Whether this node's view of every region is at most so old. */
+  isFresh(maximumAgeMs: number): boolean {
+    const since = this.nowMs() - maximumAgeMs;
+    return this.board.regionsAsOf().every((asOfMs) => asOfMs >= 0 && asOfMs >= since);
+  }
+
+  /** The region that makes a read too old, the worst of them. */
+  stalest(): RegionAge | undefined {
+    const age = ({ ageMs }: RegionAge) => ageMs ?? Number.POSITIVE_INFINITY;
+    return this.ages().reduce<RegionAge | undefined>(
+      (worst, region) => (worst === undefined || age(region) > age(worst) ? region : worst),
+      undefined,
+    );
+  }
+
+  /** Calls `moved` whenever members have come further. Returns what ends that. */
+  wait(client: Waiter['client'], moved: () => void): () => void {
+    const waiter: Waiter = { client, moved };
+    this.waiters.add(waiter);
+    this.board.countWaiting(1);
+    return () => this.leave(waiter);
+  }
+
+  /** Members may have come further. */
+  settle(): void {
+    for (const waiter of this.waiters) {
+      if (!waiter.client.isConnected) this.leave(waiter);
+      else waiter.moved();
+    }
+  }
+
+  private leave(waiter: Waiter): void {
+    if (this.waiters.delete(waiter)) this.board.countWaiting(-1);
+  }
+}

@@ -1,0 +1,29 @@
+import type { Call } from './command.js';
+
+/**
+ * The one way for a command to wait for an answer: this connection waits, its lane goes on. `ask` starts the request;
+ * `finish` writes the reply when the answer is there. It gets undefined where none came within `withinMs`, and inside
+ * EXEC, where no command waits: then nothing was asked.
+ */
+export function awaitAnswer<Answer>(
+  call: Call,
+  withinMs: number,
+  ask: (answered: (answer: Answer) => void) => void,
+  finish: (call: Call, answer: { readonly value: Answer } | undefined) => void,
+): void {
+  const { client } = call;
+  let answer: { readonly value: Answer } | undefined;
+  let isOver = false;
+  call.suspend(withinMs, (resumed) => {
+    isOver = true;
+    finish(resumed, answer);
+  });
+  if (isOver) return;
+  // The client waits for the server, it has not asked to wait as WAIT does.
+  client.blocked = false;
+  ask((value) => {
+    if (isOver) return;
+    answer = { value };
+    client.connection.wake();
+  });
+}

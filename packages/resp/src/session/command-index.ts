@@ -1,0 +1,139 @@
+import { needsOf } from '@quotadb/config';
+import { lowerCase } from '../request/arguments.js';
+import type { Call, Command } from './command.js';
+
+/**
+ * Finding a command by the bytes of its name, without making a string.
+ *
+ * An open-addressed table, at most a quarter full: the slot of a name is its hash, the next free one after it on a
+ * collision. The hash takes bytes with the case bit set, which is wrong for some that are no letters and harmless: the
+ * name is compared byte by byte before it is believed.
+ */
+export class CommandIndex {
+  readonly entries: readonly CommandEntry[];
+  private readonly slots: (CommandEntry | undefined)[];
+  private readonly mask: number;
+
+  constructor(entries: readonly CommandEntry[]) {
+    this.entries = entries;
+    let capacity = 4;
+    while (capacity < entries.length * 4) capacity *= 2;
+    this.mask = capacity - 1;
+    this.slots = new Array<CommandEntry | undefined>(capacity).fill(undefined);
+    for (const entry of entries) this.insert(entry);
+  }
+
+  find(bytes: Uint8Array, start: number, length: number): CommandEntry | undefined {
+    let slot = hashName(bytes, start, length) & this.mask;
+    for (;;) {
+      const entry = this.slots[slot];
+      if (entry === undefined || matches(entry.nameBytes, bytes, start, length)) return entry;
+      slot = (slot + 1) & this.mask;
+    }
+  }
+
+  findText(name: string): CommandEntry | undefined {
+    const bytes = encoder.encode(name);
+    return this.find(bytes, 0, bytes.length);
+  }
+
+  private insert(entry: CommandEntry): void {
+    const { nameBytes } = entry;
+    if (this.find(nameBytes, 0, nameBytes.length) !== undefined)
+      throw new Error(`two commands named ${entry.fullName}`);
+    let slot = hashName(nameBytes, 0, nameBytes.length) & this.mask;
+    while (this.slots[slot] !== undefined) slot = (slot + 1) & this.mask;
+    this.slots[slot] = entry;
+  }
+}
+
+const HASH_FACTOR = 31;
+const HASH_FOLD = 15;
+const CASE_BIT = 0x20;
+const encoder = new TextEncoder();
+
+function hashName(bytes: Uint8Array, start: number, length: number): number {
+  let hash = length;
+  for (let position = start; position < start + length; position++) {
+    hash = (Math.imul(hash, HASH_FACTOR) + (bytes[position] | CASE_BIT)) | 0;
+  }
+  return hash ^ (hash >>> HASH_FOLD);
+}
+
+function matches(name: Uint8Array, bytes: Uint8Array, start: number, length: number): boolean {
+  if (name.length !== length) return false;
+  for (let offset = 0; offset < length; offset++) {
+    if (lowerCase(bytes[start + offset]) !== name[offset]) return false;
+  }
+  return true;
+}
+
+/** A command as dispatch sees it: its declaration, with what every call asks worked out beforehand. */
+export interface CommandEntry {
+  readonly command: Command;
+  /** Its place in the statistics, unique among commands and subcommands. */
+  readonly id: number;
+  /** `client|list` for a subcommand. */
+  readonly fullName: string;
+  readonly nameBytes: Uint8Array;
+  /** Words, the name among them. */
+  readonly minimumArguments: number;
+  readonly maximumArguments: number;
+  /** What a client must not lack; see Need. */
+  readonly needs: number;
+  readonly allowedInTransaction: boolean;
+  readonly isWrite: boolean;
+  /** Where its keys are, as in the declaration; all 0 where it has none. */
+  readonly firstKey: number;
+  readonly lastKey: number;
+  readonly keyStep: number;
+  /** Runs at once even between MULTI and EXEC. */
+  readonly neverQueued: boolean;
+  /** Worth two readings of the clock; all others share the time of their batch. */
+  readonly timed: boolean;
+  readonly run: ((call: Call) => void) | undefined;
+  readonly subcommands: CommandIndex | undefined;
+}
+
+/** These steer the transaction, so they cannot wait for its end. */
+const NEVER_QUEUED: ReadonlySet<string> = new Set(['exec', 'discard', 'multi', 'watch', 'quit', 'reset']);
+
+export interface CommandDirectory {
+  readonly index: CommandIndex;
+  /** All commands and subcommands, by id. */
+  readonly entries: readonly CommandEntry[];
+}
+
+export function buildCommandDirectory(commands: readonly Command[]): CommandDirectory {
+  const entries: CommandEntry[] = [];
+  const build = (command: Command, parent: string | undefined): CommandEntry => {
+    const fullName = parent === undefined ? command.name : `${parent}|${command.name}`;
+    const [firstKey, lastKey, keyStep] = command.keys ?? [0, 0, 0];
+    const entry: CommandEntry = {
+      command,
+      id: entries.length,
+      fullName,
+      nameBytes: encoder.encode(command.name),
+      minimumArguments: Math.abs(command.arity),
+      maximumArguments: command.arity < 0 ? Number.MAX_SAFE_INTEGER : command.arity,
+      needs: needsOf(command),
+      allowedInTransaction: !command.flags.includes('no_multi'),
+      isWrite: command.flags.includes('write'),
+      firstKey,
+      lastKey,
+      keyStep,
+      neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
+      timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
+      run: command.run,
+      subcommands: undefined,
+    };
+    entries.push(entry);
+    if (command.subcommands === undefined) return entry;
+    const subcommands = new CommandIndex(command.subcommands.map((subcommand) => build(subcommand, fullName)));
+    const container = { ...entry, subcommands };
+    entries[entry.id] = container;
+    return container;
+  };
+  const index = new CommandIndex(commands.map((command) => build(command, undefined)));
+  return { index, entries };
+}

@@ -1,0 +1,53 @@
+import type { Access, Configuration } from '@quotadb/config';
+import type { LaneDisk } from '../services/lane-disk.js';
+import type { LaneQuotas } from '../services/lane-quotas.js';
+import type { LaneReplication } from '../services/lane-replication.js';
+import type { AskMain } from '../services/main-services.js';
+import type { LatencyMonitor } from '../statistics/latency-monitor.js';
+import type { Slowlog } from '../statistics/slowlog.js';
+import type { Statistics } from '../statistics/statistics.js';
+import type { Clock } from '../time/clock.js';
+import type { Clients } from './clients.js';
+import type { CommandDirectory } from './command-index.js';
+import type { Lanes } from './questions.js';
+
+/** What all connections of one lane share. */
+export interface ServerState {
+  readonly identity: Identity;
+  /** CONFIG SET changes it in place. */
+  readonly config: Configuration;
+  readonly clock: Clock;
+  /** Who may do what. */
+  readonly access: Access;
+  /** Asks the main thread: passwords, the disk, replication, quotas. */
+  readonly askMain: AskMain;
+  readonly commands: CommandDirectory;
+  readonly clients: Clients;
+  readonly statistics: Statistics;
+  readonly slowlog: Slowlog;
+  readonly latency: LatencyMonitor;
+  /** The way to the other lanes, whose clients and figures are their own. */
+  readonly lanes: Lanes;
+  readonly disk: LaneDisk;
+  readonly replication: LaneReplication;
+  readonly quotas: LaneQuotas;
+}
+
+/** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */
+export interface Identity {
+  readonly version: string;
+  /** Forty hexadecimal digits, new at every start. */
+  readonly runId: string;
+  readonly startedAtMs: number;
+  readonly processId: number;
+  transport: string;
+  laneCount: number;
+  respPort: number;
+  /** Undefined where no client can use TLS. */
+  respTlsPort: number | undefined;
+  httpPort: number;
+  /** Undefined where the internal part of the counts API has no port of its own. */
+  internalHttpPort: number | undefined;
+  /** Undefined where other regions are not listened to. */
+  replicationPort: number | undefined;
+}

@@ -1,0 +1,307 @@
+import { ReplyWriter } from '@quotadb/wire';
+import { errors } from '../errors/errors.js';
+import type { DiskWaiter } from '../services/lane-disk.js';
+import type { Client, ClientConnection } from '../session/client.js';
+import type { Lane } from '../session/lane.js';
+import { isOverdue } from '../session/overdue.js';
+import { Session } from '../session/session.js';
+import { OutputWatch } from './output-watch.js';
+import { PendingOutput } from './pending-output.js';
+import { AWAKE, type Sleeper } from './wake-queue.js';
+
+/** What a socket is read for. `end`: only to learn that the client is gone. */
+export const Reading = { none: 0, end: 1, all: 2 } as const;
+export type Reading = (typeof Reading)[keyof typeof Reading];
+
+/** One client's socket, as its connection uses it. Epoll, node:net and TLS each have one. */
+export interface Socket {
+  /** host:port of both ends. */
+  readonly address: string;
+  readonly localAddress: string;
+  /** Bytes that the transport has taken and the system has not. */
+  readonly unsentBytes: number;
+  /** After a send: the transport still uses the array, which must not be written to again. */
+  readonly keptBytes: boolean;
+  /** Sends the first `length` bytes. Returns how many were taken; -1 where the connection is broken. */
+  send(bytes: Uint8Array, length: number): number;
+  /** What to read from now on, and whether to call `flush` when there is room to send. */
+  watch(reading: Reading, wantsRoom: boolean): void;
+  /** Replies wait for the disk: no more input until the next `watch`, or as little as can be had for nothing. */
+  holdInput(): void;
+  /** Ends the server's half of the connection. False where it is broken. */
+  endOutput(): boolean;
+  /** Closes at once; what was not sent is lost. */
+  close(): void;
+}
+
+/** Called when a connection must run though its socket is silent, and when it is gone. */
+export interface ConnectionScheduler {
+  /** Resume it when the other connections had their turn; it no longer sleeps. */
+  onTurn(connection: Connection): void;
+  /** Resume it at this time of the monotonic clock. */
+  onSleep(connection: Connection, wakeAtMs: number): void;
+  onClose(connection: Connection): void;
+}
+
+/**
+ * One client's connection: the state machine between a socket and a session, the same under every transport.
+ *
+ *   input → session → one send of all the replies → what to wait for next (`afterTurn`)
+ *
+ * The system takes nearly every reply at once. What it does not take is copied aside and sent when there is room; reading
+ * stops once more waits than the soft limit allows, so that nothing piles up on either side.
+ *
+ *   state                  | reading | ends by
+ *   -----------------------|---------|-----------------------------------------------------------
+ *   serving                | all     | a command that waits, a long turn, full output, end of input
+ *   a command waits        | end     | its answer, its time, the end of the client (`client.blocked`)
+ *   waiting for a service  | none    | its answer; a half-closed client gets it
+ *   held for the disk      | none    | the flush
+ *   closing                | none    | everything is sent
+ *   lingering              | all     | the client ends its half, or LINGER_MS
+ */
+export class Connection implements ClientConnection, DiskWaiter, Sleeper {
+  /** Once the server's half has ended, the client gets this long to read its last replies and end its own. */
+  static readonly LINGER_MS = 1000;
+
+  readonly client: Client;
+  readonly socket: Socket;
+  wakeAtMs = 0;
+  sleepIndex = AWAKE;
+  /** It has asked for a turn and not had it yet. */
+  hasTurn = false;
+  closed = false;
+
+  private readonly lane: Lane;
+  private readonly scheduler: ConnectionScheduler;
+  private readonly session: Session;
+  private readonly output: OutputWatch;
+  private readonly pending = new PendingOutput();
+  /** Flushes of the disk that what is pending waits for, and where in it that begins. */
+  private holds = 0;
+  private heldFrom = 0;
+  /** The client will send no more. */
+  private inputEnded = false;
+  /** The server will send no more. */
+  private outputEnded = false;
+
+  constructor(lane: Lane, socket: Socket, scheduler: ConnectionScheduler) {
+    const { server } = lane;
+    this.lane = lane;
+    this.socket = socket;
+    this.scheduler = scheduler;
+    this.client = server.clients.add({
+      address: socket.address,
+      localAddress: socket.localAddress,
+      nowMs: server.clock.now(),
+      connection: this,
+      user: server.access.newcomer(),
+    });
+    this.session = new Session(lane, this.client);
+    this.output = new OutputWatch(server.config);
+  }
+
+  get pendingBytes(): number {
+    return this.pending.length + this.socket.unsentBytes;
+  }
+
+  /** Replies wait for the disk. */
+  get isHeld(): boolean {
+    return this.holds > 0;
+  }
+
+  receive(bytes: Uint8Array): void {
+    if (this.closed || this.outputEnded) return;
+    this.session.receive(bytes);
+    this.afterTurn();
+  }
+
+  /** Where in the lane's input the next bytes belong; see Session.stage. */
+  stage(): number {
+    return this.outputEnded ? 0 : this.session.stage();
+  }
+
+  receiveStaged(staged: number, length: number): void {
+    if (this.outputEnded) return;
+    this.session.receiveStaged(staged, length);
+    this.afterTurn();
+  }
+
+  /** The client has ended its half. */
+  endOfInput(): void {
+    if (this.closed) return;
+    this.inputEnded = true;
+    if (this.outputEnded) this.destroy();
+    else this.afterTurn();
+  }
+
+  /** There may be room to send. */
+  flush(): void {
+    if (this.closed) return;
+    if (this.pending.length > 0 && this.holds === 0) {
+      const sent = this.socket.send(this.pending.view(), this.pending.length);
+      if (sent < 0) this.destroy();
+      else if (this.socket.keptBytes) this.pending.abandon();
+      else this.pending.consume(sent);
+    }
+    if (!this.closed) this.afterTurn();
+  }
+
+  wake(): void {
+    if (!this.closed) this.scheduler.onTurn(this);
+  }
+
+  /** A wait is over, or it is this connection's turn again. */
+  resume(): void {
+    this.hasTurn = false;
+    if (this.closed) return;
+    if (this.outputEnded) {
+      this.destroy();
+      return;
+    }
+    this.session.resume();
+    this.afterTurn();
+  }
+
+  destroy(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.socket.close();
+    this.pending.clear();
+    this.lane.server.clients.remove(this.client);
+    this.scheduler.onClose(this);
+  }
+
+  /** Answers what has been read, and closes. */
+  finish(): void {
+    if (this.closed || this.outputEnded) return;
+    this.inputEnded = true;
+    while (!this.closed && !this.client.closing && (this.session.waitMs >= 0 || this.session.hasMore)) {
+      this.session.resume();
+      this.sendReplies();
+    }
+    if (this.closed) return;
+    if (this.pendingBytes === 0) this.end();
+    else this.socket.watch(Reading.none, this.holds === 0);
+  }
+
+  sweep(nowMs: number): void {
+    const { config, statistics } = this.lane.server;
+    if (this.output.exceeded(this.pendingBytes, nowMs)) {
+      statistics.outputLimitDisconnections++;
+      this.destroy();
+      return;
+    }
+    if (isOverdue(this.client, config, nowMs)) this.destroy();
+  }
+
+  /** The changes that the held replies acknowledge are on disk, or will not be. */
+  durable(isDurable: boolean): void {
+    this.holds--;
+    if (this.closed) return;
+    if (!isDurable) {
+      // The held replies may be untrue. Of those the client waits for, the first becomes the reason.
+      if (this.heldFrom > 0 || this.client.closing) {
+        this.destroy();
+        return;
+      }
+      this.pending.clear();
+      this.pending.append(DISK_FAILED);
+      this.client.closing = true;
+    }
+    if (this.holds === 0) this.flush();
+  }
+
+  /** Sends what there is and decides what comes next. */
+  private afterTurn(): void {
+    this.sendReplies();
+    if (this.closed || this.outputEnded) return;
+    if (this.holds > 0) {
+      this.socket.holdInput();
+      return;
+    }
+    const { session, pendingBytes } = this;
+    let reading: Reading = Reading.all;
+    if (this.client.closing) {
+      if (pendingBytes === 0) this.end();
+      else this.inputEnded = true;
+    } else if (session.waitMs >= 0) {
+      reading = this.wait();
+    } else if (this.output.isFull(pendingBytes)) {
+      reading = Reading.none;
+    } else if (session.hasMore) {
+      reading = Reading.none;
+      this.scheduler.onTurn(this);
+    } else if (this.inputEnded && pendingBytes === 0) {
+      this.end();
+    }
+    if (this.closed || this.outputEnded) return;
+    if (this.inputEnded) reading = Reading.none;
+    this.socket.watch(reading, pendingBytes > 0);
+  }
+
+  /**
+   * Bytes behind a waiting command stay in the socket. A client that asked to wait (WAIT) and goes away must be noticed;
+   * one that waits for a service of the server, such as a login, gets its answer though it has ended its half.
+   */
+  private wait(): Reading {
+    const { session, client } = this;
+    if (client.blocked && this.inputEnded) {
+      this.destroy();
+      return Reading.none;
+    }
+    const isAwake = this.sleepIndex === AWAKE && !this.hasTurn;
+    if (isAwake && session.waitMs !== Number.POSITIVE_INFINITY) {
+      this.scheduler.onSleep(this, this.lane.server.clock.monotonic() + session.waitMs);
+    }
+    return client.blocked ? Reading.end : Reading.none;
+  }
+
+  private sendReplies(): void {
+    const { reply, server } = this.lane;
+    const { length } = reply;
+    if (length === 0) return;
+    const mustHold = this.lane.mustHoldReplies();
+    if (!this.closed && !this.outputEnded) {
+      if (mustHold) this.hold();
+      this.client.outputBytes += length;
+      server.statistics.outputBytes += length;
+      server.statistics.writesProcessed++;
+      let sent = 0;
+      if (this.pending.length === 0 && this.holds === 0) {
+        sent = this.socket.send(reply.bytes, length);
+        if (sent < 0) this.destroy();
+        else if (this.socket.keptBytes) reply.bytes = new Uint8Array(ReplyWriter.INITIAL_BYTES);
+      }
+      if (sent < length && !this.closed) this.pending.append(reply.bytes.subarray(sent, length));
+    }
+    reply.reset();
+    if (!this.closed && this.output.isPastHardLimit(this.pendingBytes)) {
+      server.statistics.outputLimitDisconnections++;
+      this.destroy();
+    }
+  }
+
+  /** The replies at hand acknowledge changes that are not on disk yet: they stay here, and reading stops, until they are. */
+  private hold(): void {
+    if (this.holds === 0) this.heldFrom = this.pending.length;
+    this.holds++;
+    this.lane.server.disk.wait(this);
+  }
+
+  /**
+   * The server's half is done. The client may still be sending: closing with unread bytes in the socket would make the
+   * system throw away replies that are on their way, so what still comes is read and dropped for a while.
+   */
+  private end(): void {
+    this.outputEnded = true;
+    if (!this.socket.endOutput()) {
+      this.destroy();
+      return;
+    }
+    this.socket.watch(Reading.all, false);
+    this.scheduler.onSleep(this, this.lane.server.clock.monotonic() + Connection.LINGER_MS);
+  }
+}
+
+const DISK_FAILED = Buffer.from(`-${errors.diskFailed}\r\n`);

@@ -1,0 +1,233 @@
+import type { Lane } from '../../session/lane.js';
+import type { RoundClock } from '../../time/clock.js';
+import type { Connection, ConnectionScheduler } from '../connection.js';
+import { WakeQueue } from '../wake-queue.js';
+import { EpollSocket } from './epoll-socket.js';
+import type { Libc } from './libc.js';
+import { Interest, Poller } from './poller.js';
+import { ThreadTime } from './thread-time.js';
+
+const EVENTFD_BYTES = 8;
+/** Before a flush that all of a round wait for, how often the sockets are looked at again. */
+const MAXIMUM_LOOKS = 4;
+/**
+ * Where a tick leaves work over and clients want something too, the next waits so many times as long as it took: dropping
+ * a million expired keys takes a fifth of the lane, not all of it.
+ */
+const TICK_REST_FACTOR = 4;
+/** Where rounds take longer than this, the processor time of the next is taken too: that costs half a percent of it. */
+const LONG_ROUND_MS = 0.1;
+
+/** What else a loop does: taken between connections, on its own thread. */
+export interface LoopDuties {
+  /** Somebody wrote to the wake descriptor: a message or a new connection is waiting. */
+  woken(): void;
+  /** The descriptor given to `listenOn` has connections to accept. */
+  acceptable(): void;
+  /** A connection of this lane is gone. */
+  closed(): void;
+  /** Every TICK_MS or a little later. Returns true where more work is left: then at once when nobody wants anything. */
+  tick(): boolean;
+}
+
+/**
+ * A lane's loop: wait → read → apply → write, on one thread, without promises or callbacks of Node's own event loop, which
+ * stands still meanwhile. Everything that comes from outside comes through the epoll set: sockets, and one eventfd that
+ * other threads write to.
+ */
+export class EpollLoop implements ConnectionScheduler {
+  /** Also the longest time a thread sleeps in the kernel, where nothing but its epoll set can reach it. */
+  static readonly TICK_MS = 100;
+
+  readonly poller: Poller;
+
+  private readonly libc: Libc;
+  private readonly lane: Lane;
+  private readonly clock: RoundClock;
+  private readonly duties: LoopDuties;
+  private readonly inputAddress: number;
+  private readonly sockets = new Map<number, EpollSocket>();
+  private readonly sleepers = new WakeQueue<Connection>();
+  /** Those that have a turn in the round to come, and a spare array for the round after it. */
+  private turns: Connection[] = [];
+  private spareTurns: Connection[] = [];
+  private readonly wakeDescriptor: number;
+  private readonly wakeCount = new Uint8Array(EVENTFD_BYTES);
+  private listener = -1;
+  private hasArrivals = false;
+  private isWoken = false;
+  private isAcceptable = false;
+  private stopped = false;
+  private finishByMs = Number.POSITIVE_INFINITY;
+  private tickAtMs = 0;
+  /** The last tick left work over. */
+  private hasMore = false;
+  private readonly threadTime: ThreadTime;
+
+  /** The wake descriptor is an eventfd, of whoever made it for others to write to. */
+  constructor(libc: Libc, lane: Lane, clock: RoundClock, wakeDescriptor: number, duties: LoopDuties) {
+    this.libc = libc;
+    this.lane = lane;
+    this.clock = clock;
+    this.duties = duties;
+    this.poller = new Poller(libc);
+    this.threadTime = new ThreadTime(libc);
+    this.inputAddress = libc.addressOf(lane.input.bytes);
+    this.wakeDescriptor = wakeDescriptor;
+    if (!this.poller.add(wakeDescriptor, Interest.readable)) {
+      throw new Error(`epoll_ctl on the wake descriptor ${wakeDescriptor}: errno ${libc.errno()}`);
+    }
+  }
+
+  listenOn(fd: number): void {
+    this.listener = fd;
+    this.resumeListening();
+  }
+
+  pauseListening(): void {
+    this.poller.remove(this.listener);
+  }
+
+  resumeListening(): void {
+    this.poller.add(this.listener, Interest.readable | Interest.exclusive);
+  }
+
+  /** Serves this connection from now on; one that comes while the loop is ending is closed. */
+  adopt(fd: number): void {
+    if (this.stopped) {
+      this.libc.close(fd);
+      this.duties.closed();
+      return;
+    }
+    const socket = new EpollSocket(this.libc, this.poller, this.lane, this.inputAddress, fd, this);
+    this.sockets.set(fd, socket);
+    if (!socket.open()) socket.connection.destroy();
+  }
+
+  sweep(nowMs: number): void {
+    for (const { connection } of [...this.sockets.values()]) connection.sweep(nowMs);
+  }
+
+  onTurn(connection: Connection): void {
+    this.sleepers.remove(connection);
+    if (connection.hasTurn) return;
+    connection.hasTurn = true;
+    this.turns.push(connection);
+  }
+
+  onSleep(connection: Connection, wakeAtMs: number): void {
+    this.sleepers.put(connection, wakeAtMs);
+  }
+
+  onClose(connection: Connection): void {
+    this.sockets.delete((connection.socket as EpollSocket).fd);
+    this.sleepers.remove(connection);
+    this.duties.closed();
+  }
+
+  /** Answers everything that was read, then ends the loop, at the latest after this time. */
+  stop(withinMs: number): void {
+    if (this.stopped) return;
+    this.stopped = true;
+    this.finishByMs = this.lane.server.clock.monotonic() + withinMs;
+    if (this.listener !== -1) this.poller.remove(this.listener);
+    for (const { connection } of [...this.sockets.values()]) connection.finish();
+  }
+
+  run(): void {
+    const { clock, threadTime } = this;
+    const { statistics, disk } = this.lane.server;
+    let isLong = false;
+    for (let nowMs = clock.monotonic(); ; ) {
+      const count = this.poller.wait(this.timeoutMs(nowMs));
+      const startedAtMs = clock.monotonic();
+      const startedAt = isLong ? threadTime.microseconds() : 0;
+      clock.startRound();
+      this.dispatchAll(count);
+      // Who has sent meanwhile shares the flush that this round waits for: a look costs far less than one flush more.
+      for (let looks = 0; disk.isGathering && looks < MAXIMUM_LOOKS; looks++) {
+        const more = this.poller.wait(0);
+        if (more === 0) break;
+        this.dispatchAll(more);
+      }
+      if (this.hasArrivals) this.letIn();
+      if (this.turns.length > 0) this.giveTurns();
+      nowMs = clock.monotonic();
+      const microseconds = (nowMs - startedAtMs) * 1000;
+      statistics.busyMicroseconds += microseconds;
+      statistics.recordTurn(microseconds);
+      if (isLong) statistics.recordTurnProcessor(threadTime.microseconds() - startedAt);
+      isLong = nowMs - startedAtMs > LONG_ROUND_MS;
+      if (disk.isGathering) disk.submit();
+      if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
+      if (nowMs >= this.tickAtMs || (this.hasMore && count === 0)) this.tick(nowMs);
+      if (this.stopped && (this.sockets.size === 0 || nowMs >= this.finishByMs)) break;
+    }
+    for (const { connection } of [...this.sockets.values()]) connection.destroy();
+    this.poller.close();
+  }
+
+  private tick(nowMs: number): void {
+    const startedAt = this.threadTime.microseconds();
+    this.hasMore = this.duties.tick();
+    this.lane.server.statistics.recordTurnProcessor(this.threadTime.microseconds() - startedAt);
+    const tookMs = this.clock.monotonic() - nowMs;
+    this.tickAtMs = nowMs + (this.hasMore ? tookMs * (1 + TICK_REST_FACTOR) : EpollLoop.TICK_MS);
+  }
+
+  private dispatchAll(count: number): void {
+    const { poller } = this;
+    for (let index = 0; index < count; index++) this.dispatch(poller.descriptorAt(index), poller.newsAt(index));
+  }
+
+  private dispatch(fd: number, news: number): void {
+    const socket = this.sockets.get(fd);
+    if (socket !== undefined) {
+      socket.handle(news);
+    } else {
+      this.hasArrivals = true;
+      if (fd === this.wakeDescriptor) this.isWoken = true;
+      else if (fd === this.listener) this.isAcceptable = true;
+    }
+  }
+
+  /**
+   * New connections come in after the news of this round was handed out: one may get the descriptor of a connection that
+   * was closed in this round, and must not get the news meant for that.
+   */
+  private letIn(): void {
+    this.hasArrivals = false;
+    if (this.isWoken) {
+      this.isWoken = false;
+      this.libc.read(this.wakeDescriptor, this.wakeCount, EVENTFD_BYTES);
+      this.duties.woken();
+    }
+    if (this.isAcceptable) {
+      this.isAcceptable = false;
+      if (!this.stopped) this.duties.acceptable();
+    }
+  }
+
+  private timeoutMs(nowMs: number): number {
+    if (this.turns.length > 0 || this.hasMore) return 0;
+    const until = Math.min(this.tickAtMs, this.finishByMs, this.sleepers.earliestMs);
+    return until <= nowMs ? 0 : Math.ceil(Math.min(until - nowMs, EpollLoop.TICK_MS));
+  }
+
+  /** Whoever asks for another turn in its turn gets it in the next round, after the network had its own. */
+  private giveTurns(): void {
+    const round = this.turns;
+    this.turns = this.spareTurns;
+    this.spareTurns = round;
+    for (const connection of round) connection.resume();
+    round.length = 0;
+  }
+
+  private wakeSleepers(nowMs: number): void {
+    for (;;) {
+      const connection = this.sleepers.takeDue(nowMs);
+      if (connection === undefined) return;
+      connection.resume();
+    }
+  }
+}

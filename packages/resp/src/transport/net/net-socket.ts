@@ -1,0 +1,78 @@
+import type { Socket as NodeSocket } from 'node:net';
+import type { Lane } from '../../session/lane.js';
+import { Connection, type ConnectionScheduler, Reading, type Socket } from '../connection.js';
+
+/** A socket of node:net or node:tls. Node buffers what the system does not take at once. */
+export class NetSocket implements Socket {
+  readonly address: string;
+  readonly localAddress: string;
+  readonly connection: Connection;
+  keptBytes = false;
+
+  private readonly socket: NodeSocket;
+  private wantsRoom = false;
+
+  constructor(lane: Lane, socket: NodeSocket, scheduler: ConnectionScheduler) {
+    this.socket = socket;
+    this.address = describe(socket.remoteAddress, socket.remotePort);
+    this.localAddress = describe(socket.localAddress, socket.localPort);
+    const { tcpKeepaliveSeconds } = lane.server.config;
+    if (tcpKeepaliveSeconds > 0) socket.setKeepAlive(true, tcpKeepaliveSeconds * 1000);
+    const connection = new Connection(lane, this, scheduler);
+    this.connection = connection;
+    socket.on('data', (bytes: Buffer) => connection.receive(bytes));
+    socket.on('end', () => connection.endOfInput());
+    socket.on('error', () => connection.destroy());
+    socket.on('close', () => connection.destroy());
+  }
+
+  get unsentBytes(): number {
+    return this.socket.writableLength;
+  }
+
+  /**
+   * Nearly always the system takes all of it at once, and the array can be used again; where it does not, Node keeps the
+   * array. What comes behind bytes that already wait is copied, so that a few bytes do not hold on to a whole array.
+   */
+  send(bytes: Uint8Array, length: number): number {
+    const { socket } = this;
+    this.keptBytes = false;
+    if (socket.destroyed) return -1;
+    if (socket.writableLength > 0) {
+      socket.write(Buffer.from(bytes.subarray(0, length)), this.sent);
+    } else {
+      socket.write(Buffer.from(bytes.buffer, bytes.byteOffset, length), this.sent);
+      this.keptBytes = socket.writableLength > 0;
+    }
+    return length;
+  }
+
+  /** Node reports the end of the client only to those who read: the session bounds what comes meanwhile. */
+  watch(reading: Reading, wantsRoom: boolean): void {
+    this.wantsRoom = wantsRoom;
+    if (reading === Reading.none) this.socket.pause();
+    else if (this.socket.isPaused()) this.socket.resume();
+  }
+
+  holdInput(): void {
+    this.socket.pause();
+  }
+
+  endOutput(): boolean {
+    this.socket.end();
+    return !this.socket.destroyed;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private readonly sent = (): void => {
+    if (this.wantsRoom && this.socket.writableLength === 0) this.connection.flush();
+  };
+}
+
+function describe(host: string | undefined, port: number | undefined): string {
+  if (host === undefined) return '?:0';
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

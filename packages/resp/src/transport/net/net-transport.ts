@@ -1,0 +1,193 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { errors } from '../../errors/errors.js';
+import { answer } from '../../questions/answers.js';
+import type { Lane } from '../../session/lane.js';
+import type { QuestionName, Questions } from '../../session/questions.js';
+import { Connection, type ConnectionScheduler } from '../connection.js';
+import { Tick, TickTimer } from '../tick.js';
+import type { CertificateSource, Transport } from '../transport.js';
+import { AWAKE } from '../wake-queue.js';
+import { NetSocket } from './net-socket.js';
+
+export interface NetOptions {
+  /** Whether this lane drops what expired. */
+  readonly expires: boolean;
+  /** Connections that others serve, of those that may be served at once. */
+  readonly othersCount: () => number;
+}
+
+const ALONE: NetOptions = { expires: true, othersCount: () => 0 };
+
+/** node:net and node:tls, one thread: the main one, which does everything else too. */
+export class NetTransport implements Transport, ConnectionScheduler {
+  readonly name = 'net';
+  readonly laneCount = 1;
+
+  private readonly lane: Lane;
+  private readonly options: NetOptions;
+  private readonly servers: Server[] = [];
+  private readonly connections = new Set<Connection>();
+  private readonly timers = new Map<Connection, NodeJS.Timeout>();
+  private allClosed = (): void => {};
+  /** Sockets of TLS, whether or not they have come to a connection yet. */
+  private readonly secured = new Set<Socket>();
+  private ticking: TickTimer | undefined = undefined;
+
+  constructor(lane: Lane, options: NetOptions = ALONE) {
+    this.lane = lane;
+    this.options = options;
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    // Half-open, because a client may well say goodbye before it has its last answer.
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
+    return this.open(server, host, port);
+  }
+
+  listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number> {
+    const options = { ...certificates.options(), allowHalfOpen: true, noDelay: true };
+    const server = createTlsServer(options, (socket) => this.accept(socket));
+    certificates.keepCurrent(server);
+    server.on('connection', (socket: Socket) => this.boundHandshakes(socket));
+    // One that speaks no TLS, or has no certificate where one is needed: that connection is over, the others are not.
+    server.on('tlsClientError', (_error, socket) => {
+      this.lane.server.statistics.connectionsRejected++;
+      socket.destroy();
+    });
+    return this.open(server, host, port);
+  }
+
+  private open(server: Server, host: string, port: number): Promise<number> {
+    this.servers.push(server);
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port, backlog: BACKLOG }, () => {
+        server.removeListener('error', reject);
+        // Such as EMFILE on accept: that connection is lost, the others must not be.
+        server.on('error', () => {
+          this.lane.server.statistics.connectionsRejected++;
+        });
+        this.startTicking();
+        const address = server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  // The lane runs on the main thread: the services there have changed its state already.
+  async share(): Promise<void> {}
+  replacePolicies(): void {}
+  diskReleased(): void {}
+  peersAcknowledged(): void {}
+
+  private startTicking(): void {
+    if (this.ticking !== undefined) return;
+    const { engine, server } = this.lane;
+    const { expires } = this.options;
+    this.ticking = new TickTimer(new Tick(server, engine, { expires, sweep: (nowMs) => this.sweep(nowMs) }));
+  }
+
+  async ask<Name extends QuestionName>(
+    name: Name,
+    question: Questions[Name]['ask'],
+  ): Promise<readonly Questions[Name]['answer'][]> {
+    return [answer(this.lane.server, name, question)];
+  }
+
+  async close(withinMs: number): Promise<void> {
+    for (const server of this.servers) server.close();
+    for (const connection of [...this.connections]) connection.finish();
+    if (this.connections.size > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.allClosed = resolve;
+        timer = setTimeout(resolve, withinMs);
+      });
+      clearTimeout(timer);
+    }
+    for (const connection of [...this.connections]) connection.destroy();
+    for (const socket of this.secured) socket.destroy();
+    this.ticking?.stop();
+  }
+
+  private sweep(nowMs: number): void {
+    // This lane shares its thread, whose load is its own.
+    this.lane.server.statistics.busyMicroseconds = performance.eventLoopUtilization().active * 1000;
+    for (const connection of this.connections) connection.sweep(nowMs);
+  }
+
+  /** A handshake costs more than most commands, and one that never ends a place: there are no more than clients. */
+  private boundHandshakes(socket: Socket): void {
+    const { statistics, config } = this.lane.server;
+    if (this.secured.size + this.options.othersCount() >= config.maxClients) {
+      statistics.connectionsReceived++;
+      statistics.connectionsRejected++;
+      socket.destroy();
+      return;
+    }
+    this.secured.add(socket);
+    socket.once('close', () => this.secured.delete(socket));
+  }
+
+  private accept(socket: Socket): void {
+    const { server } = this.lane;
+    const { statistics, clients, config } = server;
+    statistics.connectionsReceived++;
+    if (clients.count + this.options.othersCount() >= config.maxClients) {
+      statistics.connectionsRejected++;
+      refuse(socket);
+      return;
+    }
+    this.connections.add(new NetSocket(this.lane, socket, this).connection);
+  }
+
+  onTurn(connection: Connection): void {
+    this.stopTimer(connection);
+    if (connection.hasTurn) return;
+    connection.hasTurn = true;
+    setImmediate(() => connection.resume());
+  }
+
+  onSleep(connection: Connection, wakeAtMs: number): void {
+    this.stopTimer(connection);
+    const delayMs = wakeAtMs - this.lane.server.clock.monotonic();
+    // A longer wait is as good as one without end.
+    if (delayMs > LONGEST_TIMER_MS) return;
+    connection.sleepIndex = ASLEEP;
+    const timer = setTimeout(() => {
+      this.stopTimer(connection);
+      connection.resume();
+    }, delayMs);
+    this.timers.set(connection, timer);
+  }
+
+  onClose(connection: Connection): void {
+    this.stopTimer(connection);
+    this.connections.delete(connection);
+    if (this.connections.size === 0) this.allClosed();
+  }
+
+  private stopTimer(connection: Connection): void {
+    connection.sleepIndex = AWAKE;
+    clearTimeout(this.timers.get(connection));
+    this.timers.delete(connection);
+  }
+}
+
+/** Has a timer; where a connection lies in a queue means nothing here. */
+const ASLEEP = 0;
+/** setTimeout takes no longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** As long a queue as the system allows by default; a burst of clients must not be turned away while one is served. */
+const BACKLOG = 511;
+
+/** What the client already sent is read and dropped, or the error might never reach it. */
+function refuse(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.resume();
+  socket.end(`-${errors.maximumClients}\r\n`);
+  const timer = setTimeout(() => socket.destroy(), Connection.LINGER_MS);
+  socket.on('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,88 @@
+import type { Engine } from '@quotadb/engine';
+import type { ServerState } from '../session/server-state.js';
+
+/**
+ * What has to happen though nobody asked: expired keys are dropped, figures sampled, silent connections looked after.
+ * Each piece is short, so that no client waits for it; when a piece left work over, `run` says so, and the next follows
+ * after everybody was served once.
+ */
+export class Tick {
+  static readonly INTERVAL_MS = 100;
+  /** Keys dropped in one piece: about half a millisecond. */
+  static readonly EXPIRE_LIMIT = 400;
+  /** Idle and slow connections are counted in seconds. */
+  static readonly SWEEP_INTERVAL_MS = 1000;
+
+  private readonly server: ServerState;
+  private readonly engine: Engine;
+  private readonly expires: boolean;
+  private readonly sweep: (nowMs: number) => void;
+  /** Times of the monotonic clock: the other may be set back, and everything here would stand still until it has caught up. */
+  private sampledAtMs = 0;
+  private sweptAtMs = 0;
+
+  /** Of several lanes on one store, one drops what expired. */
+  constructor(server: ServerState, engine: Engine, options: { expires: boolean; sweep: (nowMs: number) => void }) {
+    this.server = server;
+    this.engine = engine;
+    this.expires = options.expires;
+    this.sweep = options.sweep;
+  }
+
+  /** True when there is more to do. */
+  run(): boolean {
+    const { clock, statistics } = this.server;
+    const startedAtMs = clock.monotonic();
+    const nowMs = clock.now();
+    const hasMore = this.expires && this.expire(nowMs);
+    if (startedAtMs - this.sampledAtMs >= Tick.INTERVAL_MS) {
+      this.sampledAtMs = startedAtMs;
+      statistics.sampleRates(nowMs);
+      statistics.peakUsedBytes = Math.max(statistics.peakUsedBytes, this.engine.stats().usedBytes);
+    }
+    if (startedAtMs - this.sweptAtMs >= Tick.SWEEP_INTERVAL_MS) {
+      this.sweptAtMs = startedAtMs;
+      this.sweep(nowMs);
+    }
+    statistics.recordTurn((clock.monotonic() - startedAtMs) * 1000);
+    return hasMore;
+  }
+
+  private expire(nowMs: number): boolean {
+    const { clock, config, latency, statistics } = this.server;
+    const startedAtMs = clock.monotonic();
+    this.engine.advanceTo(nowMs);
+    const worked = this.engine.expireSome(Tick.EXPIRE_LIMIT);
+    const milliseconds = clock.monotonic() - startedAtMs;
+    statistics.expiryMicroseconds += milliseconds * 1000;
+    if (config.latencyThresholdMs > 0 && milliseconds >= config.latencyThresholdMs) {
+      latency.record('expire-cycle', nowMs, Math.round(milliseconds));
+    }
+    return worked >= Tick.EXPIRE_LIMIT;
+  }
+}
+
+/** Runs a tick on Node's event loop until it is stopped. */
+export class TickTimer {
+  private readonly tick: Tick;
+  private readonly timer: NodeJS.Timeout;
+  private again: NodeJS.Immediate | undefined = undefined;
+
+  constructor(tick: Tick) {
+    this.tick = tick;
+    this.timer = setInterval(() => this.run(), Tick.INTERVAL_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    clearImmediate(this.again);
+  }
+
+  private run(): void {
+    if (!this.tick.run()) return;
+    this.again ??= setImmediate(() => {
+      this.again = undefined;
+      this.run();
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import type { Access } from '@quotadb/config';
+import { hashToken, User, type Users } from '@quotadb/config';
+import type { AskMain } from '@quotadb/resp';
+
+const BEARER = /^Bearer +([^ ]+) *$/i;
+const BASIC = /^Basic +([A-Za-z0-9+/=]+) *$/i;
+
+/**
+ * Who an HTTP request comes from. `Authorization: Bearer …` is looked up by digest, so that the time a lookup takes says
+ * nothing about tokens; `Basic …` is a name and a password, checked as AUTH does.
+ */
+export class HttpAccess {
+  private readonly users: () => Users;
+  private readonly access: Access;
+  private readonly askMain: AskMain;
+  private indexed: Users | undefined = undefined;
+  private byToken: ReadonlyMap<string, User> = new Map();
+
+  constructor(users: () => Users, access: Access, askMain: AskMain) {
+    this.users = users;
+    this.access = access;
+    this.askMain = askMain;
+  }
+
+  get isOpen(): boolean {
+    return this.access.isOpen;
+  }
+
+  /** Undefined where nobody has this token. */
+  byBearerToken(token: string): User | undefined {
+    const users = this.users();
+    if (users !== this.indexed) {
+      this.indexed = users;
+      this.byToken = new Map(
+        [...users.values()].flatMap((record) => {
+          const user = new User(record.name, record);
+          return record.tokens.map((hash) => [hash, user] as const);
+        }),
+      );
+    }
+    return this.byToken.get(hashToken(token));
+  }
+
+  /** The bearer of a token; undefined where there is no token, or nobody has it. */
+  bearer(authorization: string | undefined): User | undefined {
+    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    return token === undefined ? undefined : this.byBearerToken(token);
+  }
+
+  /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */
+  async identify(authorization: string | undefined, address: string): Promise<User | undefined> {
+    if (authorization === undefined) return this.access.newcomer();
+    const token = BEARER.exec(authorization)?.[1];
+    if (token !== undefined) {
+      const user = this.byBearerToken(token);
+      if (user === undefined) await this.ask('', Buffer.alloc(0), address, true);
+      return user;
+    }
+    const credentials = BASIC.exec(authorization)?.[1];
+    if (credentials === undefined) return undefined;
+    const [name, ...rest] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
+    const password = Buffer.from(rest.join(':'));
+    const known = this.access.checkAtOnce(name, password);
+    const isRight = known === true || (await this.ask(name, password, address, known === false));
+    return isRight ? this.access.find(name) : undefined;
+  }
+
+  private ask(name: string, password: Uint8Array, address: string, isKnownWrong: boolean): Promise<boolean> {
+    return new Promise((resolve) => this.askMain('login', { name, password, address, isKnownWrong }, resolve));
+  }
+}

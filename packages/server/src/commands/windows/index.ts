@@ -1,5 +1,0 @@
-import type { Command } from '../command.js';
-import { windowGet } from './get.js';
-import { windowIncrby } from './incrby.js';
-
-export const windowCommands: readonly Command[] = [windowIncrby, windowGet];
