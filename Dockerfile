@@ -26,7 +26,7 @@ COPY --from=build /source/package.json /opt/quotadb/package.json
 COPY --from=build /source/node_modules /opt/quotadb/node_modules
 COPY --from=build /source/packages /opt/quotadb/packages
 COPY deploy/healthcheck.mjs /opt/quotadb/healthcheck.mjs
-RUN ln -s /opt/quotadb/packages/server/bin/quotadb.js /usr/local/bin/quotadb \
+RUN ln -s /opt/quotadb/packages/cli/bin/quotadb.js /usr/local/bin/quotadb \
   && groupadd --gid 10001 quotadb \
   && useradd --uid 10001 --gid quotadb --no-create-home --home-dir /data --shell /usr/sbin/nologin quotadb \
   && mkdir /data && chown quotadb:quotadb /data

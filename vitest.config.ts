@@ -7,10 +7,9 @@ const withoutClocks = ['packages/{engine,quota,rate,simulator,wire}/src/**/*.tes
 
 /** Tests that talk to a server over a socket: those that use `startTestServer`. They hold on every transport. */
 const overSockets = [
-  'packages/server/src/transport/{transport,connection-faults}.test.ts',
+  'packages/server/src/resp/{transport,connection-faults,redis-words}.test.ts',
   'packages/server/src/durability/durability.test.ts',
   'packages/server/src/differential/{differential,differences}.test.ts',
-  'packages/server/src/commands/redis-words.test.ts',
   'packages/server/src/quotas/quotas.test.ts',
   'packages/server/src/metrics/metrics.test.ts',
 ];

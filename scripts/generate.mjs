@@ -1,6 +1,6 @@
 /** Writes what is made from tables in the code: npm run generate. A test compares the two. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { documents } from 'quotadb';
+import { documents } from '@quotadb/server';
 
 const directory = new URL('../docs/', import.meta.url);
 await mkdir(directory, { recursive: true });

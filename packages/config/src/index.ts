@@ -5,7 +5,7 @@ export { Mistake } from './mistake.js';
 export { changeParameters, fixedParameters, ParameterError, parameterNames, printParameter } from './parameters.js';
 export { checkRegion, parseAddress, printAddress } from './peer-address.js';
 export { isRoleMissing, Need, needsOf, type Role, roleOf } from './roles.js';
-export { hasCertificates } from './rules.js';
+export { checkTogether, hasCertificates } from './rules.js';
 export { createToken, hashPassword, hashToken, isPasswordHash, passwordMatches } from './secrets.js';
 export { parseSizeBytes } from './size.js';
 export {

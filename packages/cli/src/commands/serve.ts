@@ -6,10 +6,8 @@ import {
   environmentVariable,
   loadConfiguration,
 } from '@quotadb/config';
-import { systemClock } from '@quotadb/resp';
-import { Server } from '@quotadb/server';
+import { createServer, type Server } from '@quotadb/server';
 import { StorageError } from '@quotadb/storage';
-import pino from 'pino';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from '../terminal/exit-codes.js';
 import { stopSignal } from '../terminal/stop-signal.js';
 
@@ -28,15 +26,10 @@ export async function runServe(
     return EXIT_USAGE;
   }
 
-  // Synchronous, so that nothing logged is lost at exit.
-  const logger = pino(
-    { level: config.logLevel, base: { region: config.region } },
-    pino.destination({ fd: 2, sync: true }),
-  );
   let server: Server;
   const stop = stopSignal();
   try {
-    server = new Server(config, systemClock, logger, undefined, readConfiguration);
+    server = createServer(config, { reread: readConfiguration });
     await server.start();
   } catch (error) {
     process.stderr.write(`quotadb: ${explainStart(error as NodeJS.ErrnoException, config)}\n`);
@@ -44,7 +37,7 @@ export async function runServe(
   }
   process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
   process.on('SIGHUP', () => {
-    server.reload().catch((error: Error) => logger.error(`nothing was changed: ${error.message}`));
+    server.reload().catch((error: Error) => server.logger.error(`nothing was changed: ${error.message}`));
   });
   await stop;
   await server.stop();

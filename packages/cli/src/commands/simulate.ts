@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_FAILURE, EXIT_OK } from '../terminal/exit-codes.js';
+import { loadOptionalPackage } from '../terminal/optional-package.js';
 import { clearProgress, withProgress } from '../terminal/progress.js';
 
 const EXAMPLES = `
@@ -45,7 +46,8 @@ export function simulateCommand(onExitCode: (code: number) => void): Command {
     .option('--mistake <number>', 'plant a known mistake, from 1 on', wholeNumber)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
-      const { runSimulate } = await import('@quotadb/simulator');
+      const load = () => import('@quotadb/simulator');
+      const { runSimulate } = await loadOptionalPackage('simulate', '@quotadb/simulator', load);
       const schedules = runSimulate(
         {
           kind: flags.quotas ? 'quotas' : 'counters',

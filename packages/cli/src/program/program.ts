@@ -6,6 +6,7 @@ import { peersCommand } from '../commands/peers.js';
 import { simulateCommand } from '../commands/simulate.js';
 import { importCommand } from '../import/command.js';
 import { EXIT_OK, EXIT_USAGE } from '../terminal/exit-codes.js';
+import { loadOptionalPackage } from '../terminal/optional-package.js';
 import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from '../terminal/targets.js';
 
 const EXAMPLES = `
@@ -253,7 +254,7 @@ function benchCommand(onExitCode: Report): Command {
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (_options, command: Command) => {
-      const { runBench } = await import('@quotadb/bench');
+      const { runBench } = await loadOptionalPackage('bench', '@quotadb/bench', () => import('@quotadb/bench'));
       onExitCode(await runBench([...command.args]));
     });
 }

@@ -39,7 +39,7 @@ test('more regions than there is room for, and a description that is too long, h
 
 test('who reads while another thread writes sees one state or the next, never half of each', async () => {
   const board = new ReplicationBoard(64);
-  const module = new URL('../../dist/replication/board.js', import.meta.url).href;
+  const module = new URL('../../dist/services/replication-board.js', import.meta.url).href;
   const code = `
     const { workerData } = require('node:worker_threads');
     import(${JSON.stringify(module)}).then(({ ReplicationBoard }) => {

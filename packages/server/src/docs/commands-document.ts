@@ -18,7 +18,7 @@ export function commandsDocument(commands: readonly Command[]): string {
   return [
     '# Commands',
     '',
-    'Made from the table in `packages/server/src/commands`; `npm run generate` makes it anew. Replies and errors are those',
+    'Made from the table in `packages/resp/src/commands`; `npm run generate` makes it anew. Replies and errors are those',
     'of Redis; [redis-differences.md](redis-differences.md) has the exceptions. "Since" is the version of Redis that first had the command.',
     '',
     ...groups.map(([, title]) => `- [${title}](#${title.toLowerCase().replaceAll(' ', '-')})`),

@@ -51,7 +51,7 @@ export class Server {
   private readonly decisions: Decisions;
   private readonly feeder: Feeder;
   private readonly http: HttpPorts;
-  private readonly logger: Logger;
+  readonly logger: Logger;
   private readonly logins: LoginQueue;
   readonly metrics = new MetricRegistry();
   private readonly processMetrics: ProcessMetrics;

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 /** The binary as `npm run build` made it. */
-export const QUOTADB_BINARY: string = fileURLToPath(new URL('../../bin/quotadb.js', import.meta.url));
+export const QUOTADB_BINARY: string = fileURLToPath(new URL('../../../cli/bin/quotadb.js', import.meta.url));
 
 export interface ReadyLine {
   readonly ready: true;
