@@ -1,9 +1,21 @@
 import type { MachineDescription } from '../machine/describe.js';
-import type { RunStamp } from '../results/environment.js';
-import type { DatabaseDescription } from './bench-database.js';
-import type { CountsMeasures } from './measures.js';
+import type { RunStamp } from '../results/stamp.js';
+import type { Summary } from '../results/summary.js';
+import type { DatabaseDescription } from './database.js';
 
-/** One line of the history: a scenario, and what every side made of it. */
+export interface CountsRound {
+  readonly requestsPerSecond: number;
+  readonly latencyMsP50: number;
+  readonly latencyMsP99: number;
+  readonly latencyMsP999: number;
+  readonly failures: number;
+  /** Of the service's own process, without the database. */
+  readonly serviceCpuMicrosecondsPerRequest: number;
+}
+
+export type CountsMeasures = { readonly [Name in keyof CountsRound]: Summary };
+
+/** A row of bench/results/counts: a scenario, and the figures of every side. */
 export interface CountsRow extends RunStamp {
   readonly machine: MachineDescription;
   readonly database: DatabaseDescription;

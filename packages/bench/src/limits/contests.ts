@@ -9,7 +9,7 @@ import {
   type WindowCounterStore,
 } from '@quotadb/windows';
 import pg from 'pg';
-import type { Cleanup } from '../cleanup.js';
+import type { Cleanup } from '../machine/cleanup.js';
 import type { Contest } from './contest.js';
 
 export interface Ports {
@@ -18,7 +18,7 @@ export interface Ports {
 }
 
 const HOUR_MS = 3_600_000;
-/** Never reached: what is measured is admitting, which is what happens nearly always. */
+/** Never reached: the figures are of requests that are allowed, as nearly all are. */
 const LIMIT = 1_000_000_000;
 const KEYS = Array.from({ length: 1_000 }, (_, index) => `user:${index}`);
 const CONCURRENCY = 64;
@@ -26,7 +26,7 @@ const DATABASE_CONNECTIONS = 8;
 
 const keyAt = (index: number) => KEYS[index % KEYS.length]!;
 
-/** Of others' packages only what this bench is about: they are looked for when it runs. */
+/** The packages that QuotaDB's are compared with; imported when this bench runs, and by no other. */
 async function others() {
   const [{ Redis }, { createClient }, flexible] = await Promise.all([
     import('ioredis'),
@@ -49,7 +49,7 @@ export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest
     await client.close();
   });
   const shared = { client, limit: LIMIT, windowMs: HOUR_MS, whenAway: 'closed' } as const;
-  // The loop never gives the event loop a turn, so nothing can be told meanwhile: what is known stays fresh for the round.
+  // The loop never gives the event loop a turn, so no answer arrives meanwhile: counts must stay fresh for the round.
   const inProcess = new RateLimiter({ ...shared, prefix: 'process:', stalenessMs: 60_000 });
   const alwaysAsking = new RateLimiter({ ...shared, prefix: 'server:', processShare: 0 });
   for (const key of KEYS) await inProcess.limitFor(key);
@@ -97,7 +97,7 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
   const redis = new Redis(ports.redis);
   const postgres = new EmbeddedPostgres({});
   const pool = new pg.Pool({ ...(await postgres.start()), max: DATABASE_CONNECTIONS });
-  // `end` does not wait for the sockets: a server that stops right after still tells them, and unheard that ends us.
+  // `end` does not wait for the sockets: a server that stops right after sends them an error, which would end the bench.
   pool.on('error', () => undefined);
   onCleanup(cleanup, async () => {
     redis.disconnect();

@@ -3,18 +3,18 @@ import { keySequence } from './key-sequence.js';
 import type { LoadJob, LoadResult } from './load-job.js';
 import { MeasuredPhase } from './measured-phase.js';
 import { Pace } from './pace.js';
-import { type Batch, encodeBatches } from './request.js';
+import { type Burst, encodeBursts } from './request.js';
 
-/** How much longer than it was to take a run may last; one that ends by operations has no time of its own. */
+/** How much longer than planned a run may last; one that ends by operations has no planned length. */
 const PATIENCE_MS = 60_000;
 const MAX_RUN_MS = 30 * 60_000;
 
 /**
- * Runs one job: opens the connections, keeps a batch in flight on each (or begins batches at an even pace), and ends
- * when the measured phase is over and every batch that was sent has been answered.
+ * Runs one job: opens the connections, keeps a burst in flight on each (or begins bursts at an even pace), and ends
+ * when the measured phase is over and every burst that was sent has been answered.
  */
 export async function generateLoad(job: LoadJob): Promise<LoadResult> {
-  const batches = encodeBatches(job.pattern, job.pipeline);
+  const bursts = encodeBursts(job.pattern, job.pipeline);
   const nextKey = keySequence(job.keys, job.keyCount, job.seed);
   const { promise, resolve, reject } = deferred<LoadResult>();
   const connections: LoadConnection[] = [];
@@ -27,10 +27,10 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
     connection.send(startedAtMs);
   };
   const listener = {
-    answered(connection: LoadConnection, batch: Batch, startedAtMs: number) {
+    answered(connection: LoadConnection, burst: Burst, startedAtMs: number) {
       inFlight--;
       const nowMs = performance.now();
-      if (phase.answered(nowMs, startedAtMs, batch.operations)) {
+      if (phase.answered(nowMs, startedAtMs, burst.operations)) {
         if (pace === undefined) send(connection, nowMs);
         else pace.idle(connection);
       } else {
@@ -47,7 +47,7 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
   );
   try {
     for (let index = 0; index < job.connections; index++) {
-      connections.push(await LoadConnection.open(job.port, batches, nextKey, listener));
+      connections.push(await LoadConnection.open(job.port, bursts, nextKey, listener));
     }
     const nowMs = performance.now();
     phase = new MeasuredPhase(job, nowMs, (begunAtMs) => pace?.restart(begunAtMs));

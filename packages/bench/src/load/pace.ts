@@ -5,7 +5,7 @@ const TIMER_SLACK_MS = 3;
 const TIMER_MS = 1;
 
 /**
- * Begins batches at an even pace whatever the answers do, for latency at a given load. A batch that finds every
+ * Begins bursts at an even pace that answers do not change, for latency at a given load. A burst that finds every
  * connection busy waits, and its latency still counts from when it was due: otherwise a server that stalls would be
  * asked less while it stalls, and look better for it ("coordinated omission").
  */
@@ -39,7 +39,7 @@ export class Pace {
     this.#sendDue();
   }
 
-  /** Forgets what is overdue and goes on from now: the backlog of a cold start is not the server's. */
+  /** Drops overdue bursts and goes on from now: the backlog of a cold start is not the server's. */
   restart(nowMs: number): void {
     this.#dueAtMs = nowMs;
   }

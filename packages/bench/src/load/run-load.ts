@@ -8,7 +8,7 @@ const ENTRY = fileURLToPath(new URL('../../dist/load/load-process.js', import.me
 
 /**
  * Runs a job in a process of its own, so that the bench's own work never delays a reply it is timing; on one core, where
- * that is asked for and possible.
+ * the caller names one and the machine can do it.
  */
 export function runLoad(job: LoadJob, signal: AbortSignal, core?: number): Promise<LoadResult> {
   return new Promise((resolve, reject) => {

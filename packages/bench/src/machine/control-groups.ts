@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Undo } from '../cleanup.js';
+import type { Undo } from './cleanup.js';
 
 /**
  * Holds a server to a number of CPUs and to an amount of memory, where this process may: by control groups of version 2

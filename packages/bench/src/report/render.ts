@@ -1,7 +1,7 @@
-import { type MeasureName, measureOf } from '../measure/measures.js';
-import { formatVerdict } from '../output/verdict.js';
-import { renderQuotas } from '../quotas/render.js';
-import type { QuotasRow } from '../quotas/row.js';
+import { type MeasureName, measureOf } from '../results/measures.js';
+import { formatVerdict } from './verdict.js';
+import { renderQuotas } from './quotas.js';
+import type { QuotasRow } from '../results/quotas-row.js';
 import { BASELINE, type ResultRow } from '../results/row.js';
 import { leadOf } from '../results/summary.js';
 import { drawPlot, type Panel } from './plot.js';

@@ -1,5 +1,5 @@
 import type { MachineDescription } from '../machine/describe.js';
-import type { MeasureName } from '../measure/measures.js';
+import type { MeasureName } from '../results/measures.js';
 import type { ResultRow } from '../results/row.js';
 
 /** A run is all rows that were written together. */
