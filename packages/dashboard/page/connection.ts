@@ -1,4 +1,7 @@
-/** Reading from the server: plain requests, and the stream of snapshots. Credentials go into a header, never into an address. */
+/**
+ * Reading from the server: plain requests, and the stream of snapshots. Credentials go into a header, never into an
+ * address.
+ */
 const CREDENTIALS_NAME = 'quotadb-credentials';
 
 export class NotAllowed extends Error {}
@@ -36,8 +39,8 @@ async function expectAllowed(response: Response): Promise<void> {
 }
 
 /**
- * Server-sent events over fetch, which unlike EventSource can carry a header. Ends with an error when the stream does; who
- * calls decides when to try again.
+ * Server-sent events over fetch, which unlike EventSource can carry a header. Ends with an error when the stream does;
+ * who calls decides when to try again.
  */
 export async function readEvents(address: string, heard: (data: string) => void, signal: AbortSignal): Promise<void> {
   const response = await fetch(address, { headers: { ...headers(), accept: 'text/event-stream' }, signal });

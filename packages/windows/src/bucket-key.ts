@@ -1,8 +1,8 @@
 import { fixedWindowAt, type Window } from './window.js';
 
 /**
- * Keys with the time in them, for stores that know nothing of windows: `requests:{customer}:{YYYYMMDDHHmm}` with the customer 42
- * is `requests:42:202511152359` for one minute of UTC, and another key the minute after.
+ * Keys with the time in them, for stores that know nothing of windows: `requests:{customer}:{YYYYMMDDHHmm}` with the
+ * customer 42 is `requests:42:202511152359` for one minute of UTC, and another key the minute after.
  *
  *   {YYYY} {YYYYMM} {YYYYMMDD} {YYYYMMDDHH} {YYYYMMDDHHmm} {YYYYMMDDHHmmss}   the time, as fine as it is written
  *   {anything else}                                                            the value of that name

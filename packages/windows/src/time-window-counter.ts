@@ -23,8 +23,8 @@ export interface TimeWindowCounterOptions {
 }
 
 /**
- * Counts occurrences in the fixed window that now is in, and tells the facts. It decides nothing, tries nothing twice and
- * corrects nothing: the count is the store's, and so is the error when the store fails.
+ * Counts occurrences in the fixed window that now is in, and tells the facts. It decides nothing, tries nothing twice
+ * and corrects nothing: the count is the store's, and so is the error when the store fails.
  */
 export class TimeWindowCounter {
   readonly #options: TimeWindowCounterOptions;

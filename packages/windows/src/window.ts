@@ -1,6 +1,6 @@
 /**
- * A fixed interval of time: its start, and how long it is. It holds every instant from `startMs` up to, and not with, its end.
- * Times are whole milliseconds since 1970, before it negative.
+ * A fixed interval of time: its start, and how long it is. It holds every instant from `startMs` up to, and not with,
+ * its end. Times are whole milliseconds since 1970, before it negative.
  */
 export interface Window {
   readonly startMs: number;
@@ -24,8 +24,9 @@ export function windowEndMs(window: Window): number {
 }
 
 /**
- * The fixed window of this duration that an instant lies in. Windows follow one another without a gap from `alignedToMs` in
- * both directions; without one, from 1970, so that a window of 60,000 ms begins with every minute of UTC.
+ * The fixed window of this duration that an instant lies in. Windows follow one another without a gap from
+ * `alignedToMs` in both directions; without one, from 1970, so that a window of 60,000 ms begins with every minute of
+ * UTC.
  */
 export function fixedWindowAt(atMs: number, durationMs: number, alignedToMs = 0): Window {
   if (!Number.isSafeInteger(alignedToMs)) {

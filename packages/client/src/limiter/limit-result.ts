@@ -4,20 +4,31 @@ export interface LimitResult {
   readonly remaining: number;
   /** When the current window ends, milliseconds since 1970; Infinity where the limit has no window. */
   readonly reset: number;
-  /** After how long to try again; 0 where there is no need, −1 where there is no use. */
+  /** After how long to try again; 0 where the request was admitted, −1 where trying again cannot help. */
   readonly retryAfterMs: number;
-  /** `within` and `limited` are decisions; `away` is what the policy says while the server cannot be asked. */
+  /** `within` and `limited` are decisions by the limit; `away` is that of `whenAway`, without the server. */
   readonly reason: 'within' | 'limited' | 'away';
 }
 
-/** Anything else would not only be wrong: in the process it would be added to what is left, and stay there. */
+/** A cost of another kind (a fraction, NaN) would be added to the counters of this process and stay there. */
 export function checkCost(cost: number, least: 0 | 1): void {
   if (!Number.isSafeInteger(cost) || cost < least) {
     throw new RangeError(`a cost is a whole number of at least ${least}, not ${cost}`);
   }
 }
 
-/** Retrying makes sense when what was counted here is forgotten. */
+/** The decision of the limit. */
+export function decidedResult(
+  success: boolean,
+  limit: number,
+  remaining: number,
+  reset: number,
+  retryAfterMs: number,
+): LimitResult {
+  return { success, limit, remaining, reset, retryAfterMs, reason: success ? 'within' : 'limited' };
+}
+
+/** The decision without the server. A denied request may be tried again when the count of this process ends. */
 export function awayResult(
   limit: number,
   { success, remaining, untilMs }: { success: boolean; remaining: number; untilMs: number },

@@ -1,5 +1,4 @@
-import { tooManyRequests } from './headers.js';
-import { judge, type MiddlewareOptions, PROBLEM_MEDIA_TYPE } from './middleware-options.js';
+import { judge, type MiddlewareOptions } from './middleware-options.js';
 
 export interface FastifyRequest {
   readonly ip: string;
@@ -11,18 +10,13 @@ interface FastifyReply {
 }
 
 /**
- * `app.addHook('onRequest', fastifyRateLimit({ limiter }))`, for everything or on a route. Counts by the address of the client
- * unless told otherwise.
+ * `app.addHook('onRequest', fastifyRateLimit({ limiter }))`, for all routes or for one. Counts by the address of the
+ * client, or by `key`.
  */
 export function fastifyRateLimit<Request extends FastifyRequest>(options: MiddlewareOptions<Request>) {
   return async (request: Request, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const verdict = await judge(options, request, ({ ip }) => ip);
-    if (verdict === undefined) return undefined;
-    for (const [name, value] of Object.entries(verdict.headers)) reply.header(name, value);
-    if (verdict.result.success) return undefined;
-    return reply
-      .code(429)
-      .header('Content-Type', PROBLEM_MEDIA_TYPE)
-      .send(tooManyRequests(verdict.policy, verdict.result));
+    const { headers, refusal } = await judge(options, request, ({ ip }) => ip);
+    for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+    return refusal === undefined ? undefined : reply.code(429).send(refusal);
   };
 }

@@ -1,8 +1,9 @@
 import type { LimitResult } from '../limiter/limit-result.js';
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers-10, which are structured fields (RFC 9651): the policy with its quota and
- * window, and what is left of it for how long. `Retry-After` (RFC 9110) only goes with a refusal, and only where it helps.
+ * The fields of draft-ietf-httpapi-ratelimit-headers-10, which are structured fields (RFC 9651): the policy with its
+ * quota and window in seconds; the remaining amount and the seconds until it is reset. `Retry-After` (RFC 9110) only
+ * goes with a refusal, and only where trying again can help.
  *
  *   RateLimit-Policy: "default";q=100;w=60
  *   RateLimit: "default";r=42;t=17
@@ -20,11 +21,11 @@ const STRUCTURED_STRING = /^[\x20-\x7e]*$/;
 
 export function rateLimitHeaders(policy: RatePolicy, result: LimitResult, nowMs = Date.now()): Record<string, string> {
   const name = structuredString(policy.name);
-  const { windowMs } = policy;
-  const { reset } = result;
+  const window = policy.windowMs > 0 ? `;w=${seconds(policy.windowMs)}` : '';
+  const reset = result.reset < Number.POSITIVE_INFINITY ? `;t=${seconds(result.reset - nowMs)}` : '';
   const headers: Record<string, string> = {
-    'RateLimit-Policy': `${name};q=${bounded(policy.limit)}${windowMs > 0 ? `;w=${seconds(windowMs)}` : ''}`,
-    RateLimit: `${name};r=${bounded(result.remaining)}${reset < Number.POSITIVE_INFINITY ? `;t=${seconds(reset - nowMs)}` : ''}`,
+    'RateLimit-Policy': `${name};q=${bounded(policy.limit)}${window}`,
+    RateLimit: `${name};r=${bounded(result.remaining)}${reset}`,
   };
   if (!result.success && result.retryAfterMs >= 0) {
     headers['Retry-After'] = String(Math.max(seconds(result.retryAfterMs), 1));
@@ -32,7 +33,7 @@ export function rateLimitHeaders(policy: RatePolicy, result: LimitResult, nowMs 
   return headers;
 }
 
-/** What a refusal says, as RFC 9457 has it. */
+/** The body of a refusal, a problem of RFC 9457. */
 export function tooManyRequests(policy: RatePolicy, result: LimitResult): string {
   const detail =
     result.reason === 'away'
@@ -41,7 +42,7 @@ export function tooManyRequests(policy: RatePolicy, result: LimitResult): string
   return JSON.stringify({ type: 'about:blank', title: 'Too Many Requests', status: 429, detail, policy: policy.name });
 }
 
-/** Rounded up: whoever waits for so many seconds has waited long enough. */
+/** Rounded up, so that a client that waits for these seconds has waited long enough. */
 function seconds(milliseconds: number): number {
   return bounded(Math.max(Math.ceil(milliseconds / 1_000), 0));
 }
@@ -51,6 +52,8 @@ function bounded(value: number): number {
 }
 
 function structuredString(text: string): string {
-  if (!STRUCTURED_STRING.test(text)) throw new RangeError('the name of a policy is printable ASCII');
+  if (!STRUCTURED_STRING.test(text)) {
+    throw new RangeError(`the name of a policy is printable ASCII, not ${JSON.stringify(text)}`);
+  }
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -1,12 +1,12 @@
-import '../dispose-symbol.js';
-import type { CallOptions } from '../commands.js';
-import { QuotadbError } from '../errors.js';
+import '../contract/dispose-symbol.js';
+import { QuotadbError } from '../contract/errors.js';
+import type { QuotaRenewed } from '../contract/quota.js';
+import type { CallOptions } from '../contract/rate.js';
 import type { LimitResult } from '../limiter/limit-result.js';
-import type { QuotaRenewed } from '../quota-commands.js';
 import { NamedResult } from './named-result.js';
 
-/** Who keeps leases. */
-export interface LeaseKeeper {
+/** The part of a client that renews and releases leases. */
+export interface LeaseBackend {
   quotaRenew(lease: string, ttlMs: number, options?: CallOptions): Promise<QuotaRenewed>;
   quotaRelease(lease: string, options?: CallOptions): Promise<boolean>;
 }
@@ -16,19 +16,19 @@ export interface HeldLease {
   readonly ttlMs: number;
   /** Before the server was asked, on the clock of performance.now: the server counts from later. */
   readonly askedAtMs: number;
-  readonly keeper: LeaseKeeper;
+  readonly backend: LeaseBackend;
 }
 
-/** Renewed so often while it holds: two may be lost on the way. */
+/** Renewals in the time that a lease holds: two may be lost on the way. */
 const RENEWALS_IN_A_TTL = 3;
 /** A renewal that failed is tried again after this part of the time that is left. */
 const RETRY_PART = 4;
 const SHORTEST_PAUSE_MS = 10;
 
 /**
- * One of so many that may be held at once, or a denial. It is renewed in the background until it is released, with `await using`
- * at the end of its block. Where that cannot be done in time it is lost: `signal` is aborted, by this process's own count of the
- * time, so never later than the server gives it to somebody else.
+ * A lease of a quota that limits how many are held at once, or its denial. It is renewed in the background until it is
+ * released, with `await using` at the end of its block. A lease that is not renewed in time is lost: `signal` is
+ * aborted by this process's own count of the time, and never later than the server gives the lease to another holder.
  */
 export class QuotaLease extends NamedResult {
   /** Aborted when the lease is lost; never where it was released in time. */
@@ -57,14 +57,14 @@ export class QuotaLease extends NamedResult {
     return this.success && !this.#isReleased && !this.signal.aborted && !this.#isOver();
   }
 
-  /** Gives it back; false where it had ended. Where the server cannot be told, its time does it. */
+  /** Gives the lease back; false where it had ended. If the server cannot be reached, the lease ends with its time. */
   async release(options?: CallOptions): Promise<boolean> {
     if (!this.success || this.#isReleased) return false;
     this.#isReleased = true;
     clearTimeout(this.#timer);
     this.#onRelease();
     if (this.#held === undefined) return true;
-    return this.#held.keeper.quotaRelease(this.#held.id, options);
+    return this.#held.backend.quotaRelease(this.#held.id, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -77,19 +77,19 @@ export class QuotaLease extends NamedResult {
     this.#timer.unref();
   }
 
-  async #renew({ id, ttlMs, keeper }: HeldLease): Promise<void> {
+  async #renew({ id, ttlMs, backend }: HeldLease): Promise<void> {
     if (this.#isOver()) return this.#lose();
     const askedAtMs = performance.now();
-    // The end is noticed also while a reply is waited for.
+    // The end must be noticed while the reply is on its way, too.
     this.#schedule(this.#untilMs);
     const watching = this.#timer;
     let nextAtMs: number;
     try {
-      const { renewed } = await keeper.quotaRenew(id, ttlMs, { timeoutMs: Math.max(this.#untilMs - askedAtMs, 1) });
+      const { renewed } = await backend.quotaRenew(id, ttlMs, { timeoutMs: Math.max(this.#untilMs - askedAtMs, 1) });
       if (renewed) this.#hold(askedAtMs, ttlMs);
       nextAtMs = renewed ? askedAtMs + ttlMs / RENEWALS_IN_A_TTL : this.#retryAtMs();
     } catch (error) {
-      // Whatever it is, nobody else is given the lease before it would have ended.
+      // The server gives the lease to no other holder before its time is over, so there is time to try again.
       this.#failure = error as Error;
       nextAtMs = this.#retryAtMs();
     }

@@ -1,19 +1,19 @@
-import type { QuotaReserved, QuotaStanding } from '../quota-commands.js';
+import type { QuotaReserved, QuotaStanding } from '../contract/quota.js';
 
 /**
  * What one process holds of one subject's quota: tokens that the server has taken out of the limit for it, under a
- * reservation that is charged if nobody settles it. Whatever happens to the process, a token is never spent twice: what it
- * spent was taken before, and only what it says it has not spent comes back.
+ * reservation that is charged in full if it is never settled. So no token is ever spent twice, even if the process
+ * dies: the tokens it spent were taken before, and only those it reports as unspent come back.
  *
  *   state    | next
- *   ---------|---------------------------------------------------------------------------------------------------------
- *   nothing  | several requests soon after one another: a share is asked for
+ *   ---------|------------------------------------------------------------------------------------------------------
+ *   empty    | several requests soon after one another: a share is asked for
  *   held     | spent from, until it is used up, too old, or its window is over
- *   low      | half of it is gone, or half of its time: the next one is asked for, and meanwhile this one is spent
- *   settled  | the server is told what was spent, and gets back the rest; the next share takes its place, or nothing
+ *   low      | half of it is spent, or half of its time is over: the next one is asked for, this one is spent on
+ *   settled  | the spent tokens are charged, the rest goes back to the server; the next share takes its place, if any
  *
- * Times are those of performance.now, counted from before the server was asked: a window is never taken to last longer than
- * the server does. The clock on the wall is looked at as well, because the other one stands still while a machine sleeps.
+ * Times are those of performance.now, counted from before the server was asked: a window never lasts longer here than
+ * at the server. The wall clock is checked as well, because performance.now stands still while a machine sleeps.
  */
 export interface Share {
   readonly reservation: string;
@@ -27,15 +27,15 @@ export interface Share {
   readonly renewAtMs: number;
 }
 
-/** So many requests within the staleness, asked for one by one, are worth a share. */
+/** This many requests within the staleness, each asked for at the server, are worth a share. */
 const BUSY_REQUESTS = 8;
-/** For how many requests the first share of a subject is; the next ones follow what was used. */
+/** For how many requests the first share of a subject is; the next ones follow the use. */
 const FIRST_SHARE_REQUESTS = 32;
-/** How much more the next share may be than the one before. */
+/** How much larger the next share may be than the one before. */
 const GROWTH = 8;
-/** A little more than was used, so that steady use does not run out just before the next share is there. */
+/** A little more than was used, so that steady use does not run out just before the next share arrives. */
 const HEADROOM = 1.5;
-/** A share for fewer requests than this is not worth a reservation: two commands, each as dear as several takes. */
+/** A share for fewer requests is not worth a reservation: two commands, each as expensive as several takes. */
 const SMALLEST_SHARE_REQUESTS = 8;
 
 export class LocalShare {
@@ -48,7 +48,7 @@ export class LocalShare {
   #remainingElsewhere = 0;
   #asks = 0;
   #asksSinceMs = Number.NEGATIVE_INFINITY;
-  /** What the request cost that the server was last asked for. */
+  /** The cost of the request that the server was last asked for. */
   #cost = 1;
   #noShareUntilMs = Number.NEGATIVE_INFINITY;
   #deniedUntilMs = Number.NEGATIVE_INFINITY;
@@ -59,7 +59,7 @@ export class LocalShare {
     this.subject = subject;
   }
 
-  /** What is left by what is known here. */
+  /** The remaining tokens, as far as this process knows. */
   get remaining(): number {
     return this.#remainingElsewhere + (this.share?.left ?? 0);
   }
@@ -72,7 +72,7 @@ export class LocalShare {
     return this.#retryAtMs === Number.POSITIVE_INFINITY ? -1 : Math.max(Math.ceil(this.#retryAtMs - nowMs), 1);
   }
 
-  /** Spends from what is held, if that has enough and its time has not come. */
+  /** Spends from the share, if it has enough and is not over. */
   take(cost: number, nowMs: number): boolean {
     const { share } = this;
     if (share === undefined || cost > share.left || nowMs >= share.untilMs) return false;
@@ -82,7 +82,7 @@ export class LocalShare {
     return true;
   }
 
-  /** The server was asked for a request of its own. */
+  /** A request was asked for at the server. */
   noteAsked(cost: number, nowMs: number, stalenessMs: number): void {
     this.#cost = cost;
     if (nowMs - this.#asksSinceMs > stalenessMs) {
@@ -92,18 +92,19 @@ export class LocalShare {
     this.#asks++;
   }
 
-  /** How much to ask for now, 0 where it is not the time: at most a part of what the region holds. */
+  /** The size of the share to ask for now, 0 for none: at most a part of the region's tokens. */
   wanted(nowMs: number, stalenessMs: number, processShare: number): number {
     const { share } = this;
     if (this.refilling !== undefined || nowMs < this.#noShareUntilMs) return 0;
-    if (share === undefined ? this.#asks < BUSY_REQUESTS : share.left * 2 > share.size && nowMs < share.renewAtMs)
-      return 0;
+    const isEarly =
+      share === undefined ? this.#asks < BUSY_REQUESTS : share.left * 2 > share.size && nowMs < share.renewAtMs;
+    if (isEarly) return 0;
     const useful = share === undefined ? FIRST_SHARE_REQUESTS * this.#cost : nextSize(share, nowMs, stalenessMs);
     const wanted = Math.min(useful, Math.floor(this.#remainingHere * processShare));
     return wanted < SMALLEST_SHARE_REQUESTS * this.#cost ? 0 : wanted;
   }
 
-  /** The share that was there before, to be settled. */
+  /** Returns the share that was held before, to be settled. */
   hold(
     reserved: QuotaReserved & { readonly reservation: string },
     size: number,
@@ -127,7 +128,7 @@ export class LocalShare {
     return before;
   }
 
-  /** Out of here, to be settled; nothing is spent from it any more. */
+  /** Removes the share, to be settled. */
   letGo(): Share | undefined {
     const { share } = this;
     this.share = undefined;
@@ -140,20 +141,20 @@ export class LocalShare {
     this.resetAtMs = resetAfterMs < 0 ? Number.POSITIVE_INFINITY : Date.now() + resetAfterMs;
   }
 
-  /** Requests of this cost and above are denied here for a while: what others give back is seen soon enough. */
+  /** Denies requests of this cost and above for a while, without asking whether tokens have come back. */
   deny(cost: number, retryAfterMs: number, nowMs: number, stalenessMs: number): void {
     this.#deniedCost = cost;
     this.#retryAtMs = retryAfterMs < 0 ? Number.POSITIVE_INFINITY : nowMs + retryAfterMs;
     this.#deniedUntilMs = Math.min(this.#retryAtMs, nowMs + stalenessMs);
   }
 
-  /** There was not so much to be had. */
+  /** The server refused a share: none is asked for until then. */
   refuseShare(untilMs: number): void {
     this.#noShareUntilMs = untilMs;
   }
 }
 
-/** What this pace uses in half of a share's time, and a little more. */
+/** The use of half a share's time at the present pace, and a little more. */
 function nextSize({ size, left, askedAtMs }: Share, nowMs: number, stalenessMs: number): number {
   const paceForMs = stalenessMs / 2 / Math.max(nowMs - askedAtMs, 1);
   return Math.min(Math.ceil((size - left) * paceForMs * HEADROOM), size * GROWTH);

@@ -1,6 +1,6 @@
 import type { LimitResult } from '../limiter/limit-result.js';
 
-/** A result whose tokens the server holds under a name, until they are given back or settled by it. */
+/** A result whose tokens the server holds under an id, until they are released or settled. */
 export class NamedResult implements LimitResult {
   readonly success: boolean;
   readonly limit: number;
@@ -8,7 +8,7 @@ export class NamedResult implements LimitResult {
   readonly reset: number;
   readonly retryAfterMs: number;
   readonly reason: LimitResult['reason'];
-  /** The server's name for it; undefined where it was denied, or let through while the server was away. */
+  /** The server's id; undefined where the request was denied, or admitted while the server was away. */
   readonly id: string | undefined;
 
   constructor(result: LimitResult, id: string | undefined) {

@@ -1,7 +1,7 @@
 import type { Word } from '../resp/encode.js';
-import type { Reply } from '../resp/reply-parser.js';
+import type { Reply } from '../resp/values.js';
 
-/** What the stores need of a client: QuotadbClient has it. */
+/** The part of QuotadbClient that the stores need. */
 export interface CommandSender {
   send(words: readonly Word[]): Promise<Reply>;
 }
@@ -13,8 +13,8 @@ export interface ExpiringCount {
 }
 
 /**
- * Counts that begin with their first hit and end a window later, which is how express-rate-limit and @fastify/rate-limit count. One round trip;
- * the expiry is set with the count or not at all.
+ * Counts that begin with their first hit and end a window later, as express-rate-limit and @fastify/rate-limit count.
+ * One round trip; the expiry is set with the count or not at all.
  */
 export class ExpiringCounts {
   readonly #client: CommandSender;
@@ -41,12 +41,12 @@ export class ExpiringCounts {
     return count === null ? undefined : { count: Number(count), leftMs: Math.max(left as number, 0) };
   }
 
-  /** Takes one hit back, of those that are there. */
+  /** Takes one hit back, not below 0. */
   async takeBack(key: string): Promise<void> {
     await this.#client.send(['INCREX', this.#prefix + key, 'BYINT', -1, 'LBOUND', 0]);
   }
 
-  async forget(key: string): Promise<void> {
+  async delete(key: string): Promise<void> {
     await this.#client.send(['DEL', this.#prefix + key]);
   }
 }

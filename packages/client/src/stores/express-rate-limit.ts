@@ -2,7 +2,7 @@ import { type CommandSender, ExpiringCounts } from './expiring-counts.js';
 
 export interface ExpressRateLimitStoreOptions {
   readonly client: CommandSender;
-  /** What the keys begin with; `express:` if left out. Limiters that must count apart need different ones. */
+  /** Put in front of every key; `express:` if left out. Limiters that must count apart need different prefixes. */
   readonly prefix?: string;
 }
 
@@ -13,7 +13,7 @@ interface ClientRateLimitInfo {
 
 /** A store for `express-rate-limit`: `rateLimit({ store: new ExpressRateLimitStore({ client }) })`. */
 export class ExpressRateLimitStore {
-  /** The counts are everybody's. */
+  /** The counts are shared with other processes. */
   readonly localKeys = false;
   readonly prefix: string;
   readonly #counts: ExpiringCounts;
@@ -42,7 +42,7 @@ export class ExpressRateLimitStore {
   }
 
   resetKey(key: string): Promise<void> {
-    return this.#counts.forget(key);
+    return this.#counts.delete(key);
   }
 }
 

@@ -7,14 +7,14 @@ interface RouteInfo {
 }
 
 /**
- * A store for `@fastify/rate-limit`, which makes it by itself: `app.register(rateLimit, { store: fastifyRateLimitStore(client) })`.
- * Routes with limits of their own count apart.
+ * The class of a store for `@fastify/rate-limit`, which makes the instances:
+ * `app.register(rateLimit, { store: fastifyRateLimitStore(client) })`. Routes with limits of their own count apart.
  */
 export function fastifyRateLimitStore(client: CommandSender, prefix = 'fastify:') {
   return class FastifyRateLimitStore {
     readonly counts: ExpiringCounts;
 
-    /** Made with the options of the plugin, which it does not need; `child` gives the name of the route. */
+    /** The plugin passes its options, which are not needed; `child` passes the name of the route. */
     constructor(_options?: unknown, routeName = '') {
       this.counts = new ExpiringCounts(client, `${prefix}${routeName}`);
     }

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../testing/index.js';
 
-/** `describe` where the tool is installed. Elsewhere the tests are skipped and say so, except in CI, where they fail. */
+/**
+ * `describe` where the tool is installed. Elsewhere the tests are skipped and say so, except in CI, where they fail.
+ */
 function describeWithTool(tool: string, body: () => void): void {
   const found = spawnSync(tool, ['--version']).status === 0;
   if (found || process.env.CI === 'true') describe(tool, body);

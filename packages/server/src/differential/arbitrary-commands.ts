@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { isComparable } from './differences.js';
-import type { Words } from './raw-client.js';
+import type { Words } from './words.js';
 import { expiryArguments } from './words.js';
 
 /**
  * Random commands: well-formed ones in every combination of their options, and the same after something was done to
- * them. Few keys, so that commands meet; numbers at the edges of 64 bits; times so far off that nothing expires while the two servers
- * are being compared.
+ * them. Few keys, so that commands meet; numbers at the edges of 64 bits; times so far off that nothing expires while
+ * the two servers are being compared.
  */
 
 const KEYS = ['a', 'b', 'key:1', 'key:2', '', '\x00\xff\r\n', 'long'.repeat(50)];

@@ -1,8 +1,8 @@
-import type { Words } from './raw-client.js';
+import type { Words } from './words.js';
 
 /**
- * Every combination of options, on every state of a key: what random commands may take long to come across. Each case is a short
- * sequence that begins with no keys.
+ * Every combination of options, on every state of a key: what random commands may take long to come across. Each case
+ * is a short sequence that begins with no keys.
  */
 
 const KEY = 'key';

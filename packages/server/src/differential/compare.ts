@@ -1,9 +1,9 @@
-import type { Words } from './raw-client.js';
-import type { Frame } from './resp-frame.js';
+import type { Frame } from '../testing/index.js';
+import type { Words } from './words.js';
 
 /**
- * Whether two servers said the same. Bytes have to be equal, except where they cannot be: a time left depends on when one
- * looks, and the order of keys on how each keeps them.
+ * Whether two servers said the same. Bytes have to be equal, except where they cannot be: a time left depends on when
+ * one looks, and the order of keys on how each keeps them.
  */
 
 /** How far apart the same command may have run on two servers of a busy machine. */
@@ -11,7 +11,7 @@ const TOLERANCE_SECONDS = 30;
 
 type Comparison = (redis: Frame, ours: Frame) => boolean;
 
-const equalBytes: Comparison = (redis, ours) => redis.bytes.equals(ours.bytes);
+const equalBytes: Comparison = (redis, ours) => redis.wire === ours.wire;
 
 function within(tolerance: number): Comparison {
   return (redis, ours) => {
@@ -26,7 +26,7 @@ function within(tolerance: number): Comparison {
 const sameMembers: Comparison = (redis, ours) => {
   if (redis.children.length === 0 || redis.type !== ours.type) return equalBytes(redis, ours);
   if (redis.children.length !== ours.children.length) return false;
-  const sorted = (frame: Frame) => frame.children.map((child) => child.bytes.toString('latin1')).sort();
+  const sorted = (frame: Frame) => frame.children.map((child) => child.wire).sort();
   const expected = sorted(redis);
   return sorted(ours).every((member, index) => member === expected[index]);
 };
@@ -37,7 +37,7 @@ const sameScan: Comparison = (redis, ours) => {
   return equalBytes(redis.children[0], ours.children[0]) && sameMembers(redis.children[1], ours.children[1]);
 };
 
-const isNull = (frame: Frame) => frame.type === '_' || (frame.type === '$' && frame.bytes.length === '$-1\r\n'.length);
+const isNull = (frame: Frame) => frame.type === '_' || frame.wire === '$-1\r\n';
 
 /** Any key will do, but null only where Redis says null. */
 const sameKind: Comparison = (redis, ours) => {

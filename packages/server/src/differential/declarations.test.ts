@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { Command } from '../commands/command.js';
 import { counterCommands } from '../commands/counters/index.js';
 import { keyCommands } from '../commands/keys/index.js';
-import { RawClient } from './raw-client.js';
-import type { Frame } from './resp-frame.js';
+import type { Frame } from '../testing/index.js';
+import { TestClient } from '../testing/index.js';
 
 /** Commands that the Redis we compare with is too old for, or never had. */
 const UNKNOWN_TO_REDIS = new Set(['increx', 'incrbyex']);
@@ -40,7 +40,7 @@ describeWithRedis('what we declare of a command', () => {
       ]);
     const redis = await startRedis();
     try {
-      const client = await RawClient.open(redis.port);
+      const client = await TestClient.open(redis.port);
       const [reply] = await client.send([['COMMAND', 'INFO', ...expected.map(({ name }) => name)]]);
       await client.close();
       expect(reply.children.map(reported)).toEqual(expected);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import type { TestClient } from '../testing/index.js';
 import { arbitraryCommand, inspection } from './arbitrary-commands.js';
 import { ReplyComparer } from './compare.js';
-import type { RawClient, Words } from './raw-client.js';
+import type { Words } from './words.js';
 
 /** Runs random sequences of commands on two servers until they differ, and says where. */
 
@@ -10,8 +11,8 @@ const sequence = fc.array(arbitraryCommand, { minLength: 1, maxLength: MAX_COMMA
 const preparation: readonly Words[] = [['DISCARD'], ['FLUSHALL']];
 
 export interface Sides {
-  readonly redis: RawClient;
-  readonly ours: RawClient;
+  readonly redis: TestClient;
+  readonly ours: TestClient;
 }
 
 /** Sends the commands to both; the first difference in words, undefined where there is none. */
@@ -20,9 +21,7 @@ export async function firstDifference(sides: Sides, commands: readonly Words[]):
   const comparer = new ReplyComparer();
   for (const [index, command] of commands.entries()) {
     if (comparer.isSame(command, redis[index], ours[index])) continue;
-    const [expected, actual] = [redis[index], ours[index]].map((frame) =>
-      JSON.stringify(frame.bytes.toString('latin1')),
-    );
+    const [expected, actual] = [redis[index], ours[index]].map(({ wire }) => JSON.stringify(wire));
     return `${command.map((word) => JSON.stringify(word)).join(' ')}\n  Redis: ${expected}\n  ours:  ${actual}`;
   }
   return undefined;

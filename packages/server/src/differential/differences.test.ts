@@ -1,9 +1,10 @@
 import { describeWithRedis } from '@quotadb/wire/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestClient } from '../testing/index.js';
 import { differences } from './differences.js';
 import { differencesDocument } from './differences-document.js';
-import type { RawClient, Words } from './raw-client.js';
 import { type Pair, startPair } from './sides.js';
+import type { Words } from './words.js';
 
 test('docs/redis-differences.md is what the table says', async () => {
   await expect(`${differencesDocument(differences)}\n`).toMatchFileSnapshot('../../../../docs/redis-differences.md');
@@ -24,8 +25,7 @@ describeWithRedis('the differences we name', () => {
 });
 
 /** The first line of the reply to the last command, on a new connection as it were, to a server without keys. */
-async function lastReply(client: RawClient, commands: readonly Words[]): Promise<string> {
+async function lastReply(client: TestClient, commands: readonly Words[]): Promise<string> {
   const replies = await client.send([['RESET'], ['FLUSHALL'], ...commands]);
-  const bytes = replies[replies.length - 1].bytes;
-  return bytes.toString('latin1', 0, bytes.indexOf('\r\n'));
+  return replies[replies.length - 1].wire.split('\r\n', 1)[0];
 }

@@ -1,9 +1,10 @@
-import type { Words } from './raw-client.js';
+import type { Words } from './words.js';
 import { asInt64, expiryArguments, setValues } from './words.js';
 
 /**
- * Where we answer otherwise than Redis, on purpose. docs/redis-differences.md is made from this table. A row with an example
- * is tried against both servers; a row with `touches` names the commands that the random comparison has to leave out.
+ * Where we answer otherwise than Redis, on purpose. docs/redis-differences.md is made from this table. A row with an
+ * example is tried against both servers; a row with `touches` names the commands that the random comparison has to
+ * leave out.
  */
 export interface Difference {
   readonly title: string;

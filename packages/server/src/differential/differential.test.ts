@@ -1,5 +1,6 @@
 import { describeWithRedis } from '@quotadb/wire/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestClient } from '../testing/index.js';
 import { testTransport } from '../testing/index.js';
 import {
   arithmeticCombinations,
@@ -9,8 +10,8 @@ import {
   setCombinations,
 } from './combinations.js';
 import { firstDifference, searchDifferences } from './difference-search.js';
-import type { RawClient, Words } from './raw-client.js';
 import { type Pair, startPair } from './sides.js';
+import type { Words } from './words.js';
 
 /** Seeds that found something once, or simply the same ones every time; and one that nobody has tried. */
 const SEEDS = [1, 2, 3];
@@ -68,6 +69,6 @@ for (const protocol of [2, 3] as const) {
 }
 
 /** Asks again and again until the answer is 0. */
-async function untilNone(client: RawClient, question: Words): Promise<void> {
+async function untilNone(client: TestClient, question: Words): Promise<void> {
   await expect.poll(async () => (await client.send([question]))[0].text, { interval: 10 }).toBe('0');
 }

@@ -1,7 +1,6 @@
 import { startRedis } from '@quotadb/wire/testing';
-import { startTestServer } from '../testing/index.js';
+import { startTestServer, TestClient } from '../testing/index.js';
 import type { Sides } from './difference-search.js';
-import { RawClient } from './raw-client.js';
 
 /** A real Redis and a server of ours, each with a client that speaks the protocol. */
 export interface Pair extends Sides {
@@ -11,8 +10,8 @@ export interface Pair extends Sides {
 export async function startPair(protocol: 2 | 3): Promise<Pair> {
   const redisServer = await startRedis();
   const ourServer = await startTestServer();
-  const redis = await RawClient.open(redisServer.port);
-  const ours = await RawClient.open(ourServer.port);
+  const redis = await TestClient.open(redisServer.port);
+  const ours = await TestClient.open(ourServer.port);
   await Promise.all([redis.send([['HELLO', String(protocol)]]), ours.send([['HELLO', String(protocol)]])]);
   return {
     redis,

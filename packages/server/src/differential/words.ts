@@ -1,4 +1,5 @@
-import type { Words } from './raw-client.js';
+/** A command's words. A character stands for one byte, so that any byte can be written in one. */
+export type Words = readonly string[];
 
 /** What the words of a command mean to Redis: its values, its expiries. For deciding which commands can be compared. */
 

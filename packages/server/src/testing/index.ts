@@ -4,6 +4,7 @@ export { describeWithEpoll } from './epoll.js';
 export { HeldDisk } from './held-disk.js';
 export { ManualClock } from './manual-clock.js';
 export { clientField, eventually, infoNumber } from './questions.js';
+export { type Frame, frameBuilder } from './reply-frame.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';
 export { useProcesses, useTestServers } from './started-for-a-test.js';
 export {

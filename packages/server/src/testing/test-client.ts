@@ -1,17 +1,21 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { readFrame } from '../differential/resp-frame.js';
+import { ReplyReader } from '@quotadb/client/resp';
+import { type Frame, frameBuilder } from './reply-frame.js';
 import { encodeCommand } from './test-lane.js';
 
-/** A client on a real socket that shows replies as the bytes they are, in latin1. */
+/** A client on a real socket that returns replies as the bytes that were sent, in latin1. */
 export class TestClient {
   readonly socket: Socket;
-  /** Resolves when the connection is over, whoever ended it. */
+  /** Resolves when either side has ended the connection. */
   readonly closed: Promise<void>;
 
-  private received: Buffer = Buffer.alloc(0);
-  /** What came since somebody last looked; put together only then. */
+  /** Bytes that no reply has been taken from. */
+  private received = '';
+  /** Chunks that the reader has not seen. A test that wants the rest of a connection may read bytes that are no reply. */
   private chunks: Buffer[] = [];
+  private readonly frames: Frame[] = [];
+  private readonly reader = new ReplyReader(frameBuilder, (frame) => this.frames.push(frame));
   private wake: (() => void) | undefined = undefined;
   private over = false;
 
@@ -46,35 +50,44 @@ export class TestClient {
     return this.reply();
   }
 
-  /** The next reply, whole. */
+  /** Sends all commands at once and returns a reply for each. */
+  async send(commands: readonly (readonly string[])[]): Promise<Frame[]> {
+    this.write(commands.map((words) => encodeCommand(...words)).join(''));
+    const replies: Frame[] = [];
+    while (replies.length < commands.length) replies.push(await this.frame());
+    return replies;
+  }
+
+  /** The bytes of the next reply. */
   async reply(): Promise<string> {
-    for (;;) {
-      this.gather();
-      const frame = this.received.length > 0 ? readFrame(this.received, 0) : undefined;
-      if (frame !== undefined) {
-        this.received = this.received.subarray(frame.bytes.length);
-        return frame.bytes.toString('latin1');
-      }
-      if (this.over) throw new Error(`the connection is closed; left: ${this.received.toString('latin1')}`);
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-    }
+    return (await this.frame()).wire;
   }
 
   /** Everything up to the end of the connection. */
   async rest(): Promise<string> {
     await this.closed;
-    this.gather();
-    return this.received.toString('latin1');
+    return this.received + Buffer.concat(this.chunks).toString('latin1');
   }
 
   close(): void {
     this.socket.destroy();
   }
 
-  private gather(): void {
-    if (this.chunks.length > 0) this.received = Buffer.concat([this.received, ...this.chunks]);
-    this.chunks = [];
+  private async frame(): Promise<Frame> {
+    for (;;) {
+      for (const chunk of this.chunks.splice(0)) {
+        this.received += chunk.toString('latin1');
+        this.reader.receive(chunk);
+      }
+      const frame = this.frames.shift();
+      if (frame !== undefined) {
+        this.received = this.received.slice(frame.wire.length);
+        return frame;
+      }
+      if (this.over) throw new Error(`the connection is closed; left: ${this.received}`);
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
   }
 }

@@ -9,8 +9,8 @@
  *   count          | bigint
  *   expires_at_ms  | bigint, the end of the window and a margin; indexed for the deletion
  *
- * Rows are updated in place as often as a window is counted in, so pages keep room for the next version of a row, and no
- * index is on what changes.
+ * Rows are updated in place as often as a window is counted in, so pages keep room for the next version of a row, and
+ * no index is on what changes.
  */
 export function statementsFor(table: string) {
   const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::bigint';

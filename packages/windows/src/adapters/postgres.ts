@@ -23,8 +23,9 @@ const DELETION_BATCH_ROWS = 1_000;
 const TABLE_NAME = /^[a-z_][a-z0-9_]{0,50}$/;
 
 /**
- * Counts in PostgreSQL: one statement that inserts the row or adds to it. Rows of windows that are over are not seen any more,
- * and are deleted by `deleteExpired`, a bounded number at a time; whoever runs this store calls it now and then.
+ * Counts in PostgreSQL: one statement that inserts the row or adds to it. Rows of windows that are over are not seen
+ * any more, and are deleted by `deleteExpired`, a bounded number at a time; whoever runs this store calls it now and
+ * then.
  */
 export class PostgresWindowStore implements WindowCounterStore {
   readonly #client: PostgresClient;

@@ -12,8 +12,8 @@ export interface QuotadbWindowStoreOptions {
 }
 
 /**
- * Counts in QuotaDB: one command, one round trip, and the count is that of all regions. The server derives the expiry from
- * the window and keeps a count a few seconds past its end, for regions whose clocks are behind.
+ * Counts in QuotaDB: one command, one round trip, and the count is that of all regions. The server derives the expiry
+ * from the window and keeps a count a few seconds past its end, for regions whose clocks are behind.
  */
 export class QuotadbWindowStore implements WindowCounterStore {
   readonly #client: RedisClient;

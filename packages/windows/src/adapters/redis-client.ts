@@ -18,7 +18,10 @@ interface NodeRedisTransaction {
 
 export type RedisClient = IoredisClient | NodeRedisClient;
 
-/** The names of commands are in lower case, as ioredis has them for its methods. Runs one command as it is, several as a transaction that is sent and answered whole. Rejects with the first error. */
+/**
+ * The names of commands are in lower case, as ioredis has them for its methods. Runs one command as it is, several as
+ * a transaction that is sent and answered whole. Rejects with the first error.
+ */
 export async function runInOneTrip(client: RedisClient, commands: string[][]): Promise<unknown[]> {
   if (commands.length === 1) return [await runCommand(client, commands[0]!)];
   if (!isIoredis(client)) {

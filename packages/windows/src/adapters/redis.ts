@@ -9,8 +9,8 @@ export interface RedisWindowStoreOptions {
   /** What the keys begin with; `window:` if left out. */
   readonly prefix?: string;
   /**
-   * How long after its end a count is kept: longer than the clocks of Redis and of its callers differ, or a Redis that is
-   * ahead would drop a count while it is still being counted.
+   * How long after its end a count is kept: longer than the clocks of Redis and of its callers differ, or a Redis that
+   * is ahead would drop a count while it is still being counted.
    */
   readonly keptForMs?: number;
 }
@@ -18,9 +18,9 @@ export interface RedisWindowStoreOptions {
 const DEFAULT_KEPT_FOR_MS = 5_000;
 
 /**
- * Counts in Redis, with plain commands: a transaction of INCRBY, PEXPIREAT and GET, sent together and answered together. The
- * count and its expiry are set both or not at all. GET is there because its reply is text: clients make a double of
- * INCRBY's, which is not exact past 2^53.
+ * Counts in Redis, with plain commands: a transaction of INCRBY, PEXPIREAT and GET, sent together and answered
+ * together. The count and its expiry are set both or not at all. GET is there because its reply is text: clients make a
+ * double of INCRBY's, which is not exact past 2^53.
  *
  * A key is the prefix, the duration and the start, then the key as it was given, so that no two can be confused.
  */

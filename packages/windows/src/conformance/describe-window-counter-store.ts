@@ -27,8 +27,8 @@ const PATIENCE_MS = 10_000;
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Tests a store against the contract of `WindowCounterStore`, with vitest: one group for each capability a store must have, one for those
- * it may have, one for what it must not do.
+ * Tests a store against the contract of `WindowCounterStore`, with vitest: one group for each capability a store must
+ * have, one for those it may have, one for what it must not do.
  */
 export function describeWindowCounterStore(
   name: string,

@@ -1,6 +1,6 @@
-import { ConnectionError } from '../../errors.js';
-import type { QuotaDecision, QuotaReserved } from '../../quota-commands.js';
-import type { QuotaBackend } from '../quota.js';
+import { ConnectionError } from '../../contract/errors.js';
+import type { QuotaDecision, QuotaReserved } from '../../contract/quota.js';
+import type { QuotaBackend } from '../quota-options.js';
 
 export interface ModelOptions {
   readonly limit: number;
@@ -20,7 +20,7 @@ interface Reservation {
   readonly isChargedInTheEnd: boolean;
 }
 
-/** A quota as the specification has it, in so many lines that one can see that it is right; its network loses and delays. */
+/** The specification of a quota in few lines, over a network that loses and delays messages. */
 export class ModelServer {
   options: ModelOptions;
   /** Taken out of the limit, by window. */
@@ -43,7 +43,7 @@ export class ModelServer {
     return [...this.#reservations.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** From a process that can be killed: then nothing is sent any more; what is on its way may still arrive. */
+  /** A process that can be killed: it sends no more; messages on their way may still arrive. */
   connect(): QuotaBackend & { kill(): void } {
     let isKilled = false;
     const send = <Result>(arrive: () => Result): Promise<Result> =>

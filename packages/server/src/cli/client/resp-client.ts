@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
-import { type Reply, ReplyReader } from './reply.js';
+import { encodeCommand, ReplyReader } from '@quotadb/client/resp';
+import { type Reply, replyBuilder } from './reply.js';
 
 export interface Target {
   readonly host: string;
@@ -34,7 +35,9 @@ const CONNECT_TIMEOUT_MS = 5000;
 export class RespClient {
   readonly where: string;
   private readonly socket: Socket;
-  private readonly reader = new ReplyReader();
+  private readonly reader = new ReplyReader(replyBuilder, (reply) => {
+    if (reply.kind !== 'push') this.waiting.shift()?.resolve(reply);
+  });
   private readonly waiting: { resolve: (reply: Reply) => void; reject: (error: Error) => void }[] = [];
   private over: Error | undefined = undefined;
 
@@ -71,7 +74,8 @@ export class RespClient {
       this.socket.cork();
       process.nextTick(() => this.socket.uncork());
     }
-    this.socket.write(encode(words));
+    const encoded = encodeCommand(words);
+    for (const piece of typeof encoded === 'string' ? [encoded] : encoded) this.socket.write(piece);
     return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
   }
 
@@ -87,11 +91,8 @@ export class RespClient {
   }
 
   private receive(bytes: Buffer): void {
-    this.reader.push(bytes);
     try {
-      for (let reply = this.reader.next(); reply !== undefined; reply = this.reader.next()) {
-        if (reply.kind !== 'push') this.waiting.shift()?.resolve(reply);
-      }
+      this.reader.receive(bytes);
     } catch (error) {
       this.end(error as Error);
       this.socket.destroy();
@@ -130,13 +131,4 @@ function secureSocket(host: string, port: number, { authority, certificate, key 
     ...(certificate !== undefined && { cert: readFileSync(certificate) }),
     ...(key !== undefined && { key: readFileSync(key) }),
   });
-}
-
-function encode(words: readonly (string | Uint8Array)[]): Buffer {
-  const parts: Uint8Array[] = [Buffer.from(`*${words.length}\r\n`)];
-  for (const word of words) {
-    const bytes = typeof word === 'string' ? Buffer.from(word) : word;
-    parts.push(Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n'));
-  }
-  return Buffer.concat(parts);
 }

@@ -108,7 +108,8 @@ test('a share is not spent in a window that it was not taken in', async () => {
     ) {
       continue;
     }
-    // A token of the server is of the window that its answer speaks of; one of the process, of that in which it is spent.
+    // A token of the server is of the window that its answer speaks of; one of the process, of that in which it is
+    // spent.
     const spentIn = known === undefined ? Math.floor(result.reset / windowMs) - 1 : window;
     admitted.set(spentIn, (admitted.get(spentIn) ?? 0) + 1);
     if (known !== undefined) here++;

@@ -1,6 +1,6 @@
 /**
- * What a client has to be able to do, in whatever runtime this is run: each line is a fact, and the test knows which they
- * have to be. Takes the client's address, the ports of a server and a certificate from its environment.
+ * What a client has to be able to do, in whatever runtime this is run: each line is a fact, and the test knows which
+ * they have to be. Takes the client's address, the ports of a server and a certificate from its environment.
  */
 const { ConnectionError, Quota, QuotadbClient, QuotadbHttpClient, RateLimiter, TimeoutError } = await import(
   process.env.CLIENT_URL

@@ -12,8 +12,8 @@ import {
 } from '../../testing/index.js';
 
 /**
- * The client runs on Node, Bun and Deno. The last two are large, and only tested where they are found: on the PATH, or at
- * QUOTADB_BUN and QUOTADB_DENO (`npm install bun deno`, somewhere else, has both). In CI they must be there.
+ * The client runs on Node, Bun and Deno. The last two are large, and only tested where they are found: on the PATH, or
+ * at QUOTADB_BUN and QUOTADB_DENO (`npm install bun deno`, somewhere else, has both). In CI they must be there.
  */
 const runtimes = [
   { name: 'Node', command: process.execPath, words: [] },

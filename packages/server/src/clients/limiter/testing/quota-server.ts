@@ -8,7 +8,9 @@ export const HOUR_MS = 3_600_000;
 /** Nothing grows old in a test that does not want it. */
 export const LONG_STALENESS_MS = 5_000;
 
-/** A server for the tests of a file, its clients over both protocols, and quotas of it that are closed after each test. */
+/**
+ * A server for the tests of a file, its clients over both protocols, and quotas of it that are closed after each test.
+ */
 export function useQuotaServer() {
   let server: TestServer;
   let client: QuotadbClient<number>;

@@ -1,18 +1,18 @@
-import type { Encoded } from './resp/encode.js';
-import type { Reply } from './resp/reply-parser.js';
+import type { Encoded } from '../resp/encode.js';
+import type { Reply } from '../resp/values.js';
 
-/** A command and whoever waits for its reply. */
+/** A command that waits for its reply. */
 export interface Pending {
   readonly encoded: Encoded;
   /** On the clock of performance.now. */
   readonly deadlineMs: number;
-  /** The caller has been told otherwise: the reply, when it comes, is for nobody. */
+  /** The caller has its answer (a timeout, an abort): the reply, when it comes, is dropped. */
   isSettled: boolean;
   resolve(reply: Reply): void;
   reject(error: Error): void;
 }
 
-/** First in, first out, without moving what is behind: replies come in the order of their commands. */
+/** A queue in an array with a head, so that taking the first command moves no others. */
 export class PendingQueue {
   #items: (Pending | undefined)[] = [];
   #head = 0;

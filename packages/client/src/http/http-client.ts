@@ -1,6 +1,4 @@
-import type { CallOptions, RateDecision, WindowCount } from './commands.js';
-import { bigintOf } from './commands.js';
-import { ConnectionError, QuotadbError, TimeoutError } from './errors.js';
+import { ConnectionError, QuotadbError, TimeoutError } from '../contract/errors.js';
 import type {
   QuotaAcquired,
   QuotaDecision,
@@ -15,10 +13,11 @@ import type {
   QuotaTakeOptions,
   QuotaWaitOptions,
   SeveralQuotaDecisions,
-} from './quota-commands.js';
+} from '../contract/quota.js';
+import type { CallOptions, RateDecision, WindowCount } from '../contract/rate.js';
 
 export interface HttpClientOptions {
-  /** Where the server's HTTP port is: `http://127.0.0.1:8380`. */
+  /** The server's HTTP port: `http://127.0.0.1:8380`. */
   readonly url: string;
   /** Sent as `Authorization: Bearer …`. */
   readonly token?: string;
@@ -30,10 +29,10 @@ export interface HttpClientOptions {
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 
-/** A problem that the server answered with (RFC 9457). */
+/** An error answer of the server (RFC 9457). */
 export class HttpProblem extends QuotadbError {
   readonly status: number;
-  /** Stable; programs may rely on it. */
+  /** Stable: programs may rely on it. */
   readonly code: string;
 
   constructor(status: number, code: string, detail: string) {
@@ -43,13 +42,13 @@ export class HttpProblem extends QuotadbError {
   }
 }
 
-/** Windows, rate limits and quotas over HTTP, for where there are no sockets. Counts are bigints. */
+/** Windows, rate limits and quotas over HTTP, for runtimes without sockets. Counts are bigints. */
 export class QuotadbHttpClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timeoutMs: number;
   readonly #fetch: typeof fetch;
-  /** A server over HTTP is only known to be away when it was asked. */
+  /** Without a connection, only a request shows whether the server can be reached. */
   readonly isAway = false;
 
   constructor(options: HttpClientOptions) {
@@ -68,10 +67,9 @@ export class QuotadbHttpClient {
     amount: number | bigint = 1,
     options: CallOptions & { readonly startMs?: number } = {},
   ): Promise<WindowCount<bigint>> {
-    const { startMs } = options;
-    // Digits in a string are digits; a number would have to be a double.
-    const body = { windowMs, amount: String(amount), ...(startMs !== undefined && { startMs }) };
-    return windowOf(await this.#call('POST', `windows/${encodeURIComponent(key)}/increment`, body, options));
+    // A string keeps all digits of a bigint; a JSON number would be a double.
+    const body = { windowMs, amount: String(amount), startMs: options.startMs };
+    return windowOf(await this.#call('POST', path`windows/${key}/increment`, options, body));
   }
 
   async windowRead(
@@ -80,66 +78,60 @@ export class QuotadbHttpClient {
     options: CallOptions & { readonly startMs?: number } = {},
   ): Promise<WindowCount<bigint>> {
     const start = options.startMs === undefined ? '' : `&startMs=${options.startMs}`;
-    const path = `windows/${encodeURIComponent(key)}?windowMs=${windowMs}${start}`;
-    return windowOf(await this.#call('GET', path, undefined, options));
+    return windowOf(await this.#call('GET', `${path`windows/${key}`}?windowMs=${windowMs}${start}`, options));
   }
 
   rateLimit(key: string, limit: number, windowMs: number, cost = 1, options?: CallOptions): Promise<RateDecision> {
-    return this.#rate('POST', `limits/${encodeURIComponent(key)}/take`, { limit, windowMs, cost }, options);
+    return this.#rate('POST', path`limits/${key}/take`, options, { limit, windowMs, cost });
   }
 
   rateAdd(key: string, limit: number, windowMs: number, cost: number, options?: CallOptions): Promise<RateDecision> {
-    return this.#rate('POST', `limits/${encodeURIComponent(key)}/add`, { limit, windowMs, cost }, options);
+    return this.#rate('POST', path`limits/${key}/add`, options, { limit, windowMs, cost });
   }
 
   ratePeek(key: string, limit: number, windowMs: number, cost = 1, options?: CallOptions): Promise<RateDecision> {
-    const query = `limit=${limit}&windowMs=${windowMs}&cost=${cost}`;
-    return this.#rate('GET', `limits/${encodeURIComponent(key)}?${query}`, undefined, options);
+    return this.#rate('GET', path`limits/${key}?limit=${limit}&windowMs=${windowMs}&cost=${cost}`, options);
   }
 
   async quotaDefine(name: string, definition: QuotaDefinition, options?: CallOptions): Promise<void> {
-    await this.#call('PUT', quotaPath(name), definition, options);
+    await this.#call('PUT', path`quotas/${name}`, options, definition);
   }
 
-  /** Whether there was one. */
+  /** Returns whether the quota existed. */
   async quotaDrop(name: string, options?: CallOptions): Promise<boolean> {
-    return (await this.#call('DELETE', quotaPath(name), undefined, options)).dropped === true;
+    return (await this.#call('DELETE', path`quotas/${name}`, options)).dropped === true;
   }
 
   async quotaList(options?: CallOptions): Promise<string[]> {
-    return (await this.#call('GET', 'quotas', undefined, options)).quotas as string[];
+    return (await this.#call('GET', 'quotas', options)).quotas as string[];
   }
 
   async quotaPolicy(name: string, options?: CallOptions): Promise<QuotaPolicy> {
-    const policy = (await this.#call('GET', quotaPath(name), undefined, options)) as Numbers;
-    const { limit, windowMs, leaseMs, waitMs } = policy;
-    return { limit: limit!, windowMs: windowMs!, leaseMs: leaseMs ?? 0, waitMs: waitMs! };
+    const policy = await this.#call('GET', path`quotas/${name}`, options);
+    const { limit, windowMs, leaseMs = 0, waitMs } = policy as unknown as Partial<QuotaPolicy>;
+    return { limit, windowMs, leaseMs, waitMs } as QuotaPolicy;
   }
 
   async quotaPeek(name: string, subject: string, options?: CallOptions): Promise<QuotaStanding> {
-    const path = `${quotaPath(name)}?subject=${encodeURIComponent(subject)}`;
-    const { rightsHere, pocketHere, remainingEverywhere, resetMs } = (await this.#call(
-      'GET',
-      path,
-      undefined,
-      options,
-    )) as Numbers;
+    const standing = (await this.#call('GET', path`quotas/${name}?subject=${subject}`, options)) as unknown as {
+      readonly [field in 'rightsHere' | 'pocketHere' | 'remainingEverywhere' | 'resetMs']: number;
+    };
     return {
-      remainingHere: rightsHere! + pocketHere!,
-      remainingEverywhere: remainingEverywhere!,
-      resetAfterMs: resetMs!,
+      remainingHere: standing.rightsHere + standing.pocketHere,
+      remainingEverywhere: standing.remainingEverywhere,
+      resetAfterMs: standing.resetMs,
     };
   }
 
   async quotaTake(name: string, subject: string, cost = 1, options: QuotaTakeOptions = {}): Promise<QuotaDecision> {
     const { waitMs, id } = options;
-    return quotaDecisionOf(await this.#call('POST', quotaPath(name, '/take'), { subject, cost, waitMs, id }, options));
+    return quotaDecisionOf(await this.#call('POST', path`quotas/${name}/take`, options, { subject, cost, waitMs, id }));
   }
 
-  /** From all of the quotas or, where one has too little, from none. */
+  /** Takes from all of the quotas or, where one has too little, from none. */
   async quotaTakeAll(items: readonly QuotaItem[], options: QuotaTakeOptions = {}): Promise<SeveralQuotaDecisions> {
     const { waitMs, id } = options;
-    const { allowed, quotas } = await this.#call('POST', 'quotas/take-all', { items, waitMs, id }, options);
+    const { allowed, quotas } = await this.#call('POST', 'quotas/take-all', options, { items, waitMs, id });
     return { allowed: allowed === true, quotas: (quotas as Json[]).map(standingOf) };
   }
 
@@ -152,19 +144,18 @@ export class QuotadbHttpClient {
   ): Promise<QuotaReserved> {
     const { waitMs, id, lapse } = options;
     const body = { subject, estimate, ttlMs, waitMs, id, lapse };
-    const json = await this.#call('POST', quotaPath(name, '/reserve'), body, options);
+    const json = await this.#call('POST', path`quotas/${name}/reserve`, options, body);
     return { ...quotaDecisionOf(json), reservation: json.reservation as string | undefined };
   }
 
   async quotaCommit(reservation: string, actual: number, options?: CallOptions): Promise<QuotaSettlement> {
-    const path = `quotas/reservations/${encodeURIComponent(reservation)}/commit`;
-    return (await this.#call('POST', path, { actual }, options)) as unknown as QuotaSettlement;
+    const json = await this.#call('POST', path`quotas/reservations/${reservation}/commit`, options, { actual });
+    return json as unknown as QuotaSettlement;
   }
 
-  /** Whether there was such a reservation, not settled yet. */
+  /** Returns whether the reservation existed and was not settled. */
   async quotaCancel(reservation: string, options?: CallOptions): Promise<boolean> {
-    const path = `quotas/reservations/${encodeURIComponent(reservation)}`;
-    return (await this.#call('DELETE', path, undefined, options)).cancelled === true;
+    return (await this.#call('DELETE', path`quotas/reservations/${reservation}`, options)).cancelled === true;
   }
 
   async quotaAcquire(
@@ -174,29 +165,27 @@ export class QuotadbHttpClient {
     options: QuotaTakeOptions = {},
   ): Promise<QuotaAcquired> {
     const { waitMs, id } = options;
-    const json = await this.#call('POST', quotaPath(name, '/acquire'), { subject, ttlMs, waitMs, id }, options);
+    const json = await this.#call('POST', path`quotas/${name}/acquire`, options, { subject, ttlMs, waitMs, id });
     return { ...quotaDecisionOf(json), lease: json.lease as string | undefined };
   }
 
   async quotaRenew(lease: string, ttlMs: number, options: QuotaWaitOptions = {}): Promise<QuotaRenewed> {
-    const path = `quotas/leases/${encodeURIComponent(lease)}/renew`;
     const { waitMs } = options;
-    return (await this.#call('POST', path, { ttlMs, waitMs }, options)) as unknown as QuotaRenewed;
+    const json = await this.#call('POST', path`quotas/leases/${lease}/renew`, options, { ttlMs, waitMs });
+    return json as unknown as QuotaRenewed;
   }
 
-  /** Whether it was still held. */
+  /** Returns whether the lease was still held. */
   async quotaRelease(lease: string, options?: CallOptions): Promise<boolean> {
-    return (
-      (await this.#call('DELETE', `quotas/leases/${encodeURIComponent(lease)}`, undefined, options)).released === true
-    );
+    return (await this.#call('DELETE', path`quotas/leases/${lease}`, options)).released === true;
   }
 
-  async #rate(method: string, path: string, body: object | undefined, options?: CallOptions): Promise<RateDecision> {
-    const { key: _, ...decision } = await this.#call(method, path, body, options);
+  async #rate(method: string, target: string, options?: CallOptions, body?: object): Promise<RateDecision> {
+    const { key: _, ...decision } = await this.#call(method, target, options, body);
     return decision as unknown as RateDecision;
   }
 
-  async #call(method: string, path: string, body: object | undefined, options: CallOptions = {}): Promise<Json> {
+  async #call(method: string, target: string, options: CallOptions = {}, body?: object): Promise<Json> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     const signals = [
       ...(options.signal === undefined ? [] : [options.signal]),
@@ -205,7 +194,7 @@ export class QuotadbHttpClient {
     let status: number;
     let text: string;
     try {
-      const response = await this.#fetch(`${this.#url}/api/v1/${path}`, {
+      const response = await this.#fetch(`${this.#url}/api/v1/${target}`, {
         method,
         headers: this.#headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -215,7 +204,7 @@ export class QuotadbHttpClient {
       text = await response.text();
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason;
-      // Whether a request that failed on its way was run is not known.
+      // The server may have run a request whose answer did not arrive.
       if ((error as Error).name === 'TimeoutError') throw new TimeoutError('no answer in time', true, { cause: error });
       throw new ConnectionError(`the server could not be asked: ${(error as Error).message}`, true, { cause: error });
     }
@@ -224,25 +213,25 @@ export class QuotadbHttpClient {
 }
 
 type Json = Record<string, unknown>;
-type Numbers = Record<string, number>;
 
 function resultOf(status: number, text: string): Json {
   let json: Json;
   try {
     json = JSON.parse(text);
   } catch {
-    throw new HttpProblem(status, 'no_json', `the server answered ${status} with what is no JSON`);
+    throw new HttpProblem(status, 'no_json', `the server answered ${status} with a body that is not JSON`);
   }
   if (status === 200) return json;
   throw new HttpProblem(status, String(json.code ?? 'unknown'), String(json.detail ?? json.title ?? text));
 }
 
 function windowOf(json: Json): WindowCount<bigint> {
-  return { count: bigintOf(json.count as string), startMs: Number(json.startMs), endMs: Number(json.endMs) };
+  return { count: BigInt(json.count as string), startMs: Number(json.startMs), endMs: Number(json.endMs) };
 }
 
-function quotaPath(name: string, rest = ''): string {
-  return `quotas/${encodeURIComponent(name)}${rest}`;
+/** A path whose values are escaped. */
+function path(texts: TemplateStringsArray, ...values: (string | number)[]): string {
+  return String.raw({ raw: texts }, ...values.map(encodeURIComponent));
 }
 
 function quotaDecisionOf(json: Json): QuotaDecision {
@@ -250,11 +239,6 @@ function quotaDecisionOf(json: Json): QuotaDecision {
 }
 
 function standingOf(json: Json): Omit<QuotaDecision, 'allowed'> {
-  const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = json as Numbers;
-  return {
-    remainingHere: remainingHere!,
-    remainingEverywhere: remainingEverywhere!,
-    resetAfterMs: resetMs!,
-    retryAfterMs: retryAfterMs!,
-  };
+  const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = json as Record<string, number>;
+  return { remainingHere, remainingEverywhere, resetAfterMs: resetMs, retryAfterMs } as Omit<QuotaDecision, 'allowed'>;
 }

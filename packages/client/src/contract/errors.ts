@@ -1,4 +1,4 @@
-/** What can go wrong, by class: the server said no, the connection could not carry the command, or the caller gave up. */
+/** The base of every error of this package. */
 export class QuotadbError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,9 +6,9 @@ export class QuotadbError extends Error {
   }
 }
 
-/** The server's own error reply. Nothing was changed. */
+/** The server's own error reply. The command changed nothing. */
 export class ReplyError extends QuotadbError {
-  /** The first word, by which errors are told apart: ERR, OOM, NOAUTH, … */
+  /** The first word of the message, which names the kind of error: ERR, OOM, NOAUTH, … */
   readonly code: string;
 
   constructor(message: string) {
@@ -18,8 +18,8 @@ export class ReplyError extends QuotadbError {
 }
 
 /**
- * The command was not carried out to the end of a round trip. `isSent` says whether the server may have run it: where it is
- * false, the command can be sent again without counting twice.
+ * The command got no reply. `isSent` says whether the server may have run it: where it is false, the command can be
+ * sent again without counting twice.
  */
 export class ConnectionError extends QuotadbError {
   readonly isSent: boolean;

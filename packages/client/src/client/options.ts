@@ -6,7 +6,7 @@ export interface ClientOptions {
   /** AUTH, on every connection. */
   readonly username?: string;
   readonly password?: string;
-  /** True for a server with a certificate that the machine trusts, or what node:tls takes. */
+  /** True for a server with a certificate that the machine trusts, or the options of node:tls. */
   readonly tls?: boolean | TlsOptions;
   /** After this long without a reply a command fails with a TimeoutError; 5,000 if left out, 0 never. */
   readonly timeoutMs?: number;
@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly maxPending?: number;
   /** The pause before the n-th attempt to connect again, from 1 on; undefined gives up. */
   readonly reconnectAfterMs?: (attempt: number) => number | undefined;
-  /** Told of connections that failed or were lost; commands fail by themselves. */
+  /** Called when a connection fails or is lost; commands report their failures themselves. */
   readonly onConnectionError?: (error: Error) => void;
 }
 
@@ -32,12 +32,15 @@ export interface ResolvedOptions extends ClientOptions {
 
 const DEFAULT_PORT = 6380;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** A server that is this far behind is not helped by more. */
+/** A server that is this far behind only gets slower with more. */
 const DEFAULT_MAX_PENDING = 100_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** From a `quotadb://user:password@host:port` address (`quotadbs:` for TLS; `redis:` and `rediss:` mean the same), or from options. */
+/**
+ * From an address `quotadb://user:password@host:port` (`quotadbs:` for TLS; `redis:` and `rediss:` mean the same), or
+ * from options.
+ */
 export function resolveOptions(given: string | ClientOptions = {}): ResolvedOptions {
   const options = typeof given === 'string' ? optionsOfAddress(given) : given;
   return {
@@ -52,7 +55,7 @@ export function resolveOptions(given: string | ClientOptions = {}): ResolvedOpti
   };
 }
 
-/** Twice as long each time, and a random part of it, so that many clients do not come back at once. */
+/** Twice as long each time, times a random factor, so that many clients do not come back at once. */
 function growingPause(attempt: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10), LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
 }

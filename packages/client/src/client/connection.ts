@@ -1,24 +1,25 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
-import { ConnectionError, TimeoutError } from './errors.js';
+import { ConnectionError, TimeoutError } from '../contract/errors.js';
+import { encodeCommand, type Word } from '../resp/encode.js';
+import { ReplyReader, ReplyType } from '../resp/reply-reader.js';
+import { type Reply, valueBuilder } from '../resp/values.js';
 import type { ResolvedOptions } from './options.js';
 import { type Pending, PendingQueue } from './pending-queue.js';
-import { encodeCommand, type Word } from './resp/encode.js';
-import { type Reply, ReplyParser } from './resp/reply-parser.js';
 
 /**
  * One connection that is made again when it is lost.
  *
  *   state       | commands
- *   ------------|--------------------------------------------------------------------------------------------
+ *   ------------|--------------------------------------------------------------------------------------
  *   connecting  | wait, at most `maxPending`, at most until their timeout
  *   ready       | those of one turn of the event loop are sent together; replies come back in order
- *   (lost)      | those that were sent fail: nobody knows whether they ran; those that were not go on waiting
+ *   (lost)      | sent commands fail, because the server may have run them; the others go on waiting
  *   closed      | fail
  */
 type State = 'connecting' | 'ready' | 'closed';
 
-/** A server that has not answered for so many timeouts is given up on, and another connection made. */
+/** After this many timeouts without an answer the client gives the connection up and makes another. */
 const DEAD_AFTER_TIMEOUTS = 3;
 const SHORTEST_CHECK_MS = 5;
 
@@ -45,7 +46,7 @@ export class Connection {
     return this.#state === 'ready';
   }
 
-  /** It was tried, or was there, and there is none now. */
+  /** The client has tried to connect, or was connected, and is not connected now. */
   get isAway(): boolean {
     return this.#state !== 'ready' && this.#attempt > 0;
   }
@@ -66,7 +67,7 @@ export class Connection {
     });
   }
 
-  /** Waits for the replies of what was sent; then, or at once if `now`, the connection ends. */
+  /** Waits for the replies to all sent commands; then, or at once if `now`, ends the connection. */
   async close(now = false): Promise<void> {
     if (this.#state === 'closed') return;
     if (!now && this.#state === 'ready') {
@@ -92,7 +93,9 @@ export class Connection {
       ? connectSecure({ host, port, ...(isIP(host) === 0 && { servername: host }), ...secure })
       : connectPlain({ host, port });
     this.#socket = socket;
-    const parser = new ReplyParser((reply) => this.#receive(reply));
+    const reader = new ReplyReader(valueBuilder, (reply, type) => {
+      if (type !== ReplyType.Push) this.#receive(reply);
+    });
     socket.setNoDelay(true);
     socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error(`no connection in ${connectTimeoutMs} ms`)));
     socket.once(tls ? 'secureConnect' : 'connect', () => {
@@ -101,7 +104,7 @@ export class Connection {
     });
     socket.on('data', (chunk: Buffer) => {
       try {
-        parser.receive(chunk);
+        reader.receive(chunk);
       } catch (error) {
         socket.destroy(error as Error);
       }
@@ -113,7 +116,7 @@ export class Connection {
     socket.on('close', () => this.#lose(failure ?? new Error('the server closed the connection')));
   }
 
-  /** AUTH goes first; only then do the others follow. */
+  /** Commands are sent after AUTH has succeeded. */
   #greet(): void {
     const { username, password } = this.#options;
     if (password === undefined) {
@@ -139,7 +142,7 @@ export class Connection {
     this.#flush();
   }
 
-  /** At the end of this turn, so that what is asked for together is sent together. */
+  /** At the end of this turn of the event loop, so that its commands are sent in one write. */
   #scheduleFlush(): void {
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
@@ -178,7 +181,7 @@ export class Connection {
   #receive(reply: Reply): void {
     const pending = this.#sent.shift();
     if (pending === undefined) {
-      this.#socket?.destroy(new Error('the server sent a reply that nobody asked for'));
+      this.#socket?.destroy(new Error('the server sent a reply without a command'));
       return;
     }
     settle(pending, reply);
@@ -198,7 +201,7 @@ export class Connection {
       return;
     }
     this.#reconnectTimer = setTimeout(() => this.#connect(), pauseMs);
-    // A client that nobody waits for does not keep its program alive.
+    // A client without waiting commands does not keep its program alive.
     if (this.#waiting.length === 0) this.#reconnectTimer.unref();
   }
 
@@ -227,7 +230,7 @@ export class Connection {
     if (this.#checkTimer !== undefined && pauseMs >= this.#checkPauseMs) return;
     clearTimeout(this.#checkTimer);
     this.#checkPauseMs = pauseMs;
-    // Replies that have arrived are read first: a program that was busy must not take that for a slow server.
+    // Replies that have arrived are read first: a busy program must not mistake itself for a slow server.
     this.#checkTimer = setTimeout(() => setImmediate(() => this.#checkAgain(timeoutMs)), pauseMs);
   }
 
@@ -255,7 +258,7 @@ export class Connection {
     }
   }
 
-  /** Without a connection nothing else takes out of the queue what nobody waits for any more. */
+  /** Without a connection, no other code takes settled commands out of the queue. */
   #dropSettled(): void {
     const waiting = this.#waiting.takeAll();
     for (const pending of waiting) if (!pending.isSettled) this.#waiting.push(pending);

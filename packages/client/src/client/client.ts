@@ -1,55 +1,40 @@
-import './dispose-symbol.js';
-import {
-  type BucketDecision,
-  bigintOf,
-  bucketOf,
-  type CallOptions,
-  decisionOf,
-  decisionsOf,
-  type Key,
-  numberOf,
-  type RateDecision,
-  type RateRule,
-  type SeveralDecisions,
-  type WindowCount,
-  windowOf,
-} from './commands.js';
+import '../contract/dispose-symbol.js';
+import type {
+  QuotaAcquired,
+  QuotaDecision,
+  QuotaDefinition,
+  QuotaItem,
+  QuotaPolicy,
+  QuotaRenewed,
+  QuotaReserved,
+  QuotaReserveOptions,
+  QuotaSettlement,
+  QuotaStanding,
+  QuotaTakeOptions,
+  QuotaWaitOptions,
+  SeveralQuotaDecisions,
+} from '../contract/quota.js';
+import type {
+  BucketDecision,
+  CallOptions,
+  Key,
+  RateDecision,
+  RateRule,
+  SeveralDecisions,
+  WindowCount,
+} from '../contract/rate.js';
+import type { Word } from '../resp/encode.js';
+import type { Reply } from '../resp/values.js';
 import { Connection } from './connection.js';
 import { type ClientOptions, resolveOptions } from './options.js';
-import {
-  definitionWords,
-  type QuotaAcquired,
-  type QuotaDecision,
-  type QuotaDefinition,
-  type QuotaItem,
-  type QuotaPolicy,
-  type QuotaRenewed,
-  type QuotaReserved,
-  type QuotaReserveOptions,
-  type QuotaSettlement,
-  type QuotaStanding,
-  type QuotaTakeOptions,
-  type QuotaWaitOptions,
-  quotaAcquiredOf,
-  quotaDecisionOf,
-  quotaDecisionsOf,
-  quotaPolicyOf,
-  quotaRenewedOf,
-  quotaReservedOf,
-  quotaStandingOf,
-  reserveWords,
-  type SeveralQuotaDecisions,
-  settlementOf,
-  takeWords,
-} from './quota-commands.js';
-import type { Word } from './resp/encode.js';
-import type { Reply } from './resp/reply-parser.js';
+import * as quotaReplies from './quota-replies.js';
+import { bigintOf, bucketOf, decisionOf, decisionsOf, numberOf, windowOf } from './rate-replies.js';
 
 type Amount = number | bigint;
 
 /**
- * A client over RESP. Commands that are sent in the same turn of the event loop travel together; nothing has to be done for it.
- * Counts are numbers, and a count past 2^53 is an error; with `integers: 'bigint'` they are bigints, and all are exact.
+ * A client over RESP. Commands of one turn of the event loop are sent in one write. Counts are numbers, and a count
+ * past 2^53 is an error; with `integers: 'bigint'` they are bigints, and all are exact.
  */
 export class QuotadbClient<Integer extends number | bigint = number> {
   readonly #connection: Connection;
@@ -60,7 +45,7 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     this.#integerOf = integerOf;
   }
 
-  /** Begins to connect at once; commands wait until it is done. */
+  /** Begins to connect at once; commands wait for the connection. */
   static open(options?: string | (ClientOptions & { readonly integers?: 'number' })): QuotadbClient<number>;
   static open(options: ClientOptions & { readonly integers: 'bigint' }): QuotadbClient<bigint>;
   static open(
@@ -74,7 +59,7 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     return this.#connection.isReady;
   }
 
-  /** A connection was tried, or was there, and there is none now. */
+  /** The client has tried to connect, or was connected, and is not connected now. */
   get isAway(): boolean {
     return this.#connection.isAway;
   }
@@ -84,12 +69,12 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     return this.#connection.send(words, options.signal, options.timeoutMs);
   }
 
-  /** The same, as ioredis has it. */
+  /** The same with the signature of ioredis. */
   call(command: string, ...parameters: Word[]): Promise<Reply> {
     return this.#connection.send([command, ...parameters]);
   }
 
-  /** Waits for the replies to what was sent, then ends the connection. */
+  /** Waits for the replies to all sent commands, then ends the connection. */
   close(): Promise<void> {
     return this.#connection.close();
   }
@@ -131,7 +116,7 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     await this.send(['SET', key, value], options);
   }
 
-  /** How many of the keys there were. */
+  /** Returns how many of the keys existed. */
   async delete(keys: readonly Key[], options?: CallOptions): Promise<number> {
     return numberOf(await this.send(['DEL', ...keys], options));
   }
@@ -167,7 +152,7 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     return decisionOf(await this.send(['RATE.PEEK', key, limit, windowMs, cost], options));
   }
 
-  /** Counts what was admitted already, whether it is within the limit or not. */
+  /** Counts requests that were admitted elsewhere, even above the limit. */
   async rateAdd(
     key: Key,
     limit: number,
@@ -198,10 +183,10 @@ export class QuotadbClient<Integer extends number | bigint = number> {
 
   /** Defines a quota, or changes the limit of one. */
   async quotaDefine(name: string, definition: QuotaDefinition, options?: CallOptions): Promise<void> {
-    await this.send(['QUOTA.DEFINE', name, ...definitionWords(definition)], options);
+    await this.send(['QUOTA.DEFINE', name, ...quotaReplies.definitionWords(definition)], options);
   }
 
-  /** Whether there was one. */
+  /** Returns whether the quota existed. */
   async quotaDrop(name: string, options?: CallOptions): Promise<boolean> {
     return (await this.send(['QUOTA.DROP', name], options)) === 1;
   }
@@ -211,21 +196,25 @@ export class QuotadbClient<Integer extends number | bigint = number> {
   }
 
   async quotaPolicy(name: string, options?: CallOptions): Promise<QuotaPolicy> {
-    return quotaPolicyOf(await this.send(['QUOTA.INFO', name], options));
+    return quotaReplies.quotaPolicyOf(await this.send(['QUOTA.INFO', name], options));
   }
 
   async quotaPeek(name: string, subject: Key, options?: CallOptions): Promise<QuotaStanding> {
-    return quotaStandingOf(await this.send(['QUOTA.PEEK', name, subject], options));
+    return quotaReplies.quotaStandingOf(await this.send(['QUOTA.PEEK', name, subject], options));
   }
 
   async quotaTake(name: string, subject: Key, cost = 1, options: QuotaTakeOptions = {}): Promise<QuotaDecision> {
-    return quotaDecisionOf(await this.send(['QUOTA.TAKE', name, subject, cost, ...takeWords(options)], options));
+    return quotaReplies.quotaDecisionOf(
+      await this.send(['QUOTA.TAKE', name, subject, cost, ...quotaReplies.takeWords(options)], options),
+    );
   }
 
-  /** From all of the quotas or, where one has too little, from none. */
+  /** Takes from all of the quotas or, where one has too little, from none. */
   async quotaTakeAll(items: readonly QuotaItem[], options: QuotaTakeOptions = {}): Promise<SeveralQuotaDecisions> {
     const words = items.flatMap(({ name, subject, cost }) => [name, subject, cost]);
-    return quotaDecisionsOf(await this.send(['QUOTA.TAKEALL', items.length, ...words, ...takeWords(options)], options));
+    return quotaReplies.quotaDecisionsOf(
+      await this.send(['QUOTA.TAKEALL', items.length, ...words, ...quotaReplies.takeWords(options)], options),
+    );
   }
 
   async quotaReserve(
@@ -235,15 +224,15 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     ttlMs: number,
     options: QuotaReserveOptions = {},
   ): Promise<QuotaReserved> {
-    const words = ['QUOTA.RESERVE', name, subject, estimate, 'TTL', ttlMs, ...reserveWords(options)];
-    return quotaReservedOf(await this.send(words, options));
+    const words = ['QUOTA.RESERVE', name, subject, estimate, 'TTL', ttlMs, ...quotaReplies.reserveWords(options)];
+    return quotaReplies.quotaReservedOf(await this.send(words, options));
   }
 
   async quotaCommit(reservation: string, actual: number, options?: CallOptions): Promise<QuotaSettlement> {
-    return settlementOf(await this.send(['QUOTA.COMMIT', reservation, actual], options));
+    return quotaReplies.settlementOf(await this.send(['QUOTA.COMMIT', reservation, actual], options));
   }
 
-  /** Whether there was such a reservation, not settled yet. */
+  /** Returns whether the reservation existed and was not settled. */
   async quotaCancel(reservation: string, options?: CallOptions): Promise<boolean> {
     return (await this.send(['QUOTA.CANCEL', reservation], options)) === 1;
   }
@@ -254,18 +243,18 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     ttlMs: number,
     options: QuotaTakeOptions = {},
   ): Promise<QuotaAcquired> {
-    return quotaAcquiredOf(
-      await this.send(['QUOTA.ACQUIRE', name, subject, 'TTL', ttlMs, ...takeWords(options)], options),
+    return quotaReplies.quotaAcquiredOf(
+      await this.send(['QUOTA.ACQUIRE', name, subject, 'TTL', ttlMs, ...quotaReplies.takeWords(options)], options),
     );
   }
 
   async quotaRenew(lease: string, ttlMs: number, options: QuotaWaitOptions = {}): Promise<QuotaRenewed> {
     const { waitMs } = options;
     const words = ['QUOTA.RENEW', lease, 'TTL', ttlMs, ...(waitMs === undefined ? [] : ['WAIT', waitMs])];
-    return quotaRenewedOf(await this.send(words, options));
+    return quotaReplies.quotaRenewedOf(await this.send(words, options));
   }
 
-  /** Whether it was still held. */
+  /** Returns whether the lease was still held. */
   async quotaRelease(lease: string, options?: CallOptions): Promise<boolean> {
     return (await this.send(['QUOTA.RELEASE', lease], options)) === 1;
   }
