@@ -53,7 +53,9 @@ export async function runBench(argv: readonly string[], output: Output = STANDAR
   } catch (error) {
     if (interruption.signal.aborted) return ExitCode.Interrupted;
     const message = error instanceof Error ? error.message : String(error);
-    output.progress(error instanceof UsageError ? `${message}\nSee quotadb bench --help.` : `quotadb bench: ${message}`);
+    output.progress(
+      error instanceof UsageError ? `${message}\nSee quotadb bench --help.` : `quotadb bench: ${message}`,
+    );
     if (error instanceof UsageError) return ExitCode.Usage;
     return error instanceof NoRedisError ? ExitCode.NoRedis : ExitCode.Failed;
   } finally {

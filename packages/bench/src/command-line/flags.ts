@@ -3,19 +3,17 @@ import { parseArgs } from 'node:util';
 /** Mistakes in the command line, one a line. */
 export class UsageError extends Error {}
 
-interface Wording {
-  readonly help: string;
-  readonly default?: string;
-  /** The default of a smoke run, where it differs. */
-  readonly smoke?: string;
-  readonly placeholder?: string;
-}
-
 type Report = (mistake: string) => void;
 
-export interface Flag<Value> extends Wording {
+export interface Flag<Value> {
+  /** Absent for a switch, which takes no value. */
+  readonly placeholder?: string;
+  readonly help: string;
+  readonly default: string;
+  /** The default of a smoke run. */
+  readonly smoke: string;
   /** Reports what is wrong with the text; the value is not used then. */
-  readonly parse: (text: string, report: Report) => Value;
+  readonly parse: (given: string, report: Report) => Value;
 }
 
 /** The command line of a suite, and its help. Names are those of options: `joinKeys` is the flag `--join-keys`. */
@@ -26,60 +24,63 @@ export type Options<Table extends FlagTable> = {
 };
 
 export function text(placeholder: string, help: string): Flag<string> {
-  return { placeholder, help, parse: (given) => given };
+  return { placeholder, help, default: '', smoke: '', parse: (given) => given };
 }
 
 export function toggle(help: string): Flag<boolean> {
-  return { help, parse: (given) => given === 'true' };
+  return { help, default: '', smoke: '', parse: (given) => given === 'true' };
 }
 
 type Range = readonly [minimum: number, maximum: number];
 
-export function integer(range: Range, wording: Wording): Flag<number> {
-  return { placeholder: 'N', ...wording, parse: (given, report) => parseNumber(given, range, true, report) };
+export function integer(help: string, range: Range, usual: string, smoke = usual): Flag<number> {
+  const parse = (given: string, report: Report) => parseNumber(given, range, true, report);
+  return { placeholder: 'N', help, default: usual, smoke, parse };
 }
 
-export function seconds(range: Range, wording: Wording): Flag<number> {
-  return { placeholder: 'S', ...wording, parse: (given, report) => parseNumber(given, range, false, report) };
+export function seconds(help: string, range: Range, usual: string, smoke = usual): Flag<number> {
+  const parse = (given: string, report: Report) => parseNumber(given, range, false, report);
+  return { placeholder: 'S', help, default: usual, smoke, parse };
 }
 
-export function integers(range: Range, wording: Wording): Flag<number[]> {
+export function integers(help: string, range: Range, usual: string, smoke = usual): Flag<number[]> {
   const parse = (given: string, report: Report) =>
-    splitList(given, wording, report).map((item) => parseNumber(item, range, true, report));
-  return { placeholder: 'N,…', ...wording, parse };
+    splitList(given, usual, report).map((item) => parseNumber(item, range, true, report));
+  return { placeholder: 'N,…', help, default: usual, smoke, parse };
 }
 
 /** Any of `choices`; `groups` are words that stand for several of them, or for none. */
 export function names<Name extends string>(
+  help: string,
   choices: readonly Name[],
-  wording: Wording,
+  usual: string,
   groups: Readonly<Record<string, readonly Name[]>> = {},
 ): Flag<readonly Name[]> {
   const parse = (given: string, report: Report) => {
     if (Object.hasOwn(groups, given)) return groups[given]!;
-    const items = splitList(given, wording, report) as Name[];
+    const items = splitList(given, usual, report) as Name[];
     for (const item of items) {
       if (!choices.includes(item)) report(`there is no "${item}"; there is ${choices.join(', ')}`);
     }
     return items;
   };
-  return { placeholder: 'NAME,…', ...wording, parse };
+  return { placeholder: 'NAME,…', help, default: usual, smoke: usual, parse };
 }
 
 /** One of `choices`, or an empty text where that is the default. */
-export function choice<Name extends string>(choices: readonly Name[], wording: Wording): Flag<Name | ''> {
+export function choice<Name extends string>(help: string, choices: readonly Name[], usual = ''): Flag<Name | ''> {
   const parse = (given: string, report: Report) => {
-    if (given !== (wording.default ?? '') && !choices.includes(given as Name)) report(`must be ${choices.join(' or ')}`);
+    if (given !== usual && !choices.includes(given as Name)) report(`must be ${choices.join(' or ')}`);
     return given as Name;
   };
-  return { placeholder: 'NAME', ...wording, parse };
+  return { placeholder: 'NAME', help, default: usual, smoke: usual, parse };
 }
 
 /** The values given and the defaults of the others. All mistakes are reported at once. */
 export function parseFlags<Table extends FlagTable>(table: Table, argv: readonly string[]): Options<Table> {
   const given = readArguments(table, argv);
   const mistakes: string[] = [];
-  const values = Object.entries(table).map(([option, { default: usual = '', smoke = usual, parse }]) => {
+  const values = Object.entries(table).map(([option, { default: usual, smoke, parse }]) => {
     const flag = flagName(option);
     const value = String(given[flag] ?? (given.smoke === true ? smoke : usual));
     return [option, parse(value, (mistake) => mistakes.push(`--${flag}: ${mistake}`))];
@@ -104,10 +105,10 @@ function flagName(option: string): string {
 }
 
 /** Empty only where that is the default: a run that measures nothing is a mistake. */
-function splitList(given: string, wording: Wording, report: Report): string[] {
+function splitList(given: string, usual: string, report: Report): string[] {
   const items = given.split(',').map((item) => item.trim());
   const filled = items.filter((item) => item !== '');
-  if (filled.length === 0 && wording.default) report('the list is empty');
+  if (filled.length === 0 && usual !== '') report('the list is empty');
   return filled;
 }
 
@@ -129,7 +130,7 @@ export interface HelpAppendix {
 export function helpText(usage: readonly string[], table: FlagTable, appendix?: HelpAppendix): string {
   const flags = Object.entries(table).map(([option, { placeholder, default: usual, help }]): HelpEntry => {
     const name = `--${flagName(option)}${placeholder === undefined ? '' : ` ${placeholder}`}`;
-    return [name, usual === undefined || usual === '0' ? help : `${help} [${usual}]`];
+    return [name, usual === '' || usual === '0' ? help : `${help} [${usual}]`];
   });
   const width = Math.max(...flags.map(([flag]) => flag.length));
   const inColumns = ([name, meaning]: HelpEntry) => `  ${name.padEnd(width)}  ${meaning}`;

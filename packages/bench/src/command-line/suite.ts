@@ -47,11 +47,7 @@ export function defineSuite<Table extends FlagTable, Row extends RunStamp>(suite
 
 /** Flags of several suites. */
 export const sharedFlags = {
-  rounds: integer([1, 1000], {
-    default: '3',
-    smoke: '1',
-    help: 'rounds of each side, by turns; medians are compared',
-  }),
+  rounds: integer('rounds of each side, by turns; medians are compared', [1, 1000], '3', '1'),
   redis: text('PATH', 'redis-server; looked for on the PATH'),
   quotadb: text('PATH', 'the quotadb program to measure; this one unless given'),
   noLimits: toggle('do not hold the servers to 2 CPUs and 2 GiB'),

@@ -22,23 +22,14 @@ const WARM_UP_SECONDS = 2;
 const ONE_STATEMENT_SERVICE = fileURLToPath(new URL('../../dist/counts/one-statement-service.js', import.meta.url));
 
 const flags = {
-  scenario: names(
-    scenarioNames,
-    { default: scenarioNames.join(','), help: `any of ${scenarioNames.join(', ')}, or none` },
-    { none: [] },
-  ),
-  items: integer([1, 10_000_000], { default: '10000', smoke: '500', help: 'counts in the database' }),
-  connections: integer([1, 10_000], { default: '256', smoke: '16', help: 'HTTP connections at once' }),
-  seconds: integer([1, 3_600], { default: '10', smoke: '1', placeholder: 'S', help: 'length of a round' }),
+  scenario: names('the scenarios below, or none', scenarioNames, scenarioNames.join(','), { none: [] }),
+  items: integer('counts in the database', [1, 10_000_000], '10000', '500'),
+  connections: integer('HTTP connections at once', [1, 10_000], '256', '16'),
+  seconds: integer('whole seconds of a round', [1, 3_600], '10', '1'),
   rounds: sharedFlags.rounds,
-  pacedSeconds: integer([0, 3_600], {
-    default: '60',
-    smoke: '1',
-    placeholder: 'S',
-    help: 'length of the run at a constant rate; 0 for none',
-  }),
-  pacedRate: integer([1, 1_000_000], { default: '10000', smoke: '200', help: 'requests a second of that run' }),
-  client: choice(['wrk', 'autocannon'], { help: 'load generator: wrk or autocannon; wrk if it is installed' }),
+  pacedSeconds: integer('whole seconds of the run at a constant rate; 0 for none', [0, 3_600], '60', '1'),
+  pacedRate: integer('requests a second of that run', [1, 1_000_000], '10000', '200'),
+  client: choice('load generator: wrk or autocannon; wrk if it is installed', ['wrk', 'autocannon']),
   smoke: sharedFlags.smoke,
 };
 
@@ -56,7 +47,8 @@ export const counts = defineSuite({
     const database = await BenchDatabase.start(run.cleanup);
     const bench = new CountsBench(options, run, database, await startSides(database.url, run.cleanup));
     await bench.prepare();
-    for (const scenario of scenarioNames.filter((name) => options.scenario.includes(name))) await bench.compare(scenario);
+    for (const scenario of scenarioNames.filter((name) => options.scenario.includes(name)))
+      await bench.compare(scenario);
     if (options.pacedSeconds > 0) await bench.hold();
   },
 });
@@ -183,7 +175,10 @@ class CountsBench {
   }
 
   async #keep(
-    row: Omit<CountsRow, 'machine' | 'database' | 'smoke' | 'items' | 'connections' | keyof BenchRun<CountsRow>['stamp']>,
+    row: Omit<
+      CountsRow,
+      'machine' | 'database' | 'smoke' | 'items' | 'connections' | keyof BenchRun<CountsRow>['stamp']
+    >,
   ): Promise<void> {
     const { smoke, items, connections } = this.#options;
     const database = await this.#database.describe();

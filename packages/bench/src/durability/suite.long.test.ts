@@ -1,28 +1,19 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import { readHistory } from '../results/history.js';
-import { ExitCode, runBench } from '../run-bench.js';
-import { testWithRedis } from '../testing/requires.js';
-
-const TIMEOUT_MS = 120_000;
-
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'quotadb-bench-test-'));
-});
-afterEach(() => rmSync(directory, { recursive: true }));
+import { ExitCode } from '../run-bench.js';
+import { bench, temporaryDirectory, testWithRedis } from '../testing/bench.js';
 
 testWithRedis(
-  'each way to keep things is measured on both sides, into the history, and nothing is left behind',
+  'each way to keep increments is measured on both sides, into the history, and nothing is left behind',
   async () => {
-    const output = { print: () => {}, progress: () => {} };
+    const directory = temporaryDirectory();
     const data = join(directory, 'data');
     const results = join(directory, 'results');
     const small = ['--rounds', '1', '--seconds', '0.1', '--keys', '100', '--recovery-keys', '2000', '--pipeline', '4'];
     const flags = ['--connections', '4', '--directory', data, '--results', results, '--no-limits', ...small];
-    expect(await runBench(['durability', ...flags], output)).toBe(ExitCode.Ok);
+    expect(await bench('durability', ...flags)).toMatchObject({ code: ExitCode.Ok });
     const rows = readHistory(results);
     expect(rows.map(({ workload }) => workload)).toEqual([
       'durability-memory',
@@ -37,5 +28,5 @@ testWithRedis(
     expect(log).toBeLessThan(1);
     expect(readdirSync(data)).toEqual([]);
   },
-  TIMEOUT_MS,
+  120_000,
 );

@@ -30,22 +30,17 @@ const SETTLE_MS = 1500;
 const POLL_MS = 20;
 
 const flags = {
-  seconds: seconds([0.01, 3600], { default: '3', smoke: '0.2', help: 'length of a round' }),
+  seconds: seconds('length of a round', [0.01, 3600], '3', '0.2'),
   rounds: sharedFlags.rounds,
-  keys: integer([1, MAX_KEYS], { default: '100000', smoke: '1000', help: 'keys that are incremented' }),
-  recoveryKeys: integer([0, MAX_KEYS], {
-    default: '1000000',
-    smoke: '10000',
-    help: 'keys in the store that is started again; 0 leaves that out',
+  keys: integer('keys that are incremented', [1, MAX_KEYS], '100000', '1000'),
+  recoveryKeys: integer('keys of the store that is started again; 0 for none', [0, MAX_KEYS], '1000000', '10000'),
+  connections: integer('clients at once', [1, 10_000], '50', '5'),
+  pipeline: integers('requests sent before waiting for replies', [1, 1024], '1,16', '16'),
+  lanes: integers('lanes of QuotaDB, each beside Redis; its own choice unless given', [1, 1024], ''),
+  mode: names(`${modeNames.join(', ')}; "none" for the log and the start only`, modeNames, 'all', {
+    all: modeNames,
+    none: [],
   }),
-  connections: integer([1, 10_000], { default: '50', smoke: '5', help: 'clients at once' }),
-  pipeline: integers([1, 1024], { default: '1,16', smoke: '16', help: 'requests sent before waiting for replies' }),
-  lanes: integers([1, 1024], { help: 'lanes of QuotaDB, each beside Redis; its own choice unless given' }),
-  mode: names(
-    modeNames,
-    { default: 'all', help: `${modeNames.join(', ')}; "none" for the log and the start only` },
-    { all: modeNames, none: [] },
-  ),
   directory: text('DIR', 'a directory on the disk to measure; a temporary one unless given'),
   redis: sharedFlags.redis,
   quotadb: sharedFlags.quotadb,
@@ -100,8 +95,7 @@ class DurabilityBench {
 
   async measureLog(): Promise<void> {
     const workload = 'durability-log';
-    const description =
-      'bytes of log for a million INCR of one key; Redis: appendfsync everysec; QuotaDB: --fsync 100';
+    const description = 'bytes of log for a million INCR of one key; Redis: appendfsync everysec; QuotaDB: --fsync 100';
     this.#run.progress(`${workload}, one hot key`);
     await this.#measure({ workload, description, pipeline: LOG_PIPELINE }, async (contender, round) => {
       const server = await this.#start(contender, modes['100ms'], this.#makeDirectory());

@@ -21,8 +21,8 @@ const contests = { decisions, adapters, clients } as const;
 const contestNames = Object.keys(contests) as (keyof typeof contests)[];
 
 const flags = {
-  contest: names(contestNames, { default: contestNames.join(','), help: 'the comparisons to measure' }),
-  seconds: seconds([0.01, 3600], { default: '2', help: 'length of a round' }),
+  contest: names('the comparisons to measure', contestNames, contestNames.join(',')),
+  seconds: seconds('length of a round', [0.01, 3600], '2'),
   rounds: sharedFlags.rounds,
 };
 

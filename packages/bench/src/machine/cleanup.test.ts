@@ -19,7 +19,7 @@ test('everything is undone once, last first', async () => {
   expect(done).toEqual(['process', 'group', 'directory']);
 });
 
-test('what was undone earlier is not undone again', async () => {
+test('a step that was undone earlier is not undone again', async () => {
   const { done, undo } = recorder();
   const cleanup = new Cleanup();
   const undoFirst = cleanup.add(undo('first'));
@@ -30,7 +30,7 @@ test('what was undone earlier is not undone again', async () => {
   expect(done).toEqual(['first', 'second at once']);
 });
 
-test('a step that fails does not keep the others from being undone, and is told', async () => {
+test('a step that fails does not keep the others from being undone, and is reported', async () => {
   const { done, undo } = recorder();
   const cleanup = new Cleanup();
   cleanup.add(undo('first'));

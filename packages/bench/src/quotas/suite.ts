@@ -4,10 +4,10 @@ import { type BenchRun, defineSuite } from '../command-line/suite.js';
 import type { Admission, QuotasRow } from '../results/quotas-row.js';
 
 const flags = {
-  regions: integers([2, 5], { default: '2,3,4,5', help: 'numbers of regions' }),
-  limits: integers([1, 1_000_000], { default: '100,10000', help: 'the limits' }),
-  demand: names(DEMANDS, { default: DEMANDS.join(','), help: 'how the demand is spread over the regions' }),
-  seed: integer([0, 2 ** 31], { default: '1', help: 'the same seed, the same figures' }),
+  regions: integers('numbers of regions', [2, 5], '2,3,4,5'),
+  limits: integers('the limits', [1, 1_000_000], '100,10000'),
+  demand: names('how the demand is spread over the regions', DEMANDS, DEMANDS.join(',')),
+  seed: integer('the same seed gives the same figures', [0, 2 ** 31], '1'),
 };
 
 /** `quotadb bench quotas`: over-admission and utilisation. No figure here depends on how fast the machine is. */

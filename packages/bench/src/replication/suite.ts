@@ -35,26 +35,14 @@ const JOIN_MEMORY = ['--max-memory', '1gb'];
 const RATE = [1, 10_000_000] as const;
 
 const flags = {
-  seconds: seconds([0.01, 3600], { default: '5', smoke: '0.3', help: 'length of a round' }),
+  seconds: seconds('length of a round', [0.01, 3600], '5', '0.3'),
   rounds: sharedFlags.rounds,
-  keys: integer([1, MAX_KEYS], { default: '100000', smoke: '1000', help: 'keys that are incremented' }),
-  joinKeys: integer([1, MAX_KEYS], {
-    default: '1000000',
-    smoke: '10000',
-    help: 'keys that a region which joins empty has to copy',
-  }),
-  rate: integer(RATE, {
-    default: '100000',
-    smoke: '1000',
-    help: 'increments a second in every region while the lag is measured',
-  }),
-  otherRate: integer(RATE, {
-    default: '10000',
-    smoke: '1000',
-    help: 'increments a second in the two other regions while the throughput of one is measured',
-  }),
-  connections: integer([1, 10_000], { default: '20', smoke: '4', help: 'clients at once' }),
-  pipeline: integer([1, 1024], { default: '16', help: 'requests sent before waiting for replies' }),
+  keys: integer('keys that are incremented', [1, MAX_KEYS], '100000', '1000'),
+  joinKeys: integer('keys that a region which joins empty has to copy', [1, MAX_KEYS], '1000000', '10000'),
+  rate: integer('increments a second in every region while the lag is measured', RATE, '100000', '1000'),
+  otherRate: integer('increments a second in the other regions while one is measured', RATE, '10000', '1000'),
+  connections: integer('clients at once', [1, 10_000], '20', '4'),
+  pipeline: integer('requests sent before waiting for replies', [1, 1024], '16'),
   quotadb: sharedFlags.quotadb,
   smoke: sharedFlags.smoke,
 };
@@ -139,8 +127,7 @@ class ReplicationBench {
         lagP99Ms: percentile(lags, 0.99),
       };
     });
-    const description =
-      `from the reply of an INCR in one region until another shows it; ${rate}/s asked of each of three regions`;
+    const description = `from the reply of an INCR in one region until another shows it; ${rate}/s asked of each of three regions`;
     this.#keep(workload, description, { 'three regions': measured });
   }
 

@@ -1,11 +1,11 @@
 import { type MeasureName, measureOf } from '../results/measures.js';
-import { formatVerdict } from './verdict.js';
-import { renderQuotas } from './quotas.js';
 import type { QuotasRow } from '../results/quotas-row.js';
 import { BASELINE, type ResultRow } from '../results/row.js';
 import { leadOf } from '../results/summary.js';
 import { drawPlot, type Panel } from './plot.js';
+import { renderQuotas } from './quotas.js';
 import { latestOfEachScenario, type Run, rowsOfLatestMachine, runsOf, seriesOf } from './select.js';
+import { formatVerdict } from './verdict.js';
 
 /** Where everything goes, under the directory of the documentation. */
 export const PAGE = 'benchmarks.md';

@@ -2,18 +2,19 @@ import { expect, test } from 'vitest';
 import { rowOf } from '../testing/rows.js';
 import { formatVerdict } from './verdict.js';
 
-test('every measure in which Redis is ahead is told, the largest lead first', () => {
+test('every measure in which Redis is ahead is named, the largest lead first', () => {
   const rows = [
     rowOf({
       redis: [{ throughputPerSecond: 1100, serverCpuMicrosecondsPerOperation: 1, p99Ms: 2 }],
       quotadb: [{ throughputPerSecond: 1000, serverCpuMicrosecondsPerOperation: 1.5, p99Ms: 1 }],
     }),
   ];
+  const scenario = '  incr-uniform, pipeline 16, 50 connections';
   expect(formatVerdict(rows)).toBe(
     [
       'Redis is ahead of quotadb in 2 of 3 measures:',
-      '  incr-uniform, pipeline 16, 50 connections: server CPU, µs/operation: redis 1.000, quotadb 1.500 (redis ahead by 50 %, from one round only)',
-      '  incr-uniform, pipeline 16, 50 connections: throughput, operations/s: redis 1,100, quotadb 1,000 (redis ahead by 10 %, from one round only)',
+      `${scenario}: server CPU, µs/operation: redis 1.000, quotadb 1.500 (redis ahead by 50 %, from one round only)`,
+      `${scenario}: throughput, operations/s: redis 1,100, quotadb 1,000 (redis ahead by 10 %, from one round only)`,
       '',
     ].join('\n'),
   );

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { rowOf } from '../testing/rows.js';
-import { findRepository } from './environment.js';
 import { readHistory, writeHistory } from './history.js';
+import { findRepository } from './stamp.js';
 
 let directory: string;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { workloads } from '../workloads.js';
+import { KEY_PREFIX, keyText } from '../load/request.js';
 import { parseReport, redisBenchmarkCommand } from './redis-benchmark.js';
-import { KEY_PREFIX, keyText } from './request.js';
+import { workloads } from './workloads.js';
 
 const REPORT = `
 ====== INCR key:__rand_int__ ======

@@ -39,69 +39,40 @@ const INCREMENT_AND_EXPIRE: Request = [
 /** One pattern for QuotaDB, and another for servers that lack the command. */
 const differing = (quotadb: Request, redis: Request) => (kind: ServerKind) => [kind === 'quotadb' ? quotadb : redis];
 
-const onQuotaDB = (command: Command) => (kind: ServerKind) => (kind === 'quotadb' ? [command] : []);
-const onRedis = (command: Command) => (kind: ServerKind) => (kind === 'quotadb' ? [] : [command]);
-
 const TAKE: Request = [['QUOTA.TAKE', 'bench', KEY, '1']];
 const DEFINE_QUOTA: Command = ['QUOTA.DEFINE', 'bench', 'LIMIT', UNREACHED_LIMIT, 'WINDOW', '86400000'];
 
-export const workloads: readonly Workload[] = [
-  {
-    name: 'incr-hot',
-    description: 'INCR, always the same key',
-    keys: 'hot',
-    dataset: 'plain',
-    pattern: () => [INCREMENT],
-  },
-  {
-    name: 'incr-uniform',
-    description: 'INCR, every key as likely as any other',
-    keys: 'uniform',
-    dataset: 'plain',
-    pattern: () => [INCREMENT],
-  },
+/** Keys drawn evenly from keys without a TTL, unless a workload says otherwise. */
+type Declared = Pick<Workload, 'name' | 'description' | 'pattern'> & Partial<Workload>;
+
+const declared: readonly Declared[] = [
+  { name: 'incr-hot', description: 'INCR, always the same key', keys: 'hot', pattern: () => [INCREMENT] },
+  { name: 'incr-uniform', description: 'INCR, every key as likely as any other', pattern: () => [INCREMENT] },
   {
     name: 'incr-zipf',
     description: 'INCR, few keys take most of the traffic (zipf, exponent 0.99)',
     keys: 'zipf',
-    dataset: 'plain',
     pattern: () => [INCREMENT],
   },
-  {
-    name: 'get',
-    description: 'GET, every key as likely as any other',
-    keys: 'uniform',
-    dataset: 'plain',
-    pattern: () => [READ],
-  },
-  {
-    name: 'mget-10',
-    description: 'MGET of ten keys; one operation is all ten',
-    keys: 'uniform',
-    dataset: 'plain',
-    pattern: () => [READ_TEN],
-  },
+  { name: 'get', description: 'GET, every key as likely as any other', pattern: () => [READ] },
+  { name: 'mget-10', description: 'MGET of ten keys; one operation is all ten', pattern: () => [READ_TEN] },
   {
     name: 'incrbyex',
     description:
       'increment and start a TTL where there is none, as one step; QuotaDB: INCRBYEX, ' +
       'Redis: MULTI, INCR, EXPIRE NX, EXEC in one write',
-    keys: 'uniform',
     dataset: 'expiring',
     pattern: differing([['INCRBYEX', KEY, '1', TTL_SECONDS]], [['MULTI'], ...INCREMENT_AND_EXPIRE, ['EXEC']]),
   },
   {
     name: 'incr-expire',
     description: 'INCR and EXPIRE NX as two commands in one write, the same on both sides; one operation is both',
-    keys: 'uniform',
     dataset: 'expiring',
     pattern: () => [INCREMENT_AND_EXPIRE],
   },
   {
     name: 'mixed',
     description: '80 % INCR and 20 % GET, every key as likely as any other',
-    keys: 'uniform',
-    dataset: 'plain',
     pattern: () => [INCREMENT, INCREMENT, READ, INCREMENT, INCREMENT],
   },
   {
@@ -109,9 +80,7 @@ export const workloads: readonly Workload[] = [
     description:
       'one of a limit that is never reached; QuotaDB: QUOTA.TAKE, Redis: a token bucket in Lua (EVALSHA). ' +
       'The first take of a subject in a window costs more: use few --keys, or a long warm-up',
-    keys: 'uniform',
-    dataset: 'plain',
-    preparation: (kind) => (kind === 'quotadb' ? [DEFINE_QUOTA] : [['SCRIPT', 'LOAD', TOKEN_BUCKET]]),
+    preparation: (kind) => [kind === 'quotadb' ? DEFINE_QUOTA : ['SCRIPT', 'LOAD', TOKEN_BUCKET]],
     pattern: differing(TAKE, [['EVALSHA', digestOf(TOKEN_BUCKET), '1', KEY, UNREACHED_LIMIT, '1000', '1']]),
   },
   {
@@ -119,9 +88,8 @@ export const workloads: readonly Workload[] = [
     description:
       'one of a limit that is never reached; QuotaDB: QUOTA.TAKE, Redis: INCR and EXPIRE NX in one write, ' +
       'the limit left to the client',
-    keys: 'uniform',
     dataset: 'expiring',
-    preparation: onQuotaDB(DEFINE_QUOTA),
+    preparation: (kind) => (kind === 'quotadb' ? [DEFINE_QUOTA] : []),
     pattern: differing(TAKE, INCREMENT_AND_EXPIRE),
   },
   {
@@ -129,8 +97,6 @@ export const workloads: readonly Workload[] = [
     description:
       'count in the fixed window of an hour; QuotaDB: WINDOW.INCRBY, ' +
       'Redis: MULTI, INCR, PEXPIREAT, EXEC in one write, the time left out of the key',
-    keys: 'uniform',
-    dataset: 'plain',
     pattern: differing(
       [['WINDOW.INCRBY', KEY, HOUR_MS, '1']],
       [['MULTI'], ['INCR', KEY], ['PEXPIREAT', SAME_KEY, FAR_TIME_MS], ['EXEC']],
@@ -141,15 +107,15 @@ export const workloads: readonly Workload[] = [
     description:
       'a sliding window of an hour from two counters; QuotaDB: RATE.LIMIT, ' +
       'Redis: the same algorithm as a Lua script by EVALSHA',
-    keys: 'uniform',
-    dataset: 'plain',
-    preparation: onRedis(['SCRIPT', 'LOAD', SLIDING_WINDOW]),
+    preparation: (kind) => (kind === 'quotadb' ? [] : [['SCRIPT', 'LOAD', SLIDING_WINDOW]]),
     pattern: differing(
       [['RATE.LIMIT', KEY, UNREACHED_LIMIT, HOUR_MS, '1']],
       [['EVALSHA', digestOf(SLIDING_WINDOW), '1', KEY, UNREACHED_LIMIT, HOUR_MS, '1']],
     ),
   },
 ];
+
+export const workloads: readonly Workload[] = declared.map((load) => ({ keys: 'uniform', dataset: 'plain', ...load }));
 
 export const memoryWorkloads: readonly MemoryWorkload[] = [
   { name: 'memory', description: 'bytes a key costs after INCR of every key', dataset: 'plain' },
