@@ -151,15 +151,12 @@ class CountsBench {
     await this.#database.settle();
     const cpuBefore = sampleCpu(side.pid);
     const result = await load();
-    const cpuAfter = sampleCpu(side.pid);
+    const cpuMicroseconds = cpuMicrosecondsBetween(cpuBefore, sampleCpu(side.pid)) ?? 0;
     await this.#checkTotal(side, before, result);
-    const { requests, seconds, failures, latencyMsP50, latencyMsP99, latencyMsP999 } = result;
-    const cpuMicroseconds = cpuBefore && cpuAfter ? cpuMicrosecondsBetween(cpuBefore, cpuAfter) : 0;
+    const { requests, seconds, failures, ...latencies } = result;
     return {
       requestsPerSecond: requests / seconds,
-      latencyMsP50,
-      latencyMsP99,
-      latencyMsP999,
+      ...latencies,
       failures,
       serviceCpuMicrosecondsPerRequest: cpuMicroseconds / requests,
     };

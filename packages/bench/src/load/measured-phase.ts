@@ -53,7 +53,7 @@ export class MeasuredPhase {
   }
 
   #end(nowMs: number): void {
-    const serverCpuAfter = sampleCpu(this.#job.serverPid);
+    const serverCpuMicroseconds = cpuMicrosecondsBetween(this.#serverCpuBefore, sampleCpu(this.#job.serverPid));
     const clientCpu = process.cpuUsage(this.#clientCpuBefore);
     this.result = {
       operations: this.#operations,
@@ -61,10 +61,7 @@ export class MeasuredPhase {
       p50Ms: this.#latencies.percentileMilliseconds(50),
       p99Ms: this.#latencies.percentileMilliseconds(99),
       p999Ms: this.#latencies.percentileMilliseconds(99.9),
-      serverCpuMicroseconds:
-        this.#serverCpuBefore && serverCpuAfter
-          ? cpuMicrosecondsBetween(this.#serverCpuBefore, serverCpuAfter)
-          : undefined,
+      serverCpuMicroseconds,
       clientCpuMicroseconds: clientCpu.user + clientCpu.system,
     };
   }

@@ -44,12 +44,8 @@ export async function runRedisBenchmark(program: string, job: LoadJob, signal: A
 
   const before = sampleCpu(job.serverPid);
   const report = await run(program, job, command, Math.min(Math.max(requests, 1), MAX_REQUESTS), signal);
-  const after = sampleCpu(job.serverPid);
-  return {
-    ...parseReport(report),
-    serverCpuMicroseconds: before && after ? cpuMicrosecondsBetween(before, after) : undefined,
-    clientCpuMicroseconds: undefined,
-  };
+  const serverCpuMicroseconds = cpuMicrosecondsBetween(before, sampleCpu(job.serverPid));
+  return { ...parseReport(report), serverCpuMicroseconds, clientCpuMicroseconds: undefined };
 }
 
 async function run(
