@@ -2,13 +2,10 @@ import type { MachineDescription } from '../machine/describe.js';
 import type { RunStamp } from '../results/stamp.js';
 import type { Summary } from '../results/summary.js';
 import type { DatabaseDescription } from './database.js';
+import type { LoadResult } from './requests.js';
 
-export interface CountsRound {
+export interface CountsRound extends Omit<LoadResult, 'requests' | 'seconds'> {
   readonly requestsPerSecond: number;
-  readonly latencyMsP50: number;
-  readonly latencyMsP99: number;
-  readonly latencyMsP999: number;
-  readonly failures: number;
   /** Of the service's own process, without the database. */
   readonly serviceCpuMicrosecondsPerRequest: number;
 }
@@ -38,14 +35,16 @@ export function formatCountsRow(row: CountsRow): string {
   const lines = [
     `${row.scenario}: ${row.items} items, ${row.connections} connections, ${row.secondsPerRound} s, ${how}`,
   ];
-  for (const [name, measures] of Object.entries(row.sides)) {
-    lines.push(
-      `  ${name.padEnd(14)} ${measures.requestsPerSecond.median.toFixed(0).padStart(7)} requests/s` +
-        `   p50 ${measures.latencyMsP50.median.toFixed(1)} ms   p99 ${measures.latencyMsP99.median.toFixed(1)} ms` +
-        `   p99.9 ${measures.latencyMsP999.median.toFixed(1)} ms` +
-        `   ${measures.serviceCpuMicrosecondsPerRequest.median.toFixed(1)} µs CPU/request` +
-        `   ${measures.failures.maximum} failures`,
-    );
+  for (const [name, side] of Object.entries(row.sides)) {
+    const figures = [
+      `${side.requestsPerSecond.median.toFixed(0).padStart(7)} requests/s`,
+      `p50 ${side.latencyMsP50.median.toFixed(1)} ms`,
+      `p99 ${side.latencyMsP99.median.toFixed(1)} ms`,
+      `p99.9 ${side.latencyMsP999.median.toFixed(1)} ms`,
+      `${side.serviceCpuMicrosecondsPerRequest.median.toFixed(1)} µs CPU/request`,
+      `${side.failures.maximum} failures`,
+    ];
+    lines.push(`  ${name.padEnd(14)} ${figures.join('   ')}`);
   }
   if (row.ratioToOneStatement !== undefined)
     lines.push(`  ${row.ratioToOneStatement.toFixed(1)} times the one-statement service`);

@@ -6,6 +6,7 @@ import { cpuMicrosecondsBetween, sampleCpu } from '../machine/cpu-time.js';
 import { describeMachine } from '../machine/describe.js';
 import { findExecutable } from '../machine/executable.js';
 import { byTurns } from '../measure/rounds.js';
+import type { RunStamp } from '../results/stamp.js';
 import { summarize } from '../results/summary.js';
 import { requireQuotaDB, startQuotaDB } from '../servers/quotadb.js';
 import { startServerProcess } from '../servers/server-process.js';
@@ -171,22 +172,10 @@ class CountsBench {
     }
   }
 
-  async #keep(
-    row: Omit<
-      CountsRow,
-      'machine' | 'database' | 'smoke' | 'items' | 'connections' | keyof BenchRun<CountsRow>['stamp']
-    >,
-  ): Promise<void> {
+  async #keep(row: Omit<CountsRow, 'machine' | 'database' | 'smoke' | 'items' | 'connections' | keyof RunStamp>) {
     const { smoke, items, connections } = this.#options;
     const database = await this.#database.describe();
-    this.#run.keep({
-      ...this.#run.stamp,
-      machine: describeMachine(),
-      database,
-      smoke,
-      items,
-      connections,
-      ...row,
-    });
+    const machine = describeMachine();
+    this.#run.keep({ ...this.#run.stamp, machine, database, smoke, items, connections, ...row });
   }
 }

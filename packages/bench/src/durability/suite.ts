@@ -14,7 +14,13 @@ import { formatRow } from '../report/table.js';
 import type { Round } from '../results/measures.js';
 import { makeRow, type ResultRow } from '../results/row.js';
 import { ask, infoField } from '../servers/ask.js';
-import { type Contender, chooseContenders, type RunningServer, startContender } from '../servers/contenders.js';
+import {
+  type Contender,
+  chooseContenders,
+  memoryFor,
+  type RunningServer,
+  startContender,
+} from '../servers/contenders.js';
 import { fill } from '../servers/fill.js';
 import { type DurabilityMode, modeNames, modes, NO_APPEND_ONLY } from './modes.js';
 
@@ -22,9 +28,6 @@ import { type DurabilityMode, modeNames, modes, NO_APPEND_ONLY } from './modes.j
 const WARMUP_SECONDS = 2;
 const LOG_PIPELINE = 16;
 const MILLION = 1_000_000;
-const MEMORY_FOR_FEW_KEYS = '512mb';
-const MEMORY_FOR_MANY_KEYS = '1536mb';
-const KEYS_FOR_LITTLE_MEMORY = 2_000_000;
 /** Both sides write in the background; by then the last increments are in the log. */
 const SETTLE_MS = 1500;
 const POLL_MS = 20;
@@ -168,9 +171,8 @@ class DurabilityBench {
   #start(contender: Contender, mode: DurabilityMode, directory: string): Promise<RunningServer> {
     this.#run.signal.throwIfAborted();
     const { noLimits, recoveryKeys } = this.#options;
-    const maxMemory = recoveryKeys > KEYS_FOR_LITTLE_MEMORY ? MEMORY_FOR_MANY_KEYS : MEMORY_FOR_FEW_KEYS;
     const data = mode.quotadb.includes('--memory') ? [] : ['--data', directory];
-    const common = { redis: ['--dir', directory], quotadb: ['--max-memory', maxMemory, ...data] };
+    const common = { redis: ['--dir', directory], quotadb: [...memoryFor(recoveryKeys), ...data] };
     const own = contender.kind === 'quotadb' ? mode.quotadb : mode.redis;
     const inMode = { ...contender, serveArguments: [...own, ...contender.serveArguments] };
     return startContender(inMode, common, !noLimits, this.#run.cleanup);

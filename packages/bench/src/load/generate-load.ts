@@ -16,7 +16,11 @@ const MAX_RUN_MS = 30 * 60_000;
 export async function generateLoad(job: LoadJob): Promise<LoadResult> {
   const bursts = encodeBursts(job.pattern, job.pipeline);
   const nextKey = keySequence(job.keys, job.keyCount, job.seed);
-  const { promise, resolve, reject } = deferred<LoadResult>();
+  let resolve!: (result: LoadResult) => void;
+  let reject!: (error: Error) => void;
+  const finished = new Promise<LoadResult>((onResult, onError) => {
+    [resolve, reject] = [onResult, onError];
+  });
   const connections: LoadConnection[] = [];
   let phase: MeasuredPhase;
   let pace: Pace | undefined;
@@ -56,21 +60,10 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
     } else {
       for (const connection of connections) send(connection, performance.now());
     }
-    return await promise;
+    return await finished;
   } finally {
     clearTimeout(deadline);
     pace?.stop();
     for (const connection of connections) connection.close();
   }
-}
-
-/** `Promise.withResolvers`, which Node 20 does not have. */
-function deferred<T>() {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }

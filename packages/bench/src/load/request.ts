@@ -25,6 +25,8 @@ export const KEY_BYTES = KEY_PREFIX.length + KEY_DIGITS;
 /** Only the last eight digits are ever written; the first four stay zero. */
 const WRITTEN_DIGITS = 8;
 export const MAX_KEYS = 10 ** WRITTEN_DIGITS;
+/** Where they start in a key. */
+export const DIGITS_OFFSET = KEY_BYTES - WRITTEN_DIGITS;
 
 export interface Burst {
   readonly bytes: Buffer;
@@ -48,7 +50,7 @@ export function encodeBursts(pattern: readonly Request[], pipeline: number): Bur
   });
 }
 
-function encodeBurst(requests: readonly Request[]): Burst {
+export function encodeBurst(requests: readonly Request[]): Burst {
   const digitOffsets: number[] = [];
   const repeatsKey: number[] = [];
   let text = '';
@@ -93,7 +95,7 @@ export function writeKeys(burst: Burst, nextKey: () => number): void {
   }
 }
 
-function writeDigits(bytes: Buffer, offset: number, key: number): void {
+export function writeDigits(bytes: Uint8Array, offset: number, key: number): void {
   const upper = Math.floor(key / 10_000);
   const upperAt = upper * 4;
   const lowerAt = (key - upper * 10_000) * 4;

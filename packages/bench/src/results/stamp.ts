@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const WORKSPACE_NAME = 'quotadb-workspace';
@@ -18,7 +18,6 @@ export function repositoryDirectory(given: string, ...folders: string[]): string
 }
 
 function isWorkspace(file: string): boolean {
-  if (!existsSync(file)) return false;
   try {
     return (JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown }).name === WORKSPACE_NAME;
   } catch {
@@ -26,37 +25,26 @@ function isWorkspace(file: string): boolean {
   }
 }
 
-export interface Revision {
+/** The beginning of every row of a run. */
+export interface RunStamp {
+  /** Raised when a field changes its meaning. */
+  readonly format: 1;
+  readonly date: string;
   readonly commit: string;
   /** Whether the working tree had changes that the commit does not. */
   readonly uncommittedChanges: boolean;
 }
 
-/** The beginning of every row of a run. */
-export interface RunStamp extends Revision {
-  /** Raised when a field changes its meaning. */
-  readonly format: 1;
-  readonly date: string;
-}
-
 export function stampRun(): RunStamp {
-  return { format: 1, date: new Date().toISOString(), ...revisionOf(findRepository(process.cwd())) };
-}
-
-/** Results that were just written do not count as a change to what was measured. */
-function revisionOf(repository: string | undefined): Revision {
+  const date = new Date().toISOString();
+  const cwd = findRepository(process.cwd()) ?? process.cwd();
+  const git = (...words: string[]) =>
+    execFileSync('git', words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {
-    const git = (...words: string[]) =>
-      execFileSync('git', words, {
-        cwd: repository ?? process.cwd(),
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      });
-    return {
-      commit: git('rev-parse', 'HEAD').trim(),
-      uncommittedChanges: git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs').trim() !== '',
-    };
+    // Results that were just written do not count as a change to the code that was measured.
+    const changes = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs');
+    return { format: 1, date, commit: git('rev-parse', 'HEAD'), uncommittedChanges: changes !== '' };
   } catch {
-    return { commit: 'unknown', uncommittedChanges: false };
+    return { format: 1, date, commit: 'unknown', uncommittedChanges: false };
   }
 }

@@ -56,6 +56,16 @@ export function chooseValkey(given: string): Contender[] {
   return program === undefined ? [] : [{ name: 'valkey', kind: 'valkey', program, serveArguments: [] }];
 }
 
+/** Of the 2 GiB a limited server has, QuotaDB keeps keys in this much: the rest is for its code and its clients. */
+const MEMORY_FOR_MANY_KEYS = '1536mb';
+/** Above this the server's default may be too small. */
+const KEYS_FOR_DEFAULT_MEMORY = 2_000_000;
+
+/** The flags that give QuotaDB room for this number of keys. */
+export function memoryFor(keys: number): string[] {
+  return keys > KEYS_FOR_DEFAULT_MEMORY ? ['--max-memory', MEMORY_FOR_MANY_KEYS] : [];
+}
+
 /** Starts a contender with its own arguments behind the flags that its kind of server gets. */
 export async function startContender(
   contender: Contender,

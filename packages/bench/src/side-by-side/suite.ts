@@ -7,6 +7,7 @@ import {
   type Contender,
   chooseContenders,
   chooseValkey,
+  memoryFor,
   type RunningServer,
   startContender,
 } from '../servers/contenders.js';
@@ -15,11 +16,6 @@ import { measureMemory } from './memory.js';
 import { flags, type SideBySideOptions } from './options.js';
 import { chooseClient, measureScenario } from './scenario.js';
 import { type MemoryWorkload, memoryWorkloads, workloads } from './workloads.js';
-
-/** Of the 2 GiB a limited server has, QuotaDB keeps keys in this much: the rest is for its code and its clients. */
-const MEMORY_FOR_MANY_KEYS = '1536mb';
-/** Above this the server's default may be too small. */
-const KEYS_FOR_DEFAULT_MEMORY = 2_000_000;
 
 /** `quotadb bench`: the same load to QuotaDB and Redis, neither with a disk, and the memory their keys take. */
 export const sideBySide = defineSuite({
@@ -107,7 +103,6 @@ function described({ name, description }: MemoryWorkload, { smoke, keys, rounds 
 
 function start(contender: Contender, { keys, noLimits }: SideBySideOptions, run: BenchRun<ResultRow>) {
   run.signal.throwIfAborted();
-  const memory = keys > KEYS_FOR_DEFAULT_MEMORY ? ['--max-memory', MEMORY_FOR_MANY_KEYS] : [];
-  const inMemory = { redis: ['--appendonly', 'no'], quotadb: ['--memory', ...memory] };
+  const inMemory = { redis: ['--appendonly', 'no'], quotadb: ['--memory', ...memoryFor(keys)] };
   return startContender(contender, inMemory, !noLimits, run.cleanup);
 }

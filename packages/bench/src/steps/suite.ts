@@ -1,11 +1,9 @@
 import { ByteInput, Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import { ParseResult, parseInteger64, ReplyWriter, RequestParser } from '@quotadb/wire';
 import { defineSuite } from '../command-line/suite.js';
+import { DIGITS_OFFSET, encodeBurst, INCREMENT, KEY_BYTES, keyText, writeDigits } from '../load/request.js';
 import { median } from '../results/summary.js';
 
-const KEY_BYTES = 42;
-const KEY_TEMPLATE = `requests:customer:${'0'.repeat(24)}`;
-const DIGITS = 8;
 const PIPELINE = 64;
 const OPERATIONS = 2_000_000;
 const ROUNDS = 5;
@@ -58,9 +56,9 @@ function* allSteps(): Iterable<Step> {
 }
 
 function parseSteps(): Step['run'] {
-  const command = `*2\r\n$4\r\nINCR\r\n$${KEY_BYTES}\r\n${KEY_TEMPLATE}\r\n`;
-  const input = ByteInput.copyOf(new TextEncoder().encode(command.repeat(PIPELINE)));
-  const end = command.length * PIPELINE;
+  const { bytes } = encodeBurst(Array.from({ length: PIPELINE }, () => INCREMENT));
+  const input = ByteInput.copyOf(bytes);
+  const end = bytes.length;
   const parser = new RequestParser({ maximumBulkBytes: 1024 });
   return (operations) => {
     for (let done = 0; done < operations; done += PIPELINE) {
@@ -94,10 +92,10 @@ function filledEngine(shared: boolean): Engine {
     origin: new Uint8Array(ORIGIN_ID_BYTES),
     nowMs: Date.now(),
   });
-  const keys = new Keys();
-  for (let index = 0; index < KEY_COUNTS[KEY_COUNTS.length - 1]; index++) {
-    keys.choose(index);
-    engine.open(keys.input, 0, KEY_BYTES);
+  const key = ByteInput.copyOf(Buffer.from(keyText(0)));
+  for (let index = 0; index < KEY_COUNTS.at(-1)!; index++) {
+    writeDigits(key.bytes, DIGITS_OFFSET, index);
+    engine.open(key, 0, KEY_BYTES);
     engine.add(0, 1);
     engine.close();
   }
@@ -105,30 +103,15 @@ function filledEngine(shared: boolean): Engine {
 }
 
 function openSteps(engine: Engine, keyCount: number, increments: boolean): Step['run'] {
-  const keys = new Keys();
+  const key = ByteInput.copyOf(Buffer.from(keyText(0)));
   let random = 1;
   return (operations) => {
     for (let done = 0; done < operations; done++) {
       random = (Math.imul(random, 1_664_525) + 1_013_904_223) | 0;
-      keys.choose((random >>> 8) % keyCount);
-      engine.open(keys.input, 0, KEY_BYTES);
+      writeDigits(key.bytes, DIGITS_OFFSET, (random >>> 8) % keyCount);
+      engine.open(key, 0, KEY_BYTES);
       if (increments) engine.add(0, 1);
       engine.close();
     }
   };
-}
-
-/** One key at a time: its last digits are written into one buffer. */
-class Keys {
-  readonly input = ByteInput.copyOf(new TextEncoder().encode(KEY_TEMPLATE));
-
-  choose(index: number): void {
-    const { bytes } = this.input;
-    let rest = index;
-    for (let at = KEY_BYTES - 1; at >= KEY_BYTES - DIGITS; at--) {
-      const quotient = (rest / 10) | 0;
-      bytes[at] = 48 + rest - quotient * 10;
-      rest = quotient;
-    }
-  }
 }
