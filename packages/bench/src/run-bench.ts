@@ -29,10 +29,10 @@ const STANDARD_OUTPUT: Output = {
  * `quotadb bench`: runs one suite. Servers are started here, on free ports, in temporary directories, and all are gone
  * again when this returns, whether the run succeeded, failed or was interrupted.
  *
- * The load comes from our own generator, in a process of its own. Compared with redis-benchmark on a machine of 2 cores
- * with Redis 7.0.15 it drives a server about as hard (harder without pipelining, where redis-benchmark changes its epoll
- * set twice per request), at about the same cost per operation; and it sends what redis-benchmark cannot: skewed keys,
- * mixed commands, transactions, a given load with latencies counted from when each request was due.
+ * The load comes from our own generator, in a process of its own. On a machine of 2 cores with Redis 7.0.15 it drove a
+ * server about as hard as redis-benchmark (harder without pipelining, where redis-benchmark changes its epoll set twice
+ * per request), at about the same cost per operation; and it sends what redis-benchmark cannot: skewed keys, mixed
+ * commands, transactions, a given load with latencies counted from when each request was due.
  * `--client redis-benchmark` remains as a second opinion from a program that is not ours.
  */
 export async function runBench(argv: readonly string[], output: Output = STANDARD_OUTPUT): Promise<number> {

@@ -12,7 +12,7 @@ export interface Flag<Value> {
   readonly default: string;
   /** The default of a smoke run. */
   readonly smoke: string;
-  /** Reports what is wrong with the text; the value is not used then. */
+  /** Reports a mistake in the text; its value is not used then. */
   readonly parse: (given: string, report: Report) => Value;
 }
 

@@ -5,9 +5,9 @@ import { type ClosedLoad, type LoadResult, requestPath } from './requests.js';
 const TURN_MS = 1;
 
 /**
- * Requests at an even pace that answers do not change. A request that finds every connection busy waits, and its latency
- * still counts from when it was due: a service that stalls is not asked less for it. wrk cannot do this, and autocannon
- * sends a second's requests in one burst.
+ * Requests at an even pace that answers do not change. A request that finds every connection busy waits, and its
+ * latency still counts from when it was due: a service that stalls is not asked less for it. wrk cannot do this, and
+ * autocannon sends a second's requests in one burst.
  */
 export async function loadAtConstantRate(load: ClosedLoad, requestsPerSecond: number): Promise<LoadResult> {
   const total = requestsPerSecond * load.seconds;

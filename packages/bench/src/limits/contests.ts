@@ -79,7 +79,7 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
   const redis = new Redis(ports.redis);
   const postgres = new EmbeddedPostgres({});
   const pool = new pg.Pool({ ...(await postgres.start()), max: DATABASE_CONNECTIONS });
-  // `end` does not wait for the sockets: a server that stops right after sends them an error, which would end the bench.
+  // `end` does not wait for the sockets: PostgreSQL sends them an error when it stops, which would end the bench.
   pool.on('error', () => undefined);
   onCleanup(cleanup, async () => {
     redis.disconnect();

@@ -26,7 +26,7 @@ const flags = {
   rounds: sharedFlags.rounds,
 };
 
-/** `quotadb bench limits`: the clients that are measured run in this process; Redis and QuotaDB are started for them. */
+/** `quotadb bench limits`: the measured clients run in this process; Redis and QuotaDB are started for them. */
 export const limits = defineSuite({
   name: 'limits',
   summary: 'the rate limiter, window stores and clients, each beside others',

@@ -1,7 +1,7 @@
 /**
- * Counts complete RESP2 replies in a stream that may be cut anywhere, without building anything from them. The one reader
- * of replies (`@quotadb/client/resp`) takes about 100 ns for a reply, this 27 ns; the load generator shares the machine
- * with the server, so each cycle it saves is one the server may have.
+ * Counts complete RESP2 replies in a stream that may be cut anywhere, without building anything from them. The reader
+ * of replies (`@quotadb/client/resp`) takes about 100 ns for an integer, this counter 27 ns: the load generator shares
+ * the machine with the server, so each cycle it saves is one the server may have.
  *
  * An array of n elements stands for n replies instead of one, so the number of values still to come is all there is to
  * remember, however deep arrays are nested.

@@ -5,7 +5,7 @@ function sequenceOf(...keys: number[]): () => number {
   return () => keys.shift()!;
 }
 
-test('keys are 42 bytes long, whatever their number', () => {
+test('keys of every number are 42 bytes long', () => {
   expect(KEY_BYTES).toBe(42);
   for (const key of [0, 9, 1_000_000, MAX_KEYS - 1]) expect(keyText(key)).toHaveLength(KEY_BYTES);
 });

@@ -1,12 +1,12 @@
 /**
- * What a workload sends, in RESP, encoded once before the run.
+ * The requests of a workload, in RESP, encoded once before the run.
  *
  * A request is the commands that together make one operation (MULTI, INCR, EXPIRE, EXEC is one operation of four
- * commands). A burst is the requests that one write sends: as many as the pipeline is deep. Every key has the same length,
- * so encoding is done once, and before each send only the digits of the keys are written into the bytes.
+ * commands). A burst is the requests that one write sends: as many as the pipeline is deep. Every key has the same
+ * length, so encoding is done once, and before each send only the digits of the keys are written into the bytes.
  *
  *   key, 42 bytes:   bench:counter:000000000000000:000000001234
- *                    |------------- prefix -------||---- 12 ---|   digits, as redis-benchmark's __rand_int__ writes them
+ *                    |----------- prefix ---------||-- digits -|   12, as those of redis-benchmark's __rand_int__
  */
 export type Command = readonly string[];
 export type Request = readonly Command[];

@@ -4,8 +4,8 @@ import type { Random } from './random.js';
  * Draws ranks 1..count where rank k comes with probability proportional to 1 / k^exponent: a few keys take most of the
  * traffic, as in real rate limiting.
  *
- * Rejection-inversion (Hörmann and Derflinger, 1996): constant time and memory for any number of keys, and exact, unlike
- * the usual approximation by a truncated continuous distribution.
+ * Rejection-inversion (Hörmann and Derflinger, 1996): constant time and memory for any number of keys, and exact,
+ * unlike the usual approximation by a truncated continuous distribution.
  */
 export function zipfRanks(count: number, exponent: number, random: Random): () => number {
   const weight = (x: number) => Math.exp(-exponent * Math.log(x));

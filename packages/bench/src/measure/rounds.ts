@@ -6,8 +6,8 @@ import { summarize } from '../results/summary.js';
 import type { RunningServer } from '../servers/contenders.js';
 
 /**
- * Measures all sides by turns (A B A B …), so that other work on the machine meets them alike. Returns the rounds of each
- * side, in the order of the sides.
+ * Measures all sides by turns (A B A B …), so that other work on the machine meets them alike. Returns the rounds of
+ * each side, in the order of the sides.
  */
 export async function byTurns<Side, Measured>(
   sides: readonly Side[],

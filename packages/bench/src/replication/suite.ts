@@ -21,8 +21,8 @@ const WARMUP_MS = 500;
 /** Until replication too has been compiled, on a core that has no time for that. */
 const LONG_WARMUP_MS = 12_000;
 /**
- * Regions are far apart, each on a machine of its own. On one machine the measured region and its clients have one core,
- * and the other regions another: the time they take to merge its changes is not taken from it.
+ * Regions are far apart, each on a machine of its own. On one machine the measured region and its clients have one
+ * core, and the other regions another: the time they take to merge its changes is not taken from it.
  */
 const HERE = 0;
 const ELSEWHERE = 1;
@@ -48,8 +48,9 @@ const flags = {
 };
 
 /**
- * `quotadb bench replication`: what replicating costs the region that is written to, how late other regions are, and the
- * bytes that a hot key and a first copy take on the wire. Redis has nothing of the kind: the baseline is a lone server.
+ * `quotadb bench replication`: the cost of replicating to the region that is written to, the lag of other regions, and
+ * the bytes that a hot key and a first copy take on the wire. Redis has nothing of the kind: the baseline is a lone
+ * server.
  */
 export const replication = defineSuite({
   name: 'replication',
@@ -127,7 +128,10 @@ class ReplicationBench {
         lagP99Ms: percentile(lags, 0.99),
       };
     });
-    const description = `from the reply of an INCR in one region until another shows it; ${rate}/s asked of each of three regions`;
+    const description = [
+      'from the reply of an INCR in one region until another shows it',
+      `${rate}/s asked of each of three regions`,
+    ].join('; ');
     this.#keep(workload, description, { 'three regions': measured });
   }
 

@@ -127,7 +127,8 @@ function scenarioText({ workload, pipeline, connections, client, keys, keyBytes 
   const count = keys.toLocaleString('en-US');
   if (pipeline === 0) return `${workload}, ${count} keys of ${keyBytes} bytes`;
   const sender = client === OWN_CLIENT ? '' : `, sent by ${client}`;
-  return `${workload}${keys > 1 ? ` over ${count} keys` : ''}, pipeline ${pipeline}, ${connections} connections${sender}`;
+  const over = keys > 1 ? ` over ${count} keys` : '';
+  return `${workload}${over}, pipeline ${pipeline}, ${connections} connections${sender}`;
 }
 
 function figureAndRatio(row: ResultRow, side: string, measure: MeasureName): [string, string] {

@@ -56,7 +56,7 @@ test('where the client was busy and the server was not, it says so', () => {
   expect(formatRow(rowOf({ redis: [busy], quotadb: [busy] }))).not.toContain('was the limit');
 });
 
-test('columns are as wide as their widest cell', () => {
+test('columns are as wide as their widest text', () => {
   expect(
     alignColumns([
       ['', 'a'],

@@ -11,13 +11,13 @@ export function formatRow(row: ResultRow): string {
     .filter((measure) => names.some((name) => row.sides[name]!.measures[measure] !== undefined))
     .map((measure) => {
       const { title, format, better } = measureOf(measure);
-      const cells = names.flatMap((name) => {
+      const figures = names.flatMap((name) => {
         const summary = row.sides[name]!.measures[measure];
         const value = summary === undefined ? '-' : `${format(summary.median)}${spreadText(summary)}`;
         if (name === BASELINE) return [value];
         return [value, ratioText(baseline?.measures[measure], summary, better)];
       });
-      return [title, ...cells];
+      return [title, ...figures];
     });
   return [headline(row), ...alignColumns([header, ...lines]), ...clientLimitNote(row), ''].join('\n');
 }
@@ -69,7 +69,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .map((text, column) => (column === 0 ? text.padEnd(widths[column]!) : text.padStart(widths[column]!)))
       .join('  ')
       .trimEnd(),
   );

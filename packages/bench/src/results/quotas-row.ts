@@ -9,7 +9,7 @@ export interface Admission {
   readonly utilisation: number;
 }
 
-/** A row of bench/results/quotas: a limit, a demand, and how much each limiter allowed. Simulated: without a machine. */
+/** A row of bench/results/quotas: how much of a limit each limiter allowed. Simulated, so it names no machine. */
 export interface QuotasRow extends RunStamp {
   readonly regions: number;
   readonly demand: string;

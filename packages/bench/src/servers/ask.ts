@@ -3,7 +3,7 @@ import { encodeCommand, type Reply, ReplyReader, valueBuilder } from '@quotadb/c
 
 const ANSWER_WITHIN_MS = 120_000;
 
-/** Sends one command on a connection of its own and returns the reply as text. For INFO, FLUSHALL, DBSIZE; not for load. */
+/** Sends one command on a connection of its own and returns the reply as text. For INFO and the like, not for load. */
 export function ask(port: number, ...words: string[]): Promise<string> {
   const command = words.join(' ');
   return new Promise((resolve, reject) => {

@@ -37,7 +37,7 @@ export function requireQuotaDB(given = ''): string {
   throw new Error('the quotadb program was not found; build it (npm run build), or give its place with --quotadb PATH');
 }
 
-/** The `quotadb` program: the one that is running this bench, or else that of the package `quotadb` installed near it. */
+/** The `quotadb` program: the one that runs this bench, or else that of the package `quotadb` installed near it. */
 export function findQuotaDB(runningProgram = process.argv[1]): string | undefined {
   if (runningProgram !== undefined && existsSync(runningProgram)) {
     const program = realpathSync(runningProgram);

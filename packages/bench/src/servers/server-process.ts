@@ -75,7 +75,7 @@ export async function startServerProcess<Ready extends { readonly port: number }
   return { name, pid: child.pid!, limits: describeLimits(outcome, child.pid!), stop, ...ready };
 }
 
-/** Nothing of the caller's own set-up may change what is measured. */
+/** The caller's own settings must not change the figures. */
 function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTADB_') && name !== 'NODE_OPTIONS');
   return Object.fromEntries(kept);

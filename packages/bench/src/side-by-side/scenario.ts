@@ -35,8 +35,10 @@ export function chooseClient(
   return { name: 'redis-benchmark', load: (job, signal) => runRedisBenchmark(program, job, signal) };
 }
 
-/** Measures one scenario: first as fast as each server will go, then all at half of Redis's throughput, where
- * latencies can be compared. Returns the rounds of each server. */
+/**
+ * Measures one scenario: first as fast as each server will go, then all at half of Redis's throughput, where latencies
+ * can be compared. Returns the rounds of each server.
+ */
 export async function measureScenario(
   scenario: Scenario,
   servers: readonly RunningServer[],
