@@ -21,16 +21,13 @@ export function renderQuotas(rows: readonly QuotasRow[]): string[] {
   return [
     '## One limit across regions',
     '',
-    'How much of a limit is allowed when three times as much is asked for within 7.5 s, with ' +
+    'How much of a limit is allowed when three times the limit is asked for within 7.5 s, with ' +
       `${delayMs} to ${delayMs * 1.25} ms between`,
-    'any two regions and a disk in each: real replicas on a simulated network and clock (`npx quotadb bench quotas`), ' +
-      'so the',
-    'machine has no part in it. Beside quotas: sliding windows with counters in each region, in their first window, ' +
-      'where all windows are',
-    'alike: with the whole limit, with its part of it, and with counts that regions tell each other by replication. ' +
-      '**Bold** is more than',
-    'the limit; where it is less, something was left that nobody got. ' +
-      `Run ${date.slice(0, 10)}, commit ${commit.slice(0, 7)}.`,
+    'any two regions and a disk in each: real replicas on a simulated network and clock (`npx quotadb bench quotas`),',
+    'so the figures do not depend on the machine. Beside quotas stand sliding windows with counters in each region, in',
+    'their first window, where all sliding windows are alike: with the whole limit, with a share of it, and with counts',
+    'that regions replicate to each other. **Bold** is more than the limit; below the limit, callers were refused although',
+    `tokens were left. Run ${date.slice(0, 10)}, commit ${commit.slice(0, 7)}.`,
     '',
     ...markdownTable(['limit', 'regions', 'demand', ...names.map((name) => TITLES[name] ?? name)], [2], lines),
     '',
