@@ -68,7 +68,7 @@ export async function runBench(argv: readonly string[], output: Output = STANDAR
 async function runSuite(argv: readonly string[], cleanup: Cleanup, signal: AbortSignal, output: Output): Promise<void> {
   const named = suites.find(({ name }) => name !== '' && name === argv[0]);
   const suite = named ?? sideBySide;
-  const flags = { ...suite.flags, ...(suite.rows && rowFlags), ...helpFlag };
+  const flags = { ...suite.flags, ...(suite.rows && rowFlags(suite.rows.folder)), ...helpFlag };
   const options = parseFlags(flags, named === undefined ? argv : argv.slice(1));
   if (options.help) {
     output.print(helpText(usage(suite), flags, suite.appendix));
@@ -96,7 +96,7 @@ function usage(suite: AnySuite): string[] {
   return listed.map(({ name, summary }) => `${`quotadb bench ${name}`.trim().padEnd(25)} [flags]   ${summary}`);
 }
 
-type RowOptions = Options<typeof rowFlags & Partial<Pick<typeof sharedFlags, 'smoke'>>>;
+type RowOptions = Options<ReturnType<typeof rowFlags> & Partial<Pick<typeof sharedFlags, 'smoke'>>>;
 
 function keepRows(rows: readonly RunStamp[], folder: string, options: RowOptions, output: Output): void {
   if (options.json !== '') writeFileSync(options.json, `${JSON.stringify(rows, null, 2)}\n`);

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Cleanup } from '../machine/cleanup.js';
 import type { RunStamp } from '../results/stamp.js';
 import { type FlagTable, type HelpAppendix, integer, type Options, text, toggle } from './flags.js';
@@ -54,10 +55,10 @@ export const sharedFlags = {
   smoke: toggle('a short run that shows that everything works; its figures mean nothing and are not kept'),
 };
 
-/** Flags of every suite that has rows. */
-export const rowFlags = {
+/** Flags of every suite that has rows, which are kept in a folder below bench/results. */
+export const rowFlags = (folder: string) => ({
   json: text('FILE', 'write the rows of this run to a file, as one JSON array'),
-  results: text('DIR', "history of all runs; the repository's bench/results"),
-};
+  results: text('DIR', `history of all runs; the repository's ${posix.join('bench/results', folder)}`),
+});
 
 export const helpFlag = { help: toggle('this text') };
