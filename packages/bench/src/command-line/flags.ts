@@ -33,15 +33,15 @@ export function toggle(help: string): Flag<boolean> {
 
 type Range = readonly [minimum: number, maximum: number];
 
-export function integer(help: string, range: Range, usual: string, smoke = usual): Flag<number> {
-  const parse = (given: string, report: Report) => parseNumber(given, range, true, report);
-  return { placeholder: 'N', help, default: usual, smoke, parse };
-}
+const number = (placeholder: string, isWhole: boolean) => {
+  return (help: string, range: Range, usual: string, smoke = usual): Flag<number> => {
+    const parse = (given: string, report: Report) => parseNumber(given, range, isWhole, report);
+    return { placeholder, help, default: usual, smoke, parse };
+  };
+};
 
-export function seconds(help: string, range: Range, usual: string, smoke = usual): Flag<number> {
-  const parse = (given: string, report: Report) => parseNumber(given, range, false, report);
-  return { placeholder: 'S', help, default: usual, smoke, parse };
-}
+export const integer = number('N', true);
+export const seconds = number('S', false);
 
 export function integers(help: string, range: Range, usual: string, smoke = usual): Flag<number[]> {
   const parse = (given: string, report: Report) =>

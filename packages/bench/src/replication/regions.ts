@@ -1,17 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cleanup } from '../machine/cleanup.js';
+import type { BenchRun } from '../command-line/suite.js';
 import { ask, infoField } from '../servers/ask.js';
 import { type QuotaDBProcess, startQuotaDB } from '../servers/quotadb.js';
 
 export const POLL_MS = 20;
 
+type Run = Pick<BenchRun<unknown>, 'cleanup' | 'signal'>;
+
 /** Starts the only server of a region. It has no peers yet. */
 export function startRegion(
   program: string,
   region: string,
-  cleanup: Cleanup,
+  { cleanup, signal }: Run,
   flags: readonly string[] = [],
 ): Promise<QuotaDBProcess> {
+  signal.throwIfAborted();
   const common = ['--repl', '0', '--memory', '--region', region, '--log-level', 'error'];
   return startQuotaDB({ program, name: region, flags: [...common, ...flags] }, cleanup);
 }
@@ -19,9 +22,9 @@ export function startRegion(
 export type ThreeRegions = readonly [QuotaDBProcess, QuotaDBProcess, QuotaDBProcess];
 
 /** Three regions, each connected with the two others. */
-export async function startThreeRegions(program: string, cleanup: Cleanup): Promise<ThreeRegions> {
+export async function startThreeRegions(program: string, run: Run): Promise<ThreeRegions> {
   const regions: QuotaDBProcess[] = [];
-  for (const name of ['us', 'eu', 'ap']) regions.push(await startRegion(program, name, cleanup));
+  for (const name of ['us', 'eu', 'ap']) regions.push(await startRegion(program, name, run));
   for (const region of regions) {
     for (const other of regions) if (other !== region) await addPeer(region, other.name, other.replicationPort);
   }

@@ -87,11 +87,11 @@ class ReplicationBench {
     let isPinned = false;
     const together = await this.#rounds(workload, async (round) => {
       const measured = { seed: round + 1, warmupMs: this.#warmupMs };
-      const lone = await this.#start('lone');
+      const lone = await startRegion(this.#program, 'lone', this.#run);
       isPinned = pinToCore(lone.pid, HERE);
       alone.push(fullLoadRound(await this.#load(lone, measured, HERE)));
       await lone.stop();
-      const [first, ...others] = await this.#startThree();
+      const [first, ...others] = await startThreeRegions(this.#program, this.#run);
       pinToCore(first.pid, HERE);
       for (const { pid } of others) pinToCore(pid, ELSEWHERE);
       const measureMs = seconds * 1000 + this.#warmupMs + 1000;
@@ -114,7 +114,7 @@ class ReplicationBench {
     const { rate, seconds } = this.#options;
     const workload = 'replication-lag';
     const measured = await this.#rounds(workload, async (round) => {
-      const regions = await this.#startThree();
+      const regions = await startThreeRegions(this.#program, this.#run);
       await this.#settle(regions);
       const load = { operationsPerSecond: rate, measureMs: (seconds + 1) * 1000, warmupMs: this.#warmupMs };
       const loads = regions.map((region, index) => this.#load(region, { ...load, seed: round + index + 1 }));
@@ -138,7 +138,7 @@ class ReplicationBench {
   async measureHotKey(): Promise<void> {
     const workload = 'replication-hot-key';
     const measured = await this.#rounds(workload, async (round) => {
-      const regions = await this.#startThree();
+      const regions = await startThreeRegions(this.#program, this.#run);
       const [from, to] = regions;
       await delay(SETTLE_MS);
       const before = await exchanged(from, to);
@@ -158,9 +158,9 @@ class ReplicationBench {
   async measureJoin(workload: string, oneWayMs: number): Promise<void> {
     const { joinKeys } = this.#options;
     const measured = await this.#rounds(workload, async () => {
-      const full = await this.#start('us', JOIN_MEMORY);
+      const full = await startRegion(this.#program, 'us', this.#run, JOIN_MEMORY);
       await fillKeys(full, [INCREMENT], joinKeys, this.#run.signal);
-      const empty = await this.#start('eu', JOIN_MEMORY);
+      const empty = await startRegion(this.#program, 'eu', this.#run, JOIN_MEMORY);
       const direct = full.replicationPort;
       const port = oneWayMs === 0 ? direct : await openDelayingProxy(direct, oneWayMs, this.#run.cleanup);
       const startedAtMs = performance.now();
@@ -186,16 +186,6 @@ class ReplicationBench {
       measured.push(await measure(round));
     }
     return measured;
-  }
-
-  #start(region: string, more: readonly string[] = []): Promise<QuotaDBProcess> {
-    this.#run.signal.throwIfAborted();
-    return startRegion(this.#program, region, this.#run.cleanup, more);
-  }
-
-  #startThree() {
-    this.#run.signal.throwIfAborted();
-    return startThreeRegions(this.#program, this.#run.cleanup);
   }
 
   /** Every region has counted every key, and has the counts of all others. */
