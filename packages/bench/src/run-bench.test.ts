@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readHistory } from './results/history.js';
 import { ExitCode } from './run-bench.js';
-import { bench, temporaryDirectory, testWithRedis } from './testing/bench.js';
+import { bench, testWithRedis } from './testing/bench.js';
+import { temporaryDirectory } from './testing/temporary-directory.js';
 
 const BUILT_ENTRY = new URL('../dist/index.js', import.meta.url);
 const TIMEOUT_MS = 120_000;

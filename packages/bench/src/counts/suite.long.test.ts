@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { readNewestRun } from '../results/history.js';
 import { ExitCode } from '../run-bench.js';
-import { bench, temporaryDirectory } from '../testing/bench.js';
+import { bench } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import type { CountsRow } from './row.js';
 
 test('a short run measures both sides and keeps a row for each scenario and for the constant rate', async () => {

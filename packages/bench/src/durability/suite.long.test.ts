@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { readHistory } from '../results/history.js';
 import { ExitCode } from '../run-bench.js';
-import { bench, temporaryDirectory, testWithRedis } from '../testing/bench.js';
+import { bench, testWithRedis } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 
 testWithRedis(
   'each way to keep increments is measured on both sides, into the history, and nothing is left behind',

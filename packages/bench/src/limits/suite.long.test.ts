@@ -2,7 +2,8 @@ import { describeWithRedis } from '@quotadb/wire/testing';
 import { expect, test } from 'vitest';
 import { readNewestRun } from '../results/history.js';
 import { ExitCode } from '../run-bench.js';
-import { bench, temporaryDirectory } from '../testing/bench.js';
+import { bench } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import type { LimitsRow } from './suite.js';
 
 describeWithRedis('quotadb bench limits', () => {

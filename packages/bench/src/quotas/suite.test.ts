@@ -5,7 +5,8 @@ import { renderQuotas } from '../report/quotas.js';
 import { readNewestRun } from '../results/history.js';
 import type { QuotasRow } from '../results/quotas-row.js';
 import { ExitCode } from '../run-bench.js';
-import { bench, temporaryDirectory } from '../testing/bench.js';
+import { bench } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 
 test('quotas allow all of a limit and nothing beyond it; limiters that count alone or learn late do not', {
   timeout: 120_000,

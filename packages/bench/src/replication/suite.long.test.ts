@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { readHistory } from '../results/history.js';
 import { ExitCode } from '../run-bench.js';
-import { bench, temporaryDirectory } from '../testing/bench.js';
+import { bench } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 
 test('throughput, lag, hot key and joining are measured into the history', { timeout: 240_000 }, async () => {
   const directory = temporaryDirectory();

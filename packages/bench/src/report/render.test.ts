@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { readHistory, readNewestRun, writeHistory } from '../results/history.js';
 import type { QuotasRow } from '../results/quotas-row.js';
-import { bench, temporaryDirectory } from '../testing/bench.js';
+import { bench } from '../testing/bench.js';
 import { rowOf } from '../testing/rows.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { renderReport } from './render.js';
 
 const load = { throughputPerSecond: 1000, serverCpuMicrosecondsPerOperation: 1, p99Ms: 2, halfLoadP99Ms: 1 };

@@ -38,8 +38,8 @@ export async function fillKeys(
   keyCount: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const rounds = { pipeline: FILL_PIPELINE, connections: FILL_CONNECTIONS, measureOperations: keyCount };
-  await runLoad(loadJob(server, { pattern, keys: 'sequential', keyCount, ...rounds }), signal);
+  const once = { pipeline: FILL_PIPELINE, connections: FILL_CONNECTIONS, measureOperations: keyCount };
+  await runLoad(loadJob(server, { pattern, keys: 'sequential', keyCount, ...once }), signal);
   const held = Number(await ask(server.port, 'DBSIZE'));
   if (held !== keyCount) throw new Error(`${server.name} holds ${held} keys after ${keyCount} were sent to it`);
 }

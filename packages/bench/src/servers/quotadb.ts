@@ -47,7 +47,8 @@ export function findQuotaDB(runningProgram = process.argv[1]): string | undefine
   const directories = createRequire(import.meta.url).resolve.paths('quotadb') ?? [];
   const home = directories.map((directory) => join(directory, 'quotadb')).find((directory) => existsSync(directory));
   if (home === undefined) return undefined;
-  const { bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { bin: { quotadb: string } };
+  const { bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { bin?: { quotadb?: string } };
+  if (bin?.quotadb === undefined) return undefined;
   const program = join(realpathSync(home), bin.quotadb);
   return existsSync(program) ? program : undefined;
 }

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Cleanup } from '../machine/cleanup.js';
-import { temporaryDirectory } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { type ServerCommand, startServerProcess } from './server-process.js';
 
 afterEach(() => vi.unstubAllEnvs());

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { readHistory } from '../results/history.js';
 import { ExitCode } from '../run-bench.js';
-import { bench, temporaryDirectory, testWithRedis } from '../testing/bench.js';
+import { bench, testWithRedis } from '../testing/bench.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 
 testWithRedis(
   'redis-benchmark as the client gives the same kind of row, and memory is measured on both sides',

@@ -1,18 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished, test } from 'vitest';
+import { test } from 'vitest';
 import { findExecutable } from '../machine/executable.js';
 import { runBench } from '../run-bench.js';
 import { findQuotaDB } from '../servers/quotadb.js';
-
-/** A directory that is removed when the test is over. */
-export function temporaryDirectory(...folders: string[]): string {
-  const directory = mkdtempSync(join(tmpdir(), 'quotadb-bench-test-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  mkdirSync(join(directory, ...folders), { recursive: true });
-  return join(directory, ...folders);
-}
 
 /** Runs `quotadb bench` in this process: its exit code, its results, and its progress and mistakes. */
 export async function bench(...argv: string[]): Promise<{ code: number; printed: string; progress: string }> {
