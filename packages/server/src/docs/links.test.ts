@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Every page that people read. */
 const pages = [
-  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/README.md'],
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'COMPATIBILITY.md', 'SECURITY.md'],
+  'examples/README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path)),
