@@ -91,6 +91,14 @@ describe('the pages', () => {
     for (const row of rows) expect(row).toMatch(/\]\(\.\.\/packages\/\S+\.test\.ts\)[^|]*\|$/);
   });
 
+  test('decisions are numbered without holes, and the index has a row for each', () => {
+    const found = pages.filter((page) => /^docs\/decisions\/\d/.test(page)).sort();
+    const numbers = found.map((page) => Number(page.slice('docs/decisions/'.length).split('-')[0]));
+    expect(numbers).toEqual(found.map((_, index) => index + 1));
+    const rows = linksOf('docs/decisions/README.md').map(({ target }) => join('docs/decisions', target));
+    expect(rows).toEqual(found);
+  });
+
   test('a link that leads nowhere is found', () => {
     const trouble = (text: string, target: string) => troubleOf('docs/start.md', { text, target });
     expect(trouble('x', 'nothing.md')).toBe('there is no nothing.md');

@@ -47,13 +47,22 @@ const TOKENS = new RegExp(
   'g',
 );
 
-/** Comments and strings of a source file. Of a test the comments only: its strings are titles and input. */
+/** Text between two tags of a page's component. */
+const JSX_TEXT = />[^<>{}=;()]*[a-z][^<>{}=;()]*</gi;
+
+/** Comments, strings and shown text of a source file. Of a test the comments only: its strings are titles and input. */
 function passagesOfSource(file: string): Passage[] {
   const source = readFileSync(join(root, file), 'utf8');
   const isTest = /\.test\.tsx?$|\/testing\//.test(file);
-  return [...source.matchAll(TOKENS)]
-    .filter(([token]) => (isTest ? /^\/[/*]/ : /^(?:\/[/*]|['"`])/).test(token))
-    .map(({ 0: text, index }) => ({ file, line: lineAt(source, index), text: unwrapped(text) }));
+  const tokens = [...source.matchAll(TOKENS)].filter(([token]) =>
+    (isTest ? /^\/[/*]/ : /^(?:\/[/*]|['"`])/).test(token),
+  );
+  const shown = file.endsWith('.tsx') ? [...source.matchAll(JSX_TEXT)] : [];
+  return [...tokens, ...shown].map(({ 0: text, index }) => ({
+    file,
+    line: lineAt(source, index),
+    text: unwrapped(text),
+  }));
 }
 
 /** Paragraphs of a page, without code, addresses, and titles of tests, which are quoted as they are. */
@@ -104,6 +113,12 @@ describe('plain words', () => {
   test.each(packages)('in comments and messages of packages/%s', (name) => {
     const sources = filesIn(`packages/${name}`, /\.tsx?$/).filter((file) => !file.endsWith('docs/words.test.ts'));
     expect(findingsIn(sources.flatMap(passagesOfSource))).toEqual([]);
+  });
+
+  test.each(['examples', 'deploy', 'scripts'])('in comments and messages of %s', (folder) => {
+    const sources = filesIn(folder, /\.mjs$/).flatMap(passagesOfSource);
+    const texts = filesIn(folder, /\.(?:ya?ml|json|sh)$/).flatMap(passagesOfPage);
+    expect(findingsIn([...sources, ...texts])).toEqual([]);
   });
 
   const pages = [
