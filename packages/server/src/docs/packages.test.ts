@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -17,6 +18,7 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly files: readonly string[];
+  readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
@@ -73,4 +75,17 @@ describe.each([...manifests])('packages/%s can be published', (folder, manifest)
     const siblings = Object.entries(manifest.dependencies ?? {}).filter(([name]) => names.has(name));
     expect(siblings).toEqual(siblings.map(([name]) => [name, version]));
   });
+});
+
+test('the workflow calls scripts of the repository, and nothing else', () => {
+  const { jobs } = parse(readFileSync(join(root, '.github/workflows/ci.yml'), 'utf8')) as {
+    readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
+  };
+  const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+  expect(commands.length).toBeGreaterThan(4);
+  for (const command of commands) {
+    const [, script] = /^npm (?:run )?([\w:]+)$/.exec(command) ?? [];
+    if (script === undefined) expect(statSync(join(root, command)).isFile(), command).toBe(true);
+    else expect(['ci', ...Object.keys(workspace.scripts ?? {})]).toContain(script);
+  }
 });
