@@ -42,7 +42,7 @@ const OTHERS: readonly (readonly [request: string, role: string, answer: string]
   [
     'GET /api/v1/keys/{key}?maxAgeMs=…',
     'read',
-    '200: the value, as text, and the age of what is known of each region; 404 without the key; 412 `stale` where a region is older than asked for',
+    '200: the value, as text, and the age of the data of each region; 404 without the key; 412 `stale` where a region is older than asked for',
   ],
 ];
 

@@ -75,7 +75,7 @@ describe('the pages', () => {
     for (const page of reached) {
       for (const { target } of linksOf(page)) {
         const path = relative(root, resolve(root, dirname(page), target.split('#')[0] ?? ''));
-        // A link to a folder shows what is in it.
+        // A link to a folder shows its files.
         for (const other of pages) if (other === path || dirname(other) === path) reached.add(other);
       }
     }
