@@ -20,5 +20,5 @@ export function metricsDocument(tables: Readonly<Record<string, MetricSource['me
 
 function section(title: string, metrics: MetricSource['metrics']): string[] {
   const rows = Object.entries(metrics).map(([name, { type, help }]) => `| \`${name}\` | ${type} | ${help} |`);
-  return ['', `## ${title}`, '', '| metric | type | what it tells |', '|---|---|---|', ...rows];
+  return ['', `## ${title}`, '', '| metric | type | meaning |', '|---|---|---|', ...rows];
 }
