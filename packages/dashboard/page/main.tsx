@@ -30,7 +30,9 @@ addEventListener('hashchange', () => {
 function App() {
   if (needsToken.value) return <Login />;
   const all = [...regions.value.values()];
-  const silent = all.filter((region) => !region.isConnected && region.snapshot !== null);
+  const silent = all
+    .filter((region) => !region.isConnected && region.snapshot !== null)
+    .map(({ source }) => source.region);
   const { View } = VIEWS.find((view) => view.path === path.value) ?? VIEWS[0];
   const isLive = silent.length === 0 && failure.value === '';
   const title = sources.value?.isDemo ? 'demo' : (all[0]?.source.region ?? '');
@@ -56,7 +58,7 @@ function App() {
         <p class="banner" role="alert">
           {failure.value !== ''
             ? `Disconnected: ${failure.value}. Trying again …`
-            : `No data from ${silent.map(({ source }) => source.region).join(', ')}: its figures are old. Trying again …`}
+            : `No data from ${silent.join(', ')}: the figures are old. Trying again …`}
         </p>
       )}
       <main tabIndex={-1}>
