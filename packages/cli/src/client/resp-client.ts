@@ -13,18 +13,18 @@ export interface Target {
 }
 
 export interface TlsTarget {
-  /** Paths; without an authority the system's are believed. */
+  /** Paths; without an authority those of the system are trusted. */
   readonly authority?: string | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** The server could not be reached, or went away. */
+/** The server could not be reached, or closed the connection. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** The server said no. */
+/** The server replied with an error. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
@@ -49,7 +49,7 @@ export class RespClient {
     socket.on('close', () => this.end(new Unreachable(`${where} closed the connection`)));
   }
 
-  /** Connects, logs in where that is asked for, and turns to RESP3. */
+  /** Connects, logs in where a password is given, and switches to RESP3. */
   static async open(target: Target): Promise<RespClient> {
     const { host, port, user, password } = target;
     const where = `${host}:${port}`;
@@ -58,7 +58,7 @@ export class RespClient {
     try {
       const login = password === undefined ? [] : ['AUTH', user ?? 'default', password];
       const greeting = await client.call('HELLO', '3', ...login);
-      // One that does not know HELLO is served in RESP2; one that wants a password says so to the first command too.
+      // A server without HELLO is used in RESP2; one that asks for a password refuses the first command, too.
       if (greeting.kind === 'error' && login.length > 0) throw new Refused(greeting.text);
       return client;
     } catch (error) {
@@ -69,7 +69,7 @@ export class RespClient {
 
   call(...words: readonly (string | Uint8Array)[]): Promise<Reply> {
     if (this.over !== undefined) return Promise.reject(this.over);
-    // What is asked in one go leaves in one go.
+    // Commands of one turn of the event loop are sent in one write.
     if (this.socket.writableCorked === 0) {
       this.socket.cork();
       process.nextTick(() => this.socket.uncork());
@@ -113,7 +113,7 @@ function reach({ host, port, tls }: Target, where: string): Promise<Socket> {
       reject(new Unreachable(`cannot reach ${where}: ${reason}`));
     };
     const onError = (error: Error): void => fail(error.message);
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail('no answer'));
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail(`no answer in ${CONNECT_TIMEOUT_MS} ms`));
     socket.once('error', onError);
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       socket.setTimeout(0);

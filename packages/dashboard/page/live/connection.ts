@@ -6,7 +6,7 @@ const CREDENTIALS_NAME = 'quotadb-credentials';
 
 export class NotAllowed extends Error {}
 
-/** A user with a password, or a token, which needs no name. Kept until the tab is closed. */
+/** A user with a password, or a token without a user. Kept until the tab is closed. */
 export function rememberCredentials(user: string, secret: string): void {
   const bytes = new TextEncoder().encode(`${user}:${secret}`);
   const basic = btoa(String.fromCharCode(...bytes));
@@ -34,15 +34,15 @@ export async function post(address: string, body: object): Promise<void> {
 }
 
 async function expectAllowed(response: Response): Promise<void> {
-  if (response.status === 401 || response.status === 403) throw new NotAllowed('a token is needed');
+  if (response.status === 401 || response.status === 403) throw new NotAllowed('the server asks for credentials');
   if (!response.ok) throw new Error(`${response.status}: ${(await response.text()).slice(0, 200)}`);
 }
 
 /**
- * Server-sent events over fetch, which unlike EventSource can carry a header. Ends with an error when the stream does;
- * who calls decides when to try again.
+ * Server-sent events over fetch, which unlike EventSource can send a header. Rejects when the stream ends; the caller
+ * decides when to try again.
  */
-export async function readEvents(address: string, heard: (data: string) => void, signal: AbortSignal): Promise<void> {
+export async function readEvents(address: string, onData: (data: string) => void, signal: AbortSignal): Promise<void> {
   const response = await fetch(address, { headers: { ...headers(), accept: 'text/event-stream' }, signal });
   await expectAllowed(response);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -60,7 +60,7 @@ export async function readEvents(address: string, heard: (data: string) => void,
         .filter((line) => line.startsWith('data: '))
         .map((line) => line.slice(6))
         .join('\n');
-      if (data !== '') heard(data);
+      if (data !== '') onData(data);
     }
   }
 }

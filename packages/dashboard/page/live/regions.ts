@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Snapshot } from '../src/snapshot.js';
+import type { Snapshot } from '../../src/snapshot.js';
 import { getJson, NotAllowed, readEvents } from './connection.js';
 
 /** Where snapshots come from: this server, or in the demo each of its regions. */
@@ -14,13 +14,13 @@ export interface Sources {
   readonly isDemo: boolean;
 }
 
-/** What was heard of a region, and when. */
+/** A region, as far as the page knows. */
 export interface Region {
   readonly source: Source;
   readonly snapshot: Snapshot | null;
   readonly isConnected: boolean;
   readonly history: readonly Point[];
-  /** The last snapshots, the newest last, of one life of the server: what grows between two is a rate. */
+  /** The last snapshots of one process, the newest last: the growth between two is a rate. */
   readonly recent: readonly Snapshot[];
 }
 
@@ -44,10 +44,10 @@ const RETRY_MS = 1000;
 export const sources = signal<Sources | null>(null);
 export const regions = signal<ReadonlyMap<string, Region>>(new Map());
 export const needsToken = signal(false);
-/** Why there is nothing to see, while there is not. */
+/** Why the page shows nothing; empty while it does. */
 export const failure = signal('');
 
-/** Begins to listen, and never gives up. */
+/** Begins to read snapshots, and tries again for ever. */
 export async function start(): Promise<void> {
   for (;;) {
     try {
@@ -88,8 +88,8 @@ async function follow(source: Source): Promise<void> {
 function take(source: Source, snapshot: Snapshot): void {
   const known = regions.value.get(source.region);
   const before = known?.history ?? [];
-  const isSameLife = known?.snapshot?.server.processId === snapshot.server.processId;
-  const recent = [...(isSameLife ? known.recent : []), snapshot].slice(-RECENT_SNAPSHOTS);
+  const isSameProcess = known?.snapshot?.server.processId === snapshot.server.processId;
+  const recent = [...(isSameProcess ? known.recent : []), snapshot].slice(-RECENT_SNAPSHOTS);
   const lags = snapshot.replication?.peers.map((peer) => peer.lagMs).filter((lag) => lag >= 0) ?? [];
   const point: Point = {
     atMs: snapshot.atMs,
@@ -106,7 +106,7 @@ function take(source: Source, snapshot: Snapshot): void {
   update(source.region, { source, snapshot, isConnected: true, history, recent });
 }
 
-/** How much a figure grew, a second, over the last so many snapshots; null before there are two. */
+/** The growth of a figure per second over the last `over` snapshots; null before there are two. */
 export function growth(
   recent: readonly Snapshot[],
   pick: (snapshot: Snapshot) => number,
@@ -118,10 +118,17 @@ export function growth(
   return (Math.max(0, pick(last) - pick(first)) * 1000) / (last.atMs - first.atMs);
 }
 
-/** The same, of all regions together. */
+/** The same for all regions together. */
 export function growthOfAll(pick: (snapshot: Snapshot) => number, over?: number): number {
   return total([...regions.value.values()], ({ recent, isConnected }) =>
     isConnected ? (growth(recent, pick, over) ?? 0) : 0,
+  );
+}
+
+/** The regions with a snapshot. */
+export function knownRegions(): readonly (Region & { readonly snapshot: Snapshot })[] {
+  return [...regions.value.values()].flatMap((region) =>
+    region.snapshot === null ? [] : [{ ...region, snapshot: region.snapshot }],
   );
 }
 
@@ -129,7 +136,7 @@ export function total<Item>(items: readonly Item[], pick: (item: Item) => number
   return items.reduce((sum, item) => sum + pick(item), 0);
 }
 
-/** Every region has one color everywhere: a CSS variable. */
+/** The CSS variable with the color of a region, the same on all views. */
 export function colorOf(region: string): string {
   const names = new Set(regions.value.keys());
   for (const { snapshot } of regions.value.values())
