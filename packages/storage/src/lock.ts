@@ -8,9 +8,9 @@ export type Flock = (fd: number) => boolean;
 const LOCK = 'lock';
 
 /**
- * One process a data directory. Where flock can be had it decides, and nothing is left behind by a process that was
- * killed. Elsewhere the file names its holder by process id and start time, and a holder that is not running any more
- * is no holder.
+ * Lets one process use a data directory. Where flock is available it decides, and a killed process leaves no lock
+ * behind. Elsewhere the file names its holder by process id and start time; a holder that is not running any more is
+ * ignored.
  */
 export class DirectoryLock {
   private readonly path: string;
@@ -77,7 +77,7 @@ function holderOf(path: string): Holder | undefined {
 function isRunning({ pid, startTime }: Holder): boolean {
   if (pid === process.pid) return true;
   const started = startTimeOf(pid);
-  // A process id is used again; the time at which its process started tells the two apart.
+  // A process id is reused; the start time distinguishes the two processes.
   if (started !== undefined) return startTime === '' || started === startTime;
   try {
     process.kill(pid, 0);

@@ -1,23 +1,23 @@
 import { DURATION_BUCKETS, durationBucket, MAX_ORIGINS } from '@quotadb/engine';
 
 /**
- * What threads that write to one log share: whoever holds its lock may write to the segment in use, and leaves it, the
- * watermarks and the figures as the next one needs them.
+ * Memory shared by the threads that write to one log. The thread that holds its lock may write to the segment in use,
+ * and updates the watermarks and the figures for the next one.
  *
  *   word      | what
  *   ----------|--------------------------------------------------------------------------------------------------
- *   0         | 1 while somebody writes
- *   1         | 1 while the thread that owns the log wants to be next, and lanes stand back
+ *   0         | 1 while a thread writes
+ *   1         | 1 while the main thread wants to be next: lanes do not take the lock then
  *   2         | file descriptor + 1 of the segment that lanes may write to, 0 = none
- *   3         | the errno (positive) with which a lane failed; nobody writes to that segment again
- *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin and shard up to which version the
- *             | disk holds everything
+ *   3         | the errno (positive) with which a lane failed: that segment is not written to again
+ *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin and shard the version up to
+ *             | which the disk holds all changes
  */
 const Word = { lock: 0, wanted: 1, descriptor: 2, failure: 3 } as const;
 const WORDS = 4;
 
 const Figure = {
-  /** Bytes of the segment: handed over, covered by the watermarks, known to be on disk, and filled with zeros ahead. */
+  /** Bytes of the segment: written, covered by the watermarks, known to be on disk, and filled with zeros ahead. */
   written: 0,
   whole: 1,
   synced: 2,
@@ -37,7 +37,7 @@ const FLUSHES_AT = WORDS * 4 + NUMBERS * 8;
 const SYNCS_AT = FLUSHES_AT + DURATION_BUCKETS * 8;
 const WATERMARKS_AT = SYNCS_AT + DURATION_BUCKETS * 8;
 
-/** How long flushes and syncs took, whichever thread did them. */
+/** Durations of flushes and syncs of all threads. */
 export interface LogDurations {
   /** By duration bucket. */
   readonly flushes: Float64Array;
@@ -56,7 +56,7 @@ export class LogState {
   private readonly watermarks: Float64Array;
 
   constructor(shardCount: number, buffer?: SharedArrayBuffer) {
-    // Reserved for as many origins as there can be; the system gives memory to what is used of it.
+    // Reserved for the maximum of origins; the system provides memory only for the part that is used.
     this.buffer = buffer ?? new SharedArrayBuffer(WATERMARKS_AT + MAX_ORIGINS * shardCount * 8);
     this.shardCount = shardCount;
     this.words = new Int32Array(this.buffer, 0, WORDS);
@@ -66,7 +66,7 @@ export class LogState {
     this.watermarks = new Float64Array(this.buffer, WATERMARKS_AT);
   }
 
-  /** A lane's attempt: it never waits, and stands back for the owner. */
+  /** A lane's attempt: it never waits, and fails while the main thread wants the lock. */
   tryTake(): boolean {
     return Atomics.load(this.words, Word.wanted) === 0 && this.tryTakeAsOwner();
   }
@@ -169,7 +169,7 @@ export class LogState {
     return this.numbers[Figure.lastSyncMs];
   }
 
-  /** A copy of its own. Whoever writes meanwhile may be half way through it: a figure may be one behind another. */
+  /** A copy. It may be taken in the middle of a write: one figure may be behind another. */
   durations(): LogDurations {
     return {
       flushes: Float64Array.from(this.flushes),
@@ -192,7 +192,7 @@ export class LogState {
     this.syncs[durationBucket(milliseconds * 1000)]++;
   }
 
-  /** Everything written is covered by the watermarks now. */
+  /** All written bytes are covered by the watermarks now. */
   noteWhole(): void {
     this.bytes += this.written - this.whole;
     this.whole = this.written;

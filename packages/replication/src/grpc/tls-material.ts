@@ -23,8 +23,8 @@ export class TlsMaterialError extends Error {
 }
 
 /**
- * Reads and checks the files; throws TlsMaterialError. The file of the authority may hold several, to change from one to
- * the next.
+ * Reads and checks the files; throws TlsMaterialError. The file of the authority may hold several, to change from one
+ * to the next.
  */
 export async function loadTlsMaterial(
   { certFile, keyFile, caFile }: TlsFiles,
@@ -79,9 +79,9 @@ export interface TlsWatch {
 }
 
 /**
- * Checks the files at an interval, and loads them when one has changed: notifications of the file system are not reliable
- * where files are mounted. Files are replaced one after another, so a set that does not fit together is tried again before
- * it is reported. Returns a function that stops it.
+ * Checks the files at an interval, and loads them when one has changed: notifications of the file system are not
+ * reliable where files are mounted. Files are replaced one after another, so a set that does not fit together is tried
+ * again before it is reported. Returns a function that stops it.
  */
 export function watchTlsMaterial(files: TlsFiles, current: TlsMaterial, watch: TlsWatch): () => void {
   let isStopped = false;
