@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { StorageError } from './errors.js';
 import { FORMAT_VERSION, OLDEST_READ_VERSION } from './format.js';
-import { DirectoryLock, type Flock } from './lock.js';
+import { type Flock, lockDirectory } from './lock.js';
 
 /**
  * The replica that a data directory belongs to. The replica id stays for ever; the incarnation stays as long as the
@@ -65,13 +65,13 @@ export class DataDirectory {
   readonly identity: Identity;
   /** True when this start made the identity, or a new incarnation of it. */
   readonly isNewIncarnation: boolean;
-  private readonly lock: DirectoryLock;
+  private readonly unlock: () => void;
 
-  private constructor(path: string, identity: Identity, isNewIncarnation: boolean, lock: DirectoryLock) {
+  private constructor(path: string, identity: Identity, isNewIncarnation: boolean, unlock: () => void) {
     this.path = path;
     this.identity = identity;
     this.isNewIncarnation = isNewIncarnation;
-    this.lock = lock;
+    this.unlock = unlock;
   }
 
   /** Synchronous: nothing else can begin before the identity is known. Throws a StorageError. */
@@ -83,7 +83,7 @@ export class DataDirectory {
     } catch (error) {
       throw unusable(path, error as NodeJS.ErrnoException);
     }
-    const lock = DirectoryLock.take(path, options.flock);
+    const unlock = lockDirectory(path, options.flock);
     try {
       const found = readIdentity(path);
       if (found !== undefined) check(found, options);
@@ -109,9 +109,9 @@ export class DataDirectory {
       const isOlder = found?.formatVersion !== FORMAT_VERSION;
       const isMarked = unsynced !== identity.unsyncedSinceBoot;
       if (isNew || isOlder || isMarked || found?.isBackup === true) writeIdentity(path, identity);
-      return new DataDirectory(path, identity, isNew, lock);
+      return new DataDirectory(path, identity, isNew, unlock);
     } catch (error) {
-      lock.give();
+      unlock();
       if (error instanceof StorageError) throw error;
       throw unusable(path, error as NodeJS.ErrnoException);
     }
@@ -127,7 +127,7 @@ export class DataDirectory {
     try {
       if (this.identity.unsyncedSinceBoot !== undefined) this.sync();
     } finally {
-      this.lock.give();
+      this.unlock();
     }
   }
 

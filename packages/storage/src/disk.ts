@@ -3,7 +3,7 @@ import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { FlushEvents } from './flush-events.js';
 import { Log } from './log.js';
-import type { LogDurations } from './log-state.js';
+import type { LogDurations, LogTotals } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
 
@@ -23,7 +23,7 @@ export interface DiskOptions {
   readonly flushes?: FlushEvents;
 }
 
-export interface DiskEvents {
+interface DiskEvents {
   progress(progress: Progress): void;
   /** A flush failed. Called once, until one succeeds again. */
   failed(error: Error): void;
@@ -34,19 +34,14 @@ export interface DiskEvents {
 }
 
 /** The figures of INFO's section on persistence. */
-export interface DiskStatus {
+export interface DiskStatus extends LogTotals {
   readonly isFailed: boolean;
   readonly lastError: string;
-  readonly logBytes: number;
   readonly snapshotBytes: number;
   readonly lastSaveMs: number;
   readonly lastSnapshotFailed: boolean;
   readonly lastSnapshotMs: number;
   readonly isSnapshotting: boolean;
-  readonly writtenBytesTotal: number;
-  readonly syncsTotal: number;
-  readonly flushesTotal: number;
-  readonly lastFlushMs: number;
   /** Flushes that took longer than the time between two: the disk is the bottleneck. */
   readonly lateFlushesTotal: number;
 }
@@ -178,20 +173,15 @@ export class Disk {
   }
 
   status(): DiskStatus {
-    const { state } = this.log;
     return {
+      ...this.log.state.totals(),
       isFailed: this.error !== undefined,
       lastError: this.error?.message ?? '',
-      logBytes: state.bytes,
       snapshotBytes: this.snapshotBytes,
       lastSaveMs: this.lastSaveMs,
       lastSnapshotFailed: this.lastSnapshotFailed,
       lastSnapshotMs: this.lastSnapshotMs,
       isSnapshotting: this.snapshotting !== undefined,
-      writtenBytesTotal: state.writtenBytesTotal,
-      syncsTotal: state.syncsTotal,
-      flushesTotal: state.flushesTotal,
-      lastFlushMs: state.lastFlushMs,
       lateFlushesTotal: this.lateFlushesTotal,
     };
   }

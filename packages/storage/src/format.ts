@@ -43,7 +43,7 @@ export const FILE_HEADER_BYTES = 80;
 export const RECORD_HEADER_BYTES = 28;
 
 /** A record that claims more than this is damaged: the longest that is written is far below. */
-export const MAXIMUM_RECORD_BYTES = 2 ** 31 - 1;
+const MAXIMUM_RECORD_BYTES = 2 ** 31 - 1;
 
 export const FileKind = { log: 1, snapshot: 2 } as const;
 export type FileKind = (typeof FileKind)[keyof typeof FileKind];

@@ -13,7 +13,7 @@ const INITIAL_BYTES = 64 * 1024;
 /** Drops taken from a shard under one hold of its lock. */
 const DROPPED_LIMIT = 4096;
 
-export interface Moved {
+interface Moved {
   readonly origin: number;
   readonly shard: number;
   readonly version: number;

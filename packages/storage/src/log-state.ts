@@ -46,6 +46,14 @@ export interface LogDurations {
   readonly syncMsTotal: number;
 }
 
+export interface LogTotals {
+  readonly logBytes: number;
+  readonly writtenBytesTotal: number;
+  readonly syncsTotal: number;
+  readonly flushesTotal: number;
+  readonly lastFlushMs: number;
+}
+
 export class LogState {
   readonly buffer: SharedArrayBuffer;
   readonly shardCount: number;
@@ -148,25 +156,19 @@ export class LogState {
     this.numbers[Figure.bytes] = bytes;
   }
 
-  get writtenBytesTotal(): number {
-    return this.numbers[Figure.writtenBytesTotal];
-  }
-
-  get syncsTotal(): number {
-    return this.numbers[Figure.syncsTotal];
-  }
-
-  get flushesTotal(): number {
-    return this.numbers[Figure.flushesTotal];
-  }
-
-  get lastFlushMs(): number {
-    return this.numbers[Figure.lastFlushMs];
-  }
-
-  /** How long the last sync took. */
   get lastSyncMs(): number {
     return this.numbers[Figure.lastSyncMs];
+  }
+
+  totals(): LogTotals {
+    const { numbers } = this;
+    return {
+      logBytes: this.bytes,
+      writtenBytesTotal: numbers[Figure.writtenBytesTotal],
+      syncsTotal: numbers[Figure.syncsTotal],
+      flushesTotal: numbers[Figure.flushesTotal],
+      lastFlushMs: numbers[Figure.lastFlushMs],
+    };
   }
 
   /** A copy. It may be taken in the middle of a write: one figure may be behind another. */
@@ -177,6 +179,17 @@ export class LogState {
       syncs: Float64Array.from(this.syncs),
       syncMsTotal: this.numbers[Figure.syncMsTotal],
     };
+  }
+
+  /** A new segment, of which this many bytes are on disk; lanes may write to it with this descriptor, if not -1. */
+  beginSegment(bytes: number, descriptor: number): void {
+    this.failure = 0;
+    this.written = bytes;
+    this.whole = bytes;
+    this.synced = bytes;
+    this.allocated = bytes;
+    this.bytes += bytes;
+    this.descriptor = descriptor;
   }
 
   noteWrite(bytes: number): void {

@@ -129,16 +129,9 @@ export class Log {
       await fileSystem.remove(path).catch(ignore);
       throw error;
     }
-    const { state } = this;
     this.file = file;
     this.number = number;
-    state.failure = 0;
-    state.written = FILE_HEADER_BYTES;
-    state.whole = FILE_HEADER_BYTES;
-    state.synced = FILE_HEADER_BYTES;
-    state.allocated = FILE_HEADER_BYTES;
-    state.bytes += FILE_HEADER_BYTES;
-    if (this.options.isShared) state.descriptor = file.descriptor ?? -1;
+    this.state.beginSegment(FILE_HEADER_BYTES, (this.options.isShared ? file.descriptor : undefined) ?? -1);
   }
 
   /** Writes all changes past the watermarks; without a sync, bytes that the system has taken count as written. */

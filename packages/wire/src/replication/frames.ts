@@ -80,7 +80,7 @@ export interface Agreement {
 
 export interface Refusal {
   readonly kind: typeof FrameKind.refusal;
-  /** For metrics, such as `cluster`; see REFUSAL_CODES in replication/handshake.ts. */
+  /** For metrics, such as `cluster`; see RefusalCode in replication/handshake.ts. */
   readonly code: string;
   /** For the operator of the peer. */
   readonly message: string;
