@@ -78,7 +78,8 @@ test('after a lane failed, its segment is not used again and the next one begins
   expect(failures).toHaveLength(1);
   await disk.flush();
   expect(disk.status().isFailed).toBe(false);
-  expect(lane.isUsable).toBe(true);
+  // Not `isUsable`, which also depends on how long the last sync took.
+  expect(state.descriptor).not.toBe(-1);
   expect((await afterKill('data')).content).toBe('a=1 b=2');
   add(engine, 'c', 3);
   expect(lane.tryFlush(() => {})).toBe('flushed');
