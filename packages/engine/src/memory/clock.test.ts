@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../keys/engine.js';
 import { START_MS } from '../testing/nodes.js';
-import { Header } from './layout.js';
+import { HeaderNumber } from './layout.js';
 
 function makeEngine(): Engine {
   return Engine.format({
@@ -33,7 +33,7 @@ describe('time in a node', () => {
     const engine = makeEngine();
     engine.advanceTo(START_MS + 10);
     // Two threads read the same time; the one that was told less writes last.
-    engine.store.numbers[Header.clockNumber] = START_MS + 5;
+    engine.store.numbers[HeaderNumber.clock] = START_MS + 5;
     engine.advanceTo(START_MS + 4);
     expect(engine.nowMs).toBe(START_MS + 10);
   });

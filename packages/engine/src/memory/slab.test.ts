@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Header, PAGE_WORDS } from './layout.js';
+import { HeaderWord, PAGE_WORDS } from './layout.js';
 import { Slab } from './slab.js';
 import { Store } from './store.js';
 
@@ -30,7 +30,7 @@ describe('the slab', () => {
       fc.property(steps, (sequence) => {
         const store = makeStore();
         const { memory, slab } = store;
-        const usedBefore = memory[Header.pagesUsed];
+        const usedBefore = memory[HeaderWord.pagesUsed];
         const taken: { shard: number; address: number; words: number; mark: number }[] = [];
         let mark = 0;
         for (const step of sequence) {
@@ -56,7 +56,7 @@ describe('the slab', () => {
         for (const { shard, address } of taken) slab.give(shard, address);
         // One page of each size that was used may be kept by each shard, as long as there are plenty.
         const sizes = new Set(sequence.map((step) => `${step.shard}:${Slab.footprintBytes(step.words)}`));
-        expect(memory[Header.pagesUsed] - usedBefore).toBeLessThanOrEqual(sizes.size);
+        expect(memory[HeaderWord.pagesUsed] - usedBefore).toBeLessThanOrEqual(sizes.size);
       }),
       { numRuns: 150 },
     );

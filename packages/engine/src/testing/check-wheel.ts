@@ -1,6 +1,6 @@
 import type { Engine } from '../keys/engine.js';
 import { Kind } from '../memory/attachments.js';
-import { Shard } from '../memory/layout.js';
+import { ShardNumber, ShardWord } from '../memory/layout.js';
 
 /** As wheel.ts lays it out. */
 const LEVELS = 6;
@@ -13,11 +13,11 @@ const NEXT = 7;
 export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<number>, problems: string[]): void {
   const { store, generations } = engine;
   const { memory, numbers, attachments } = store;
-  const current = numbers[(shard >>> 1) + Shard.wheelTickNumber];
+  const current = numbers[(shard >>> 1) + ShardNumber.wheelTick];
   const armed = new Set<number>();
   for (let slot = 0; slot < LEVELS * SLOTS; slot++) {
-    const first = memory[shard + Shard.wheelHeads + slot];
-    const marked = (memory[shard + Shard.wheelBitmaps + (slot >>> 5)] & (1 << (slot & 31))) !== 0;
+    const first = memory[shard + ShardWord.wheelHeads + slot];
+    const marked = (memory[shard + ShardWord.wheelBitmaps + (slot >>> 5)] & (1 << (slot & 31))) !== 0;
     if (marked !== (first !== 0)) problems.push(`wheel slot ${slot} is marked ${marked}`);
     let before = 0;
     for (let record = first; record !== 0; ) {
@@ -34,8 +34,8 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
       record = memory[attachment + NEXT];
     }
   }
-  if (memory[shard + Shard.withExpiry] !== armed.size)
-    problems.push(`${armed.size} keys are in the wheel, ${memory[shard + Shard.withExpiry]} are counted`);
+  if (memory[shard + ShardWord.withExpiry] !== armed.size)
+    problems.push(`${armed.size} keys are in the wheel, ${memory[shard + ShardWord.withExpiry]} are counted`);
   for (const record of records) {
     if (generations.deadlineOf(shard, record) !== Number.POSITIVE_INFINITY && !armed.has(record))
       problems.push(`record ${record} has a deadline and is not in the wheel`);

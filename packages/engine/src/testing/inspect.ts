@@ -1,5 +1,5 @@
 import type { Engine } from '../keys/engine.js';
-import { Kind } from '../memory/attachments.js';
+import { CancelNumber, Kind } from '../memory/attachments.js';
 import { bornOf, isPresent, originIndexOf, versionOf } from '../memory/record.js';
 import { inputOf } from './single-key.js';
 
@@ -41,7 +41,7 @@ export function componentsOf(engine: Engine, key: string | Uint8Array): HeldComp
     const cancels: string[] = [];
     for (let cancel = attachments.find(at, Kind.cancel); cancel !== 0; cancel = attachments.nextOfKind(cancel)) {
       const of = nameOfOrigin(origins.idOf(attachments.extraOf(cancel)));
-      cancels.push(`${of}@${attachments.numberAt(cancel, 2)}`);
+      cancels.push(`${of}@${attachments.numberAt(cancel, CancelNumber.born)}`);
     }
     held.push({
       origin: nameOfOrigin(origins.idOf(originIndexOf(memory, at))),

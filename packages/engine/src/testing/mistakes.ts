@@ -1,8 +1,8 @@
 import type { Batch } from '../batches/batch.js';
 import type { Applied } from '../batches/merge.js';
-import { Kind } from '../memory/attachments.js';
+import { CancelWord, Kind } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
-import { OriginShard, Shard } from '../memory/layout.js';
+import { OriginShardNumber, ShardNumber } from '../memory/layout.js';
 import { bornOf, Component, versionOf } from '../memory/record.js';
 import type { SimulatedNode } from './simulated-node.js';
 
@@ -110,7 +110,7 @@ export const MISTAKES: readonly Mistake[] = [
         const done = original(shard, record);
         const { memory, attachments } = engine.store;
         for (let at = attachments.find(record, Kind.cancel); at !== 0; at = attachments.nextOfKind(at))
-          memory.fill(-1, at + 4, at + 8);
+          memory.fill(-1, at + CancelWord.positiveLow, at + CancelWord.negativeHigh + 1);
         return done;
       };
       Object.assign(engine.ownGeneration, { cancelForeign });
@@ -140,7 +140,7 @@ export const MISTAKES: readonly Mistake[] = [
       const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine.expiry, 'dropExpired');
       const dropExpired = (shard: number, ...rest: unknown[]) => {
         const { numbers } = engine.store;
-        const at = (shard >>> 1) + Shard.acknowledgedNumber;
+        const at = (shard >>> 1) + ShardNumber.acknowledged;
         const acknowledged = numbers[at];
         numbers[at] = Number.POSITIVE_INFINITY;
         original(shard, ...rest);
@@ -160,7 +160,7 @@ export const MISTAKES: readonly Mistake[] = [
 ];
 
 function withSeen<T>(numbers: Float64Array, state: number, seen: number, work: () => T): T {
-  const at = (state >>> 1) + OriginShard.seenNumber;
+  const at = (state >>> 1) + OriginShardNumber.seen;
   const kept = numbers[at];
   numbers[at] = seen;
   try {
