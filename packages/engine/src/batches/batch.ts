@@ -7,8 +7,8 @@ import { bornOf, Component, isPresent, keyLengthOf, keyRecordOf, versionOf } fro
 
 /**
  * A batch: components of one origin in one shard that changed behind a watermark, oldest first. The same thing goes to
- * peers (replication), to a file (the log, snapshots) and to a peer that asks for a gap (repair). It holds absolute state, so
- * applying it twice, late or out of order is harmless.
+ * peers (replication), to a file (the log, snapshots) and to a peer that asks for a gap (repair). It holds absolute
+ * state, so applying it twice, late or out of order is harmless.
  *
  * A long walk travels in parts. `start` is the watermark the walk began at, `from` where the part before this one ended
  * (the first part has from = start), `reached` the version of its last component. Only the last part has `to`, a true

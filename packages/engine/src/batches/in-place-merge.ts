@@ -7,10 +7,10 @@ import type { Batch } from './batch.js';
 const NARROW_HIGH = 2 ** 29;
 
 /**
- * Most components that arrive from others are generations that have grown and are otherwise unchanged. Where only a sum of
- * the key can change (its summary says so: no reset, no floor, no expiry that has passed) the component is updated where it
- * lies, and its growth is added to the key's summary. False, and nothing done, where it is not that simple. The new version
- * is above all others of its origin in the shard.
+ * Most components that arrive from others are generations that have grown and are otherwise unchanged. Where only a sum
+ * of the key can change (its summary says so: no reset, no floor, no expiry that has passed) the component is updated
+ * where it lies, and its growth is added to the key's summary. False, and nothing done, where it is not that simple.
+ * The new version is above all others of its origin in the shard.
  */
 export function mergeInPlace(
   engine: Engine,

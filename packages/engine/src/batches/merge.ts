@@ -75,8 +75,8 @@ export class Merge {
   }
 
   /**
-   * The rules that an origin keeps about its own components, however much was lost on the way. A peer that breaks one has a
-   * bug, or two nodes use one identity: the store must not merge the component, and must not fail over it either.
+   * The rules that an origin keeps about its own components, however much was lost on the way. A peer that breaks one
+   * has a bug, or two nodes use one identity: the store must not merge the component, and must not fail over it either.
    */
   private ruleBrokenBy(state: number, held: number, batch: Batch, index: number): string {
     const version = batch.version[index];
@@ -86,8 +86,8 @@ export class Merge {
   }
 
   /**
-   * Parts are chained: only a walk of which every part came, in order, ends in a true cut. Two senders may number their walks
-   * alike; parts that fit together make a true cut from any sender, and a walk in one part needs no other.
+   * Parts are chained: only a walk of which every part came, in order, ends in a true cut. Two senders may number their
+   * walks alike; parts that fit together make a true cut from any sender, and a walk in one part needs no other.
    */
   private moveWatermark(batch: Batch, origin: number, seenAt: number): void {
     const numbers = this.engine.store.numbers;
@@ -136,8 +136,8 @@ export class Merge {
     }
     const rule = this.ruleBrokenBy(state, held, batch, index);
     if (rule !== '') return this.broken(rule);
-    // A component that is over is merged too, until the watermark has passed it: an older state of it may still be under
-    // way. Without memory for it the merge goes on.
+    // A component that is over is merged too, until the watermark has passed it: an older state of it may still be
+    // under way. Without memory for it the merge goes on.
     const isOver = isEmptyIn(batch, index) || isOverIn(batch, index, engine.nowMs - generations.graceMs);
     if (record === 0) record = engine.records.make(shard, input, start, length);
     if (record === 0) return isOver ? Applied.Ok : Applied.OutOfMemory;
@@ -160,10 +160,10 @@ export class Merge {
   }
 
   /**
-   * A peer has seen past this version of another origin's component and does not hold it: it is over, and this node missed
-   * that. Returns whether it was still here. A reset of it is dropped only where its owner says so: other peers may have
-   * dropped it by its expiry while its owner, out of reach, set another. Otherwise the reset is sent again: the owner's
-   * answer may be the change that this node missed.
+   * A peer has seen past this version of another origin's component and does not hold it: it is over, and this node
+   * missed that. Returns whether it was still here. A reset of it is dropped only where its owner says so: other peers
+   * may have dropped it by its expiry while its owner, out of reach, set another. Otherwise the reset is sent again:
+   * the owner's answer may be the change that this node missed.
    */
   dropGone(origin: number, key: Uint8Array, version: number, isSaidByOwner: boolean): boolean {
     const { engine } = this;
@@ -183,7 +183,9 @@ export class Merge {
     });
   }
 
-  /** After any change to the foreign components of a key: brings this node's own one in line, and all that is derived. */
+  /**
+   * After any change to the foreign components of a key: brings this node's own one in line, and all that is derived.
+   */
   settleKey(shard: number, record: number): void {
     this.settleOwn(shard, record);
     this.engine.ownGeneration.collectFloor(shard, record);
@@ -191,9 +193,9 @@ export class Merge {
   }
 
   /**
-   * Answers a reset of an own generation that was dropped here already: a stamped change says that it is over, or the reset
-   * would be kept for ever. Only once, when the reset arrives: two nodes that answered at every change would answer each
-   * other for ever.
+   * Answers a reset of an own generation that was dropped here already: a stamped change says that it is over, or the
+   * reset would be kept for ever. Only once, when the reset arrives: two nodes that answered at every change would
+   * answer each other for ever.
    */
   private answerCancel(shard: number, record: number, component: number): void {
     const { generations, ownGeneration } = this.engine;
@@ -202,9 +204,9 @@ export class Merge {
   }
 
   /**
-   * Brings the own generation in line with a foreign component that arrived: wholly cancelled, it ends; a newer expiry is
-   * taken over; a floor, or an expiry that passed before it arrived, is outlived so that no increment is lost, unless the
-   * generation had that expiry and only this node's clock is behind the one that saw it pass.
+   * Brings the own generation in line with a foreign component that arrived: wholly cancelled, it ends; a newer expiry
+   * is taken over; a floor, or an expiry that passed before it arrived, is outlived so that no increment is lost,
+   * unless the generation had that expiry and only this node's clock is behind the one that saw it pass.
    */
   private settleOwn(shard: number, record: number): void {
     const { generations, ownGeneration, unpublished } = this.engine;

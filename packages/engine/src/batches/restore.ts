@@ -10,10 +10,10 @@ import { attachFrom, makeForeign } from './foreign-component.js';
 import { isEmptyIn } from './merge.js';
 
 /**
- * Puts the content of a node's own disk back into an empty store, before any client is served. Unlike a peer, the disk may
- * hold this node's own components, and they are restored as they stand: an own generation is not brought in line with
- * foreign components, as merging does. It was when they were written, because a writer puts the other origins of a shard
- * first and the own one last, into one record.
+ * Puts the content of a node's own disk back into an empty store, before any client is served. Unlike a peer, the disk
+ * may hold this node's own components, and they are restored as they stand: an own generation is not brought in line
+ * with foreign components, as merging does. It was when they were written, because a writer puts the other origins of a
+ * shard first and the own one last, into one record.
  *
  * Batches may come twice and overlap, as a snapshot and the log written meanwhile do. The newer version of a component
  * stays; one that is not held and lies below a finished walk was gone by then, and stays gone.

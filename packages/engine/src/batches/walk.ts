@@ -28,15 +28,15 @@ export interface WalkTarget {
 }
 
 /**
- * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `target`, which is empty.
- * Begins a walk where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one
- * `reached`.
+ * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `target`, which is
+ * empty. Begins a walk where `from` equals `start`; later parts carry the same start and walk number, and begin where
+ * the last one `reached`.
  *
- * The walk of another origin covers everything up to this node's own watermark. Parts that arrived here out of their walk
- * may lie above it, with gaps between them. They are included: one of them may have replaced a component that lay below,
- * and if that origin is gone, this node may be the only one that holds them. Once a walk has gone past the watermark, the
- * changes that fill the gaps may come to lie behind it; so it ends with the watermark that it has passed, which is given to
- * the parts that follow.
+ * The walk of another origin covers everything up to this node's own watermark. Parts that arrived here out of their
+ * walk may lie above it, with gaps between them. They are included: one of them may have replaced a component that lay
+ * below, and if that origin is gone, this node may be the only one that holds them. Once a walk has gone past the
+ * watermark, the changes that fill the gaps may come to lie behind it; so it ends with the watermark that it has
+ * passed, which is given to the parts that follow.
  */
 export function walkSince(
   engine: Engine,
@@ -91,8 +91,8 @@ export function batchSince(
 }
 
 /**
- * The components of one origin for these keys of a shard, as a part that belongs to no walk: it can be merged, but moves no
- * watermark. Keys without such a component up to version `upTo` are left out.
+ * The components of one origin for these keys of a shard, as a part that belongs to no walk: it can be merged, but
+ * moves no watermark. Keys without such a component up to version `upTo` are left out.
  */
 export function batchOfKeys(
   engine: Engine,

@@ -74,7 +74,9 @@ export class Digests {
     memory[originShard + OriginShardWord.digestHigh] += this.mixHigh;
   }
 
-  /** Everything that replicates goes in, and nothing else: key, generation, version, amounts, expiry, floor and cancels. */
+  /**
+   * Everything that replicates goes in, and nothing else: key, generation, version, amounts, expiry, floor and cancels.
+   */
   private mix(component: number): void {
     const { memory, hash } = this.store;
     const { local, shared } = hash;

@@ -4,10 +4,10 @@ import { Component, keyLengthOf, originIndexOf, versionOf } from '../memory/reco
 import type { Store } from '../memory/store.js';
 
 /**
- * Notes about components that this node dropped without a change that a walk would find: those of other origins that their
- * owner ended or an expiry of the key reached, and own ones that expired beside others. The disk would still hold them, and
- * they would be back after a restart. So where there is a disk, a chain of the shard holds a note of each until the disk
- * has taken it.
+ * Notes about components that this node dropped without a change that a walk would find: those of other origins that
+ * their owner ended or an expiry of the key reached, and own ones that expired beside others. The disk would still hold
+ * them, and they would be back after a restart. So where there is a disk, a chain of the shard holds a note of each
+ * until the disk has taken it.
  *
  *   word | a note
  *   -----|--------------------------------------------

@@ -31,8 +31,8 @@ import type { Wheel } from './wheel.js';
  *   cancelled  a generation that a reset has observed whole; where it observed a part, that part does not count.
  *   value      Σ P − Σ N over the generations that are present and not dead, less the parts that resets have observed.
  *
- * An owner takes over a newer expiry as soon as it learns of it (merge.ts), so the expiry of the own generation is always
- * the key's. Reading a key that only this node ever touched needs none of this: no summary, no work.
+ * An owner takes over a newer expiry as soon as it learns of it (merge.ts), so the expiry of the own generation is
+ * always the key's. Reading a key that only this node ever touched needs none of this: no summary, no work.
  *
  * The result for the other origins is kept in the key's summary, with the time until which it holds.
  */
@@ -163,8 +163,9 @@ export class Generations {
   }
 
   /**
-   * Whether only its generation would be lost with a foreign component. Above the watermark the component also says that
-   * older states of it, still under way, are superseded; and a peer that has not seen it learns from it when it expires.
+   * Whether only its generation would be lost with a foreign component. Above the watermark the component also says
+   * that older states of it, still under way, are superseded; and a peer that has not seen it learns from it when it
+   * expires.
    */
   private isDroppable(shard: number, component: number): boolean {
     const { memory, numbers } = this.store;
@@ -190,7 +191,10 @@ export class Generations {
     return Math.max(timeOfVersion(bornOf(this.memory, component)), this.recordedFloor(component));
   }
 
-  /** Whether the own generation goes on because it outlived this floor: other replicas may still hold the floor or its cause. */
+  /**
+   * Whether the own generation goes on because it outlived this floor: other replicas may still hold the floor or its
+   * cause.
+   */
   hasOutlived(record: number, floorMs: number): boolean {
     const memory = this.memory;
     if (!isPresent(memory, record)) return false;
@@ -251,7 +255,9 @@ export class Generations {
     return attachment === 0 ? 0n : uint64At(this.memory, attachment + NegativeWord.low);
   }
 
-  /** Whether resets have observed all of a generation; its owner then ends it, and other replicas no longer count it. */
+  /**
+   * Whether resets have observed all of a generation; its owner then ends it, and other replicas no longer count it.
+   */
   isWhollyCancelled(record: number, component: number): boolean {
     const cancelled = this.cancelled(record, component);
     if (cancelled === null) return false;
@@ -266,7 +272,9 @@ export class Generations {
     return positive - negative;
   }
 
-  /** The exact sum of all but the own generation's P and N: foreign generations, less the cancelled part of the own one. */
+  /**
+   * The exact sum of all but the own generation's P and N: foreign generations, less the cancelled part of the own one.
+   */
   foreignTotal(record: number): { total: bigint; generations: number; holdsUntilMs: number } {
     const memory = this.memory;
     const nowMs = this.clock.nowMs;
@@ -316,8 +324,8 @@ export class Generations {
   }
 
   /**
-   * When a part of the key can be dropped for good: the earliest death among its generations, plus the grace. A death after
-   * which the component stays changes the summary, and the key must be counted anew.
+   * When a part of the key can be dropped for good: the earliest death among its generations, plus the grace. A death
+   * after which the component stays changes the summary, and the key must be counted anew.
    */
   readonly deadlineOf = (shard: number, record: number): number => {
     const memory = this.memory;

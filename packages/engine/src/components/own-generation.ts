@@ -18,8 +18,8 @@ import type { Wheel } from './wheel.js';
 
 /**
  * Changes to this node's own component of a key: a generation begins, ends, outlives a floor, gets an expiry; a reset
- * cancels the generations of other origins that it sees. Every change lies between `before` and `stamp`, which gives it the
- * next version. The caller refreshes the key's summary afterwards (generations.ts).
+ * cancels the generations of other origins that it sees. Every change lies between `before` and `stamp`, which gives it
+ * the next version. The caller refreshes the key's summary afterwards (generations.ts).
  */
 export class OwnGeneration {
   private readonly store: Store;
@@ -54,8 +54,8 @@ export class OwnGeneration {
   }
 
   /**
-   * The version that an expiry set now will be stamped with: later than every expiry setting this node holds, also where
-   * those were dated by a clock ahead of ours.
+   * The version that an expiry set now will be stamped with: later than every expiry setting this node holds, also
+   * where those were dated by a clock ahead of ours.
    */
   nextDecision(shard: number, record: number): number {
     this.lists.raise(shard, this.generations.latestDecision(record) + 1);
@@ -63,10 +63,10 @@ export class OwnGeneration {
   }
 
   /**
-   * A new generation of amount zero. Where generations of other origins go on, it shares the key's expiry. Where the key was
-   * gone, an expiry that others still hold must not reach into this generation, and generations that expiry ended must not
-   * come back with it. Where no expiry is in force, it gets the one given here, if any. False when memory ran out: no
-   * generation has begun then.
+   * A new generation of amount zero. Where generations of other origins go on, it shares the key's expiry. Where the
+   * key was gone, an expiry that others still hold must not reach into this generation, and generations that expiry
+   * ended must not come back with it. Where no expiry is in force, it gets the one given here, if any. False when
+   * memory ran out: no generation has begun then.
    */
   begin(shard: number, record: number, expiresAtMs = 0): boolean {
     let version = this.nextVersion(shard);
@@ -129,8 +129,8 @@ export class OwnGeneration {
   }
 
   /**
-   * Drops a floor that every replica has acknowledged and every owner has outlived. True when there was one and no generation
-   * depends on it: that of an origin that is gone stays under its floor for ever.
+   * Drops a floor that every replica has acknowledged and every owner has outlived. True when there was one and no
+   * generation depends on it: that of an origin that is gone stays under its floor for ever.
    */
   collectFloor(shard: number, record: number): boolean {
     const attachment = this.attachments.find(record, Kind.floor);
@@ -145,9 +145,9 @@ export class OwnGeneration {
   }
 
   /**
-   * Drops this node's resets of an origin's generations other than the one born at `born`, which that origin is in or was in
-   * last. Every replica must have acknowledged that one: where an earlier generation is still held, it would come back
-   * without the reset.
+   * Drops this node's resets of an origin's generations other than the one born at `born`, which that origin is in or
+   * was in last. Every replica must have acknowledged that one: where an earlier generation is still held, it would
+   * come back without the reset.
    */
   collectCancel(shard: number, record: number, origin: number, born: number): void {
     for (let at = this.generations.findCancel(record, origin); at !== 0; ) {
@@ -162,8 +162,9 @@ export class OwnGeneration {
   }
 
   /**
-   * A generation whose P or N is full though their difference is not goes on as a new one that starts from the difference.
-   * It takes 2^64 of increments to get here. A reset elsewhere that has not arrived by then misses its mark.
+   * A generation whose P or N is full though their difference is not goes on as a new one that starts from the
+   * difference. It takes 2^64 of increments to get here. A reset elsewhere that has not arrived by then misses its
+   * mark.
    */
   beginFolded(shard: number, record: number): void {
     const { memory } = this.store;
@@ -192,9 +193,9 @@ export class OwnGeneration {
   }
 
   /**
-   * Cancels the part that this node holds of every foreign generation that counts, or the part it held at an earlier reset
-   * if that is more: a crash can lose changes of other origins and leave this node's reset of them. False when memory ran
-   * out.
+   * Cancels the part that this node holds of every foreign generation that counts, or the part it held at an earlier
+   * reset if that is more: a crash can lose changes of other origins and leave this node's reset of them. False when
+   * memory ran out.
    */
   cancelForeign(shard: number, record: number): boolean {
     const memory = this.store.memory;

@@ -32,9 +32,9 @@ interface KeyParts {
 }
 
 /**
- * Makes, counts and frees the records of keys. A key's record, which is the own component too, is made empty and freed when
- * no component of the key is left; components of other origins hang off it and are freed one by one. A caller that changes
- * or drops a component refreshes the key afterwards. The shard's lock is held.
+ * Makes, counts and frees the records of keys. A key's record, which is the own component too, is made empty and freed
+ * when no component of the key is left; components of other origins hang off it and are freed one by one. A caller that
+ * changes or drops a component refreshes the key afterwards. The shard's lock is held.
  */
 export class Records {
   private readonly parts: KeyParts;

@@ -7,20 +7,20 @@ import type { Generations } from './generations.js';
 import type { OwnGeneration } from './own-generation.js';
 
 /**
- * Unpublished counts: an amount that this node has counted in a key and not published, until when it counts, and when the
- * generation that it may become expires. They hang off the key's record.
+ * Unpublished counts: an amount that this node has counted in a key and not published, until when it counts, and when
+ * the generation that it may become expires. They hang off the key's record.
  *
- * An unpublished count is in no component. It has no version, so it is in no list, no digest and no batch: peers and disk
- * neither receive nor miss it, and every rule about replicas holds as if the key had not been touched here. Readers on
- * this node see it as part of the value.
+ * An unpublished count is in no component. It has no version, so it is in no list, no digest and no batch: peers and
+ * disk neither receive nor miss it, and every rule about replicas holds as if the key had not been touched here.
+ * Readers on this node see it as part of the value.
  *
  *   none         --add-->      unpublished  the key has no component here, own or foreign
  *   unpublished  --add-->      unpublished  the amount grows
  *   unpublished  --publish-->  published    the amount becomes an own generation, born now: an ordinary component
  *   unpublished  --discard-->  none         its time is over, or the key was removed
  *
- * It is published by any ordinary change of the key, and as soon as a component of another origin arrives: once one region
- * has published a key, all do. Publishing needs no memory, so it cannot fail.
+ * It is published by any ordinary change of the key, and as soon as a component of another origin arrives: once one
+ * region has published a key, all do. Publishing needs no memory, so it cannot fail.
  */
 export class Unpublished {
   private readonly store: Store;
@@ -80,16 +80,18 @@ export class Unpublished {
     return true;
   }
 
-  /** Adds to an unpublished count that is there. It takes no times: beyond 32 bits each would be an allocation a call. */
+  /**
+   * Adds to an unpublished count that is there. It takes no times: beyond 32 bits each would be an allocation a call.
+   */
   addMore(record: number, amountHigh: number, amountLow: number): void {
     const attachment = this.attachments.find(record, Kind.unpublished);
     addInt64At(this.store.memory, attachment + UnpublishedWord.low, amountHigh, amountLow);
   }
 
   /**
-   * Makes the unpublished count an own generation, with the expiry in force or, where no origin has set one, its own. The
-   * caller refreshes the key afterwards. A count whose time is over is discarded; one that there is no memory for stays
-   * unpublished until the next attempt.
+   * Makes the unpublished count an own generation, with the expiry in force or, where no origin has set one, its own.
+   * The caller refreshes the key afterwards. A count whose time is over is discarded; one that there is no memory for
+   * stays unpublished until the next attempt.
    */
   publish(shard: number, record: number): void {
     const { memory } = this.store;

@@ -12,8 +12,8 @@ const MAXIMUM_EXACT = 2 ** 53;
  * seen are the part behind its watermark, and a component that changed a thousand times is in there once.
  *
  * Order is made when the list is read. Components up to `ordered` are in version order; those changed since lie behind
- * them in any order, since the next walk will take them all. So a change moves its component only the first time after a
- * walk, and otherwise touches no neighbour: that is two cache misses less of about five.
+ * them in any order, since the next walk will take them all. So a change moves its component only the first time after
+ * a walk, and otherwise touches no neighbour: that is two cache misses less of about five.
  */
 export class VersionLists {
   private readonly store: Store;
@@ -63,7 +63,10 @@ export class VersionLists {
     return nowVersion > last ? nowVersion : last + 1;
   }
 
-  /** Makes the next version at least this one: a generation must not look older than a floor set by a clock ahead of ours. */
+  /**
+   * Makes the next version at least this one: a generation must not look older than a floor set by a clock ahead of
+   * ours.
+   */
   raise(shard: number, version: number): void {
     const seen = (this.store.originShardAt(OWN_ORIGIN, shard) >>> 1) + OriginShardNumber.seen;
     if (this.store.numbers[seen] < version - 1) this.store.numbers[seen] = version - 1;
@@ -192,8 +195,8 @@ export class VersionLists {
   }
 
   /**
-   * The same for a walk that comes in parts: searched from where one of the last parts ended. Searching from the end each
-   * time would cost the square of the list's length.
+   * The same for a walk that comes in parts: searched from where one of the last parts ended. Searching from the end
+   * each time would cost the square of the list's length.
    */
   firstAfterCursor(state: number, watermark: number): number {
     const memory = this.store.memory;
@@ -205,7 +208,9 @@ export class VersionLists {
     return after;
   }
 
-  /** A part ended with this component (0: the walk is over); its cursor replaces that of the part that ended at `from`. */
+  /**
+   * A part ended with this component (0: the walk is over); its cursor replaces that of the part that ended at `from`.
+   */
   moveCursor(state: number, from: number, component: number): void {
     const memory = this.store.memory;
     const cursor = this.nearestCursor(state, from);

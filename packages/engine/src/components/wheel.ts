@@ -3,10 +3,10 @@ import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/lay
 import type { Store } from '../memory/store.js';
 
 /**
- * A hierarchical timing wheel per shard: six levels of 64 slots, level k in steps of 64^k ticks. A key with an expiry is
- * in one slot, linked through its expiry attachment. Readers never depend on the wheel (an expired key is hidden by its
- * time); it only gives memory back, so a tick may be coarse and the work of a turn is bounded: a turn that runs out of
- * budget stops in mid-slot, and the next one goes on there.
+ * A hierarchical timing wheel per shard: six levels of 64 slots, level k in steps of 64^k ticks. A key with an expiry
+ * is in one slot, linked through its expiry attachment. Readers never depend on the wheel (an expired key is hidden by
+ * its time); it only gives memory back, so a tick may be coarse and the work of a turn is bounded: a turn that runs out
+ * of budget stops in mid-slot, and the next one goes on there.
  *
  * `tick` in the shard's header is the first tick not done yet. A slot of level k is emptied into lower levels when the
  * tick reaches its start. Levels that are empty are jumped over, so a quiet year costs nothing.

@@ -1,8 +1,8 @@
 import type { Engine } from './engine.js';
 
 /**
- * Which holders have to acknowledge this node's own changes before garbage collection: its disk, and its peers as one. The
- * store gets the lowest acknowledged version of each shard; without holders, removed keys are dropped at once.
+ * Which holders have to acknowledge this node's own changes before garbage collection: its disk, and its peers as one.
+ * The store gets the lowest acknowledged version of each shard; without holders, removed keys are dropped at once.
  */
 export class Acknowledgements {
   private readonly engine: Engine;
@@ -15,8 +15,8 @@ export class Acknowledgements {
   }
 
   /**
-   * From now on components that other origins ended are kept for peers too. Where there will be peers, this comes before the
-   * disk is read: it may hold removals that peers have not seen.
+   * From now on components that other origins ended are kept for peers too. Where there will be peers, this comes
+   * before the disk is read: it may hold removals that peers have not seen.
    */
   joinPeers(): Holder {
     this.engine.startRelaying();

@@ -15,8 +15,8 @@ export interface CountedGeneration {
 }
 
 /**
- * The generations of a key whose version is not the one that is known of their origin. Reads and changes nothing; a key that
- * has not changed costs a look-up and no allocation but the empty list.
+ * The generations of a key whose version is not the one that is known of their origin. Reads and changes nothing; a key
+ * that has not changed costs a look-up and no allocation but the empty list.
  *
  * Generations that others reset or that have expired are included as long as they are held: this serves those who keep
  * account of every increment, not of the counter's value.

@@ -31,7 +31,9 @@ export interface EngineOptions {
   readonly nowMs: number;
   /** A random number that clients cannot guess, so that they cannot choose keys that collide. */
   readonly seed?: number;
-  /** How long expired generations are kept, hidden, for late changes: longer than clocks can differ. 0 without peers. */
+  /**
+   * How long expired generations are kept, hidden, for late changes: longer than clocks can differ. 0 without peers.
+   */
   readonly expiryGraceMs?: number;
   readonly growOnlyPrefixes?: readonly string[];
 }
@@ -39,8 +41,8 @@ export interface EngineOptions {
 const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
 
 /**
- * The store as a thread uses it. Commands open a key, change it and close it (open-key.ts, key-changes.ts); this class adds
- * the operations on all keys, and those that peers and disk use.
+ * The store as a thread uses it. Commands open a key, change it and close it (open-key.ts, key-changes.ts); this class
+ * adds the operations on all keys, and those that peers and disk use.
  */
 export class Engine extends KeyChanges {
   static readonly MAX_KEY_BYTES = MAX_KEY_BYTES;
@@ -140,7 +142,10 @@ export class Engine extends KeyChanges {
 
   // ---- for peers and disk -------------------------------------------------------------------------------------------
 
-  /** From now on this node passes on changes of other origins: components they ended stay until every peer has seen them. */
+  /**
+   * From now on this node passes on changes of other origins: components they ended stay until every peer has seen
+   * them.
+   */
   startRelaying(): void {
     this.memory[HeaderWord.relays] = 1;
   }
@@ -149,7 +154,10 @@ export class Engine extends KeyChanges {
     return this.memory[HeaderWord.relays] !== 0;
   }
 
-  /** Every peer and the disk hold this node's changes of a shard up to this version: what had ended by then is collected. */
+  /**
+   * Every peer and the disk hold this node's changes of a shard up to this version: what had ended by then is
+   * collected.
+   */
   acknowledge(shardIndex: number, version: number): void {
     this.garbageCollection.acknowledge(shardIndex, version);
   }

@@ -3,8 +3,9 @@ import { bornOf, Component, originIndexOf, versionOf } from '../memory/record.js
 import type { Engine } from './engine.js';
 
 /**
- * Drops expired keys in the background, a bounded number a call: readers have stopped seeing them already. Each generation
- * is dropped by its own expiry, and not before the grace has passed; the wheel (wheel.ts) says when a key is due.
+ * Drops expired keys in the background, a bounded number a call: readers have stopped seeing them already. Each
+ * generation is dropped by its own expiry, and not before the grace has passed; the wheel (wheel.ts) says when a key is
+ * due.
  */
 export class Expiry {
   private readonly engine: Engine;
@@ -62,11 +63,12 @@ export class Expiry {
     const acknowledged = store.numbers[(shard >>> 1) + ShardNumber.acknowledged];
     const isKnown = versionOf(store.memory, record) <= acknowledged && generations.cancelled(record, record) === null;
     ownGeneration.before(shard, record);
-    // Without memory for the floor the generation stays, hidden: without either, generations that it ended would come back.
+    // Without memory for the floor the generation stays, hidden: without either, generations that it ended would come
+    // back.
     const isKept = ownGeneration.keepFloor(shard, record, expiresAt);
     if (isKept) ownGeneration.end(shard, record);
-    // Where every peer has acknowledged the expiry, each drops the generation by the same rule. Otherwise a stamped change
-    // says that it is over.
+    // Where every peer has acknowledged the expiry, each drops the generation by the same rule. Otherwise a stamped
+    // change says that it is over.
     if (isKept && isKnown && store.attachments.isEmpty(record)) {
       // Restored from disk, this expiry would also end generations of others that arrived after it was dropped here.
       if (origins.count > 1) dropped.note(shard, record, record);

@@ -8,8 +8,8 @@ const VISITS_AT_ONCE = 512;
 
 /**
  * Drops components, floors and resets that are no longer needed, up to the version that every peer and the disk have
- * acknowledged: a component that is empty, a floor and a reset that no generation depends on. acknowledgements.ts says which
- * peers and disks count.
+ * acknowledged: a component that is empty, a floor and a reset that no generation depends on. acknowledgements.ts says
+ * which peers and disks count.
  */
 export class GarbageCollection {
   private readonly engine: Engine;
@@ -19,8 +19,8 @@ export class GarbageCollection {
   }
 
   /**
-   * Every peer and the disk hold this node's changes of a shard up to this version; Infinity where there are none. A removed
-   * key's empty component is dropped then: all of them know of the removal.
+   * Every peer and the disk hold this node's changes of a shard up to this version; Infinity where there are none. A
+   * removed key's empty component is dropped then: all of them know of the removal.
    */
   acknowledge(shardIndex: number, version: number): void {
     const { ownGeneration, records, store } = this.engine;
@@ -55,7 +55,9 @@ export class GarbageCollection {
     return numbers[(shard >>> 1) + ShardNumber.ended] > from || attachments.countOf(shard, Kind.floor) > 0;
   }
 
-  /** Up to which version of another origin every peer has acknowledged its changes; takes the state of (origin, shard). */
+  /**
+   * Up to which version of another origin every peer has acknowledged its changes; takes the state of (origin, shard).
+   */
   acknowledgedOther(state: number): number {
     if (!this.engine.isRelaying) return Number.POSITIVE_INFINITY;
     return this.engine.store.numbers[(state >>> 1) + OriginShardNumber.acknowledged];
@@ -94,8 +96,8 @@ export class GarbageCollection {
   }
 
   /**
-   * A watermark moved from `before` to `seen`. Older states of the components between are superseded by the watermark alone:
-   * empty components are dropped, and expired ones may be from here on.
+   * A watermark moved from `before` to `seen`. Older states of the components between are superseded by the watermark
+   * alone: empty components are dropped, and expired ones may be from here on.
    */
   passWatermark(shard: number, state: number, before: number, seen: number): void {
     const { lists, records, store } = this.engine;
@@ -114,8 +116,8 @@ export class GarbageCollection {
   }
 
   /**
-   * Visits the components of a list in a range of versions, oldest first, at most as many as a lane can wait for; returns the
-   * version up to which all were visited. A visit may take the component out of the list.
+   * Visits the components of a list in a range of versions, oldest first, at most as many as a lane can wait for;
+   * returns the version up to which all were visited. A visit may take the component out of the list.
    */
   private visitRange(state: number, from: number, upTo: number, visit: (component: number) => void): number {
     const { lists, store } = this.engine;

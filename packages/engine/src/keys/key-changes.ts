@@ -163,9 +163,9 @@ export class KeyChanges extends OpenKey {
   }
 
   /**
-   * Adds an amount, from 0 on, to the unpublished count of the open key, which has no components. It counts on this node,
-   * and can be published, until `untilMs`, or until the time given before if that is later; published, it expires at
-   * `expiresAtMs`, which may lie later.
+   * Adds an amount, from 0 on, to the unpublished count of the open key, which has no components. It counts on this
+   * node, and can be published, until `untilMs`, or until the time given before if that is later; published, it expires
+   * at `expiresAtMs`, which may lie later.
    */
   addUnpublished(amountHigh: number, amountLow: number, untilMs: number, expiresAtMs = untilMs): Status {
     if (this.leavesRange(amountHigh, amountLow)) return Status.Overflow;

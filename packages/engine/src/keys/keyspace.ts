@@ -4,8 +4,8 @@ import { HeaderWord } from '../memory/layout.js';
 import type { Engine } from './engine.js';
 
 /**
- * Going through all keys. A cursor is a shard and a place in its table: shard × 2^32 + reversed hash (table.ts). It needs
- * no memory on our side, stays valid while tables grow, and 0 is both the start and the end.
+ * Going through all keys. A cursor is a shard and a place in its table: shard × 2^32 + reversed hash (table.ts). It
+ * needs no memory on our side, stays valid while tables grow, and 0 is both the start and the end.
  */
 const PLACE_BITS = 32n;
 const PLACE_MASK = (1n << PLACE_BITS) - 1n;

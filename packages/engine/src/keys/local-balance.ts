@@ -3,9 +3,9 @@ import type { ByteInput } from '../memory/byte-input.js';
 import type { Engine } from './engine.js';
 
 /**
- * The tokens of a quota that this node may spend at once. A local balance hangs off the allotment's key and is known to this
- * node alone: it neither replicates nor reaches the disk. Its tokens were marked as spent before (the allotment's own
- * component), so losing it wastes tokens and never spends one twice.
+ * The tokens of a quota that this node may spend at once. A local balance hangs off the allotment's key and is known to
+ * this node alone: it neither replicates nor reaches the disk. Its tokens were marked as spent before (the allotment's
+ * own component), so losing it wastes tokens and never spends one twice.
  *
  * A local balance is open between `open` and `close`, under the lock of its shard.
  */

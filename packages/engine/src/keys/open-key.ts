@@ -28,8 +28,8 @@ import type { Store } from '../memory/store.js';
 import { ShardLocks } from './shard-locks.js';
 
 /**
- * The open key. One key is open at a time: `open` takes its shard's lock and loads its value, `close` gives the lock back.
- * Nothing here allocates on the way of an increment.
+ * The open key. One key is open at a time: `open` takes its shard's lock and loads its value, `close` gives the lock
+ * back. Nothing here allocates on the way of an increment.
  */
 export class OpenKey extends ShardLocks {
   readonly origins: Origins;
@@ -54,8 +54,8 @@ export class OpenKey extends ShardLocks {
   protected keyStart = 0;
   protected keyLength = 0;
   /**
-   * This node's own generation is present and not over, and the value is far from the ends of its range: an amount added to
-   * one is added to the other.
+   * This node's own generation is present and not over, and the value is far from the ends of its range: an amount
+   * added to one is added to the other.
    */
   protected goesOn = false;
   protected isForbidden = false;

@@ -48,7 +48,9 @@ export class ShardLocks {
     this.takeHeld();
   }
 
-  /** The same for these keys: one in each step of the arguments from `first` to before `end`. No other may be opened. */
+  /**
+   * The same for these keys: one in each step of the arguments from `first` to before `end`. No other may be opened.
+   */
   lockKeys(input: ByteInput, starts: Int32Array, lengths: Int32Array, first: number, end: number, step: number): void {
     if (this.lockDepth++ > 0 || !this.store.locking) return;
     const { store, heldShards } = this;

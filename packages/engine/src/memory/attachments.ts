@@ -4,8 +4,9 @@ import { Component, isPresent } from './record.js';
 import type { Slab } from './slab.js';
 
 /**
- * Fields that only some components have hang off them in a short chain of attachments, sorted by kind: most keys are only
- * ever incremented and pay for none. Amounts are 64-bit, in two words; times and versions are doubles, exact for both.
+ * Fields that only some components have hang off them in a short chain of attachments, sorted by kind: most keys are
+ * only ever incremented and pay for none. Amounts are 64-bit, in two words; times and versions are doubles, exact for
+ * both.
  *
  *   kind          | words | content (word 0 is the next attachment, word 1 the kind and, above its low byte, `extra`)
  *   --------------|-------|------------------------------------------------------------------------------------------
@@ -53,7 +54,9 @@ export const UnpublishedNumber = { untilMs: 2, expiresAtMs: 3 } as const;
 export const SummaryFlag = {
   /** 64 bits are too few. */
   wide: 1,
-  /** A component of the key has a reset or a floor, or an expiry that had passed: a present generation may not count. */
+  /**
+   * A component of the key has a reset or a floor, or an expiry that had passed: a present generation may not count.
+   */
   careful: 2,
 } as const;
 

@@ -21,7 +21,7 @@ describe('time in a node', () => {
     expect(engine.nowMs).toBe(START_MS + 10);
   });
 
-  test('is the latest that any thread was told', () => {
+  test('is the latest that any thread was given', () => {
     const engine = makeEngine();
     const other = Engine.attach(engine.buffer);
     engine.advanceTo(START_MS + 10);
@@ -32,7 +32,7 @@ describe('time in a node', () => {
   test('does not run backwards when another thread, a little late, writes an earlier time over ours', () => {
     const engine = makeEngine();
     engine.advanceTo(START_MS + 10);
-    // Two threads read the same time; the one that was told less writes last.
+    // Two threads read the same time; the one that was given the earlier time writes last.
     engine.store.numbers[HeaderNumber.clock] = START_MS + 5;
     engine.advanceTo(START_MS + 4);
     expect(engine.nowMs).toBe(START_MS + 10);

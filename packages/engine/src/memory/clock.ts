@@ -18,7 +18,8 @@ export class Clock {
   }
 
   advanceTo(nowMs: number): void {
-    // Threads read and write the shared time without a lock: the one with the earlier time may write last. Own time stays.
+    // Threads read and write the shared time without a lock: the one with the earlier time may write last. Own time
+    // stays.
     const shared = this.numbers[HeaderNumber.clock];
     const latest = shared > this.nowMs ? shared : this.nowMs;
     const time = nowMs > latest ? Math.floor(nowMs) : latest;

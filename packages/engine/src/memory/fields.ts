@@ -1,11 +1,13 @@
 import { assert } from './assert.js';
 
-/** Fields by name: the word, or the number (a double, two words), at which each begins, counted from its record's start. */
+/**
+ * Fields by name: the word, or the number (a double, two words), at which each begins, counted from its record's start.
+ */
 type Fields = Readonly<Record<string, number>>;
 
 /**
- * Run at module start for every record in shared memory: each field begins where no other lies and ends inside the record.
- * `runs` are the lengths in words of the fields that are longer than one word.
+ * Run at module start for every record in shared memory: each field begins where no other lies and ends inside the
+ * record. `runs` are the lengths in words of the fields that are longer than one word.
  */
 export function assertFields(
   record: string,

@@ -22,8 +22,9 @@ export const PAGE_WORDS = 2048;
 export const PAGE_BYTES = PAGE_WORDS * 4;
 
 /**
- * Where the map begins in the buffer. V8 has large buffers from malloc, which puts its own 16 bytes in front of them at the
- * start of a page; with these 48, pages and buckets begin where cache lines do, and a look-up reads one line, not two.
+ * Where the map begins in the buffer. V8 has large buffers from malloc, which puts its own 16 bytes in front of them at
+ * the start of a page; with these 48, pages and buckets begin where cache lines do, and a look-up reads one line, not
+ * two.
  */
 export const BASE_BYTES = 48;
 
@@ -40,8 +41,8 @@ export const MAX_SHARDS = 1024;
 export const DEFAULT_SHARDS = 64;
 
 /**
- * Each record has its fields in two tables: `…Word` counts words (Int32Array), `…Number` counts doubles (Float64Array, two
- * words each). A record begins at an even word, so its doubles are at `(record >>> 1) + …Number.field`.
+ * Each record has its fields in two tables: `…Word` counts words (Int32Array), `…Number` counts doubles (Float64Array,
+ * two words each). A record begins at an even word, so its doubles are at `(record >>> 1) + …Number.field`.
  */
 export const HeaderWord = {
   magic: 0,
@@ -60,7 +61,10 @@ export const HeaderWord = {
   keepsDropped: 12,
   /** 1 once there was no memory to note a dropped component: the disk then needs a new snapshot. */
   droppedLost: 13,
-  /** 1 where components that other origins ended are kept until every peer has acknowledged them (garbage-collection.ts). */
+  /**
+   * 1 where components that other origins ended are kept until every peer has acknowledged them
+   * (garbage-collection.ts).
+   */
   relays: 14,
   /** Records with reserved keys (reserved.ts). */
   reservedRecords: 15,

@@ -51,7 +51,7 @@ describe('pages', () => {
     );
   });
 
-  test('kept back are for what is there already: new keys do not get them', () => {
+  test('in the reserve are for keys that exist: new keys do not get them', () => {
     const { pages, memory } = makePages(1, 100);
     let forNewKeys = 0;
     while (pages.take(1, true) !== 0) forNewKeys++;

@@ -6,8 +6,8 @@ import { TWO_POW_32 } from './int64.js';
  * only its origin writes a component, and every change stamps it with the next version of that (origin, shard).
  *
  * A key's record is this node's own component followed by the key's bytes, so that an increment touches one record; an
- * own component that never changed has version 0. The components of other origins are records of their own, chained from
- * the key's summary (attachments.ts).
+ * own component that never changed has version 0. The components of other origins are records of their own, chained
+ * from the key's summary (attachments.ts).
  *
  *   word | component
  *   -----|--------------------------------------------------------------------------------------------------
@@ -25,8 +25,8 @@ import { TWO_POW_32 } from './int64.js';
  * The detail is the key's length in bytes in a key's record, the origin's index in a foreign component.
  *
  * Versions are hybrid times: milliseconds since EPOCH_MS times 2^13, or the last version plus one where that is more.
- * So a version orders changes and dates them (lag is a subtraction), and `born`, the version that began a generation, both
- * names that generation and dates it. 53 bits last until 2059 and 8 million changes a second in one shard.
+ * So a version orders changes and dates them (lag is a subtraction), and `born`, the version that began a generation,
+ * both names that generation and dates it. 53 bits last until 2059 and 8 million changes a second in one shard.
  */
 export const Component = {
   versionLow: 0,

@@ -25,7 +25,7 @@ const steps = fc.array(
 );
 
 describe('the slab', () => {
-  test('gives out memory that nobody else has, aligned for numbers, and takes all of it back', () => {
+  test('gives out each piece of memory once, aligned for numbers, and takes all of it back', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const store = makeStore();
@@ -62,7 +62,7 @@ describe('the slab', () => {
     );
   });
 
-  test('says how much a record takes up: never less than it needs, and at most an eighth more than that from 256 bytes on', () => {
+  test('says how much a record takes up: at least its size, and at most an eighth more from 256 bytes on', () => {
     for (let words = 4; words < 960; words++) {
       const bytes = Slab.footprintBytes(words);
       expect(bytes).toBeGreaterThanOrEqual(words * 4);

@@ -102,7 +102,9 @@ export class Store {
     this.pages.share(this.locking);
   }
 
-  /** Gives every page back at once and leaves each shard without a key. Sequences, and the count of expired keys, stay. */
+  /**
+   * Gives every page back at once and leaves each shard without a key. Sequences, and the count of expired keys, stay.
+   */
   clearRecords(): void {
     const { memory, regions, shardCount } = this;
     for (let index = 0; index < shardCount; index++) {

@@ -4,11 +4,10 @@ import { CancelWord, Kind } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
 import { OriginShardNumber, ShardNumber } from '../memory/layout.js';
 import { bornOf, Component, versionOf } from '../memory/record.js';
-import type { SimulatedNode } from './simulated-node.js';
+import type { ScheduleNode } from './schedule-node.js';
 
 /**
- * Mistakes to plant into a node of the simulation, each one that somebody could make: a simulation that cannot find them
- * would prove nothing.
+ * Mistakes to plant into a node, each one that an engineer could make: tests that cannot find them would prove nothing.
  */
 export interface Mistake {
   readonly name: string;
@@ -18,7 +17,7 @@ export interface Mistake {
   plant?(node: Plantable): void;
 }
 
-export type Plantable = Pick<SimulatedNode, 'engine' | 'merge'>;
+export type Plantable = Pick<ScheduleNode, 'engine' | 'merge'>;
 
 type MergeComponent = (
   shard: number,
@@ -125,7 +124,7 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'an empty component is forgotten before everybody has seen it',
+    name: 'an empty component is dropped before every replica has seen it',
     plant({ engine }) {
       const original = originalOf<(shard: number, version: number) => void>(engine.garbageCollection, 'acknowledge');
       Object.assign(engine.garbageCollection, {
@@ -134,7 +133,7 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'an expired generation is forgotten before everybody has heard of its expiry',
+    name: 'an expired generation is dropped before every replica has seen its expiry',
     needsExpiry: true,
     plant({ engine }) {
       const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine.expiry, 'dropExpired');
@@ -150,7 +149,7 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'a generation does not outlive an expiry that it heard of too late',
+    name: 'a generation does not outlive an expiry that arrived too late',
     needsExpiry: true,
     plant({ engine }) {
       const original = originalOf<(shard: number, record: number) => void>(engine.ownGeneration, 'end');

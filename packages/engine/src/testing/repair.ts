@@ -6,7 +6,7 @@ import { recordOf } from './inspect.js';
 
 /**
  * Repair of everything one replica holds against another, at true cuts: what the other has seen past and does not hold
- * is gone. Needed only where an origin lost its memory before it could tell everybody that something of it was over.
+ * is gone. Needed only where an origin lost its memory before every peer had received the end of a generation.
  * Returns how many components went.
  */
 export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
