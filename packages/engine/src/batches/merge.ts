@@ -123,8 +123,7 @@ export class Merge {
     const version = batch.version[index];
     const start = batch.keyStart(index);
     const length = batch.keyEnd[index] - start;
-    store.hash.ofInput(input, start, length);
-    if (store.shardOfHash() !== shard) return this.broken('a key belongs to one shard');
+    if (store.shardOf(input, start, length) !== shard) return this.broken('a key belongs to one shard');
     let record = store.table.find(shard, input, start, length);
     let held = record === 0 ? 0 : generations.findForeign(record, origin);
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShardNumber.seen]) return Applied.Ok;
@@ -169,8 +168,7 @@ export class Merge {
     const { engine } = this;
     const { store, generations } = engine;
     const input = ByteInput.copyOf(key);
-    store.hash.ofInput(input, 0, key.length);
-    const shard = store.shardOfHash();
+    const shard = store.shardOf(input, 0, key.length);
     return engine.withShard(shard, () => {
       const record = store.table.find(shard, input, 0, key.length);
       const held = record === 0 || origin === OWN_ORIGIN ? 0 : generations.findForeign(record, origin);
@@ -183,9 +181,7 @@ export class Merge {
     });
   }
 
-  /**
-   * After any change to the foreign components of a key: brings this node's own one in line, and all that is derived.
-   */
+  /** After any change to a key's foreign components: brings this node's own one in line, and all that is derived. */
   settleKey(shard: number, record: number): void {
     this.settleOwn(shard, record);
     this.engine.ownGeneration.collectFloor(shard, record);
@@ -221,12 +217,13 @@ export class Merge {
       this.change(shard, record, () => ownGeneration.end(shard, record));
       return;
     }
-    const ruler = generations.ruler(record);
-    const isOverruled = ruler !== 0 && ruler !== record;
+    const inForce = generations.expiryInForce(record);
+    const isOverruled = inForce !== 0 && inForce !== record;
     if (!isUnderFloor && !isOverruled) return;
     this.change(shard, record, () => {
       if (isUnderFloor) ownGeneration.outlive(shard, record, floor);
-      if (isOverruled) ownGeneration.decide(shard, record, generations.expiresAt(ruler), generations.decidedAt(ruler));
+      if (isOverruled)
+        ownGeneration.decide(shard, record, generations.expiresAt(inForce), generations.decidedAt(inForce));
     });
   }
 

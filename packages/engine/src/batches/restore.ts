@@ -56,12 +56,10 @@ export class Restore {
     const { store, generations, origins } = this.engine;
     const index = origins.find(origin);
     if (index === -1) return;
-    store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
-    const shard = store.shardOfHash();
+    const shard = store.shardOf(ByteInput.copyOf(key), 0, key.length);
     this.engine.withShard(shard, () => {
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
-      if (record === 0) return;
-      const held = index === OWN_ORIGIN ? record : generations.findForeign(record, index);
+      const held = generations.componentOf(record, index);
       if (held === 0 || versionOf(store.memory, held) === 0 || versionOf(store.memory, held) > version) return;
       if (index === OWN_ORIGIN) this.dropOwn(shard, record);
       else this.engine.records.dropForeign(shard, record, held);
@@ -100,8 +98,7 @@ export class Restore {
     const { store } = this.engine;
     const start = batch.keyStart(index);
     const length = batch.keyEnd[index] - start;
-    store.hash.ofInput(this.input, start, length);
-    assert(store.shardOfHash() === shard, 'a key is restored in its own shard');
+    assert(store.shardOf(this.input, start, length) === shard, 'a key is restored in its own shard');
     return store.table.find(shard, this.input, start, length);
   }
 

@@ -114,10 +114,9 @@ export function batchOfKeys(
   return engine.withShard(shard, () => {
     const found: number[] = [];
     for (const key of keys) {
-      store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
-      if (store.shardOfHash() !== shard) continue;
+      if (store.shardOf(ByteInput.copyOf(key), 0, key.length) !== shard) continue;
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
-      const held = record === 0 ? 0 : origin === OWN_ORIGIN ? record : generations.findForeign(record, origin);
+      const held = generations.componentOf(record, origin);
       const version = held === 0 ? 0 : versionOf(store.memory, held);
       if (version !== 0 && version <= upTo) found.push(held);
     }

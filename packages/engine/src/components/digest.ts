@@ -74,9 +74,7 @@ export class Digests {
     memory[originShard + OriginShardWord.digestHigh] += this.mixHigh;
   }
 
-  /**
-   * Everything that replicates goes in, and nothing else: key, generation, version, amounts, expiry, floor and cancels.
-   */
+  /** Exactly the fields that replicate go in: key, generation, version, amounts, expiry, floor and cancels. */
   private mix(component: number): void {
     const { memory, hash } = this.store;
     const { local, shared } = hash;

@@ -13,7 +13,7 @@ import {
 } from '../memory/attachments.js';
 import type { Clock } from '../memory/clock.js';
 import { setInt64At, uint64At } from '../memory/int64.js';
-import { HeaderNumber, HeaderWord, OriginShardNumber } from '../memory/layout.js';
+import { HeaderNumber, HeaderWord, OriginShardNumber, OWN_ORIGIN } from '../memory/layout.js';
 import { bornOf, Component, isPresent, originIndexOf, timeOfVersion, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Wheel } from './wheel.js';
@@ -66,6 +66,11 @@ export class Generations {
     return at;
   }
 
+  /** The component of an origin, own or foreign; 0 = none. An own one that never changed has version 0. */
+  componentOf(record: number, origin: number): number {
+    return record === 0 || origin === OWN_ORIGIN ? record : this.findForeign(record, origin);
+  }
+
   /** When the generation of a component expires, ms; 0 = never, or the component has no present generation. */
   expiresAt(component: number): number {
     return this.expiryNumber(component, ExpiryNumber.expiresAtMs);
@@ -89,7 +94,7 @@ export class Generations {
   }
 
   /** The component that holds the expiry in force: the one set last among those that have not passed; 0 = none. */
-  ruler(record: number): number {
+  expiryInForce(record: number): number {
     return this.latestExpiry(record, this.clock.nowMs);
   }
 
@@ -127,8 +132,8 @@ export class Generations {
 
   /** The latest time that has passed of the expiries set after the one in force; 0 = none. */
   private passedDecision(record: number): number {
-    const ruler = this.ruler(record);
-    const ruling = ruler === 0 ? 0 : this.decidedAt(ruler);
+    const inForce = this.expiryInForce(record);
+    const ruling = inForce === 0 ? 0 : this.decidedAt(inForce);
     let passed = 0;
     for (let at = record; at !== 0; at = this.nextComponent(record, at)) {
       const expiresAt = this.expiresAt(at);
@@ -255,9 +260,7 @@ export class Generations {
     return attachment === 0 ? 0n : uint64At(this.memory, attachment + NegativeWord.low);
   }
 
-  /**
-   * Whether resets have observed all of a generation; its owner then ends it, and other replicas no longer count it.
-   */
+  /** Whether resets have observed all of a generation; its owner then ends it, and no replica counts it. */
   isWhollyCancelled(record: number, component: number): boolean {
     const cancelled = this.cancelled(record, component);
     if (cancelled === null) return false;
@@ -272,9 +275,7 @@ export class Generations {
     return positive - negative;
   }
 
-  /**
-   * The exact sum of all but the own generation's P and N: foreign generations, less the cancelled part of the own one.
-   */
+  /** The exact sum of foreign generations, less the cancelled part of the own one. */
   foreignTotal(record: number): { total: bigint; generations: number; holdsUntilMs: number } {
     const memory = this.memory;
     const nowMs = this.clock.nowMs;

@@ -77,10 +77,10 @@ export class OwnGeneration {
       this.lists.raise(shard, versionAt(floor));
       version = this.nextVersion(shard);
       if (!this.keepFloor(shard, record, floor)) return false;
-      const ruler = this.generations.ruler(record);
-      if (ruler !== 0 && this.generations.foreignTotal(record).generations > 0) {
-        expiresAt = this.generations.expiresAt(ruler);
-        decided = this.generations.decidedAt(ruler);
+      const inForce = this.generations.expiryInForce(record);
+      if (inForce !== 0 && this.generations.foreignTotal(record).generations > 0) {
+        expiresAt = this.generations.expiresAt(inForce);
+        decided = this.generations.decidedAt(inForce);
       } else if (this.generations.othersDecided(record)) {
         version = this.nextDecision(shard, record);
         decided = version;

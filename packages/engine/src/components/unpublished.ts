@@ -80,9 +80,7 @@ export class Unpublished {
     return true;
   }
 
-  /**
-   * Adds to an unpublished count that is there. It takes no times: beyond 32 bits each would be an allocation a call.
-   */
+  /** Adds to an unpublished count that is there. Without times: beyond 32 bits each is an allocation a call. */
   addMore(record: number, amountHigh: number, amountLow: number): void {
     const attachment = this.attachments.find(record, Kind.unpublished);
     addInt64At(this.store.memory, attachment + UnpublishedWord.low, amountHigh, amountLow);

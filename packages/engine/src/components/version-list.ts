@@ -208,9 +208,7 @@ export class VersionLists {
     return after;
   }
 
-  /**
-   * A part ended with this component (0: the walk is over); its cursor replaces that of the part that ended at `from`.
-   */
+  /** A part that began at `from` ended with this component (0: the walk is over): moves the walk's cursor there. */
   moveCursor(state: number, from: number, component: number): void {
     const memory = this.store.memory;
     const cursor = this.nearestCursor(state, from);

@@ -29,8 +29,7 @@ export function countedGenerations(
   known: ReadonlyMap<number, number>,
 ): CountedGeneration[] {
   const { store, generations } = engine;
-  store.hash.ofInput(input, start, length);
-  const shard = store.shardOfHash();
+  const shard = store.shardOf(input, start, length);
   return engine.withShard(shard, () => {
     const { memory } = store;
     const found: CountedGeneration[] = [];

@@ -31,9 +31,7 @@ export interface EngineOptions {
   readonly nowMs: number;
   /** A random number that clients cannot guess, so that they cannot choose keys that collide. */
   readonly seed?: number;
-  /**
-   * How long expired generations are kept, hidden, for late changes: longer than clocks can differ. 0 without peers.
-   */
+  /** How long expired generations stay, hidden, for late changes: longer than clocks can differ; 0 without peers. */
   readonly expiryGraceMs?: number;
   readonly growOnlyPrefixes?: readonly string[];
 }

@@ -36,10 +36,9 @@ export class GarbageCollection {
         const from = numbers[collectedAt];
         if (this.hasEnded(shard, from)) {
           numbers[collectedAt] = this.visitRange(own, from, upTo, (at) => {
-            if (attachments.isEmpty(at)) {
-              records.dropOwn(shard, at);
-              records.refreshKey(shard, at);
-            } else if (ownGeneration.collectFloor(shard, at)) records.refreshKey(shard, at);
+            if (attachments.isEmpty(at)) records.dropOwn(shard, at);
+            else if (!ownGeneration.collectFloor(shard, at)) return;
+            records.refreshKey(shard, at);
           });
         } else {
           numbers[collectedAt] = upTo;
@@ -55,9 +54,7 @@ export class GarbageCollection {
     return numbers[(shard >>> 1) + ShardNumber.ended] > from || attachments.countOf(shard, Kind.floor) > 0;
   }
 
-  /**
-   * Up to which version of another origin every peer has acknowledged its changes; takes the state of (origin, shard).
-   */
+  /** Up to which version every peer has acknowledged another origin's changes; takes the state of (origin, shard). */
   acknowledgedOther(state: number): number {
     if (!this.engine.isRelaying) return Number.POSITIVE_INFINITY;
     return this.engine.store.numbers[(state >>> 1) + OriginShardNumber.acknowledged];

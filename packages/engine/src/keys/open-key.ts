@@ -83,8 +83,7 @@ export class OpenKey extends ShardLocks {
   /** Opens reserved keys too. */
   openAny(input: ByteInput, start: number, length: number): boolean {
     const store = this.store;
-    store.hash.ofInput(input, start, length);
-    const shard = store.shardOfHash();
+    const shard = store.shardOf(input, start, length);
     this.lockShard(shard);
     this.shard = shard;
     this.input = input;
@@ -208,8 +207,8 @@ export class OpenKey extends ShardLocks {
   }
 
   private loadForeignExpiry(): void {
-    const ruler = this.generations.ruler(this.record);
-    this.expiresAtMs = ruler === 0 ? 0 : this.generations.expiresAt(ruler);
+    const inForce = this.generations.expiryInForce(this.record);
+    this.expiresAtMs = inForce === 0 ? 0 : this.generations.expiresAt(inForce);
   }
 
   private isNegativeLarge(): boolean {

@@ -48,15 +48,12 @@ export class ShardLocks {
     this.takeHeld();
   }
 
-  /**
-   * The same for these keys: one in each step of the arguments from `first` to before `end`. No other may be opened.
-   */
+  /** The same for some keys: one in each step of the arguments from `first` to before `end`. Open no other. */
   lockKeys(input: ByteInput, starts: Int32Array, lengths: Int32Array, first: number, end: number, step: number): void {
     if (this.lockDepth++ > 0 || !this.store.locking) return;
     const { store, heldShards } = this;
     for (let key = first; key < end; key += step) {
-      store.hash.ofInput(input, starts[key], lengths[key]);
-      const index = store.shardIndexOf(store.shardOfHash());
+      const index = store.shardIndexOf(store.shardOf(input, starts[key], lengths[key]));
       heldShards[index >>> 5] |= 1 << (index & 31);
     }
     this.takeHeld();

@@ -1,5 +1,6 @@
+import { assert } from './assert.js';
 import { assertFields } from './fields.js';
-import { ShardWord } from './layout.js';
+import { ATTACHMENT_KINDS, ShardWord } from './layout.js';
 import { Component, isPresent } from './record.js';
 import type { Slab } from './slab.js';
 
@@ -54,9 +55,7 @@ export const UnpublishedNumber = { untilMs: 2, expiresAtMs: 3 } as const;
 export const SummaryFlag = {
   /** 64 bits are too few. */
   wide: 1,
-  /**
-   * A component of the key has a reset or a floor, or an expiry that had passed: a present generation may not count.
-   */
+  /** A component has a reset, a floor or an expiry that had passed: a present generation may not count. */
   careful: 2,
 } as const;
 
@@ -64,6 +63,7 @@ const WORDS: Readonly<Record<Kind, number>> = { 1: 8, 2: 4, 3: 8, 4: 4, 5: 8, 6:
 const KIND_MASK = 0xff;
 const EXTRA_SHIFT = 8;
 
+assert(Math.max(...Object.values(Kind)) < ATTACHMENT_KINDS, 'a shard counts attachments of every kind');
 assertKind('an expiry', Kind.expiry, ExpiryWord, ExpiryNumber);
 assertKind('a negative', Kind.negative, NegativeWord);
 assertKind('a summary', Kind.summary, SummaryWord, SummaryNumber);

@@ -1,8 +1,6 @@
 import { assert } from './assert.js';
 
-/**
- * Fields by name: the word, or the number (a double, two words), at which each begins, counted from its record's start.
- */
+/** Fields by name: the word, or the number (a double, two words), at which each begins in its record. */
 type Fields = Readonly<Record<string, number>>;
 
 /**
@@ -15,7 +13,7 @@ export function assertFields(
   wordFields: Fields,
   numberFields: Fields = {},
   runs: Fields = {},
-) {
+): void {
   const fieldAt: string[] = [];
   const claim = (field: string, from: number, length: number): void => {
     assert(from >= 0 && from + length <= words, `${field} lies inside the ${words} words of ${record}`);

@@ -61,10 +61,7 @@ export const HeaderWord = {
   keepsDropped: 12,
   /** 1 once there was no memory to note a dropped component: the disk then needs a new snapshot. */
   droppedLost: 13,
-  /**
-   * 1 where components that other origins ended are kept until every peer has acknowledged them
-   * (garbage-collection.ts).
-   */
+  /** 1 where components that other origins ended stay until every peer has seen that (garbage-collection.ts). */
   relays: 14,
   /** Records with reserved keys (reserved.ts). */
   reservedRecords: 15,
@@ -80,7 +77,8 @@ export const SHARD_WORDS = 1024;
 export const SLAB_HEADS = 96;
 export const WHEEL_LEVELS = 6;
 export const WHEEL_SLOTS = 64;
-const ATTACHMENT_KINDS = 8;
+/** Kinds of attachments are less than this (attachments.ts). */
+export const ATTACHMENT_KINDS = 8;
 
 export const ShardWord = {
   lock: 0,

@@ -1,5 +1,6 @@
 import { assert } from './assert.js';
 import { Attachments } from './attachments.js';
+import type { ByteInput } from './byte-input.js';
 import { KeyHash } from './hash.js';
 import {
   BASE_BYTES,
@@ -102,9 +103,7 @@ export class Store {
     this.pages.share(this.locking);
   }
 
-  /**
-   * Gives every page back at once and leaves each shard without a key. Sequences, and the count of expired keys, stay.
-   */
+  /** Gives every page back at once and leaves each shard without a key. Sequences and expiry counts stay. */
   clearRecords(): void {
     const { memory, regions, shardCount } = this;
     for (let index = 0; index < shardCount; index++) {
@@ -132,6 +131,12 @@ export class Store {
   /** The shard of the key whose hash was just made: high bits, since other uses of the hash take the low ones. */
   shardOfHash(): number {
     return this.shardAt((this.hash.shared >>> this.shardShift) & (this.shardCount - 1));
+  }
+
+  /** The shard of a key, whose hash is made on the way. */
+  shardOf(input: ByteInput, start: number, length: number): number {
+    this.hash.ofInput(input, start, length);
+    return this.shardOfHash();
   }
 
   /** The state of one origin in one shard. */

@@ -5,9 +5,7 @@ import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/lay
 /** As wheel.ts lays it out. */
 const TICK_MS = 64;
 
-/**
- * Every key with a deadline is in one slot, linked both ways, and that slot comes up neither too early nor too late.
- */
+/** Every key with a deadline is in one slot, linked both ways, and that slot is due at the right time. */
 export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<number>, problems: string[]): void {
   const { store, generations } = engine;
   const { memory, numbers, attachments } = store;

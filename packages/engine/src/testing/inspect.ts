@@ -25,8 +25,7 @@ export function nameOfOrigin(id: Uint8Array): string {
 export function recordOf(engine: Engine, key: string | Uint8Array): { shard: number; record: number } {
   const { store } = engine;
   const { input, length } = inputOf(key);
-  store.hash.ofInput(input, 0, length);
-  const shard = store.shardOfHash();
+  const shard = store.shardOf(input, 0, length);
   return { shard, record: store.table.find(shard, input, 0, length) };
 }
 

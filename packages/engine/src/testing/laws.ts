@@ -9,9 +9,7 @@ import { send, sendOrigin, type TestNode } from './nodes.js';
 import { Random } from './random.js';
 import { read } from './single-key.js';
 
-/**
- * What must hold of merging, whatever the history: each checked on one history, with a seed for the order of things.
- */
+/** A law of merging, checked on one history, with a seed for the order of batches. */
 export interface Law {
   readonly name: string;
   check(history: History, seed: number): void;

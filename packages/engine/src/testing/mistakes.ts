@@ -6,9 +6,7 @@ import { OriginShardNumber, ShardNumber } from '../memory/layout.js';
 import { bornOf, Component, versionOf } from '../memory/record.js';
 import type { ScheduleNode } from './schedule-node.js';
 
-/**
- * Mistakes to plant into a node, each one that an engineer could make: tests that cannot find them would prove nothing.
- */
+/** Mistakes to plant into a node, each one that an engineer could make: tests have to find them. */
 export interface Mistake {
   readonly name: string;
   /** Shows only where expiries are set. */
