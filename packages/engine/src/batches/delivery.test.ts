@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { runSchedule } from '../testing/delivery-schedule.js';
 import { MISTAKES } from '../testing/mistakes.js';
-import { simulate } from '../testing/simulation.js';
 
 /**
- * The simulated cluster (testing/simulation.ts). A failing seed is looked into with `simulate(seed, options).trace`, and
+ * Schedules of testing/delivery-schedule.ts. A failing seed is looked into with `runSchedule(seed, options).trace`, and
  * stays here as a test of its own once it is understood.
  */
 const SEEDS = 200;
@@ -13,7 +13,7 @@ const SEEDS_FOR_MISTAKES = 150;
 function failingSeeds(from: number, to: number, expiry: boolean): string[] {
   const failing: string[] = [];
   for (let seed = from; seed <= to; seed++) {
-    const { failures } = simulate(seed, { expiry });
+    const { failures } = runSchedule(seed, { expiry });
     if (failures.length > 0) failing.push(`seed ${seed}: ${failures[0]}`);
   }
   return failing;
@@ -29,12 +29,12 @@ describe('after every schedule of loss, doubling, reordering, partition, relay a
   }, 120_000);
 });
 
-describe('the simulation finds that', () => {
+describe('a delivery schedule finds that', () => {
   test.each(MISTAKES)('$name', ({ needsExpiry = false, keepIncarnation = false, plant }) => {
     let found = 0;
     for (let seed = 1; seed <= SEEDS_FOR_MISTAKES && found === 0; seed++) {
       const options = { expiry: needsExpiry, keepIncarnation, ...(plant ? { plant } : {}) };
-      if (simulate(seed, options).failures.length > 0) found = seed;
+      if (runSchedule(seed, options).failures.length > 0) found = seed;
     }
     expect(found).toBeGreaterThan(0);
   });

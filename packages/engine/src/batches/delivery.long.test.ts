@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { simulate } from '../testing/simulation.js';
+import { runSchedule } from '../testing/delivery-schedule.js';
 
-/** Seeds behind those of simulation.test.ts. */
+/** Seeds behind those of delivery.test.ts. */
 const FIRST = 1001;
 const LAST = 15_000;
 
@@ -12,7 +12,7 @@ describe('thousands of schedules of loss, doubling, reordering, partition, relay
   ])('$name', ({ expiry }) => {
     const failing: string[] = [];
     for (let seed = FIRST; seed <= LAST; seed++) {
-      const { failures } = simulate(seed, { expiry });
+      const { failures } = runSchedule(seed, { expiry });
       if (failures.length > 0) failing.push(`seed ${seed}: ${failures[0]}`);
     }
     expect(failing).toEqual([]);

@@ -21,7 +21,7 @@ export interface OpenWalk {
   passed: number;
 }
 
-/** What a node tells others: how much of every origin it has seen. */
+/** A report of a node to others: its watermark of every origin. */
 export interface SeenReport {
   readonly from: string;
   /** Grows with every report of one node. */
@@ -32,8 +32,8 @@ export interface SeenReport {
 
 const MEMORY_BYTES = 4 * 1024 * 1024;
 
-/** One replica of the simulated cluster: an engine, the merge, and what the others have said they know. */
-export class SimulatedNode {
+/** One replica of a delivery schedule: an engine, its merge, and the reports it got from the others. */
+export class ScheduleNode {
   readonly name: number;
   readonly incarnation: number;
   readonly skewMs: number;
@@ -41,7 +41,7 @@ export class SimulatedNode {
   readonly merge: Merge;
   readonly origin: string;
   private readonly heard = new Map<string, SeenReport>();
-  /** Walks are numbered by whoever sends them, so the numbers of two senders are often the same. */
+  /** Each sender numbers its walks, so the numbers of two senders are often the same. */
   lastWalk = 0;
   private reports = 0;
   private readonly wholeWalk = new Batch();
@@ -74,7 +74,7 @@ export class SimulatedNode {
     this.engine.advanceTo(nowMs + this.skewMs);
   }
 
-  /** How much this node has seen of an origin it may never have heard of. */
+  /** This node's watermark of an origin that it may not know. */
   seenOf(shard: number, origin: string): number {
     const index = this.engine.origins.find(Buffer.from(origin, 'hex'));
     return index === -1 ? 0 : this.engine.seen(shard, index);
@@ -85,7 +85,7 @@ export class SimulatedNode {
     return index === -1 ? '0'.repeat(16) : this.engine.digestOf(shard, index);
   }
 
-  /** The origins of which this node can tell something, its own first. */
+  /** The origins that this node can send, its own first. */
   knownOrigins(): string[] {
     return Array.from({ length: this.engine.origins.count }, (_, index) =>
       nameOfOrigin(this.engine.origins.idOf(index)),
@@ -124,7 +124,7 @@ export class SimulatedNode {
     if (before === undefined || before.number <= report.number) this.heard.set(report.from, report);
   }
 
-  /** Lets go of what every member is known to have seen. */
+  /** Acknowledges the changes that every member has reported as seen. */
   acknowledge(members: readonly string[]): void {
     for (let shard = 0; shard < this.engine.shardCount; shard++) {
       let version = this.engine.seen(shard, OWN_ORIGIN);

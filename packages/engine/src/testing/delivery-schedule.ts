@@ -6,26 +6,28 @@ import { componentsOf } from './inspect.js';
 import { type Increment, Ledger } from './ledger.js';
 import { Random } from './random.js';
 import { repairFrom } from './repair.js';
-import { type OpenWalk, type SeenReport, SimulatedNode } from './simulated-node.js';
+import { type OpenWalk, ScheduleNode, type SeenReport } from './schedule-node.js';
 import { valueOfOpen, withKey } from './single-key.js';
 
 /**
- * Two to four engines, a network and clocks, all from one seed: changes, parts of walks that get lost, doubled, late and
- * out of order, relays of other origins, partitions, memory loss, clocks minutes apart. When all is healed the oracle
- * (ledger.ts) says what every replica must hold. A schedule is replayed by its seed and options.
+ * A model test of merging: two to four engines change keys, and batches go between them in any order that a seed gives:
+ * parts of walks are lost, doubled, late and out of order, relayed and cut off; memories are lost and clocks minutes
+ * apart. There is no replication protocol here (packages/simulator runs that): it would never deliver the parts of a
+ * walk out of order. When all is healed the oracle (ledger.ts) says which increments every replica must hold. A
+ * schedule is replayed by its seed and options.
  */
-export interface SimulationOptions {
+export interface ScheduleOptions {
   /** Expiries are set, changed and pass; clocks differ. */
   readonly expiry: boolean;
-  /** Puts a mistake into a node as it is made: the simulation has to find it. */
-  readonly plant?: (node: SimulatedNode) => void;
+  /** Puts a mistake into a node as it is made: the schedules have to find it. */
+  readonly plant?: (node: ScheduleNode) => void;
   /** A node that lost its memory takes up its old identity again: a mistake, for plants. */
   readonly keepIncarnation?: boolean;
 }
 
 export interface Outcome {
   readonly failures: readonly string[];
-  /** What happened, one line each, and what every node held in the end: for whoever looks into a failing seed. */
+  /** The events, one line each, and the components that every node held in the end: to look into a failing seed. */
   readonly trace: readonly string[];
 }
 
@@ -34,26 +36,29 @@ type Message = { readonly to: number; readonly batch?: Batch; readonly report?: 
 interface DirectedWalk extends OpenWalk {
   readonly origin: string;
   readonly shard: number;
-  readonly sender: SimulatedNode;
-  readonly receiver: SimulatedNode;
+  readonly sender: ScheduleNode;
+  readonly receiver: ScheduleNode;
 }
 
 const START_MS = Date.UTC(2026, 5, 1);
-/** Clocks minutes apart and long expiries, or seconds and short ones: then many generations are over within one schedule. */
+/**
+ * Clocks minutes apart and long expiries, or seconds and short ones: then many generations are over within one
+ * schedule.
+ */
 const PACES = [
   { skewBoundMs: 5 * 60_000, longestExpiryMs: 20 * 60_000 },
   { skewBoundMs: 2000, longestExpiryMs: 20_000 },
 ] as const;
 
-export function simulate(seed: number, options: SimulationOptions): Outcome {
-  return new Simulation(seed, options).run();
+export function runSchedule(seed: number, options: ScheduleOptions): Outcome {
+  return new DeliverySchedule(seed, options).run();
 }
 
-class Simulation {
+class DeliverySchedule {
   private readonly random: Random;
-  private readonly options: SimulationOptions;
+  private readonly options: ScheduleOptions;
   private readonly ledger = new Ledger();
-  private readonly nodes: SimulatedNode[] = [];
+  private readonly nodes: ScheduleNode[] = [];
   private readonly keys: string[];
   private readonly shardCount: number;
   private readonly skewBoundMs: number;
@@ -61,7 +66,7 @@ class Simulation {
   private readonly graceMs: number;
   private readonly longestExpiryMs: number;
   private readonly losesMemory: boolean;
-  /** Nodes pass on what they hold of others, not only what is their own. */
+  /** Nodes send components of other origins too. */
   private readonly relays: boolean;
   private readonly wire: Message[] = [];
   private readonly partition = new Set<string>();
@@ -71,7 +76,7 @@ class Simulation {
   private nowMs = START_MS;
   private lost = 0;
 
-  constructor(seed: number, options: SimulationOptions) {
+  constructor(seed: number, options: ScheduleOptions) {
     this.random = new Random(seed);
     this.options = options;
     this.shardCount = this.random.chance(0.7) ? 1 : 2;
@@ -87,10 +92,10 @@ class Simulation {
     for (let name = 0; name < count; name++) this.nodes.push(this.makeNode(name, 0));
   }
 
-  private makeNode(name: number, incarnation: number): SimulatedNode {
+  private makeNode(name: number, incarnation: number): ScheduleNode {
     const skewMs = this.options.expiry ? Math.floor((this.random.next() * 2 - 1) * this.skewBoundMs) : 0;
     const { shardCount, nowMs, graceMs } = this;
-    const node = new SimulatedNode({ name, incarnation, shardCount, nowMs, skewMs, graceMs });
+    const node = new ScheduleNode({ name, incarnation, shardCount, nowMs, skewMs, graceMs });
     this.options.plant?.(node);
     return node;
   }
@@ -151,7 +156,7 @@ class Simulation {
     else if (this.losesMemory) this.loseMemory(node);
   }
 
-  private increment(node: SimulatedNode, key: string): void {
+  private increment(node: ScheduleNode, key: string): void {
     const increment = this.ledger.next(key, this.random.chance(0.3), node.label, node.engine.nowMs);
     if (increment === undefined) return;
     const { engine } = node;
@@ -164,7 +169,7 @@ class Simulation {
     this.trace.push(`${node.label} ${increment.amount > 0n ? '+' : '-'} ${key}/${increment.index}`);
   }
 
-  private reset(node: SimulatedNode, key: string): void {
+  private reset(node: ScheduleNode, key: string): void {
     const { engine } = node;
     const assigned = this.random.chance(0.4)
       ? this.ledger.next(key, this.random.chance(0.3), node.label, engine.nowMs)
@@ -180,7 +185,7 @@ class Simulation {
     this.trace.push(`${node.label} ${assigned === undefined ? 'removes' : `sets /${assigned.index}`} ${key}`);
   }
 
-  private changeExpiry(node: SimulatedNode, key: string): void {
+  private changeExpiry(node: ScheduleNode, key: string): void {
     const { engine } = node;
     const dice = this.random.next();
     if (dice < 0.3) {
@@ -204,7 +209,7 @@ class Simulation {
     if (status !== Status.Ok) this.failures.push(`status ${status}`);
   }
 
-  private send(from: SimulatedNode): void {
+  private send(from: ScheduleNode): void {
     const { random } = this;
     const open = [...this.openWalks].filter(([, walk]) => walk.sender === from);
     if (open.length > 0 && random.chance(0.6)) {
@@ -215,7 +220,7 @@ class Simulation {
     const to = random.pick(this.nodes);
     if (to === from || this.isCut(from, to)) return;
     if (random.chance(0.3)) this.wire.push({ to: to.name, report: from.report() });
-    const origin = random.pick(this.originsToTell(from));
+    const origin = random.pick(this.originsToSend(from));
     if (origin === to.origin) return;
     const shard = random.below(this.shardCount);
     const start = to.seenOf(shard, origin);
@@ -242,7 +247,7 @@ class Simulation {
     if (this.random.chance(0.2)) this.wire.push({ to: receiver.name, batch });
   }
 
-  private originsToTell(from: SimulatedNode): string[] {
+  private originsToSend(from: ScheduleNode): string[] {
     return this.relays ? from.knownOrigins() : [from.origin];
   }
 
@@ -264,12 +269,12 @@ class Simulation {
     );
   }
 
-  private isCut(from: SimulatedNode, to: SimulatedNode): boolean {
+  private isCut(from: ScheduleNode, to: ScheduleNode): boolean {
     return this.partition.has(`${from.name}>${to.name}`);
   }
 
   /** One link in one direction, or everything to and from a node. */
-  private cutOrMend(node: SimulatedNode): void {
+  private cutOrMend(node: ScheduleNode): void {
     const link = `${node.name}>${this.random.below(this.nodes.length)}`;
     if (this.random.chance(0.5)) {
       if (!this.partition.delete(link)) this.partition.add(link);
@@ -288,12 +293,12 @@ class Simulation {
     return this.nodes.map((node) => node.origin);
   }
 
-  private collect(node: SimulatedNode): void {
+  private collect(node: ScheduleNode): void {
     for (const other of this.nodes) if (other !== node && this.random.chance(0.7)) node.hear(other.report());
     node.acknowledge(this.members());
   }
 
-  private loseMemory(node: SimulatedNode): void {
+  private loseMemory(node: ScheduleNode): void {
     this.lost++;
     for (const key of this.keys) {
       for (const increment of this.heldBy(node, key)) {
@@ -306,14 +311,14 @@ class Simulation {
     for (const name of [...this.openWalks.keys()]) {
       if (name.startsWith(`${node.name}>`) || name.includes(`>${node.name}:`)) this.openWalks.delete(name);
     }
-    // The new incarnation has seen nothing: what is under way may reach it, and is sorted out by repair.
+    // The new incarnation has seen nothing: batches under way may reach it, and repair sorts that out.
     this.ledger.gone.clear();
     this.trace.push(`${node.label} loses its memory`);
   }
 
   // ---- what must hold -----------------------------------------------------------------------------------------------
 
-  private heldBy(node: SimulatedNode, key: string): Set<Increment> {
+  private heldBy(node: ScheduleNode, key: string): Set<Increment> {
     const held = new Set<Increment>();
     for (const { positive, negative } of componentsOf(node.engine, key)) {
       for (const increment of this.ledger.inComponent(key, positive, negative)) held.add(increment);
@@ -321,7 +326,7 @@ class Simulation {
     return held;
   }
 
-  /** Everybody has seen everything: an increment that nobody holds now is gone, if its maker is still there to say so. */
+  /** Every node has seen everything: an increment that none holds now is gone, if its maker still runs. */
   private noteGone(): void {
     for (const key of this.keys) {
       const held = new Set(this.nodes.flatMap((node) => [...this.heldBy(node, key)]));
@@ -330,7 +335,7 @@ class Simulation {
     }
   }
 
-  /** Nothing that is still under way may bring back what is gone. */
+  /** No batch under way may bring back an increment that is gone. */
   private findRisen(): void {
     for (const key of this.keys) {
       for (const node of this.nodes) {
@@ -342,7 +347,7 @@ class Simulation {
     }
   }
 
-  /** Everyone walks everyone to the end and lets go of what it can; what is on the wire stays there, and gets old. */
+  /** Every node sends whole walks to every other, and acknowledges; batches on the wire stay there, and get old. */
   private settle(rounds: number): void {
     this.findRisen();
     this.trace.push('settle');
@@ -356,8 +361,8 @@ class Simulation {
     this.noteGone();
   }
 
-  private walkAll(from: SimulatedNode, to: SimulatedNode): void {
-    for (const origin of this.originsToTell(from)) {
+  private walkAll(from: ScheduleNode, to: ScheduleNode): void {
+    for (const origin of this.originsToSend(from)) {
       if (origin === to.origin) continue;
       for (let shard = 0; shard < this.shardCount; shard++) {
         const start = to.seenOf(shard, origin);
@@ -378,7 +383,8 @@ class Simulation {
         this.settle(3);
       }
     }
-    // A relay does not pass on that a component became empty, since it does not keep it; nor can an origin that is no more.
+    // A relay does not pass on that a component became empty, since it does not keep it; nor can an origin that is no
+    // more.
     if (this.relays) {
       for (let round = 0; round < 4; round++) {
         for (const to of this.nodes)
