@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { shared } from './vitest.shared.ts';
 
 /** Tests of nothing but code: simulated time, no sockets, no processes. They hold whatever else the machine does. */
-const withoutClocks = ['packages/{engine,quota,simulator,wire}/src/**/*.test.ts'];
+const withoutClocks = ['packages/{engine,quota,rate,simulator,wire}/src/**/*.test.ts'];
 
 /** Tests that talk to a server over a socket: those that use `startTestServer`. They hold on every transport. */
 const overSockets = [

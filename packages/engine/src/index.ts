@@ -5,6 +5,7 @@ export { type CountedLife, countedLives } from './components.js';
 export type { Dropped } from './dropped.js';
 export { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from './duration-buckets.js';
 export { Engine, type EngineOptions } from './engine.js';
+export { addExpiring, assignExpiring } from './expiring-change.js';
 export { KeyHash } from './hash.js';
 export { joinInt64, splitInt64 } from './int64.js';
 export { MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './layout.js';

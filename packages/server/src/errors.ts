@@ -1,5 +1,5 @@
 import { Engine, Status } from '@quotadb/engine';
-import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from './cells/cell-key.js';
+import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 
 /**
  * Every error a client can get, in one place. The first word is the code that clients tell errors apart by. Where Redis

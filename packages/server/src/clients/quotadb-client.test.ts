@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createSecureServer } from 'node:tls';
 import { ConnectionError, QuotadbClient, ReplyError, TimeoutError } from '@quotadb/client';
+import { CELL_MARGIN_MS } from '@quotadb/rate';
 import { QuotadbWindowStore } from '@quotadb/windows';
 import { describeWindowCounterStore } from '@quotadb/windows/conformance';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CELL_MARGIN_MS } from '../cells/cell-key.js';
 import { spawnServer, startTestServer, type TestServer } from '../testing/index.js';
 
 let server: TestServer;

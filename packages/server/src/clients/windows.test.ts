@@ -1,9 +1,9 @@
+import { CELL_MARGIN_MS } from '@quotadb/rate';
 import { QuotadbWindowStore } from '@quotadb/windows';
 import { describeWindowCounterStore } from '@quotadb/windows/conformance';
 import { Redis } from 'ioredis';
 import { createClient, RESP_TYPES } from 'redis';
 import { expect, test } from 'vitest';
-import { CELL_MARGIN_MS } from '../cells/cell-key.js';
 import { startTestServer } from '../testing/index.js';
 
 /** Dropped by the tick after its expiry. */

@@ -1,8 +1,8 @@
 import type { KeyDetails, KeyPage } from '@quotadb/dashboard';
 import { ByteInput, countedLives, type Engine, joinInt64, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
+import { isReservedName } from '@quotadb/rate';
 import { REPLICA_ID_BYTES } from '@quotadb/replication';
 import type { User } from '../access/user.js';
-import { isReservedName } from '../cells/cell-key.js';
 import type { Clock } from '../clock.js';
 import { keyFilter } from '../commands/keys/match.js';
 

@@ -1,7 +1,7 @@
 import type { ByteInput, Engine } from '@quotadb/engine';
+import { isReservedName } from '@quotadb/rate';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
 import { refusal, refusalInTransaction } from '../access/permission.js';
-import { isReservedName } from '../cells/cell-key.js';
 import type { Call } from '../commands/command.js';
 import { errors } from '../errors.js';
 import type { ServerState } from '../server-state.js';

@@ -45,7 +45,7 @@ describe('the hottest identifiers', () => {
     // 50,000 decisions a second.
     expect(list[0].allowedPerSecond).toBeGreaterThan(8000);
     expect(list[0].allowedPerSecond).toBeLessThan(12_000);
-    // Nobody is told to be hot who only came in somebody's place.
+    // An identifier is not hot because it replaced a hot one.
     expect(list[2].allowedPerSecond).toBeLessThan(1000);
   });
 

@@ -1,28 +1,29 @@
 /**
- * Who is decided about most: a bounded list of the hottest identifiers, made from a sample.
+ * The identifiers with the most decisions: a bounded list, made from a sample.
  *
- *   every decision   | one subtraction; nothing is looked at, nothing allocated
+ *   every decision   | one subtraction, no allocation
  *   every n-th       | the identifier goes into a Space-Saving list of CAPACITY, with the weight n
  *
- * n is 1 while there are few decisions, so that a quiet server tells everything, and doubles with every
- * SAMPLES_PER_STEP samples of a window: a busy one takes hundreds of samples a second, however busy it is. Steps between two
- * samples are random around n: a client that goes through its keys in order would otherwise be seen at one of them only.
+ * n is 1 while there are few decisions, so that a quiet server samples all of them, and doubles with every
+ * SAMPLES_PER_STEP samples of a window: a busy server takes hundreds of samples a second, however busy it is. Steps
+ * between two samples are random around n: a client that goes through its keys in order would otherwise be sampled at
+ * one of them only.
  *
- * An identifier with more than 1/CAPACITY of all decisions is in the list. What a newcomer takes over from the one that it
- * pushes out is not told as its own, so figures are never too high but by chance of the sample. They are of the last
- * WINDOW_MS: of the window before as much as still lies in it, and all of this one.
+ * An identifier with more than 1/CAPACITY of all decisions is in the list. The weight that a newcomer inherits from the
+ * entry that it replaces is left out of its figures, so these are too high only by chance of the sample. They are of
+ * the last WINDOW_MS: the current window, and the part of the window before that lies within that time.
  */
 const CAPACITY = 256;
 const SAMPLES_PER_STEP = 2048;
 const WINDOW_MS = 10_000;
-/** Right after the start a rate is that of so much time: a single decision is no thousand a second. */
+/** A rate is of at least this time: the first decision after a start is not a thousand a second. */
 const LEAST_SPAN_MS = 1000;
 /** Longer identifiers are cut: the list must not hold megabytes. */
 const MAXIMUM_BYTES = 256;
 
-/** What is told of an identifier, a second. Plain data: it travels between threads. */
+/** The rates of an identifier. Plain data: it travels between threads. */
 export interface HotIdentifier {
-  /** What the identifier belongs to: 0, or the number of a quota. */
+  /** The number of the quota that the identifier belongs to; 0 for rate limits. */
   readonly scope: number;
   /** A character for each byte. */
   readonly identifier: string;
@@ -36,7 +37,7 @@ interface Entry {
   readonly identifier: string;
   allowed: number;
   denied: number;
-  /** What it took over from the one that it pushed out. */
+  /** The weight of the entry that it replaced. */
   inherited: number;
 }
 
@@ -52,7 +53,7 @@ export class HotIdentifiers {
   private weight = 1;
   private samples = 0;
   private startedAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when there has been something to see. */
+  /** When the first decision came after a pause of two windows. */
   private beganAtMs = 0;
   private current: Window = new Map();
   private previous: Window = new Map();
@@ -73,23 +74,13 @@ export class HotIdentifiers {
     this.turn(nowMs);
     const staying = Math.max(0, 1 - (nowMs - this.startedAtMs) / WINDOW_MS);
     const spanMs = Math.min(Math.max(nowMs - this.beganAtMs, LEAST_SPAN_MS), WINDOW_MS);
-    const found = new Map<string, HotIdentifier>();
-    const add = (window: Window, share: number) => {
-      for (const [name, { scope, identifier, allowed, denied, inherited }] of window) {
+    const rates = (window: Window, share: number): HotIdentifier[] =>
+      [...window.values()].map(({ scope, identifier, allowed, denied, inherited }) => {
         const own = (allowed + denied - inherited) / (allowed + denied);
-        const before = found.get(name);
         const perSecond = (own * share * 1000) / spanMs;
-        found.set(name, {
-          scope,
-          identifier,
-          allowedPerSecond: (before?.allowedPerSecond ?? 0) + allowed * perSecond,
-          deniedPerSecond: (before?.deniedPerSecond ?? 0) + denied * perSecond,
-        });
-      }
-    };
-    add(this.previous, staying);
-    add(this.current, 1);
-    return [...found.values()].sort((one, other) => totalOf(other) - totalOf(one));
+        return { scope, identifier, allowedPerSecond: allowed * perSecond, deniedPerSecond: denied * perSecond };
+      });
+    return mergeHottest([rates(this.previous, staying), rates(this.current, 1)], Number.POSITIVE_INFINITY);
   }
 
   private sample(scope: number, bytes: Uint8Array, start: number, length: number, isAllowed: boolean): void {
@@ -113,13 +104,13 @@ export class HotIdentifiers {
     const known = current.get(name);
     if (known !== undefined) return known;
     const entry: Entry = { name, scope, identifier, allowed: 0, denied: 0, inherited: 0 };
-    if (current.size >= CAPACITY) this.pushOut(entry);
+    if (current.size >= CAPACITY) this.replaceColdest(entry);
     current.set(name, entry);
     return entry;
   }
 
-  /** The coldest makes room, and leaves what it had: otherwise two that come in turns would push each other out for ever. */
-  private pushOut(newcomer: Entry): void {
+  /** The coldest leaves, and its weight stays: otherwise two that come in turns would replace each other for ever. */
+  private replaceColdest(newcomer: Entry): void {
     let coldest: Entry | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const entry of this.current.values()) {
@@ -140,13 +131,13 @@ export class HotIdentifiers {
     this.previous = isNext ? this.current : new Map();
     this.current = new Map();
     this.startedAtMs = isNext ? this.startedAtMs + WINDOW_MS : nowMs;
-    // Half of it: what is too little is doubled again soon, and a server that has become quiet is soon exact again.
+    // Half of it: a busy server doubles it again soon, and a server that has become quiet is soon exact again.
     this.weight = isNext ? Math.max(1, this.weight / 2) : 1;
     this.samples = 0;
   }
 }
 
-/** The lists of several lanes as one; the hottest first, and at most so many. */
+/** Adds up several lists; the hottest first, and at most `most`. */
 export function mergeHottest(lists: readonly (readonly HotIdentifier[])[], most: number): HotIdentifier[] {
   const merged = new Map<string, HotIdentifier>();
   for (const hot of lists.flat()) {

@@ -1,6 +1,6 @@
 import { HotIdentifiers } from './hot-identifiers.js';
 
-/** What this thread has decided about rate limits: RATE.LIMIT, RATE.LIMITALL, RATE.ADD and RATE.GCRA, and the same over HTTP. */
+/** The rate decisions of this thread: of RATE.LIMIT, RATE.LIMITALL, RATE.ADD and RATE.GCRA, or of the HTTP API. */
 export class RateStatistics {
   allowed = 0;
   denied = 0;

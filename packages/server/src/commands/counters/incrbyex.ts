@@ -1,9 +1,8 @@
-import { Status } from '@quotadb/engine';
+import { addExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
 import { absoluteMs, expiryAmount, SECONDS } from '../keys/expiry-time.js';
-import { addExpiring } from './expiring-change.js';
 
 const AMOUNT = 2;
 const EXPIRY = 3;

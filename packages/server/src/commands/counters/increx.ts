@@ -1,9 +1,8 @@
-import { Status } from '@quotadb/engine';
+import { addExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { Decision } from './bounded-increment.js';
-import { addExpiring } from './expiring-change.js';
 import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
 
 /**

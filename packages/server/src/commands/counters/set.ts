@@ -1,9 +1,8 @@
-import { Status } from '@quotadb/engine';
+import { assignExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
-import { assignExpiring } from './expiring-change.js';
 import { readSetOptions } from './set-options.js';
 
 const VALUE = 2;

@@ -1,9 +1,8 @@
-import { Status } from '@quotadb/engine';
+import { assignExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Call, Command } from '../command.js';
 import { absoluteMs, type ExpiryUnit, expiryAmount, MILLISECONDS, SECONDS } from '../keys/expiry-time.js';
-import { assignExpiring } from './expiring-change.js';
 
 /** SETEX and PSETEX: SET with an expiry, from before SET had options. */
 

@@ -1,5 +1,5 @@
+import { isReservedName } from '@quotadb/rate';
 import { visibleKeys } from '../../access/permission.js';
-import { isReservedName } from '../../cells/cell-key.js';
 import { bytesArgument } from '../arguments.js';
 import type { Command } from '../command.js';
 import { withAllKeysLocked } from './locked.js';

@@ -1,5 +1,5 @@
 import type { Engine } from '@quotadb/engine';
-import { isReservedName } from '../../cells/cell-key.js';
+import { isReservedName } from '@quotadb/rate';
 import type { Command } from '../command.js';
 
 /** Cells of windows and limits are no keys of anybody's; where there is little else, one may not be found. */

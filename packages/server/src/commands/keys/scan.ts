@@ -1,5 +1,5 @@
+import { isReservedName } from '@quotadb/rate';
 import { visibleKeys } from '../../access/permission.js';
-import { isReservedName } from '../../cells/cell-key.js';
 import { errors } from '../../errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../arguments.js';
 import type { Call, Command } from '../command.js';

@@ -1,11 +1,10 @@
-import { joinInt64, splitInt64 } from '@quotadb/engine';
-import type { Call, Command } from '../command.js';
+import { splitInt64 } from '@quotadb/engine';
+import { SlidingCells } from '@quotadb/rate';
+import type { Command } from '../command.js';
 import { isKeyRefused, windowArgument } from './limit-arguments.js';
-import { SlidingCells } from './sliding-cells.js';
 
 const cells = new SlidingCells();
 
-/** What a decision is made from, with what this node counted apart from what it was told by others. */
 export const rateCells: Command = {
   name: 'rate.cells',
   arity: 3,
@@ -23,21 +22,11 @@ export const rateCells: Command = {
     if (isKeyRefused(call, 1)) return;
     const windowMs = windowArgument(call, 2);
     if (Number.isNaN(windowMs)) return;
-    cells.locate(engine, request, 1, windowMs);
+    cells.locate(engine, request.input, request.argumentStart[1], request.argumentLength[1], windowMs);
+    const { current, previous } = cells.parts(engine);
     reply.array(5);
     reply.integer(cells.startMs);
-    cells.openCurrent(engine);
-    replyParts(call);
-    cells.openPrevious(engine);
-    replyParts(call);
+    for (const count of [current.own, current.foreign, previous.own, previous.foreign])
+      reply.integer64(...splitInt64(count));
   },
 };
-
-/** Own and foreign part of the open cell, which is closed. */
-function replyParts({ engine, reply }: Call): void {
-  const foreign = engine.foreignValue();
-  const own = joinInt64(engine.valueHigh, engine.valueLow) - foreign;
-  engine.close();
-  reply.integer64(...splitInt64(own));
-  reply.integer64(...splitInt64(foreign));
-}

@@ -1,10 +1,8 @@
 import { Status } from '@quotadb/engine';
-import { MAX_WINDOW_MS } from '../../cells/cell-key.js';
+import { bucketOf, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors.js';
 import type { Command } from '../command.js';
-import { type BucketDecision, bucketOf, decideBucket } from './bucket-arithmetic.js';
-import { BucketCell } from './bucket-cell.js';
-import { boundedArgument, costArgument, isKeyRefused } from './limit-arguments.js';
+import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
 
 const KEY = 1;
@@ -14,11 +12,8 @@ const PERIOD = 4;
 const COST = 5;
 const MAXIMUM_ARGUMENTS = 6;
 
-const HIGHEST = Number.MAX_SAFE_INTEGER;
-
-/** One for the thread: a command has done with it before the next begins. */
-const cell = new BucketCell();
-const decision: BucketDecision = { allowed: false, debt: 0, remaining: 0, retryAfterMs: 0, resetAfterMs: 0 };
+/** One for the thread: a command has finished with it before the next begins. */
+const gcra = new GcraLimit();
 
 /** Replies as CL.THROTTLE of redis-cell does, in milliseconds where that has seconds. */
 export const rateGcra: Command = {
@@ -35,31 +30,38 @@ export const rateGcra: Command = {
   syntax: 'key burst count period-ms [cost]',
   run: (call) => {
     const { request, reply, engine } = call;
+    const { input, argumentStart, argumentLength } = request;
     if (request.argumentCount > MAXIMUM_ARGUMENTS) return reply.error(errors.syntax);
     if (isKeyRefused(call, KEY)) return;
-    const burst = boundedArgument(call, BURST, 0, HIGHEST - 1, errors.limitOutOfRange);
+    const burst = limitArgument(call, BURST, 0, Number.MAX_SAFE_INTEGER - 1);
     if (Number.isNaN(burst)) return;
-    const count = boundedArgument(call, COUNT, 1, HIGHEST, errors.limitOutOfRange);
+    const count = limitArgument(call, COUNT, 1);
     if (Number.isNaN(count)) return;
-    const periodMs = boundedArgument(call, PERIOD, 1, MAX_WINDOW_MS, errors.windowLength);
+    const periodMs = windowArgument(call, PERIOD);
     if (Number.isNaN(periodMs)) return;
     const cost = costArgument(call, COST);
     if (Number.isNaN(cost)) return;
     const bucket = bucketOf(burst, count, periodMs);
     if (bucket === undefined) return reply.error(errors.rateTooFine);
 
-    cell.open(engine, request, KEY, bucket);
-    decideBucket(bucket, cell.debt(engine, bucket), cost, decision);
-    const isWithheld = call.server.config.ratePublishPercent > 0;
-    const status = decision.allowed && cost > 0 ? cell.setDebt(engine, bucket, decision.debt, isWithheld) : Status.Ok;
-    engine.close();
+    const { ratePublishPercent } = call.server.config;
+    const status = gcra.decide(
+      engine,
+      input,
+      argumentStart[KEY],
+      argumentLength[KEY],
+      bucket,
+      cost,
+      ratePublishPercent,
+    );
     if (status !== Status.Ok) return reply.error(statusError(status));
-    noteRate(call, KEY, decision.allowed);
+    const { allowed, remaining, retryAfterMs, resetAfterMs } = gcra.decision;
+    noteRate(call, KEY, allowed);
     reply.array(5);
-    reply.integer(decision.allowed ? 0 : 1);
+    reply.integer(allowed ? 0 : 1);
     reply.integer(bucket.limit);
-    reply.integer(decision.remaining);
-    reply.integer(decision.retryAfterMs);
-    reply.integer(decision.resetAfterMs);
+    reply.integer(remaining);
+    reply.integer(retryAfterMs);
+    reply.integer(resetAfterMs);
   },
 };

@@ -1,4 +1,4 @@
-import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS } from '../../cells/cell-key.js';
+import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS, type SlidingLimit } from '@quotadb/rate';
 import { errors } from '../../errors.js';
 import { argumentIs, keyword, numberArgument } from '../arguments.js';
 import type { Call } from '../command.js';
@@ -6,7 +6,7 @@ import type { Call } from '../command.js';
 /** Up to here a double holds every integer, and limits are compared as doubles. */
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 
-/** What the readers return having replied with an error; Number.isNaN tells. */
+/** What the readers return having replied with an error; check with Number.isNaN. */
 const REFUSED = Number.NaN;
 
 export function isKeyRefused({ request, reply }: Call, index: number): boolean {
@@ -19,8 +19,20 @@ export function windowArgument(call: Call, index: number): number {
   return boundedArgument(call, index, 1, MAX_WINDOW_MS, errors.windowLength);
 }
 
-export function limitArgument(call: Call, index: number): number {
-  return boundedArgument(call, index, 0, HIGHEST, errors.limitOutOfRange);
+export function limitArgument(call: Call, index: number, lowest = 0, highest = HIGHEST): number {
+  return boundedArgument(call, index, lowest, highest, errors.limitOutOfRange);
+}
+
+/** Reads `key limit window-ms` and locates that limit; false having replied with an error. */
+export function locateLimit(call: Call, keyIndex: number, sliding: SlidingLimit): boolean {
+  const { input, argumentStart, argumentLength } = call.request;
+  if (isKeyRefused(call, keyIndex)) return false;
+  const limit = limitArgument(call, keyIndex + 1);
+  if (Number.isNaN(limit)) return false;
+  const windowMs = windowArgument(call, keyIndex + 2);
+  if (Number.isNaN(windowMs)) return false;
+  sliding.locate(call.engine, input, argumentStart[keyIndex], argumentLength[keyIndex], limit, windowMs);
+  return true;
 }
 
 /** 1 where it is left out. */
@@ -43,7 +55,7 @@ export function publishArgument(call: Call, index: number): number {
   return REFUSED;
 }
 
-export function boundedArgument(call: Call, index: number, lowest: number, highest: number, error: string): number {
+function boundedArgument(call: Call, index: number, lowest: number, highest: number, error: string): number {
   const value = numberArgument(call.request, index);
   if (value >= lowest && value <= highest) return value;
   call.reply.error(Number.isNaN(value) ? errors.notAnInteger : error);

@@ -1,128 +1,32 @@
-import fc from 'fast-check';
+import { Batch, batchSince, OWN_ORIGIN } from '@quotadb/engine';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { CELL_MARGIN_MS } from '../../cells/cell-key.js';
-import { RateNode, WINDOW_MS, WINDOW_START_MS } from '../../testing/rate-node.js';
+import { TestLane } from '../../testing/index.js';
 
-let node: RateNode;
+const WINDOW_MS = 10_000;
+
+let lane: TestLane;
+let call: (...words: (string | number)[]) => string;
 beforeEach(() => {
-  node = new RateNode();
-  expect(node.lane.clock.now()).toBe(WINDOW_START_MS);
+  lane = new TestLane();
+  const session = lane.open();
+  call = (...words) => {
+    const reply = session.call(...words);
+    expect(lane.faults).toEqual([]);
+    return reply;
+  };
 });
 
+/** How many cells other regions could see. */
+function publishedCells(): number {
+  const { engine } = lane.lane;
+  const shards = Array.from({ length: engine.shardCount }, (_, shard) => shard);
+  return shards.reduce((sum, shard) => sum + batchSince(engine, shard, OWN_ORIGIN, 0, new Batch()).count, 0);
+}
+
 describe('RATE.LIMIT', () => {
-  test('admits up to the limit, and says what remains and when the window ends', () => {
-    expect(node.call('RATE.LIMIT', 'k', 2, WINDOW_MS)).toBe('*5\r\n:1\r\n:2\r\n:1\r\n:10000\r\n:0\r\n');
-    node.advance(1_000);
-    expect(node.limit(2)).toEqual({ allowed: true, limit: 2, remaining: 0, resetMs: 9_000, retryAfterMs: 0 });
-    expect(node.limit(2).allowed).toBe(false);
-  });
-
-  test('a request that is denied burns nothing', () => {
-    node.limit(10, 7);
-    for (let attempt = 0; attempt < 100; attempt++) expect(node.limit(10, 4).allowed).toBe(false);
-    expect(node.cells().currentOwn).toBe(7);
-    expect(node.limit(10, 3).allowed).toBe(true);
-    const { lane } = new RateNode();
-    expect(lane.open().call('RATE.LIMIT', 'k', 0, WINDOW_MS)).toContain(':0\r\n');
-    expect(lane.lane.engine.keyCount()).toBe(0);
-  });
-
-  test('the window before fades as the current one goes by', () => {
-    node.limit(100, 100);
-    node.advance(WINDOW_MS);
-    expect(node.limit(100).allowed).toBe(false);
-    node.advance(WINDOW_MS / 4);
-    expect(node.peek(100).remaining).toBe(25);
-    expect(node.limit(100, 25).allowed).toBe(true);
-    expect(node.limit(100).allowed).toBe(false);
-    node.advance(WINDOW_MS / 4);
-    expect(node.limit(100, 25).remaining).toBe(0);
-  });
-
-  test('after as long as it says, a request is admitted, and not a millisecond earlier', () => {
-    node.limit(10, 10);
-    node.advance(3_333);
-    const { retryAfterMs } = node.limit(10, 4);
-    node.advance(retryAfterMs - 1);
-    expect(node.peek(10, 4).allowed).toBe(false);
-    node.advance(1);
-    expect(node.limit(10, 4)).toMatchObject({ allowed: true, remaining: 0 });
-  });
-
-  test('what costs more than the limit will never be admitted', () => {
-    expect(node.limit(10, 11)).toMatchObject({ allowed: false, remaining: 10, retryAfterMs: -1 });
-  });
-
-  test('a cost of 0 asks whether the limit holds, and counts nothing', () => {
-    expect(node.limit(0, 0)).toMatchObject({ allowed: true, remaining: 0 });
-    expect(node.lane.lane.engine.keyCount()).toBe(0);
-  });
-
-  test('the limit is not part of what is counted: another limit sees the same count', () => {
-    node.limit(10, 8);
-    expect(node.limit(5)).toMatchObject({ allowed: false, remaining: 0 });
-    expect(node.limit(20)).toMatchObject({ allowed: true, remaining: 11 });
-  });
-
-  test('keys, window lengths and WINDOW.INCRBY count apart', () => {
-    node.limit(10, 5);
-    node.limit(10, 3, 'k', WINDOW_MS + 1);
-    node.limit(10, 2, 'kk');
-    node.call('WINDOW.INCRBY', 'k', WINDOW_MS, 9);
-    expect(node.cells().currentOwn).toBe(5);
-    expect(node.cells('k', WINDOW_MS + 1).currentOwn).toBe(3);
-    expect(node.cells('kk').currentOwn).toBe(2);
-  });
-
-  test('cells go after the window in which they are the one before', () => {
-    node.limit(10, 5);
-    node.advance(2 * WINDOW_MS - 1);
-    expect(node.cells().previousOwn).toBe(5);
-    node.advance(1 + CELL_MARGIN_MS + 1_000);
-    while (node.lane.lane.engine.expireSome(1_000) > 0);
-    expect(node.lane.lane.engine.keyCount()).toBe(0);
-  });
-
-  test('in any window of time no more than the limit and what fades in the meantime is admitted', () => {
-    const step = fc.record({ afterMs: fc.integer({ min: 0, max: WINDOW_MS }), cost: fc.integer({ min: 0, max: 6 }) });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (steps, limit) => {
-        const fresh = new RateNode();
-        const admitted: { atMs: number; cost: number }[] = [];
-        for (const { afterMs, cost } of steps) {
-          fresh.advance(afterMs);
-          const atMs = fresh.lane.clock.now();
-          const { allowed, remaining } = fresh.limit(limit, cost);
-          const inWindow = (from: number, to: number) =>
-            admitted.filter((one) => one.atMs >= from && one.atMs < to).reduce((sum, one) => sum + one.cost, 0);
-          const windowStart = Math.floor(atMs / WINDOW_MS) * WINDOW_MS;
-          const current = inWindow(windowStart, windowStart + WINDOW_MS);
-          const previous = inWindow(windowStart - WINDOW_MS, windowStart);
-          const weighted = (previous * (WINDOW_MS - (atMs - windowStart))) / WINDOW_MS;
-          expect(allowed).toBe(current + weighted + cost <= limit);
-          if (allowed) admitted.push({ atMs, cost });
-          const after = current + (allowed ? cost : 0);
-          expect(remaining).toBe(Math.max(Math.floor(limit - after - weighted), 0));
-          // No fixed window ever admits more than the limit.
-          expect(after).toBeLessThanOrEqual(limit);
-        }
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test('limits and costs up to 2^53 − 1 are exact', () => {
-    const highest = Number.MAX_SAFE_INTEGER;
-    expect(node.limit(highest, highest - 1)).toMatchObject({ allowed: true, remaining: 1 });
-    expect(node.limit(highest, 2).allowed).toBe(false);
-    expect(node.limit(highest, 1)).toMatchObject({ allowed: true, remaining: 0 });
-    node.advance(WINDOW_MS + 1);
-    expect(node.peek(highest).remaining).toBe(Number(9007199254740991n - (9007199254740991n * 9999n + 9999n) / 10000n));
-  });
-
-  test('a window so long that there is none before it', () => {
-    expect(node.limit(5, 5, 'k', 2 ** 47 - 1).remaining).toBe(0);
-    expect(node.cells('k', 2 ** 47 - 1)).toMatchObject({ currentOwn: 5, previousOwn: 0 });
+  test('replies whether it is allowed, the limit, what remains, when the window ends and when to try again', () => {
+    expect(call('RATE.LIMIT', 'k', 2, WINDOW_MS)).toBe('*5\r\n:1\r\n:2\r\n:1\r\n:10000\r\n:0\r\n');
+    expect(call('RATE.LIMIT', 'k', 2, WINDOW_MS, 2)).toBe('*5\r\n:0\r\n:2\r\n:1\r\n:10000\r\n:20000\r\n');
   });
 
   test.each([
@@ -136,58 +40,75 @@ describe('RATE.LIMIT', () => {
     [['k', 10, 1000, 1, 1], 'ERR syntax error'],
     [['k'.repeat(65_513), 10, 1000], 'ERR key is too long: at most 65512 bytes in windows and limits'],
   ])('%j is refused', (words, error) => {
-    expect(node.call('RATE.LIMIT', ...words)).toBe(`-${error}\r\n`);
-    expect(node.call('RATE.PEEK', ...words)).toBe(`-${error}\r\n`);
-    expect(node.lane.lane.engine.keyCount()).toBe(0);
+    expect(call('RATE.LIMIT', ...words)).toBe(`-${error}\r\n`);
+    expect(call('RATE.PEEK', ...words)).toBe(`-${error}\r\n`);
+    expect(lane.lane.engine.keyCount()).toBe(0);
   });
 });
 
-test('RATE.PEEK says what RATE.LIMIT would, and counts nothing', () => {
-  for (let count = 0; count < 5; count++) expect(node.peek(3)).toMatchObject({ allowed: true, remaining: 3 });
-  node.limit(3, 3);
-  expect(node.peek(3)).toEqual({ ...node.limit(3), allowed: false });
+test('RATE.PEEK replies as RATE.LIMIT would, and counts nothing', () => {
+  for (let count = 0; count < 5; count++)
+    expect(call('RATE.PEEK', 'k', 3, WINDOW_MS)).toBe('*5\r\n:1\r\n:3\r\n:3\r\n:10000\r\n:0\r\n');
 });
 
-test('RATE.ADD counts what was admitted elsewhere, past the limit too', () => {
-  expect(node.call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toBe('*5\r\n:1\r\n:10\r\n:3\r\n:10000\r\n:0\r\n');
-  expect(node.call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toMatch(/^\*5\r\n:0\r\n:10\r\n:0\r\n/);
-  expect(node.cells().currentOwn).toBe(14);
-  expect(node.limit(10).allowed).toBe(false);
+test('RATE.ADD counts what was admitted elsewhere, past the limit too; RATE.CELLS shows it', () => {
+  expect(call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toBe('*5\r\n:1\r\n:10\r\n:3\r\n:10000\r\n:0\r\n');
+  expect(call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toMatch(/^\*5\r\n:0\r\n:10\r\n:0\r\n/);
+  expect(call('RATE.CELLS', 'k', WINDOW_MS)).toBe(`*5\r\n:${lane.clock.now()}\r\n:14\r\n:0\r\n:0\r\n:0\r\n`);
+});
+
+describe('the publish threshold', () => {
+  beforeEach(() => {
+    const { engine } = lane.lane;
+    engine.startRelaying();
+    for (let shard = 0; shard < engine.shardCount; shard++) engine.acknowledge(shard, 0);
+  });
+
+  test('of a limit is given with it', () => {
+    call('RATE.LIMIT', 'k', 100, WINDOW_MS, 60, 'PUBLISH', 80);
+    expect(publishedCells()).toBe(0);
+    call('RATE.ADD', 'k', 100, WINDOW_MS, 20, 'publish', 80);
+    expect(publishedCells()).toBe(1);
+    call('RATE.LIMIT', 'all', 100, WINDOW_MS, 1, 'PUBLISH', 0);
+    expect(publishedCells()).toBe(2);
+    for (const words of [['PUBLISH'], ['PUBLISH', 1, 2], ['PUBLISHED', 1]])
+      expect(call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, ...words)).toBe('-ERR syntax error\r\n');
+    for (const percent of [-1, 101])
+      expect(call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, 'PUBLISH', percent)).toBe(
+        '-ERR PUBLISH is out of range, must be from 0 to 100 percent\r\n',
+      );
+  });
+
+  test('can be changed while the server runs', () => {
+    expect(call('CONFIG', 'SET', 'rate-publish-threshold', 50)).toBe('+OK\r\n');
+    call('RATE.LIMIT', 'k', 100, WINDOW_MS, 49);
+    expect(publishedCells()).toBe(0);
+    call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1);
+    expect(publishedCells()).toBe(1);
+  });
+
+  test('FLUSHALL removes unpublished counts', () => {
+    call('RATE.LIMIT', 'k', 100, WINDOW_MS, 10);
+    call('FLUSHALL');
+    expect(call('RATE.PEEK', 'k', 100, WINDOW_MS)).toMatch(/^\*5\r\n:1\r\n:100\r\n:100\r\n/);
+  });
 });
 
 describe('RATE.LIMITALL', () => {
-  test('counts against all limits', () => {
-    expect(node.call('RATE.LIMITALL', 2, 'a', 10, WINDOW_MS, 'b', 20, 1000)).toBe(
+  test('replies whether all allow, and what RATE.LIMIT would for each', () => {
+    expect(call('RATE.LIMITALL', 2, 'a', 10, WINDOW_MS, 'b', 20, 1000)).toBe(
       '*3\r\n:1\r\n*5\r\n:1\r\n:10\r\n:8\r\n:10000\r\n:0\r\n*5\r\n:1\r\n:20\r\n:18\r\n:1000\r\n:0\r\n',
     );
-  });
-
-  test('where one denies, nothing is counted against any, and each says for itself', () => {
-    node.limit(10, 9, 'b');
-    expect(node.call('RATE.LIMITALL', 2, 'a', 10, WINDOW_MS, 'b', 10, WINDOW_MS, 'c', 10, WINDOW_MS)).toBe(
-      '*4\r\n:0\r\n*5\r\n:1\r\n:10\r\n:10\r\n:10000\r\n:0\r\n*5\r\n:0\r\n:10\r\n:1\r\n:10000\r\n:11112\r\n*5\r\n:1\r\n:10\r\n:10\r\n:10000\r\n:0\r\n',
+    expect(call('RATE.LIMITALL', 9, 'a', 10, WINDOW_MS, 'c', 20, 1000)).toBe(
+      '*3\r\n:0\r\n*5\r\n:0\r\n:10\r\n:8\r\n:10000\r\n:15000\r\n*5\r\n:1\r\n:20\r\n:20\r\n:1000\r\n:0\r\n',
     );
-    expect(node.cells('a').currentOwn).toBe(0);
-    expect(node.cells('b').currentOwn).toBe(9);
   });
 
-  test('a cell that is named twice is counted in once, under both limits', () => {
-    expect(node.call('RATE.LIMITALL', 3, 'a', 10, WINDOW_MS, 'a', 5, WINDOW_MS)).toContain(
-      ':1\r\n*5\r\n:1\r\n:10\r\n:7',
-    );
-    expect(node.cells('a').currentOwn).toBe(3);
-    expect(node.call('RATE.LIMITALL', 3, 'a', 10, WINDOW_MS, 'a', 5, WINDOW_MS)).toMatch(/^\*3\r\n:0/);
-    expect(node.cells('a').currentOwn).toBe(3);
-  });
-
-  test('without memory for one of the cells nothing is counted in the others', () => {
-    const small = new RateNode({ maxMemoryBytes: 4 * 1024 * 1024 });
-    small.call('RATE.LIMIT', 'there', 10, WINDOW_MS, 1);
-    for (let key = 0; small.call('INCR', `${'k'.repeat(50_000)}${key}`) === ':1\r\n'; key++);
-    for (let key = 0; small.call('INCR', `${'k'.repeat(300)}${key}`) === ':1\r\n'; key++);
-    const reply = small.call('RATE.LIMITALL', 1, 'there', 10, WINDOW_MS, 'n'.repeat(40_000), 10, WINDOW_MS);
-    expect(reply).toMatch(/^-OOM/);
-    expect(small.cells('there').currentOwn).toBe(1);
+  test('without memory for one of the cells replies with an error', () => {
+    lane = new TestLane({ maxMemoryBytes: 4 * 1024 * 1024 });
+    const session = lane.open();
+    for (let key = 0; session.call('INCR', `${'k'.repeat(50_000)}${key}`) === ':1\r\n'; key++);
+    expect(session.call('RATE.LIMITALL', 1, 'n'.repeat(60_000), 10, WINDOW_MS)).toMatch(/^-OOM/);
   });
 
   test.each([
@@ -199,13 +120,11 @@ describe('RATE.LIMITALL', () => {
     ],
     [[1, 'a', 10, 1000, 'b', -1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
   ])('%j is refused', (words, error) => {
-    expect(node.call('RATE.LIMITALL', ...words)).toBe(`-${error}\r\n`);
-    expect(node.lane.lane.engine.keyCount()).toBe(0);
+    expect(call('RATE.LIMITALL', ...words)).toBe(`-${error}\r\n`);
+    expect(lane.lane.engine.keyCount()).toBe(0);
   });
 
   test('names its keys', () => {
-    expect(node.call('COMMAND', 'GETKEYS', 'RATE.LIMITALL', 1, 'a', 1, 2, 'b', 1, 2)).toBe(
-      '*2\r\n$1\r\na\r\n$1\r\nb\r\n',
-    );
+    expect(call('COMMAND', 'GETKEYS', 'RATE.LIMITALL', 1, 'a', 1, 2, 'b', 1, 2)).toBe('*2\r\n$1\r\na\r\n$1\r\nb\r\n');
   });
 });

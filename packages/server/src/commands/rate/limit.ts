@@ -1,67 +1,41 @@
 import { Status } from '@quotadb/engine';
+import { Charge, SlidingLimit } from '@quotadb/rate';
 import { statusError } from '../../errors.js';
 import type { Call, Command } from '../command.js';
-import { costArgument, isKeyRefused, limitArgument, publishArgument, windowArgument } from './limit-arguments.js';
+import { costArgument, locateLimit, publishArgument } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
-import { SlidingCells } from './sliding-cells.js';
-import { retryAfterMs } from './sliding-window.js';
 
 const KEY = 1;
-const LIMIT = 2;
-const WINDOW = 3;
 const COST = 4;
 const PUBLISH = 5;
 
-/** One for the thread: a command has done with it before the next begins. */
-const cells = new SlidingCells();
+/** One for the thread: a command has finished with it before the next begins. */
+const sliding = new SlidingLimit();
 
-const Charging = { Never: 0, IfWithin: 1, Always: 2 } as const;
-type Charging = (typeof Charging)[keyof typeof Charging];
-
-/**
- * RATE.LIMIT, RATE.PEEK and RATE.ADD: a sliding window, decided here and now from what this node knows. A request that is denied burns nothing.
- */
-function decide(call: Call, charging: Charging): void {
-  const { request, reply, engine } = call;
-  if (isKeyRefused(call, KEY)) return;
-  const limit = limitArgument(call, LIMIT);
-  if (Number.isNaN(limit)) return;
-  const windowMs = windowArgument(call, WINDOW);
-  if (Number.isNaN(windowMs)) return;
+/** RATE.LIMIT, RATE.PEEK and RATE.ADD. */
+function decide(call: Call, charge: Charge): void {
+  if (!locateLimit(call, KEY, sliding)) return;
   const cost = costArgument(call, COST);
   if (Number.isNaN(cost)) return;
   const publishPercent = publishArgument(call, PUBLISH);
   if (Number.isNaN(publishPercent)) return;
-
-  cells.locate(engine, request, KEY, windowMs);
-  cells.openCurrent(engine);
-  const isWithin = cells.counted + cost <= limit;
-  const charges = charging === Charging.Always || (isWithin && charging === Charging.IfWithin);
-  const status = charges && cost > 0 ? cells.charge(engine, cost, limit, publishPercent) : Status.Ok;
-  cells.close(engine);
+  const status = sliding.decide(call.engine, cost, publishPercent, charge);
   if (status !== Status.Ok) {
-    reply.error(statusError(status));
+    call.reply.error(statusError(status));
     return;
   }
-  if (charging !== Charging.Never) noteRate(call, KEY, isWithin);
-  replyDecision(call, cells, isWithin, limit, cost);
+  if (charge !== Charge.Never) noteRate(call, KEY, sliding.allowed);
+  replyDecision(call, sliding);
 }
 
 /** `[allowed, limit, remaining, reset-ms, retry-after-ms]` */
-export function replyDecision(
-  { reply }: Call,
-  decided: SlidingCells,
-  isWithin: boolean,
-  limit: number,
-  cost: number,
-): void {
-  const { current, previous, windowMs, elapsedMs } = decided;
+export function replyDecision({ reply }: Call, decided: SlidingLimit): void {
   reply.array(5);
-  reply.integer(isWithin ? 1 : 0);
-  reply.integer(limit);
-  reply.integer(Math.max(limit - decided.counted, 0));
-  reply.integer(windowMs - elapsedMs);
-  reply.integer(isWithin ? 0 : retryAfterMs(current, previous, windowMs, elapsedMs, limit, cost));
+  reply.integer(decided.allowed ? 1 : 0);
+  reply.integer(decided.limit);
+  reply.integer(decided.remaining);
+  reply.integer(decided.resetAfterMs);
+  reply.integer(decided.retryAfterMs);
 }
 
 const shared = {
@@ -80,7 +54,7 @@ export const rateLimit: Command = {
   flags: ['write', 'denyoom', 'fast'],
   summary:
     'Counts a request against the limit of a sliding window if it is within it. Returns whether it is, the limit, what remains, milliseconds to the end of the current window, and after how many to try again (-1: never).',
-  run: (call) => decide(call, Charging.IfWithin),
+  run: (call) => decide(call, Charge.IfAllowed),
 };
 
 export const ratePeek: Command = {
@@ -88,14 +62,14 @@ export const ratePeek: Command = {
   name: 'rate.peek',
   flags: ['readonly', 'fast'],
   summary: 'Returns what RATE.LIMIT would, and counts nothing.',
-  run: (call) => decide(call, Charging.Never),
+  run: (call) => decide(call, Charge.Never),
 };
 
-/** For clients that decide in their own process, and tell what they admitted. */
+/** For clients that decide in their own process, and report what they admitted. */
 export const rateAdd: Command = {
   ...shared,
   name: 'rate.add',
   flags: ['write', 'denyoom', 'fast'],
   summary: 'Counts what was admitted elsewhere, within the limit or not. Returns what RATE.LIMIT does.',
-  run: (call) => decide(call, Charging.Always),
+  run: (call) => decide(call, Charge.Always),
 };

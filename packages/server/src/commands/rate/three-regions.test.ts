@@ -20,7 +20,7 @@ function integers(reply: string): number[] {
   return [...reply.matchAll(/:(-?\d+)\r\n/g)].map(([, digits]) => Number(digits));
 }
 
-/** So many requests in one go; how many were allowed. */
+/** Sends this many requests in one go; returns how many were allowed. */
 async function take(name: string, count: number, key = 'hot'): Promise<number> {
   const { client } = regions.of(name);
   client.write(encodeCommand('RATE.LIMIT', key, LIMIT, WINDOW_MS, 1).repeat(count));
@@ -59,16 +59,16 @@ describe('a rate limit in three regions', () => {
     let admitted = 0;
     for (let round = 0; round < 30; round++) {
       admitted += await takeEverywhere(perRound);
-      // From a fifth of the limit on in one region, all tell; then each has heard everything but its last round.
-      const isTold = (round + 1) * perRound >= LIMIT / 5;
-      if (isTold) await agreeOn(admitted);
+      // From a fifth of the limit on in one region, all publish; then each knows everything but its last round.
+      const isPublished = (round + 1) * perRound >= LIMIT / 5;
+      if (isPublished) await agreeOn(admitted);
     }
     expect(admitted).toBeGreaterThanOrEqual(LIMIT);
     expect(admitted).toBeLessThanOrEqual(LIMIT + (NAMES.length - 1) * perRound);
     for (const name of NAMES) expect(await remaining(name)).toBe(0);
   });
 
-  test('under load without a pause converges: everybody knows of every admitted request, and denies', async () => {
+  test('under load without a pause converges: every region knows of every admitted request, and denies', async () => {
     const admitted = await takeEverywhere(2 * LIMIT);
     expect(admitted).toBeGreaterThanOrEqual(LIMIT);
     expect(admitted).toBeLessThanOrEqual(NAMES.length * LIMIT);
@@ -86,13 +86,13 @@ describe('a rate limit in three regions', () => {
     expect(await cells('us', 'cold')).toEqual({ own: 50, foreign: 0 });
     expect(await cells('eu', 'cold')).toEqual({ own: 7, foreign: 0 });
     expect(await cells('ap', 'cold')).toEqual({ own: 0, foreign: 0 });
-    // One region comes near the limit: all tell what they have counted.
+    // One region comes near the limit: all publish their counts.
     expect(await take('us', 50, 'cold')).toBe(50);
     await agreeOn(107, 'cold');
     expect(await remaining('ap', 'cold')).toBe(LIMIT - 107);
   });
 
-  test('a region that is cut off decides from what it knew; afterwards all know what each side has admitted', async () => {
+  test('a region that is cut off decides from what it knew; healed, all know what each side admitted', async () => {
     let admitted = await take('us', 200);
     await agreeOn(200);
     regions.cut('us', 'eu');
@@ -110,7 +110,7 @@ describe('a rate limit in three regions', () => {
     for (const name of NAMES) expect(await take(name, 1)).toBe(0);
   });
 
-  test('a region that has lost its memory hears from the others what it had told them', async () => {
+  test('a region that has lost its memory hears from the others what it had published', async () => {
     expect(await take('ap', 300)).toBe(300);
     expect(await take('us', 50)).toBe(50);
     await agreeOn(350);

@@ -16,11 +16,8 @@ export const windowGet: Command = {
   syntax: 'key window-ms [START start-ms]',
   run: (call) => {
     if (!chooseWindow(call, OPTIONS)) return;
-    const { engine } = call;
-    cell.open(engine, call.request, 1);
-    const high = engine.valueHigh;
-    const low = engine.valueLow;
-    engine.close();
-    replyWindow(call, high, low);
+    const { input, argumentStart, argumentLength } = call.request;
+    cell.read(call.engine, input, argumentStart[1], argumentLength[1]);
+    replyWindow(call);
   },
 };

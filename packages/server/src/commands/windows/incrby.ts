@@ -2,13 +2,12 @@ import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors.js';
 import { integerArgument, integerHalves } from '../arguments.js';
 import type { Command } from '../command.js';
-import { addExpiring } from '../counters/expiring-change.js';
 import { cell, chooseWindow, replyWindow } from './window-arguments.js';
 
 const AMOUNT = 3;
 const OPTIONS = 4;
 
-/** Like INCRBYEX it allocates nothing, once the cell of the window is there. */
+/** Like INCRBYEX it allocates nothing, once the cell of the window exists. */
 export const windowIncrby: Command = {
   name: 'window.incrby',
   arity: -4,
@@ -27,17 +26,11 @@ export const windowIncrby: Command = {
     const amountHigh = integerHalves[0];
     const amountLow = integerHalves[1];
     if (amountHigh < 0) return reply.error(errors.amountNegative);
-    if (cell.expiresAtMs <= engine.nowMs) return reply.error(errors.windowOver);
+    if (cell.isOver(engine)) return reply.error(errors.windowOver);
 
-    cell.open(engine, request, 1);
-    const status =
-      engine.expiresAtMs === 0
-        ? addExpiring(engine, amountHigh, amountLow, cell.expiresAtMs)
-        : engine.add(amountHigh, amountLow);
-    const high = engine.valueHigh;
-    const low = engine.valueLow;
-    engine.close();
-    if (status === Status.Ok) replyWindow(call, high, low);
+    const { input, argumentStart, argumentLength } = request;
+    const status = cell.increment(engine, input, argumentStart[1], argumentLength[1], amountHigh, amountLow);
+    if (status === Status.Ok) replyWindow(call);
     else reply.error(statusError(status));
   },
 };

@@ -1,24 +1,22 @@
-import type { Request } from '@quotadb/wire';
-import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '../../cells/cell-key.js';
-import { WindowCell } from '../../cells/window-cell.js';
+import { MAX_START_MS, MAX_WINDOW_MS, WindowCell } from '@quotadb/rate';
 import { errors } from '../../errors.js';
 import { argumentIs, integerArgument, integerHalves, keyword, numberArgument } from '../arguments.js';
 import type { Call } from '../command.js';
+import { isKeyRefused } from '../rate/limit-arguments.js';
 
 const START = keyword('START');
+const START_WORDS = 2;
 
-/** One for the thread: a command has done with it before the next begins. */
+/** One for the thread: a command has finished with it before the next begins. */
 export const cell = new WindowCell();
 
 /**
- * Reads `key window-ms` and, from `optionsAt` on, `[START start-ms]`, and chooses the window. False having replied with an error.
+ * Reads `key window-ms` and, from `optionsAt` on, `[START start-ms]`, and chooses the window. False having replied with
+ * an error.
  */
 export function chooseWindow(call: Call, optionsAt: number): boolean {
   const { request, reply, engine } = call;
-  if (request.argumentLength[1] > MAX_CELL_KEY_BYTES) {
-    reply.error(errors.cellKeyTooLong);
-    return false;
-  }
+  if (isKeyRefused(call, 1)) return false;
   if (!integerArgument(request, 2)) {
     reply.error(errors.notAnInteger);
     return false;
@@ -30,36 +28,23 @@ export function chooseWindow(call: Call, optionsAt: number): boolean {
 }
 
 function chooseNamed({ request, reply }: Call, optionsAt: number): boolean {
-  if (!isStartOption(request, optionsAt)) {
-    reply.error(errors.syntax);
-    return false;
-  }
   const lengthMs = numberArgument(request, 2);
   const startMs = numberArgument(request, optionsAt + 1);
-  if (Number.isNaN(startMs)) {
-    reply.error(errors.notAnInteger);
-    return false;
-  }
-  if (lengthMs < 1 || lengthMs > MAX_WINDOW_MS) {
-    reply.error(errors.windowLength);
-    return false;
-  }
-  if (startMs < 0 || startMs > MAX_START_MS) {
-    reply.error(errors.windowStart);
-    return false;
-  }
-  cell.choose(lengthMs, startMs);
-  return true;
+  let error: string | undefined;
+  if (request.argumentCount !== optionsAt + START_WORDS || !argumentIs(request, optionsAt, START))
+    error = errors.syntax;
+  else if (Number.isNaN(startMs)) error = errors.notAnInteger;
+  else if (lengthMs < 1 || lengthMs > MAX_WINDOW_MS) error = errors.windowLength;
+  else if (startMs < 0 || startMs > MAX_START_MS) error = errors.windowStart;
+  if (error === undefined) cell.choose(lengthMs, startMs);
+  else reply.error(error);
+  return error === undefined;
 }
 
-function isStartOption(request: Request, index: number): boolean {
-  return request.argumentCount === index + 2 && argumentIs(request, index, START);
-}
-
-/** `[count, start-ms, end-ms]` */
-export function replyWindow({ reply }: Call, countHigh: number, countLow: number): void {
+/** `[count, start-ms, end-ms]` of the chosen window. */
+export function replyWindow({ reply }: Call): void {
   reply.array(3);
-  reply.integer64(countHigh, countLow);
+  reply.integer64(cell.countHigh, cell.countLow);
   reply.integer64(cell.startHigh, cell.startLow);
   reply.integer64(cell.endHigh, cell.endLow);
 }

@@ -1,7 +1,5 @@
-import { ByteInput } from '@quotadb/engine';
-import fc from 'fast-check';
+import { CELL_MARGIN_MS, MAX_CELL_KEY_BYTES } from '@quotadb/rate';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { CELL_MARGIN_MS, CellKind, CellNames, isReservedName, MAX_CELL_KEY_BYTES } from '../../cells/cell-key.js';
 import { CommandRunner, TestLane } from '../../testing/index.js';
 
 const MINUTE_MS = 60_000;
@@ -42,32 +40,6 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
     expect(call('WINDOW.GET', 'other', MINUTE_MS)).toBe(window(0, start, MINUTE_MS));
   });
 
-  test('a window never sees what another counted, at the millisecond of the boundary either', () => {
-    const start = startOf(MINUTE_MS);
-    lane.clock.advance(start + MINUTE_MS - 1 - nowMs());
-    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 5)).toBe(window(5, start, MINUTE_MS));
-    lane.clock.advance(1);
-    expect(call('WINDOW.GET', 'k', MINUTE_MS)).toBe(window(0, start + MINUTE_MS, MINUTE_MS));
-    expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 1)).toBe(window(1, start + MINUTE_MS, MINUTE_MS));
-    expect(call('WINDOW.GET', 'k', MINUTE_MS, 'START', start)).toBe(window(5, start, MINUTE_MS));
-  });
-
-  test('windows of different lengths and keys count apart, also where they begin at the same time', () => {
-    const start = startOf(1000);
-    for (const [key, length, amount] of [
-      ['k', 1000, 1],
-      ['k', 1001, 2],
-      ['kk', 1000, 3],
-      ['', 1000, 4],
-    ] as const) {
-      call('WINDOW.INCRBY', key, length, amount, 'START', start);
-    }
-    expect(call('WINDOW.GET', 'k', 1000, 'START', start)).toBe(window(1, start, 1000));
-    expect(call('WINDOW.GET', 'k', 1001, 'START', start)).toBe(window(2, start, 1001));
-    expect(call('WINDOW.GET', 'kk', 1000, 'START', start)).toBe(window(3, start, 1000));
-    expect(call('WINDOW.GET', '', 1000, 'START', start)).toBe(window(4, start, 1000));
-  });
-
   test('a window that a client named does not stay the current one', () => {
     const start = startOf(MINUTE_MS);
     const named = nowMs() - 17;
@@ -85,16 +57,6 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
     lane.clock.advance(1);
     expect(call('WINDOW.GET', 'k', 1000, 'START', start)).toBe(window(0, start, 1000));
     expect(call('WINDOW.INCRBY', 'k', 1000, 1, 'START', start)).toBe('-ERR the window is over\r\n');
-    lane.clock.advance(1000);
-    expire();
-    expect(lane.lane.engine.keyCount()).toBe(0);
-  });
-
-  test('counting does not move the expiry, which follows from the window', () => {
-    call('WINDOW.INCRBY', 'k', MINUTE_MS, 1);
-    lane.clock.advance(startOf(MINUTE_MS) + MINUTE_MS - 1 - nowMs());
-    call('WINDOW.INCRBY', 'k', MINUTE_MS, 1);
-    lane.clock.advance(1 + CELL_MARGIN_MS);
     lane.clock.advance(1000);
     expire();
     expect(lane.lane.engine.keyCount()).toBe(0);
@@ -144,13 +106,6 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
     expect(lane.lane.engine.keyCount()).toBe(0);
   });
 
-  test('the longest key counts', () => {
-    const key = 'k'.repeat(MAX_CELL_KEY_BYTES);
-    call('WINDOW.INCRBY', key, MINUTE_MS, 1);
-    call('WINDOW.INCRBY', `${key.slice(1)}l`, MINUTE_MS, 5);
-    expect(call('WINDOW.INCRBY', key, MINUTE_MS, 1)).toBe(window(2, startOf(MINUTE_MS), MINUTE_MS));
-  });
-
   test('without memory a new window is refused, and those that are there go on', () => {
     const small = new CommandRunner({ maxMemoryBytes: 4 * 1024 * 1024 });
     const refused = '-OOM command not allowed';
@@ -171,53 +126,6 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
 });
 
 describe('the keys of cells', () => {
-  test('are made of these bytes', () => {
-    const names = new CellNames();
-    names.setHeader(0, CellKind.window, 60_000, 1_763_251_260_000);
-    const length = names.setKey(0, 16, ByteInput.copyOf(Buffer.from('user:42')), 0, 7);
-    expect(Buffer.from(names.input.bytes.subarray(0, length)).toString('hex')).toBe(
-      `005144${'77'}${(60_000).toString(16).padStart(12, '0')}${(1_763_251_260_000).toString(16).padStart(12, '0')}${Buffer.from('user:42').toString('hex')}`,
-    );
-  });
-
-  test('are different for every kind, length, start and key', () => {
-    const part = fc.record({
-      kind: fc.constantFrom(CellKind.window, CellKind.rate),
-      lengthMs: fc.maxSafeNat().map((value) => value % 2 ** 47),
-      startMs: fc.maxSafeNat().map((value) => value % 2 ** 48),
-      key: fc.uint8Array({ maxLength: 300 }),
-    });
-    const names = new CellNames(2);
-    const nameOf = (
-      index: number,
-      { kind, lengthMs, startMs, key }: { kind: CellKind; lengthMs: number; startMs: number; key: Uint8Array },
-    ) => {
-      names.setHeader(index, kind, lengthMs, startMs);
-      const length = names.setKey(index, 16, ByteInput.copyOf(key), 0, key.length);
-      const start = names.startOf(index);
-      return Buffer.from(names.input.bytes.subarray(start, start + length));
-    };
-    fc.assert(
-      fc.property(part, part, fc.boolean(), fc.boolean(), fc.boolean(), (one, two, sameKey, sameStart, sameLength) => {
-        const other = {
-          ...two,
-          ...(sameKey && { key: one.key }),
-          ...(sameStart && { startMs: one.startMs }),
-          ...(sameLength && { lengthMs: one.lengthMs }),
-        };
-        const equal =
-          one.kind === other.kind &&
-          one.lengthMs === other.lengthMs &&
-          one.startMs === other.startMs &&
-          Buffer.from(one.key).equals(Buffer.from(other.key));
-        const first = nameOf(0, one);
-        expect(first.equals(nameOf(1, other))).toBe(equal);
-        expect(first.equals(nameOf(0, one))).toBe(true);
-        expect(isReservedName(first, 0, first.length)).toBe(true);
-      }),
-    );
-  });
-
   const reserved = '-ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits\r\n';
 
   test.each([

@@ -1,7 +1,5 @@
 import { ByteInput, type Engine, Status } from '@quotadb/engine';
-import type { Request } from '@quotadb/wire';
-import { SlidingCells } from '../../commands/rate/sliding-cells.js';
-import { retryAfterMs } from '../../commands/rate/sliding-window.js';
+import { Charge, SlidingLimit } from '@quotadb/rate';
 import type { ServerState } from '../../server-state.js';
 import { RateStatistics } from '../../statistics/rate-statistics.js';
 import { waitForDisk } from '../wait-for-disk.js';
@@ -19,15 +17,15 @@ export interface RateRequest {
   readonly limit: number;
   readonly windowMs: number;
   readonly cost: number;
-  /** At which part of the limit other regions are told; where it is left out, the server's own. */
+  /** The publish threshold, a part of the limit; where it is left out, the server's own. */
   readonly publishPercent?: number | undefined;
 }
 
-/** What RATE.LIMIT, RATE.PEEK and RATE.ADD decide, for callers on the main thread, on the same cells. */
+/** The decisions of RATE.LIMIT, RATE.PEEK and RATE.ADD for callers on the main thread, on the store of all lanes. */
 export class RateDecisions {
   private readonly engine: Engine;
   private readonly server: ServerState;
-  private readonly cells = new SlidingCells();
+  private readonly sliding = new SlidingLimit();
   readonly statistics: RateStatistics;
 
   constructor(engine: Engine, server: ServerState) {
@@ -37,47 +35,28 @@ export class RateDecisions {
   }
 
   peek(key: Uint8Array, rate: RateRequest): RateDecision {
-    return this.decide(key, rate, () => false);
+    return this.decide(key, rate, Charge.Never);
   }
 
-  /** Counts if it is within the limit, or whatever it is; done when that is as durable as this server promises. */
+  /** Counts a cost that is within the limit or was admitted elsewhere, and resolves when the count is durable. */
   async count(key: Uint8Array, rate: RateRequest, isAdmitted: boolean): Promise<RateDecision> {
     const { disk } = this.server;
     if (disk.refusesWrites) throw new WindowProblem('disk_failed');
     const changesBefore = this.engine.changes;
-    const decision = this.decide(key, rate, (isWithin) => isAdmitted || isWithin);
+    const decision = this.decide(key, rate, isAdmitted ? Charge.Always : Charge.IfAllowed);
     this.statistics.note(key, 0, key.length, decision.allowed);
     if (this.engine.changes !== changesBefore) await waitForDisk(this.server);
     return decision;
   }
 
-  private decide(key: Uint8Array, rate: RateRequest, charges: (isWithin: boolean) => boolean): RateDecision {
-    const { engine, cells } = this;
+  private decide(key: Uint8Array, rate: RateRequest, charge: Charge): RateDecision {
+    const { engine, sliding } = this;
     const { limit, windowMs, cost, publishPercent = this.server.config.ratePublishPercent } = rate;
     engine.advanceTo(this.server.clock.now());
-    cells.locate(engine, requestOf(key), 0, windowMs);
-    cells.openCurrent(engine);
-    const isWithin = cells.counted + cost <= limit;
-    const status = cost > 0 && charges(isWithin) ? cells.charge(engine, cost, limit, publishPercent) : Status.Ok;
-    cells.close(engine);
+    sliding.locate(engine, ByteInput.copyOf(key), 0, key.length, limit, windowMs);
+    const status = sliding.decide(engine, cost, publishPercent, charge);
     if (status !== Status.Ok) throw refusalOf(status);
-    const { current, previous, elapsedMs } = cells;
-    return {
-      allowed: isWithin,
-      limit,
-      remaining: Math.max(limit - cells.counted, 0),
-      resetAfterMs: windowMs - elapsedMs,
-      retryAfterMs: isWithin ? 0 : retryAfterMs(current, previous, windowMs, elapsedMs, limit, cost),
-    };
+    const { allowed, remaining, resetAfterMs, retryAfterMs } = sliding;
+    return { allowed, limit, remaining, resetAfterMs, retryAfterMs };
   }
-}
-
-/** The key as the one argument of a request. */
-function requestOf(key: Uint8Array): Request {
-  return {
-    input: ByteInput.copyOf(key),
-    argumentCount: 1,
-    argumentStart: Int32Array.of(0),
-    argumentLength: Int32Array.of(key.length),
-  };
 }

@@ -6,7 +6,7 @@ import {
   problemAnswer,
 } from '@quotadb/counts';
 import { Status } from '@quotadb/engine';
-import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '../../cells/cell-key.js';
+import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 
 const RETRY_AFTER_SECONDS = 1;
 

@@ -1,6 +1,6 @@
 import { integer, ProblemError, type ProblemPart } from '@quotadb/counts';
+import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 import { z } from 'zod';
-import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '../../cells/cell-key.js';
 import { WindowProblem } from './problems.js';
 
 /** The forms of what comes in and goes out; the OpenAPI document is made from them. */

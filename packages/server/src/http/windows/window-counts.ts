@@ -1,7 +1,5 @@
 import { ByteInput, type Engine, joinInt64, Status, splitInt64 } from '@quotadb/engine';
-import { CELL_HEADER_BYTES } from '../../cells/cell-key.js';
-import { WindowCell } from '../../cells/window-cell.js';
-import { addExpiring } from '../../commands/counters/expiring-change.js';
+import { WindowCell } from '@quotadb/rate';
 import type { ServerState } from '../../server-state.js';
 import { waitForDisk } from '../wait-for-disk.js';
 import { refusalOf, WindowProblem } from './problems.js';
@@ -18,7 +16,7 @@ export interface ChosenWindow {
   readonly startMs?: number | undefined;
 }
 
-/** The cells of WINDOW.INCRBY and WINDOW.GET for callers on the main thread, on the same store as everybody's. */
+/** The counts of WINDOW.INCRBY and WINDOW.GET for callers on the main thread, on the store of all lanes. */
 export class WindowCounts {
   private readonly engine: Engine;
   private readonly server: ServerState;
@@ -30,44 +28,33 @@ export class WindowCounts {
   }
 
   read(key: Uint8Array, window: ChosenWindow): WindowCount {
-    this.open(key, window);
-    const count = this.value();
-    this.engine.close();
-    return this.facts(count);
+    this.choose(window);
+    this.cell.read(this.engine, ByteInput.copyOf(key), 0, key.length);
+    return this.count();
   }
 
-  /** Counts, and is done when the count is as durable as this server promises. */
+  /** Counts, and resolves when the count is as durable as this server promises. */
   async increment(key: Uint8Array, window: ChosenWindow, amount: bigint): Promise<WindowCount> {
     const { engine, cell, server } = this;
     if (server.disk.refusesWrites) throw new WindowProblem('disk_failed');
-    this.open(key, window);
-    if (cell.expiresAtMs <= engine.nowMs) {
-      engine.close();
-      throw new WindowProblem('window_over');
-    }
-    const [high, low] = splitInt64(amount);
-    const status = engine.expiresAtMs === 0 ? addExpiring(engine, high, low, cell.expiresAtMs) : engine.add(high, low);
-    const count = this.value();
-    engine.close();
+    this.choose(window);
+    if (cell.isOver(engine)) throw new WindowProblem('window_over');
+    const status = cell.increment(engine, ByteInput.copyOf(key), 0, key.length, ...splitInt64(amount));
     if (status !== Status.Ok) throw refusalOf(status);
-    const facts = this.facts(count);
+    const count = this.count();
     await waitForDisk(server);
-    return facts;
+    return count;
   }
 
-  private open(key: Uint8Array, { windowMs, startMs }: ChosenWindow): void {
+  private choose({ windowMs, startMs }: ChosenWindow): void {
     const { engine, cell } = this;
     engine.advanceTo(this.server.clock.now());
-    cell.choose(windowMs, startMs ?? Math.floor(engine.nowMs / windowMs) * windowMs);
-    const length = cell.names.setKey(0, CELL_HEADER_BYTES, ByteInput.copyOf(key), 0, key.length);
-    engine.open(cell.names.input, 0, length);
+    if (startMs === undefined) cell.chooseCurrent(engine, ...splitInt64(BigInt(windowMs)));
+    else cell.choose(windowMs, startMs);
   }
 
-  private value(): bigint {
-    return joinInt64(this.engine.valueHigh, this.engine.valueLow);
-  }
-
-  private facts(count: bigint): WindowCount {
-    return { count, startMs: this.cell.startMs, endMs: this.cell.endMs };
+  private count(): WindowCount {
+    const { countHigh, countLow, startMs, endMs } = this.cell;
+    return { count: joinInt64(countHigh, countLow), startMs, endMs };
   }
 }

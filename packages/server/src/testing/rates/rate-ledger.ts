@@ -1,6 +1,5 @@
-import { ByteInput } from '@quotadb/engine';
 import { Random } from '@quotadb/engine/testing';
-import { CELL_HEADER_BYTES, CellKind, CellNames } from '../../cells/cell-key.js';
+import { CellKind, cellName } from '@quotadb/rate';
 
 /** A window's cell of a key: what regions name alike. */
 export interface Cell {
@@ -9,12 +8,8 @@ export interface Cell {
   readonly startMs: number;
 }
 
-export function cellName({ key, windowMs, startMs }: Cell): Uint8Array {
-  const names = new CellNames();
-  names.setHeader(0, CellKind.rate, windowMs, startMs);
-  const input = ByteInput.copyOf(Buffer.from(key));
-  const length = names.setKey(0, CELL_HEADER_BYTES, input, 0, Buffer.byteLength(key));
-  return names.input.bytes.slice(0, length);
+export function cellNameOf({ key, windowMs, startMs }: Cell): Uint8Array {
+  return cellName(CellKind.rate, windowMs, startMs, Buffer.from(key));
 }
 
 export function isRateCell(name: Uint8Array): boolean {
@@ -49,7 +44,7 @@ export class RateLedger {
 }
 
 function nameOf(cell: Cell): string {
-  return Buffer.from(cellName(cell)).toString('latin1');
+  return Buffer.from(cellNameOf(cell)).toString('latin1');
 }
 
 export interface RatePlan {

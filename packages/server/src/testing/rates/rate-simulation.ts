@@ -2,7 +2,7 @@ import { Batch } from '@quotadb/engine';
 import { checkConsistency, componentsOf, Random } from '@quotadb/engine/testing';
 import { nameOfOrigin } from '@quotadb/replication';
 import { decodeFrame, type Frame, FrameKind } from '@quotadb/wire';
-import { type Cell, cellName, isRateCell, makeRatePlan, RateLedger, type RatePlan } from './rate-ledger.js';
+import { type Cell, cellNameOf, isRateCell, makeRatePlan, RateLedger, type RatePlan } from './rate-ledger.js';
 import type { SimulatedRegion } from './simulated-region.js';
 import { SimulatedRegions } from './simulated-regions.js';
 
@@ -159,7 +159,7 @@ class RateSimulation {
 
   private checkCell(region: SimulatedRegion, cell: Cell): void {
     const { key, windowMs, startMs } = cell;
-    const held = componentsOf(region.engine, cellName(cell)).filter(({ present }) => present);
+    const held = componentsOf(region.engine, cellNameOf(cell)).filter(({ present }) => present);
     for (const { origin, positive } of held) {
       const place = `${region.origin}:${origin}:${key}:${startMs}`;
       if (Number(positive) > this.ledger.of(origin, cell))
@@ -210,7 +210,7 @@ class RateSimulation {
     const { running } = this.regions;
     for (const cell of this.ledger.cells.values()) {
       if (running.some((region) => region.nowMs() >= cell.startMs + 2 * cell.windowMs)) continue;
-      const held = running.map(({ engine }) => componentsOf(engine, cellName(cell)).filter(({ present }) => present));
+      const held = running.map(({ engine }) => componentsOf(engine, cellNameOf(cell)).filter(({ present }) => present));
       if (held.every((components) => components.length === 0)) continue;
       for (const { region, origin } of running) {
         const counted = this.ledger.of(origin, cell);

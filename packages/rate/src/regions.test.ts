@@ -1,8 +1,8 @@
 import { Applied, Restore } from '@quotadb/engine';
 import { checkConsistency } from '@quotadb/engine/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { CELL_MARGIN_MS } from '../../cells/cell-key.js';
-import { exchangeRates, RateNode, WINDOW_MS, WINDOW_START_MS } from '../../testing/rate-node.js';
+import { CELL_MARGIN_MS } from './cell-key.js';
+import { exchange, RateNode, WINDOW_MS, WINDOW_START_MS } from './testing/rate-node.js';
 
 let here: RateNode;
 let there: RateNode;
@@ -15,29 +15,29 @@ describe('the invariants of global counters', () => {
   test('1. each region owns only its own component', () => {
     here.limit(100, 30);
     there.limit(100, 20);
-    here.hear(there);
+    here.mergeFrom(there);
     expect(here.cells()).toMatchObject({ currentOwn: 30, currentForeign: 20 });
     here.limit(100, 5);
     expect(here.cells()).toMatchObject({ currentOwn: 35, currentForeign: 20 });
     expect(there.cells()).toMatchObject({ currentOwn: 20, currentForeign: 0 });
   });
 
-  test('2. components are merged with max: what comes twice, late or out of order never takes the place of more', () => {
+  test('2. components are merged with max: a batch that comes twice, late or out of order never lowers a count', () => {
     there.limit(100, 40);
-    const early = there.told();
+    const early = there.published();
     there.limit(100, 2);
-    const late = there.told();
-    for (const batches of [early, early, late, early, late]) here.hearBatches(batches);
+    const late = there.published();
+    for (const batches of [early, early, late, early, late]) here.mergeBatches(batches);
     expect(here.cells().currentForeign).toBe(42);
   });
 
   test('3. an own component that comes back from elsewhere can only raise what the region has counted', () => {
     here.limit(100, 20);
-    const early = here.told();
+    const early = here.published();
     here.limit(100, 10);
-    const late = here.told();
+    const late = here.published();
     // Others are not listened to about it at all: the region knows better.
-    expect(here.hearBatches(early)).toContain(Applied.Own);
+    expect(here.mergeBatches(early)).toContain(Applied.Own);
     expect(here.cells().currentOwn).toBe(30);
     // The own disk is, and more than it says is never taken back.
     const restarted = new RateNode();
@@ -50,17 +50,17 @@ describe('the invariants of global counters', () => {
 
   test('4. what others counted is read by a decision', () => {
     there.limit(100, 90);
-    here.hear(there);
+    here.mergeFrom(there);
     expect(here.limit(100, 11)).toMatchObject({ allowed: false, remaining: 10 });
     expect(here.limit(100, 10)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  test('4. … and never told to them again', () => {
+  test("4. … and never sent to them again as this region's own", () => {
     there.limit(100, 40);
-    here.hear(there);
+    here.mergeFrom(there);
     here.limit(100, 1);
-    exchangeRates([here, there]);
-    exchangeRates([here, there]);
+    exchange([here, there]);
+    exchange([here, there]);
     expect(there.cells()).toMatchObject({ currentOwn: 40, currentForeign: 1 });
     expect(here.cells()).toMatchObject({ currentOwn: 1, currentForeign: 40 });
   });
@@ -70,52 +70,51 @@ describe('the invariants of global counters', () => {
     here.limit(100, 7);
     there.limit(100, 20);
     third.limit(100, 30);
-    exchangeRates([here, there, third]);
+    exchange([here, there, third]);
     expect([here, there, third].map((node) => node.cells().currentOwn)).toEqual([7, 20, 30]);
     expect([here, there, third].map((node) => node.cells().currentForeign)).toEqual([50, 37, 27]);
   });
 
   test('5. … also where a region lost its memory: what it had counted is another’s to it', () => {
     here.limit(100, 7);
-    there.hear(here);
+    there.mergeFrom(here);
     const reborn = new RateNode({ originByte: 9 });
-    reborn.hearBatches(here.told());
+    reborn.mergeBatches(here.published());
     reborn.limit(100, 1);
     expect(reborn.cells()).toMatchObject({ currentOwn: 1, currentForeign: 7 });
-    there.hear(reborn);
+    there.mergeFrom(reborn);
     expect(there.cells().currentForeign).toBe(8);
   });
 
   test('6. a window that has aged out does not change: new windows are new cells', () => {
     there.limit(100, 60);
     here.advance(2 * WINDOW_MS);
-    here.hear(there);
+    here.mergeFrom(there);
     expect(here.cells()).toMatchObject({ currentOwn: 0, currentForeign: 0, previousOwn: 0, previousForeign: 0 });
     expect(here.limit(100, 100).allowed).toBe(true);
-    there.hear(here);
+    there.mergeFrom(here);
     expect(there.cells()).toMatchObject({ currentOwn: 60, currentForeign: 0 });
   });
 
-  test('6. … and both regions drop it at the same time, whoever counted last', () => {
+  test('6. … and both regions drop it at the same time, whichever counted last', () => {
     here.limit(100, 1);
     there.advance(WINDOW_MS - 1);
     there.limit(100, 1);
-    exchangeRates([here, there]);
-    for (const { lane, engine } of [here, there]) {
-      lane.clock.nowMs = WINDOW_START_MS + 2 * WINDOW_MS + CELL_MARGIN_MS + 1_000;
-      engine.advanceTo(lane.clock.now());
-      while (engine.expireSome(1_000) > 0);
-      expect(engine.keyCount()).toBe(0);
+    exchange([here, there]);
+    for (const node of [here, there]) {
+      node.engine.advanceTo(WINDOW_START_MS + 2 * WINDOW_MS + CELL_MARGIN_MS + 1_000);
+      node.expireAll();
+      expect(node.engine.keyCount()).toBe(0);
     }
   });
 });
 
-test('windows of WINDOW.INCRBY add up, whatever they count', () => {
+test('counts of fixed windows add up across regions, below every threshold', () => {
   const [one, other] = [new RateNode({ hasPeers: true }), new RateNode({ originByte: 2, hasPeers: true })];
-  one.call('WINDOW.INCRBY', 'w', WINDOW_MS, 3);
-  other.call('WINDOW.INCRBY', 'w', WINDOW_MS, 4);
-  one.hear(other);
-  expect(one.call('WINDOW.GET', 'w', WINDOW_MS)).toMatch(/^\*3\r\n:7\r\n/);
+  one.increment(3);
+  other.increment(4);
+  one.mergeFrom(other);
+  expect(one.countOf()).toBe(7);
 });
 
 describe('the publish threshold', () => {
@@ -126,18 +125,18 @@ describe('the publish threshold', () => {
 
   test('keeps a count to its region until it has reached 20 % of the limit', () => {
     for (let request = 0; request < 19; request++) here.limit(100);
-    expect(here.toldCells).toBe(0);
+    expect(here.publishedCells).toBe(0);
     expect(here.cells().currentOwn).toBe(19);
     expect(here.peek(100).remaining).toBe(81);
     here.limit(100);
-    expect(here.toldCells).toBe(1);
-    there.hear(here);
+    expect(here.publishedCells).toBe(1);
+    there.mergeFrom(here);
     expect(there.cells()).toMatchObject({ currentOwn: 0, currentForeign: 20 });
   });
 
-  test('is no part of what is decided: a region decides the same with any', () => {
+  test('is no part of a decision: a region decides the same with any', () => {
     for (const percent of [0, 20, 50, 100]) {
-      const node = new RateNode({ hasPeers: true, ratePublishPercent: percent });
+      const node = new RateNode({ hasPeers: true, publishPercent: percent });
       for (let request = 0; request < 10; request++) expect(node.limit(10).allowed).toBe(true);
       expect(node.limit(10)).toMatchObject({ allowed: false, remaining: 0 });
       checkConsistency(node.engine);
@@ -149,96 +148,84 @@ describe('the publish threshold', () => {
     here.limit(100, 5);
     there.limit(100, 9);
     third.limit(100, 50);
-    expect([here, there, third].map((node) => node.toldCells)).toEqual([0, 0, 1]);
-    exchangeRates([here, there, third]);
+    expect([here, there, third].map((node) => node.publishedCells)).toEqual([0, 0, 1]);
+    exchange([here, there, third]);
     for (const node of [here, there, third]) {
       expect(node.peek(100).remaining).toBe(36);
       checkConsistency(node.engine);
     }
     here.limit(100, 1);
-    exchangeRates([here, there, third]);
+    exchange([here, there, third]);
     expect(third.peek(100).remaining).toBe(35);
   });
 
-  test('counts the window before: what fades together with what is new', () => {
+  test('is compared with both windows: the fading count of the one before and the current count', () => {
     here.limit(100, 15);
     here.advance(WINDOW_MS);
     here.limit(100, 4);
-    expect(here.toldCells).toBe(0);
+    expect(here.publishedCells).toBe(0);
     here.limit(100, 1);
-    // The cell before is of use to others only together with this one, so they are told of both.
-    expect(here.toldCells).toBe(2);
+    // The cell before is of use to others only together with this one, so both are published.
+    expect(here.publishedCells).toBe(2);
     there.advance(WINDOW_MS);
-    there.hear(here);
+    there.mergeFrom(here);
     expect(there.cells()).toMatchObject({ currentForeign: 5, previousForeign: 15 });
   });
 
-  test('tells of the cell before also where another region has spoken of the current one first', () => {
+  test('publishes the cell before also where another region has published the current one first', () => {
     here.limit(100, 15);
     for (const node of [here, there]) node.advance(WINDOW_MS);
     there.limit(100, 40);
-    here.hear(there);
+    here.mergeFrom(there);
     here.limit(100, 1);
-    there.hear(here);
+    there.mergeFrom(here);
     expect(there.cells()).toMatchObject({ currentForeign: 1, previousForeign: 15 });
   });
 
   test('a key that is hot elsewhere is published from the first request of the next window on', () => {
     there.limit(100, 60);
-    here.hear(there);
+    here.mergeFrom(there);
     here.advance(WINDOW_MS);
-    expect(here.toldCells).toBe(0);
+    expect(here.publishedCells).toBe(0);
     here.limit(100, 1);
-    expect(here.toldCells).toBe(1);
+    expect(here.publishedCells).toBe(1);
   });
 
-  test('of a limit is given with it', () => {
-    here.call('RATE.LIMIT', 'k', 100, WINDOW_MS, 60, 'PUBLISH', 80);
-    expect(here.toldCells).toBe(0);
-    here.call('RATE.ADD', 'k', 100, WINDOW_MS, 20, 'publish', 80);
-    expect(here.toldCells).toBe(1);
-    here.call('RATE.LIMIT', 'all', 100, WINDOW_MS, 1, 'PUBLISH', 0);
-    expect(here.toldCells).toBe(2);
-    for (const words of [['PUBLISH'], ['PUBLISH', 1, 2], ['PUBLISHED', 1]])
-      expect(here.call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, ...words)).toBe('-ERR syntax error\r\n');
-    for (const percent of [-1, 101])
-      expect(here.call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, 'PUBLISH', percent)).toBe(
-        '-ERR PUBLISH is out of range, must be from 0 to 100 percent\r\n',
-      );
-  });
-
-  test('can be changed while the server runs', () => {
-    expect(here.call('CONFIG', 'SET', 'rate-publish-threshold', 50)).toBe('+OK\r\n');
-    here.limit(100, 49);
-    expect(here.toldCells).toBe(0);
-    here.limit(100, 1);
-    expect(here.toldCells).toBe(1);
+  test('is given with each decision', () => {
+    here.publishPercent = 80;
+    here.limit(100, 60);
+    expect(here.publishedCells).toBe(0);
+    here.add(100, 20);
+    expect(here.publishedCells).toBe(1);
+    here.publishPercent = 0;
+    here.limit(100, 1, 'all');
+    expect(here.publishedCells).toBe(2);
   });
 
   test('holds for each of several limits', () => {
-    here.call('RATE.LIMITALL', 15, 'large', 100, WINDOW_MS, 'small', 20, WINDOW_MS);
-    there.hear(here);
+    here.limitAll(15, ['large', 100, WINDOW_MS], ['small', 20, WINDOW_MS]);
+    there.mergeFrom(here);
     expect([there.cells('large').currentForeign, there.cells('small').currentForeign]).toEqual([0, 15]);
     checkConsistency(here.engine);
   });
 
-  test('a region without others to tell withholds nothing: its disk has everything', () => {
+  test('a region without peers leaves nothing unpublished: its disk has everything', () => {
     const alone = new RateNode();
     alone.limit(100, 1);
-    expect(alone.toldCells).toBe(1);
+    expect(alone.publishedCells).toBe(1);
   });
 
-  test('what is withheld goes when its window is over, and nobody ever hears of it', () => {
+  test('an unpublished count is dropped when its window is over, and never published', () => {
     here.limit(100, 10);
     here.advance(2 * WINDOW_MS + CELL_MARGIN_MS + 1_000);
-    while (here.engine.expireSome(1_000) > 0);
+    here.expireAll();
     expect(here.engine.keyCount()).toBe(0);
-    expect(here.toldCells).toBe(0);
+    expect(here.publishedCells).toBe(0);
   });
 
-  test('FLUSHALL takes what is withheld along', () => {
+  test('removing all keys removes unpublished counts', () => {
     here.limit(100, 10);
-    here.call('FLUSHALL');
+    here.engine.removeAll();
     expect(here.cells().currentOwn).toBe(0);
     expect(here.limit(100, 100).allowed).toBe(true);
   });
@@ -246,26 +233,26 @@ describe('the publish threshold', () => {
 
 describe('buckets', () => {
   test('are each node’s own', () => {
-    expect(there.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
-    here.hear(there);
-    expect(here.call('RATE.GCRA', 'k', 4, 1, 1000, 5)).toMatch(/^\*5\r\n:0\r\n:5\r\n:0\r\n/);
+    expect(there.gcra(4, 1, 1_000, 5)).toMatchObject({ allowed: true, limit: 5, remaining: 0 });
+    here.mergeFrom(there);
+    expect(here.gcra(4, 1, 1_000, 5)).toMatchObject({ allowed: true, limit: 5, remaining: 0 });
   });
 
-  test('are told to nobody, unless everything is', () => {
+  test('are not published, unless everything is', () => {
     const node = new RateNode({ hasPeers: true });
     for (let time = 0; time < 40; time++) {
-      expect(node.call('RATE.GCRA', 'k', 1, 1, 1000, 1)).toMatch(/^\*5\r\n:0\r\n/);
+      expect(node.gcra(1, 1, 1_000, 1).allowed).toBe(true);
       node.advance(time % 4 === 0 ? 5_000 : 1_000);
       checkConsistency(node.engine);
     }
-    expect(node.toldCells).toBe(0);
-    expect(node.call('RATE.GCRA', 'k', 1, 1, 1000, 2)).toMatch(/^\*5\r\n:0\r\n/);
-    expect(node.call('RATE.GCRA', 'k', 1, 1, 1000, 1)).toMatch(/^\*5\r\n:1\r\n/);
+    expect(node.publishedCells).toBe(0);
+    expect(node.gcra(1, 1, 1_000, 2).allowed).toBe(true);
+    expect(node.gcra(1, 1, 1_000, 1).allowed).toBe(false);
     node.advance(10_000);
-    while (node.engine.expireSome(1_000) > 0);
+    node.expireAll();
     expect(node.engine.keyCount()).toBe(0);
-    const open = new RateNode({ hasPeers: true, ratePublishPercent: 0 });
-    open.call('RATE.GCRA', 'k', 1, 1, 1000, 1);
-    expect(open.toldCells).toBe(1);
+    const open = new RateNode({ hasPeers: true, publishPercent: 0 });
+    open.gcra(1, 1, 1_000);
+    expect(open.publishedCells).toBe(1);
   });
 });

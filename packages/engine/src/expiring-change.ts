@@ -1,8 +1,9 @@
-import { type Engine, Status } from '@quotadb/engine';
+import type { Engine } from './engine.js';
+import { Status } from './status.js';
 
 /**
- * A change of the open key together with its expiry: both or neither. An expiry takes a little memory of its own, and where
- * there is none left a counter that was meant to go away must not stay for ever, nor count what was refused.
+ * A change of the open key together with its expiry: both or neither. An expiry takes a little memory of its own. Where
+ * none is left, a counter that should expire must not stay for ever, nor keep an increment that was refused.
  */
 
 export function addExpiring(engine: Engine, high: number, low: number, expiresAtMs: number): Status {
@@ -14,7 +15,7 @@ export function addExpiring(engine: Engine, high: number, low: number, expiresAt
 }
 
 export function assignExpiring(engine: Engine, high: number, low: number, expiresAtMs: number): Status {
-  // Already over: what is set is gone before anybody can see it.
+  // Already over: the value would be gone before any client could read it.
   if (expiresAtMs <= engine.nowMs) return engine.remove();
   if (!engine.exists) return expireNewKey(engine, engine.assign(high, low, false), expiresAtMs);
   const previousMs = engine.expiresAtMs;

@@ -3,18 +3,18 @@
  *
  *   counted = current + previous × (window − elapsed) / window
  *
- * A request of some cost is within the limit where counted + cost ≤ limit. Everything here is integers, and exact: a part of a
- * count counts as a whole one, so what is compared is never rounded in the caller's favour.
+ * A request is within the limit where counted + cost ≤ limit. All numbers are integers, and exact: a part of a count is
+ * rounded up to a whole one, so rounding never admits a request.
  */
 
-/** What the window before still counts for after so much of the current one, rounded up. */
+/** What the window before still counts for, rounded up, when this much of the current one has passed. */
 export function faded(previous: number, windowMs: number, elapsedMs: number): number {
   return divideUp(previous, windowMs - elapsedMs, windowMs);
 }
 
 /**
- * How long until a request of this cost is within the limit if nothing else is counted meanwhile; 0 where it is already, −1
- * where it never will be.
+ * How long until a request of this cost is within the limit if nothing else is counted meanwhile; 0 where it is
+ * already, −1 where it never will be.
  */
 export function retryAfterMs(
   current: number,
@@ -29,11 +29,11 @@ export function retryAfterMs(
   if (current + faded(previous, windowMs, elapsedMs) <= room) return 0;
   // Within this window, once enough of the one before has faded.
   if (current <= room) return windowMs - divideDown(room - current, windowMs, previous) - elapsedMs;
-  // Only in the next, in which what is counted now fades.
+  // Only in the next window, in which the current count fades.
   return windowMs - elapsedMs + windowMs - divideDown(room, windowMs, current);
 }
 
-/** ⌈ a × b / c ⌉ for integers from 0 on, c not 0. A quotient of doubles is exact enough only where the product is exact. */
+/** ⌈ a × b / c ⌉ for integers from 0 on, c not 0. Doubles give it only where the product is exact. */
 function divideUp(a: number, b: number, c: number): number {
   const product = a * b;
   if (product <= Number.MAX_SAFE_INTEGER) return Math.ceil(product / c);

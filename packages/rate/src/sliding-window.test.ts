@@ -33,7 +33,7 @@ test('what has faded is exact at every size: the least integer that is not below
   );
 });
 
-test('at its start a window sees all of the one before, at its last millisecond hardly any, and never more than before', () => {
+test('a window sees all of the one before at its start, hardly any at its end, and never more than earlier', () => {
   expect(faded(100, 1_000, 0)).toBe(100);
   expect(faded(100, 1_000, 500)).toBe(50);
   expect(faded(100, 1_000, 999)).toBe(1);
@@ -45,7 +45,7 @@ test('at its start a window sees all of the one before, at its last millisecond 
   );
 });
 
-test('whoever waits as long as told is within the limit, and a millisecond earlier is not', () => {
+test('a request that waits for retryAfterMs is within the limit, and a millisecond earlier is not', () => {
   const small = fc.integer({ min: 0, max: 50 });
   const sizes = fc.oneof(
     fc.tuple(small, small, small, small, fc.integer({ min: 1, max: 50 })),
@@ -59,7 +59,7 @@ test('whoever waits as long as told is within the limit, and a millisecond earli
         expect(wait).toBe(-1);
         return;
       }
-      // What is counted now is in the window before after the end of this one, and gone after the end of the next.
+      // The current count is in the window before after the end of this one, and gone after the end of the next.
       const after = (ms: number) => {
         const windows = Math.floor((elapsed + ms) / window);
         const into = (elapsed + ms) % window;

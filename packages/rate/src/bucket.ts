@@ -1,10 +1,10 @@
 /**
- * The arithmetic of a bucket that is emptied by requests and filled by time (GCRA). What is kept is one time: when the bucket will
- * be full again. `count` requests per `period` fill it; so that no rate is rounded, time is counted in parts of a millisecond of which there are
- * `count`, and a request costs `period` of them. All numbers are integers below 2^53.
+ * The arithmetic of GCRA: a bucket that requests empty and time fills. One time is kept: when the bucket will be full
+ * again. `count` requests per `period` fill it. So that no rate is rounded, a millisecond has `count` parts, and a
+ * request costs `period` parts. All numbers are integers below 2^53.
  *
  *   debt   how many parts the bucket is short of full: (full again − now) × count
- *   limit  burst + 1 requests, the most that a full bucket takes at once
+ *   limit  burst + 1 requests, the most that a full bucket admits at once
  */
 export interface Bucket {
   /** Requests that fill it in a period, and the period: in lowest terms. */
@@ -14,10 +14,10 @@ export interface Bucket {
   readonly limit: number;
 }
 
-/** Parts of a millisecond that can be told apart in what is kept: 22 bits of it. */
+/** The parts of a millisecond have 22 bits of a cell. */
 const MAX_PARTS = 2 ** 22;
 
-/** The longest that an empty bucket may take to fill, 34 years: a time so far ahead fits what is kept until 2059. */
+/** The longest that an empty bucket may take to fill, 34 years: a time that far ahead fits a cell until 2059. */
 const MAX_FILL_MS = 2 ** 40;
 
 /** Undefined where these numbers cannot be worked with exactly. */
@@ -31,20 +31,20 @@ export function bucketOf(burst: number, count: number, periodMs: number): Bucket
 
 export interface BucketDecision {
   allowed: boolean;
-  /** Parts the bucket is short of full, afterwards. */
+  /** Parts that the bucket is short of full, afterwards. */
   debt: number;
   remaining: number;
-  /** −1 where there is no need to try again, or no use. */
+  /** −1 where the request was allowed, and where its cost is above the limit. */
   retryAfterMs: number;
-  /** Until it is full. */
+  /** Until the bucket is full. */
   resetAfterMs: number;
 }
 
-/** Decides about a request and writes the decision into `to`. A denied one changes nothing. */
+/** Decides a request and writes the decision into `to`. A denied request changes nothing. */
 export function decideBucket(bucket: Bucket, debt: number, cost: number, to: BucketDecision): void {
   const { count, periodMs, limit } = bucket;
   const capacity = limit * periodMs;
-  // A cost that no bucket takes is compared before it is multiplied, which could leave 2^53.
+  // A cost above the limit is found before it is multiplied: the product could leave 2^53.
   const after = cost > limit ? Number.POSITIVE_INFINITY : debt + cost * periodMs;
   to.allowed = after <= capacity;
   to.debt = to.allowed ? after : debt;

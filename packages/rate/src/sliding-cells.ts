@@ -1,0 +1,142 @@
+import { addExpiring, type ByteInput, type Engine, joinInt64, Status } from '@quotadb/engine';
+import { CELL_HEADER_BYTES, CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32 } from './cell-key.js';
+import { faded } from './sliding-window.js';
+
+const CURRENT = 0;
+const PREVIOUS = 1;
+
+/** The count of a cell: by this node, and by other regions as far as it has arrived. */
+export interface CellParts {
+  readonly own: bigint;
+  readonly foreign: bigint;
+}
+
+/**
+ * The two cells that a sliding window is read from: the cell of the fixed window that now lies in, and of the one
+ * before it. This is all that sliding limits do to the store. A node adds what it admits to its own component and to
+ * nothing else, so it never sends counts of other regions on as its own.
+ *
+ * Where there are other regions, a cell stays unpublished until its count, here or in a region that has published it,
+ * has reached the publish threshold, a part of the limit (docs/decisions/0022).
+ *
+ * This node no longer counts in the cell before: it is read first, and only the current one is locked while a request
+ * is decided.
+ */
+export class SlidingCells {
+  private readonly names = new CellNames(2);
+  private nameBytes = 0;
+  windowMs = 0;
+  startMs = -1;
+  elapsedMs = 0;
+  /** Counts as doubles: exact up to 2^53, and no limit is above that. */
+  previous = 0;
+  current = 0;
+  /** What the cell before still counts for. */
+  private faded = 0;
+  /** Whether the cell before is unpublished, and whether it is to be published with the current one. */
+  private isPreviousUnpublished = false;
+  private publishesPrevious = false;
+
+  /** Finds the cells of an identifier at the time of the engine, and reads the cell before. */
+  locate(engine: Engine, input: ByteInput, start: number, length: number, windowMs: number): void {
+    const { names } = this;
+    const { nowMs } = engine;
+    const startMs = Math.floor(nowMs / windowMs) * windowMs;
+    if (windowMs !== this.windowMs || startMs !== this.startMs) {
+      this.windowMs = windowMs;
+      this.startMs = startMs;
+      names.setHeader(CURRENT, CellKind.rate, windowMs, startMs);
+      names.setHeader(PREVIOUS, CellKind.rate, windowMs, startMs - windowMs);
+    }
+    this.elapsedMs = nowMs - startMs;
+    names.setKey(PREVIOUS, CELL_HEADER_BYTES, input, start, length);
+    this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, input, start, length);
+    this.open(engine, PREVIOUS);
+    this.previous = openValue(engine);
+    this.isPreviousUnpublished = engine.isWithheld;
+    this.publishesPrevious = false;
+    engine.close();
+    this.faded = faded(this.previous, windowMs, this.elapsedMs);
+  }
+
+  /** Opens the current cell and reads it. The caller closes it, with `close`. */
+  openCurrent(engine: Engine): void {
+    this.open(engine, CURRENT);
+    this.current = openValue(engine);
+  }
+
+  /** Adds to the current cell, which is open. An unpublished cell stays so while the count is below the threshold. */
+  charge(engine: Engine, cost: number, limit: number, publishPercent: number): Status {
+    const high = Math.floor(cost / TWO_POW_32);
+    const isBelowThreshold = (this.counted + cost) * 100 < limit * publishPercent;
+    const status =
+      isBelowThreshold && engine.isRelaying
+        ? this.addUnpublished(engine, high, cost | 0)
+        : this.addPublished(engine, high, cost | 0);
+    if (status === Status.Ok) this.current = openValue(engine);
+    return status;
+  }
+
+  private addUnpublished(engine: Engine, high: number, low: number): Status {
+    if (engine.isWithheld) return engine.withholdMore(high, low);
+    if (engine.isUntold) return engine.withhold(high, low, this.agesOutAtMs, this.expiresAtMs);
+    return this.addPublished(engine, high, low);
+  }
+
+  private addPublished(engine: Engine, high: number, low: number): Status {
+    this.publishesPrevious = this.isPreviousUnpublished;
+    return engine.expiresAtMs === 0 ? addExpiring(engine, high, low, this.expiresAtMs) : engine.add(high, low);
+  }
+
+  /** Closes the current cell. Where it was just published, so is the cell before: a decision elsewhere reads both. */
+  close(engine: Engine): void {
+    engine.close();
+    if (!this.publishesPrevious) return;
+    this.publishesPrevious = false;
+    this.isPreviousUnpublished = false;
+    this.open(engine, PREVIOUS);
+    engine.publish();
+    engine.close();
+  }
+
+  /** Reads both cells, with the counts of this node apart from those of other regions. */
+  parts(engine: Engine): { current: CellParts; previous: CellParts } {
+    return { current: this.partsOf(engine, CURRENT), previous: this.partsOf(engine, PREVIOUS) };
+  }
+
+  isSameCell(other: SlidingCells): boolean {
+    const mine = this.names.input.bytes.subarray(0, this.nameBytes);
+    return Buffer.compare(mine, other.names.input.bytes.subarray(0, other.nameBytes)) === 0;
+  }
+
+  /** Both cells as they count now. */
+  get counted(): number {
+    return this.current + this.faded;
+  }
+
+  private open(engine: Engine, which: number): void {
+    engine.open(this.names.input, this.names.startOf(which), this.nameBytes);
+  }
+
+  private partsOf(engine: Engine, which: number): CellParts {
+    this.open(engine, which);
+    const foreign = engine.foreignValue();
+    const own = joinInt64(engine.valueHigh, engine.valueLow) - foreign;
+    engine.close();
+    return { own, foreign };
+  }
+
+  /** When the window is over in which the current cell is the one before. From then on it never changes. */
+  private get agesOutAtMs(): number {
+    return this.startMs + 2 * this.windowMs;
+  }
+
+  /** It is kept a little longer, for regions whose clocks are behind. */
+  private get expiresAtMs(): number {
+    return this.agesOutAtMs + CELL_MARGIN_MS;
+  }
+}
+
+function openValue(engine: Engine): number {
+  return engine.valueHigh * TWO_POW_32 + (engine.valueLow >>> 0);
+}
