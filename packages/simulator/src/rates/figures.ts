@@ -8,7 +8,7 @@ import {
 } from './measure.js';
 import { drawLines } from './plot.js';
 
-/** Everything that docs/algorithms/sliding-window.md says in figures about regions. scripts/measure-rates.mjs writes it down. */
+/** A figure about regions in docs/algorithms/sliding-window.md, which scripts/measure-rates.mjs writes. */
 export type RateRow =
   | { readonly question: 'traffic'; readonly setup: TrafficSetup; readonly measured: Traffic }
   | { readonly question: 'admission'; readonly setup: AdmissionSetup; readonly measured: Admission };
