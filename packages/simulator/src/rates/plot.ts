@@ -38,7 +38,7 @@ function drawPanel(panel: PlotPanel, offset: number, legendTop: number): string[
   const right = offset + PANEL_WIDTH - MARGIN.right;
   const bottom = MARGIN.top + PLOT_HEIGHT;
   const upper = roundUp(Math.max(1, ...panel.lines.flatMap(({ y }) => y)));
-  // Values of x are as far apart as they are told one after another: what matters is how lines compare.
+  // Values of x are evenly spaced, not to scale: the reader compares the lines.
   const x = (index: number) => left + ((index + 0.5) * (right - left)) / panel.x.length;
   const y = (value: number) => bottom - (value / upper) * PLOT_HEIGHT;
   const ticks = Array.from({ length: TICKS + 1 }, (_, index) => (upper * index) / TICKS);

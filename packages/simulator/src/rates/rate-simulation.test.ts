@@ -7,6 +7,10 @@ import { simulateRates } from './rate-simulation.js';
 const FRESH_SEEDS = 30;
 /** A mistake must be found within this many schedules. */
 const SEEDS_FOR_MISTAKES = 300;
+/** The seed to try first. */
+const FOUND_BY: Readonly<Record<string, number>> = {
+  'an unpublished count is published though its window has aged out': 38,
+};
 
 test('the invariants of rate limits across regions hold in a number of fresh schedules', async () => {
   expect(await findFailing(simulateRates, freshSeeds(FRESH_SEEDS))).toEqual([]);
@@ -22,7 +26,8 @@ describe('the simulator finds that', () => {
   test.each(RATE_MISTAKES)(
     '$name',
     async (mistake) => {
-      expect(await isFound(simulateRates, mistake, seedsFrom(1, SEEDS_FOR_MISTAKES))).toBe(true);
+      const seeds = [FOUND_BY[mistake.name] ?? 1, ...seedsFrom(1, SEEDS_FOR_MISTAKES)];
+      expect(await isFound(simulateRates, mistake, seeds)).toBe(true);
     },
     300_000,
   );
