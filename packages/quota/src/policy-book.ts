@@ -146,7 +146,7 @@ export class PolicyBook {
       return state === undefined ? [] : [{ region, incarnation: state.incarnation }];
     });
     if (windowMs === 0 && isRepeated)
-      throw new PolicyError('a quota without a window cannot come from a file: QUOTA.DEFINE it once');
+      throw new PolicyError(`${WINDOWLESS} cannot come from a file: QUOTA.DEFINE it once`);
     const number = Math.max(set.lastNumber + 1, Math.floor((nowMs - EPOCH_MS) / 1000));
     if (number > MAXIMUM_NUMBER) throw new PolicyError('there are no numbers left for policies');
     const policy: Policy = {
@@ -220,11 +220,11 @@ export class PolicyBook {
   private mustLast(region: string, state: RegionState | undefined): void {
     if (state === undefined)
       throw new PolicyError(
-        `a quota without a window starts at once: region ${region} must be connected to its home when it is defined`,
+        `${WINDOWLESS} begins where it starts: region ${region} must be connected to its home when it is defined`,
       );
     if (!state.hasDisk)
       throw new PolicyError(
-        `a quota without a window needs a disk in region ${region} (--data): a restart would lose its tokens for ever`,
+        `${WINDOWLESS} needs a disk in region ${region} (--data): with its memory the tokens would be lost for ever`,
       );
   }
 
@@ -239,6 +239,8 @@ export class PolicyBook {
     this.byNumber = new Map(this.list().map((policy) => [policy.number, policy]));
   }
 }
+
+const WINDOWLESS = 'a quota without a window';
 
 /** Higher than any that a home could have made before it lost its memory. */
 function nextVersion(set: PolicySet, nowMs: number): number {

@@ -12,8 +12,8 @@ const UNSYNCED_SEEDS = 60;
 const SEEDS_FOR_MISTAKES = 400;
 
 /**
- * What these seeds found, in replicas of their day. A seed names the same schedule as long as plan.ts stays as it is;
- * what was found before its last change is held by the mistakes below instead.
+ * The defects that these seeds found. A seed names the same schedule as long as the plan stays as it is; the defects of
+ * earlier plans are planted as mistakes instead.
  */
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [9, 'a view of an origin that has written nothing was never called fresh where it came through a relay'],
