@@ -4,7 +4,9 @@ import { simulateCounters } from './counter-simulation.js';
 import { COUNTER_MISTAKES } from './mistakes.js';
 import { makeCounterPlan } from './plan.js';
 
-/** The same at every run, and some that were never run: `npm run test:long` runs as many of those as it has time for. */
+/**
+ * The same at every run, and some that were never run: `npm run test:long` runs as many of those as it has time for.
+ */
 const FIXED_SEEDS = 200;
 const FRESH_SEEDS = 60;
 const UNSYNCED_SEEDS = 60;
