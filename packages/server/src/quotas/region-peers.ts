@@ -59,7 +59,7 @@ export class RegionPeers implements QuotaPeers {
 
   /** What the region at the other end of a link is told about whom it reaches from here. */
   tell(link: Link): Reach[] {
-    return this.routes.tell(link.region);
+    return this.routes.reachesFor(link.region);
   }
 
   /** The link to a region, or to the one that passes on to it. */

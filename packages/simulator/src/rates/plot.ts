@@ -1,4 +1,6 @@
-/** Lines over a few values of x, in panels side by side under one legend each, as SVG for light and dark surroundings. */
+/**
+ * Lines over a few values of x, in panels side by side under one legend each, as SVG for light and dark surroundings.
+ */
 export interface PlotPanel {
   readonly title: string;
   readonly hint: string;
@@ -22,7 +24,8 @@ export function drawLines(title: string, panels: readonly PlotPanel[]): string {
   const legendTop = MARGIN.top + PLOT_HEIGHT + MARGIN.bottom;
   const height = legendTop + Math.max(...panels.map(({ lines }) => lines.length)) * LEGEND_LINE_HEIGHT + 6;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ` +
+      `width="${width}" height="${height}" role="img">`,
     `<title>${title}</title>`,
     `<style>${styles()}</style>`,
     `<rect class="ground" width="${width}" height="${height}"/>`,
@@ -38,26 +41,29 @@ function drawPanel(panel: PlotPanel, offset: number, legendTop: number): string[
   const right = offset + PANEL_WIDTH - MARGIN.right;
   const bottom = MARGIN.top + PLOT_HEIGHT;
   const upper = roundUp(Math.max(1, ...panel.lines.flatMap(({ y }) => y)));
-  // Values of x are as far apart as they are told one after another: what matters is how lines compare.
+  // Values of x are evenly spaced, not to scale: the reader compares the lines.
   const x = (index: number) => left + ((index + 0.5) * (right - left)) / panel.x.length;
   const y = (value: number) => bottom - (value / upper) * PLOT_HEIGHT;
+  const pointOf = (index: number, value: number) => `${round(x(index))},${round(y(value))}`;
+  const figureOf = (value: number) => `${value.toLocaleString('en')}${panel.unit}`;
   const ticks = Array.from({ length: TICKS + 1 }, (_, index) => (upper * index) / TICKS);
   return [
     `<text x="${left}" y="46">${panel.title}</text>`,
     `<text class="faint" x="${left}" y="62">${panel.hint}</text>`,
     ...ticks.flatMap((tick) => [
       `<line class="grid" x1="${left}" x2="${right}" y1="${round(y(tick))}" y2="${round(y(tick))}"/>`,
-      `<text class="faint end" x="${left - 6}" y="${round(y(tick) + 4)}">${round(tick).toLocaleString('en')}${panel.unit}</text>`,
+      `<text class="faint end" x="${left - 6}" y="${round(y(tick) + 4)}">${figureOf(round(tick))}</text>`,
     ]),
     ...panel.x.map(
       (value, index) => `<text class="faint middle" x="${round(x(index))}" y="${bottom + 17}">${value}</text>`,
     ),
     `<text class="faint middle" x="${(left + right) / 2}" y="${bottom + 33}">${panel.xLabel}</text>`,
     ...panel.lines.flatMap((line, colour) => [
-      `<polyline class="line c${colour}" points="${line.y.map((value, index) => `${round(x(index))},${round(y(value))}`).join(' ')}"/>`,
+      `<polyline class="line c${colour}" points="${line.y.map((value, index) => pointOf(index, value)).join(' ')}"/>`,
       ...line.y.map(
         (value, index) =>
-          `<circle class="dot c${colour}" cx="${round(x(index))}" cy="${round(y(value))}" r="3.5"><title>${line.label}: ${value.toLocaleString('en')}${panel.unit}</title></circle>`,
+          `<circle class="dot c${colour}" cx="${round(x(index))}" cy="${round(y(value))}" r="3.5">` +
+          `<title>${line.label}: ${figureOf(value)}</title></circle>`,
       ),
       `<circle class="dot c${colour}" cx="${left + 4}" cy="${legendTop + colour * LEGEND_LINE_HEIGHT - 4}" r="4"/>`,
       `<text x="${left + 14}" y="${legendTop + colour * LEGEND_LINE_HEIGHT}">${line.label}</text>`,
@@ -82,7 +88,8 @@ function styles(): string {
       ...palette.map((colour, index) => `.line.c${index}{stroke:${colour}}.dot.c${index}{fill:${colour}}`),
     ].join('');
   return [
-    'text{font:12px system-ui,sans-serif}.strong{font-weight:600;font-size:14px}.end{text-anchor:end}.middle{text-anchor:middle}',
+    'text{font:12px system-ui,sans-serif}.strong{font-weight:600;font-size:14px}',
+    '.end{text-anchor:end}.middle{text-anchor:middle}',
     '.line{fill:none;stroke-width:2;stroke-linejoin:round}',
     colours(LIGHT, '#1f2328', '#57606a', '#ffffff', '#e3e6ea'),
     `@media(prefers-color-scheme:dark){${colours(DARK, '#e6edf3', '#9ba5b0', '#0d1117', '#2b323b')}}`,

@@ -8,7 +8,7 @@ import {
 } from './measure.js';
 import { drawLines } from './plot.js';
 
-/** Everything that docs/algorithms/sliding-window.md says in figures about regions. scripts/measure-rates.mjs writes it down. */
+/** A figure about regions in docs/algorithms/sliding-window.md, which scripts/measure-rates.mjs writes. */
 export type RateRow =
   | { readonly question: 'traffic'; readonly setup: TrafficSetup; readonly measured: Traffic }
   | { readonly question: 'admission'; readonly setup: AdmissionSetup; readonly measured: Admission };
@@ -108,18 +108,20 @@ export function plotRates(rows: readonly RateRow[]): string {
 export function tabulateRates(rows: readonly RateRow[]): string {
   const figure = (value: number) => value.toLocaleString('en');
   const traffic = (name: string) =>
-    trafficOf(rows, name).map(
-      (of, index) =>
-        `| ${name} | ${THRESHOLDS[index]} % | ${figure(of.messagesPerMillion)} | ${figure(of.cellsPerMillion)} | ${figure(Math.round(of.bytesPerMillion / 1000))} |`,
-    );
+    trafficOf(rows, name).map(({ messagesPerMillion, cellsPerMillion, bytesPerMillion }, index) => {
+      const figures = [messagesPerMillion, cellsPerMillion, Math.round(bytesPerMillion / 1000)].map(figure);
+      return `| ${[name, `${THRESHOLDS[index]} %`, ...figures].join(' | ')} |`;
+    });
   const admission = REGION_COUNTS.map((regions) => {
     const at = { regions, roundTripMs: USUAL_ROUND_TRIP_MS, publishPercent: USUAL_THRESHOLD };
     const cells = ADMISSION_THRESHOLDS.map((publishPercent) => {
       const { overPercent, worstWindowPercent } = admissionOf(rows, { ...at, publishPercent });
       return `${overPercent} % (${worstWindowPercent} %)`;
     });
-    return `| ${[regions, ...cells, `${admissionOf(rows, { ...at, isIndependent: true }).overPercent} %`].join(' | ')} |`;
+    const independent = admissionOf(rows, { ...at, isIndependent: true }).overPercent;
+    return `| ${[regions, ...cells, `${independent} %`].join(' | ')} |`;
   });
+  const thresholds = ADMISSION_THRESHOLDS.map((threshold) => `threshold ${threshold} %`);
   return [
     '| identifiers | threshold | messages | cells | kB |',
     '|---|---|---|---|---|',
@@ -127,7 +129,7 @@ export function tabulateRates(rows: readonly RateRow[]): string {
     ...traffic('hot'),
     '| any, independent regions | | 0 | 0 | 0 |',
     '',
-    `| regions | ${ADMISSION_THRESHOLDS.map((threshold) => `threshold ${threshold} %`).join(' | ')} | independent regions |`,
+    `| regions | ${thresholds.join(' | ')} | independent regions |`,
     `|${'---|'.repeat(ADMISSION_THRESHOLDS.length + 2)}`,
     ...admission,
   ].join('\n');

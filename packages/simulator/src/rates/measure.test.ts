@@ -40,8 +40,8 @@ describe('between regions', () => {
   });
 });
 
-describe('what is admitted', () => {
-  test('is what one region would have admitted and what was under way, and less than what independent regions admit', async () => {
+describe('admission', () => {
+  test('exceeds that of one region by requests under way, and is below that of independent regions', async () => {
     const together = await measureAdmission(admission);
     const apart = await measureAdmission({ ...admission, isIndependent: true });
     expect(together.overPercent).toBeGreaterThanOrEqual(0);
