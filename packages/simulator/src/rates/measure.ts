@@ -131,6 +131,7 @@ async function run(
   const delayMs = roundTripMs / 2;
   const plan: RatePlan = {
     ...SERVER_PACE,
+    beatMs: SERVER_PACE.tickMs,
     seed: 1,
     regions: REGION_NAMES.slice(0, regions).map((region) => ({ region, hasDisk: false, skewMs: 0 })),
     topology: 'mesh',

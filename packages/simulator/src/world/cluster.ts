@@ -212,6 +212,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   }
 
   private arrived(fromRegion: string, to: NodeProcess, bytes: Uint8Array): void {
+    to.isStirred = true;
     to.engine.advanceTo(to.node.wallMs());
     if (this.options.traces) this.said(`${fromRegion} ⇒ ${to.label}: ${this.describe(bytes)}`);
   }
