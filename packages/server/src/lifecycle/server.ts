@@ -26,7 +26,7 @@ import { serverMetrics } from '../metrics/server-metrics.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import { Certificates } from '../tls/certificates.js';
-import { traceCounts } from '../tracing/trace-counts.js';
+import { traceCounts } from '../metrics/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
 import { findChanges, logChanges } from './reload.js';
 
