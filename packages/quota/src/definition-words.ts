@@ -36,7 +36,9 @@ export function parseDefinition(words: readonly string[]): PartialDefinition {
     else throw new PolicyError(`'${word}' is not understood: ${DEFINE_SYNTAX}`);
   }
   if (leaseMs === 0 && Number.isNaN(windowMs))
-    throw new PolicyError('a WINDOW is needed: milliseconds, or NONE; or a LEASE where it limits what is held at once');
+    throw new PolicyError(
+      'a WINDOW is needed: milliseconds, or NONE; or a LEASE where it limits how much may be held at once',
+    );
   if (leaseMs > 0 && !Number.isNaN(windowMs)) throw new PolicyError('a quota has a WINDOW or a LEASE, not both');
   const lasting = leaseMs > 0 ? { windowMs: 0, leaseMs } : { windowMs };
   const definition = { name: name ?? '', limit, ...lasting, allocator, shares, waitMs };

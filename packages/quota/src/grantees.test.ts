@@ -77,7 +77,7 @@ test('a clock that is set back does not bring back a window whose grants are for
     subject: Uint8Array.of(1),
   });
   first.ledger.grant(policy, allotmentAt(NOW_MS), origin(1), 10);
-  // Its window is over long since when somebody else is granted something.
+  // Its window is over long since when another region is granted something.
   const laterMs = NOW_MS + 3 * HOUR_MS;
   first.engine.advanceTo(laterMs);
   first.ledger.grant(policy, allotmentAt(laterMs), origin(2), 1);

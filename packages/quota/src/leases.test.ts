@@ -120,10 +120,10 @@ test('renewing can shorten a lease', () => {
 test('a lease that cannot be renewed ends when it would have', () => {
   const id = idOf(acquire(5000));
   pass(1000);
-  // Nothing is left of windows that nobody has taken from yet.
+  // Nothing is left of windows that no client has taken from yet.
   book.define({ name: 'jobs', limit: 0, windowMs: 0, leaseMs: LEASE_MS, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
   expect(renew(id, LEASE_MS)).toEqual({ isRenewed: false, ttlMs: 4000, retryAfterMs: expect.any(Number) });
-  // What is within the window that it holds can be had.
+  // Leases within the window that it holds can be had.
   expect(renew(id, 6000)).toMatchObject({ isRenewed: true, ttlMs: 6000 });
   pass(6300);
   expect(renew(id, 1)).toHaveProperty('error');

@@ -277,11 +277,11 @@ export function noSuchPolicy(name: string): string {
 }
 
 export function onlyLeases({ name }: Policy): string {
-  return `'${name}' limits what is held at once: QUOTA.ACQUIRE takes from it`;
+  return `'${name}' limits leases held at once: QUOTA.ACQUIRE takes from it`;
 }
 
 function noLeases({ name }: Policy): string {
-  return `'${name}' limits what is used up, not what is held at once: leases need a quota that is defined with LEASE`;
+  return `'${name}' limits use, not leases held at once: leases need a quota that is defined with LEASE`;
 }
 
 export function costBeyondLimit(cost: number, { name, limit }: Policy): string {

@@ -44,7 +44,7 @@ test('a life that the home saw when it defined a policy begins with it, and no o
   const first = open('b', 'b1');
   first.adopt(home.set as PolicySet);
   expect(first.mayStart(policy, THIS_WINDOW)).toBe(true);
-  // It lost its memory, hears an older set from somebody who was cut off, and the policy after that.
+  // It lost its memory, hears an older set from a region that was cut off, and the policy after that.
   const second = open('b', 'b2');
   expect(second.adopt({ ...empty, version: 2 })).toBe(true);
   expect(second.adopt(home.set as PolicySet)).toBe(true);

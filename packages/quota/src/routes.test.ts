@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkReaches, Routes } from './routes.js';
 
-/** Regions that tell each other whom they reach, until nothing is new. */
+/** Regions that report to each other which regions they reach, until nothing is new. */
 class TestRegions {
   readonly routes = new Map<string, Routes<string>>();
   private readonly links = new Set<string>();

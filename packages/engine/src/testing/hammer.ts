@@ -116,7 +116,7 @@ function churn(engine: Engine, key: Key, random: Random): void {
   engine.close();
 }
 
-/** Nobody else sees the two keys between the two changes. */
+/** No other thread sees the two keys between the two changes. */
 function moveBetween(engine: Engine, pair: readonly Key[], random: Random, problems: string[]): void {
   const amount = 1 + random.below(100);
   engine.lockAll();

@@ -17,7 +17,7 @@ export interface Law {
 
 /**
  * Applies batches in the given order, and again those that came before what they build on, as long as that helps. Then
- * asks for what is missing because the parts of a walk came out of order: now everything has arrived.
+ * asks for the missing changes because the parts of a walk came out of order: now everything has arrived.
  */
 function applyAll(node: TestNode, batches: readonly Batch[], { writers }: History): void {
   let waiting = batches;

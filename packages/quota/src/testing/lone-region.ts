@@ -22,7 +22,7 @@ export interface LoneRegion {
 
 const FIRST_INCARNATION = 'a1';
 
-/** A region `a` that is the home of its policies and reaches nobody; with a disk where it is said what that holds. */
+/** A region `a` that is the home of its policies and reaches no other; with a disk where it is said what that holds. */
 export function startLoneRegion(options: LoneRegionOptions): LoneRegion {
   const { nowMs: monotonicMs, maxMemoryBytes = 4 * 1024 * 1024, incarnation = FIRST_INCARNATION, durable } = options;
   const nowMs = monotonicMs();

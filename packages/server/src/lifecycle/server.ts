@@ -23,10 +23,10 @@ import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.
 import { MetricRegistry } from '../metrics/registry.js';
 import { replicationMetrics } from '../metrics/replication-metrics.js';
 import { serverMetrics } from '../metrics/server-metrics.js';
+import { traceCounts } from '../metrics/trace-counts.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import { Certificates } from '../tls/certificates.js';
-import { traceCounts } from '../metrics/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
 import { findChanges, logChanges } from './reload.js';
 

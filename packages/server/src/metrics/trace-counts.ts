@@ -1,8 +1,8 @@
 import { context, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { BatchReport } from '@quotadb/counts';
-import type { CountsWatch } from './counts-watch.js';
 import { isRecorded } from '../tracing/provider.js';
 import { startSpan } from '../tracing/tracing.js';
+import type { CountsWatch } from './counts-watch.js';
 
 /**
  * A span for every batch of changes that a recorded request is in. It stands in the trace of the first of them and has links

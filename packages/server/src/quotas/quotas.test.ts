@@ -326,10 +326,10 @@ test('leases that make no sense get an error that says why', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 1, 'LEASE', 1000);
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', 1000);
-  expect(await client.call('QUOTA.ACQUIRE', 'calls', 's', 'TTL', 100)).toMatch(/^-ERR 'calls' limits what is used up/);
-  expect(await client.call('QUOTA.TAKE', 'jobs', 's', 1)).toMatch(/^-ERR 'jobs' limits what is held at once/);
-  expect(await client.call('QUOTA.TAKEALL', 1, 'jobs', 's', 1)).toMatch(/^-ERR 'jobs' limits what is held at once/);
-  expect(await client.call('QUOTA.RESERVE', 'jobs', 's', 1, 'TTL', 1)).toMatch(/^-ERR 'jobs' limits what is held/);
+  expect(await client.call('QUOTA.ACQUIRE', 'calls', 's', 'TTL', 100)).toMatch(/^-ERR 'calls' limits use, not leases/);
+  expect(await client.call('QUOTA.TAKE', 'jobs', 's', 1)).toMatch(/^-ERR 'jobs' limits leases held at once/);
+  expect(await client.call('QUOTA.TAKEALL', 1, 'jobs', 's', 1)).toMatch(/^-ERR 'jobs' limits leases held at once/);
+  expect(await client.call('QUOTA.RESERVE', 'jobs', 's', 1, 'TTL', 1)).toMatch(/^-ERR 'jobs' limits leases held/);
   for (const ttl of [0, -1, 'x', 1001])
     expect(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', ttl)).toMatch(/^-ERR a lease of 'jobs' holds for 1/);
   expect(await client.call('QUOTA.ACQUIRE', 'jobs', 's', 'FOR', 1)).toMatch(/^-ERR syntax error/);

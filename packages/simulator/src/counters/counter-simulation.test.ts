@@ -65,7 +65,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'a relay collects what others ended before all peers have acknowledged it': 42,
   'a reset is withdrawn before all peers have acknowledged the end of what it cancelled': 157,
   'a gap is not asked for again': 2,
-  'repair drops what is newer than what the other has seen': 126,
+  'repair drops changes that are newer than the other has seen': 126,
   'digests are compared at different watermarks, and what the other does not hold is dropped': 56,
   'a view is taken for as fresh as the moment when the claim arrived': 3,
 };

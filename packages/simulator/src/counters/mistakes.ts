@@ -45,7 +45,7 @@ export const COUNTER_MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'repair drops what is newer than what the other has seen',
+    name: 'repair drops changes newer than the other replica has seen',
     plant: ({ replica }) => dropWhatIsNotListed(replica),
   },
   {
@@ -64,7 +64,7 @@ export const COUNTER_MISTAKES: readonly Mistake[] = [
   },
 ];
 
-/** A private member, by name: mistakes reach into what is closed to other code. */
+/** A private member, by name: mistakes reach into members that are closed to other code. */
 function partOf<T>(owner: object, name: string): T {
   return Reflect.get(owner, name) as T;
 }

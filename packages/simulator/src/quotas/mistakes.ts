@@ -8,7 +8,7 @@ function mistake(name: string, plant: (quotas: QuotaService, process: NodeProces
   return { name, plant: (process) => plant(quotasOf(process), process) };
 }
 
-/** An object with its private members: mistakes reach into what is closed to other code. */
+/** An object with its private members: mistakes reach into members that are closed to other code. */
 function inside<T>(owner: object): T {
   return owner as T;
 }

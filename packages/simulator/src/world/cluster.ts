@@ -207,7 +207,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
     const name = `${from.origin}:${batch.shardIndex}`;
     this.sentVersions.set(name, Math.max(newest, this.sentVersions.get(name) ?? 0));
     if (from.disk !== undefined && newest > from.disk.durable(batch.shardIndex))
-      this.failed(`${from.label} tells ${to.region} of a change that its disk does not hold`);
+      this.failed(`${from.label} sends ${to.region} a change that its disk does not hold`);
     this.sentBatch(from, batch);
   }
 

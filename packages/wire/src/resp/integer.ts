@@ -22,7 +22,7 @@ const BILLION = 1_000_000_000;
 
 /** Any number of up to nine digits fits an int32. */
 const INT32_SAFE_DIGITS = 9;
-/** 2^63 has nineteen digits; a twentieth is out of range whatever it is. */
+/** 2^63 has nineteen digits; a twentieth is always out of range. */
 const MAXIMUM_DIGITS = 19;
 const DIGITS_BELOW_CUT = 6;
 

@@ -19,7 +19,7 @@ export class TestConnection {
     this.parser = parser;
   }
 
-  /** Puts the piece behind what is left, at a different place each time, and reads what there is. */
+  /** Puts the piece behind the rest, at a different place each time, and reads what there is. */
   receive(piece: Uint8Array): void {
     if (this.failure !== undefined) return;
     const from = (this.pieces++ % 3) * 5;

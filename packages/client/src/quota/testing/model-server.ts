@@ -38,7 +38,7 @@ export class ModelServer {
     return Math.floor((Date.now() + this.options.skewMs) / this.options.windowMs);
   }
 
-  /** What is not settled and has not lapsed. */
+  /** Reservations that are neither settled nor lapsed. */
   get outstanding(): number {
     return [...this.#reservations.values()].reduce((sum, { size }) => sum + size, 0);
   }
