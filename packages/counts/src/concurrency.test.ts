@@ -119,7 +119,8 @@ test('resets among increases: every answer fits one order of all requests', asyn
     answers.push({ action, value: json.value });
   });
   expect(answers.filter(({ action }) => action === 'reset').every(({ value }) => value === 0)).toBe(true);
-  // Between two resets the increases answer 1, 2, 3, …: each value at most once per reset, and never without its predecessor.
+  // Between two resets the increases answer 1, 2, 3, …: each value at most once per reset, and never without its
+  // predecessor.
   const times = new Map<number, number>();
   for (const { action, value } of answers) if (action === 'increase') times.set(value, (times.get(value) ?? 0) + 1);
   for (const [value, count] of times) {

@@ -13,7 +13,9 @@ import { until } from './testing/until.js';
 
 const run = promisify(execFile);
 
-/** The address that stays the same in a failover: whatever is behind it, as a virtual IP or a DNS name would have it. */
+/**
+ * The address that stays the same in a failover: whatever is behind it, as a virtual IP or a DNS name would have it.
+ */
 class FixedAddress {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -11,7 +11,7 @@ import type { CountsFigures, CountsObserver } from './adapters/postgres/observer
 import { PostgresRepository } from './adapters/postgres/postgres-repository.js';
 import { RequestCleanup } from './adapters/postgres/request-cleanup.js';
 import type { ComponentFeed } from './domain/ports/component-feed.js';
-import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases/index.js';
+import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases.js';
 
 export interface CountsServiceOptions {
   /** A PostgreSQL that runs already. Without one, an embedded one is started when it is first needed. */
@@ -26,7 +26,7 @@ export interface CountsServiceOptions {
   readonly writerConnections?: number | undefined;
   readonly queryConnections?: number | undefined;
   readonly idempotencyWindowMs?: number | undefined;
-  /** Failures that were not foreseen. */
+  /** Faults of the service itself. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Why the database could not be written to; once for each time it goes away. */
   readonly onTrouble?: ((error: unknown) => void) | undefined;

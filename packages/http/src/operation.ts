@@ -42,7 +42,7 @@ interface Declaration<Path, Query, Headers, Body> {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** The caller needs one of these; without any, whoever reaches the port is served. */
+  /** The caller needs one of these; without any, the operation is open to all who reach the port. */
   readonly roles?: readonly string[];
   /** Refuses a request that a browser makes for a page of another site. */
   readonly isSameSiteOnly?: boolean;

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { ConnectionOptions } from '../adapters/postgres/connection.js';
 
-/** Stands between the service and PostgreSQL and loses what a test tells it to lose. */
+/** Stands between the service and PostgreSQL and loses the traffic that a test names. */
 export class LossyProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -10,7 +10,7 @@ export class LossyProxy {
   loseAnswerTo: string | undefined;
   /** How many answers have been lost. */
   lost = 0;
-  /** While set, nothing passes in either direction and nobody is told. */
+  /** While set, nothing passes in either direction, and neither end notices. */
   silent = false;
 
   static async start(database: ConnectionOptions): Promise<LossyProxy> {

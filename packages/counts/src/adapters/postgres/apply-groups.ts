@@ -14,7 +14,7 @@ export interface Remainder {
   readonly spoiled: Group[];
 }
 
-/** Plain changes: one statement that commits by itself. Those it changed have their answers at once. */
+/** Plain changes: one statement that is its own transaction. Those it changed have their answers at once. */
 export async function applyPlainGroups(client: ClientBase, groups: readonly Group[]): Promise<Remainder> {
   const runs = groups.map((group) => new Run(group));
   const values = await applyRuns(client, runs);

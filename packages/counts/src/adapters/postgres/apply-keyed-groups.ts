@@ -17,8 +17,8 @@ import { inTransaction } from './transaction.js';
 
 /**
  * Changes with idempotency keys: claim the keys, apply what was claimed, remember the outcomes, all in one transaction.
- * Whoever finds its key taken gets the answer that is remembered for it. Keys are locked before items everywhere, and both
- * in order, so transactions of several instances cannot deadlock.
+ * A change that finds its key taken gets the answer that is remembered for it. Keys are locked before items everywhere,
+ * and both in order, so transactions of several instances cannot deadlock.
  */
 export async function applyKeyedGroups(client: ClientBase, groups: readonly Group[]): Promise<Remainder> {
   const refused = new Set<PendingChange>();
@@ -51,7 +51,7 @@ export async function applyKeyedGroups(client: ClientBase, groups: readonly Grou
   return verdict;
 }
 
-/** The changes whose keys are ours to use. Of two changes with one key in the batch, only the first can be. */
+/** The changes whose keys are ours to use. Of two changes with one key in the write, only the first can be. */
 async function claim(client: ClientBase, all: readonly PendingChange[]): Promise<Set<PendingChange>> {
   const firstByKey = new Map<string, PendingChange>();
   for (const pending of all) {

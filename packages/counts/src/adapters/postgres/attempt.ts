@@ -4,8 +4,8 @@ import { classifyFailure } from './failure.js';
 import { NotCommittedError } from './transaction.js';
 
 /**
- * What a step does to the database. What certainly was not applied is always tried again; what may have been, only if that
- * is harmless: for a read, and for a step whose idempotency key makes it happen once.
+ * What a step does to the database. What certainly was not applied is always tried again; what may have been, only if
+ * that is harmless: for a read, and for a step whose idempotency key makes it happen once.
  */
 export type StepKind = 'read' | 'keyed' | 'plain';
 

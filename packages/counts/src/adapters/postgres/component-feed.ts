@@ -15,8 +15,8 @@ interface Folding {
 }
 
 /**
- * Folds components into counts, each batch in one statement that moves the component and the count together. It may be
- * repeated at will, whatever became of the attempt before: only what is new is ever added.
+ * Folds components into counts, each part in one statement that moves the component and the count together. It may be
+ * repeated at will after any outcome: only counts that are new are ever added.
  */
 export class PostgresComponentFeed implements ComponentFeed {
   readonly #database: Database;
@@ -81,7 +81,7 @@ async function foldStatement(client: ClientBase, part: readonly FedComponent[]):
     values: [
       textArray(part.map(({ itemId }) => itemId)),
       textArray(part.map(({ origin }) => origin)),
-      plainArray(part.map(({ life }) => life)),
+      plainArray(part.map(({ generation }) => generation)),
       plainArray(part.map(({ increments }) => increments)),
       plainArray(part.map(({ decrements }) => decrements)),
     ],
@@ -101,7 +101,7 @@ function mergeSame(components: readonly FedComponent[]): FedComponent[] {
 }
 
 function newer(one: FedComponent, other: FedComponent): FedComponent {
-  if (one.life !== other.life) return one.life > other.life ? one : other;
+  if (one.generation !== other.generation) return one.generation > other.generation ? one : other;
   return {
     ...one,
     increments: larger(one.increments, other.increments),

@@ -1,21 +1,22 @@
 import { type Api, type Operation, operationsOf, type Problem, ProblemError, problems } from '@quotadb/http';
-import {
-  MAXIMUM_ITEMS,
-  MAXIMUM_LEASE_MS,
-  MAXIMUM_LIMIT,
-  MAXIMUM_RESERVATION_MS,
-  MAXIMUM_WAIT_MS,
-  MAXIMUM_WINDOW_MS,
-  type Renewed,
-  type Settlement,
-  type Standing,
-} from '@quotadb/quota';
+import type { Renewed, Settlement, Standing } from '@quotadb/quota';
 import { z } from 'zod';
 import type { User } from '../../access/user.js';
 import { USUAL_WAIT_MS } from '../../quotas/define-words.js';
 import type { QuotaAnswer, QuotaRequest } from '../../quotas/quota-link.js';
 import { serverProblems } from '../problems.js';
 import { quotaProblems } from './problems.js';
+import {
+  acquireBody,
+  commitBody,
+  count,
+  defineBody,
+  renewBody,
+  reserveBody,
+  standing,
+  takeAllBody,
+  takeBody,
+} from './schemas.js';
 
 export interface QuotasContext {
   readonly policies: readonly { readonly name: string }[];
@@ -25,52 +26,9 @@ export interface QuotasContext {
 /** Room for a take of as many items as one may have. */
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
-const subject = z.string().max(1024);
-const cost = z.int().min(1).max(MAXIMUM_LIMIT);
-const waitMs = z.int().min(0).max(MAXIMUM_WAIT_MS).optional();
-/** A repetition with the same id is free and gets the first answer. */
-const id = z.string().min(1).max(128).optional();
-
-const takeBody = z.strictObject({ subject, cost, waitMs, id });
-const takeAllBody = z.strictObject({
-  items: z
-    .array(z.strictObject({ name: z.string().min(1), subject, cost }))
-    .min(1)
-    .max(MAXIMUM_ITEMS),
-  waitMs,
-  id,
-});
-const reserveBody = z.strictObject({
-  subject,
-  estimate: cost,
-  ttlMs: z.int().min(1).max(MAXIMUM_RESERVATION_MS),
-  waitMs,
-  /** What becomes of its tokens if it is not settled in time: they come back, unless they are to count as used. */
-  lapse: z.enum(['refund', 'charge']).optional(),
-  id,
-});
-const leaseTtlMs = z.int().min(1).max(MAXIMUM_LEASE_MS);
-const acquireBody = z.strictObject({ subject, ttlMs: leaseTtlMs, waitMs, id });
-const renewBody = z.strictObject({ ttlMs: leaseTtlMs, waitMs });
-const commitBody = z.strictObject({ actual: z.int().min(0).max(MAXIMUM_LIMIT) });
-const defineBody = z
-  .strictObject({
-    limit: z.int().min(0).max(MAXIMUM_LIMIT),
-    /** Null: the limit holds for ever. */
-    windowMs: z.int().min(1).max(MAXIMUM_WINDOW_MS).nullable().optional(),
-    /** In place of a window: the limit is on leases held at once, each of this length at most. */
-    leaseMs: leaseTtlMs.optional(),
-    allocator: z.string().min(1).optional(),
-    shares: z.array(z.strictObject({ region: z.string().min(1), fraction: z.number().gt(0).max(1) })).optional(),
-    waitMs,
-  })
-  .refine(({ windowMs, leaseMs }) => (windowMs === undefined) !== (leaseMs === undefined), {
-    message: 'either windowMs or leaseMs',
-  });
-
-const count = z.int().min(0);
-/** How a quota stands after a request. */
-const standing = { remainingHere: count, remainingEverywhere: count, resetMs: z.int(), retryAfterMs: z.int() };
+type Taken = { readonly isAllowed: boolean; readonly standings: readonly Standing[] };
+/** Of a reservation or a lease. */
+type Held = { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
 
 const operation = operationsOf<QuotasContext, User>();
 
@@ -96,7 +54,8 @@ function quotaOperation<Body extends z.ZodType, Value>(declaration: QuotaOperati
   return operation({
     ...rest,
     roles: [refusal === quotaProblems.policy_refused ? 'admin' : 'quota'],
-    // A body of any type is taken, so a form on a page of another site could spend the quotas of a server on this machine.
+    // A body of any type is taken, so a form on a page of another site could spend the quotas of a server on this
+    // machine.
     isSameSiteOnly: true,
     ...(body && { body: { schema: body, maximumBytes: MAXIMUM_BODY_BYTES, takesAnyMediaType: true } }),
     success: { description: 'Done, or denied: `allowed` says which.', schema: success },
@@ -150,7 +109,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
       waitMs: body.waitMs,
       id: body.id,
     }),
-    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
+    answer: ({ isAllowed, standings }: Taken) => ({
       allowed: isAllowed,
       ...standings[0],
     }),
@@ -169,7 +128,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
       waitMs: body.waitMs,
       id: body.id,
     }),
-    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
+    answer: ({ isAllowed, standings }: Taken) => ({
       allowed: isAllowed,
       quotas: standings,
     }),
@@ -191,7 +150,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
       lapse: body.lapse,
       id: body.id,
     }),
-    answer: ({ isAllowed, id: reservation, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+    answer: ({ isAllowed, id: reservation, standing }: Held) => ({
       allowed: isAllowed,
       ...(isAllowed && { reservation }),
       ...standing,
@@ -234,7 +193,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
       waitMs: body.waitMs,
       id: body.id,
     }),
-    answer: ({ isAllowed, id: lease, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+    answer: ({ isAllowed, id: lease, standing }: Held) => ({
       allowed: isAllowed,
       ...(isAllowed && { lease }),
       ...standing,

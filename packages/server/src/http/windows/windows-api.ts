@@ -38,8 +38,8 @@ export const windowsApi: Api<WindowsContext, User> = {
   name: 'windows',
   title: 'QuotaDB windows and rate limits',
   description:
-    'Counts of fixed windows of time, and limits of sliding ones. A window belongs to a key, a length and a start; its ' +
-    'count is gone soon after its end. Integers are exact to 64 bits: past 2^53 - 1 they are strings of digits.',
+    'Counts of fixed windows of time, and limits of sliding ones. A window belongs to a key, a length and a start; ' +
+    'its count is gone soon after its end. Integers are exact to 64 bits: past 2^53 - 1 they are strings of digits.',
   documentPath: '/api/v1/openapi/windows.json',
   fieldProblems: {
     key: windowProblems.invalid_key,
