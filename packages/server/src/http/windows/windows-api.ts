@@ -1,7 +1,7 @@
 import { type Api, operationsOf } from '@quotadb/http';
+import type { z } from 'zod';
 import type { User } from '../../access/user.js';
 import { requireKeyAccess } from '../key-access.js';
-import type { RateDecisions } from '../limits/rate-decisions.js';
 import { windowProblems } from './problems.js';
 import {
   incrementBody,
@@ -14,9 +14,15 @@ import {
 } from './schemas.js';
 import type { WindowCounts } from './window-counts.js';
 
+type RateRequest = z.output<typeof rateRequest>;
+
 export interface WindowsContext {
   readonly windows: WindowCounts;
-  readonly rates: RateDecisions;
+  readonly rates: {
+    peek(key: Uint8Array, rate: RateRequest): object;
+    /** Counts a request within the limit; one that is admitted already, in any case. */
+    count(key: Uint8Array, rate: RateRequest, isAdmitted: boolean): Promise<object>;
+  };
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
 }
