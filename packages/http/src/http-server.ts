@@ -80,7 +80,8 @@ function serverOptions({ headersTimeoutMs, requestTimeoutMs, ...others }: Socket
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
   // Nothing may follow the beginning of an answer that is on its way.
   const isAnswering = socket._httpMessage?.headersSent === true;
-  if (socket.writable && !isAnswering) socket.write(rawProblemResponse(new ProblemError(problemOf(error)), 'close'));
+  if (socket.writable && !isAnswering)
+    socket.write(rawProblemResponse(new ProblemError(problemOf(error)), 'Connection: close\r\n'));
   socket.destroySoon();
 }
 

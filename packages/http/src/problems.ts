@@ -2,24 +2,12 @@ import { defineProblems } from './problem.js';
 
 /** The problems that any request can have, whatever operation it is for. */
 export const problems = defineProblems({
-  malformed_request: [
-    400,
-    'Malformed request',
-    'The request is not valid HTTP/1.1: check its request line, its headers and its Host header.',
-  ],
+  malformed_request: [400, 'Malformed request', 'The request is not valid HTTP/1.1, or has no Host header.'],
   malformed_json: [400, 'Malformed JSON', 'The request body is not a JSON document in UTF-8.'],
-  invalid_body: [
-    400,
-    'Invalid request body',
-    'The request body does not have the form this operation takes; `errors` names the fields.',
-  ],
+  invalid_body: [400, 'Invalid request body', 'The request body does not have the form this operation takes.'],
   unknown_field: [400, 'Unknown field', 'The request body has a field that this operation does not know.'],
   unknown_parameter: [400, 'Unknown query parameter', 'The query has a parameter that this operation does not know.'],
-  invalid_parameter: [
-    400,
-    'Invalid parameter',
-    'A parameter of the path, the query or the headers is not valid; `errors` names it.',
-  ],
+  invalid_parameter: [400, 'Invalid parameter', 'A value in the path, the query or the headers is not valid.'],
   unauthenticated: [
     401,
     'Not authenticated',
@@ -36,19 +24,7 @@ export const problems = defineProblems({
     'Unsupported media type',
     'The request body must be application/json, without a content encoding.',
   ],
-  expectation_failed: [
-    417,
-    'Expectation failed',
-    'The only expectation that this server meets is "Expect: 100-continue".',
-  ],
-  headers_too_large: [
-    431,
-    'Headers too large',
-    'The address and the headers of the request are larger together than this server takes: 64 KiB.',
-  ],
-  internal_error: [
-    500,
-    'Internal error',
-    'The server failed to answer this request because of a fault of its own. The log of the server has it.',
-  ],
+  expectation_failed: [417, 'Expectation failed', 'This server meets no expectation but "Expect: 100-continue".'],
+  headers_too_large: [431, 'Headers too large', 'The address and the headers together are larger than 64 KiB.'],
+  internal_error: [500, 'Internal error', 'A fault of the server kept it from answering; its log says which.'],
 });

@@ -14,6 +14,7 @@ import {
   renewBody,
   reserveBody,
   standing,
+  subject,
   takeAllBody,
   takeBody,
 } from './schemas.js';
@@ -43,7 +44,7 @@ interface QuotaOperation<Body extends z.ZodType, Value> {
   readonly success: z.ZodType;
   /** What a refusal means here. */
   readonly refusal: Problem;
-  readonly request: (variable: string, body: z.output<Body>, query: { readonly subject?: string }) => QuotaRequest;
+  readonly request: (variable: string, body: z.output<Body>, query: { readonly subject?: Uint8Array }) => QuotaRequest;
   readonly answer: (value: Value) => object;
 }
 
@@ -77,8 +78,6 @@ function requireAllKeys({ hasPrefixes }: User): void {
   if (hasPrefixes) throw new ProblemError(problems.forbidden, { detail });
 }
 
-const bytes = (text: string) => Uint8Array.from(Buffer.from(text));
-
 const listQuotas = operation({
   id: 'listQuotas',
   method: 'GET',
@@ -103,16 +102,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: takeBody,
     success: z.object({ allowed: z.boolean(), ...standing }),
     refusal: quotaProblems.quota_refused,
-    request: (name, body) => ({
-      kind: 'take',
-      items: [{ name, subject: bytes(body.subject), cost: body.cost }],
-      waitMs: body.waitMs,
-      id: body.id,
-    }),
-    answer: ({ isAllowed, standings }: Taken) => ({
-      allowed: isAllowed,
-      ...standings[0],
-    }),
+    request: (name, { subject, cost, ...rest }) => ({ kind: 'take', items: [{ name, subject, cost }], ...rest }),
+    answer: ({ isAllowed, standings }: Taken) => ({ allowed: isAllowed, ...standings[0] }),
   }),
   quotaOperation({
     id: 'takeAllQuotas',
@@ -122,16 +113,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: takeAllBody,
     success: z.object({ allowed: z.boolean(), quotas: z.array(z.object(standing)) }),
     refusal: quotaProblems.quota_refused,
-    request: (_, body) => ({
-      kind: 'take',
-      items: body.items.map((item) => ({ ...item, subject: bytes(item.subject) })),
-      waitMs: body.waitMs,
-      id: body.id,
-    }),
-    answer: ({ isAllowed, standings }: Taken) => ({
-      allowed: isAllowed,
-      quotas: standings,
-    }),
+    request: (_, body) => ({ kind: 'take', ...body }),
+    answer: ({ isAllowed, standings }: Taken) => ({ allowed: isAllowed, quotas: standings }),
   }),
   quotaOperation({
     id: 'reserveQuota',
@@ -142,13 +125,10 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: reserveBody,
     success: z.object({ allowed: z.boolean(), reservation: z.string().optional(), ...standing }),
     refusal: quotaProblems.quota_refused,
-    request: (name, body) => ({
+    request: (name, { subject, estimate: cost, ...rest }) => ({
       kind: 'reserve',
-      item: { name, subject: bytes(body.subject), cost: body.estimate },
-      ttlMs: body.ttlMs,
-      waitMs: body.waitMs,
-      lapse: body.lapse,
-      id: body.id,
+      item: { name, subject, cost },
+      ...rest,
     }),
     answer: ({ isAllowed, id: reservation, standing }: Held) => ({
       allowed: isAllowed,
@@ -164,7 +144,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: commitBody,
     success: z.object({ charged: count, uncharged: count }),
     refusal: quotaProblems.reservation_refused,
-    request: (reservation, body) => ({ kind: 'commit', reservation, actual: body.actual }),
+    request: (reservation, body) => ({ kind: 'commit', reservation, ...body }),
     answer: (settlement: Settlement) => settlement,
   }),
   quotaOperation({
@@ -185,14 +165,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: acquireBody,
     success: z.object({ allowed: z.boolean(), lease: z.string().optional(), ...standing }),
     refusal: quotaProblems.quota_refused,
-    request: (name, body) => ({
-      kind: 'acquire',
-      name,
-      subject: bytes(body.subject),
-      ttlMs: body.ttlMs,
-      waitMs: body.waitMs,
-      id: body.id,
-    }),
+    request: (name, body) => ({ kind: 'acquire', name, ...body, waitMs: body.waitMs }),
     answer: ({ isAllowed, id: lease, standing }: Held) => ({
       allowed: isAllowed,
       ...(isAllowed && { lease }),
@@ -207,7 +180,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: renewBody,
     success: z.object({ renewed: z.boolean(), ttlMs: count, retryAfterMs: z.int() }),
     refusal: quotaProblems.lease_refused,
-    request: (lease, body) => ({ kind: 'renew', lease, ttlMs: body.ttlMs, waitMs: body.waitMs }),
+    request: (lease, body) => ({ kind: 'renew', lease, ...body, waitMs: body.waitMs }),
     answer: ({ isRenewed, ttlMs, retryAfterMs }: Exclude<Renewed, { error: string }>) => ({
       renewed: isRenewed,
       ttlMs,
@@ -231,12 +204,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     summary: 'Describes a quota and, with ?subject=…, one of its subjects in the current window.',
     success: z.record(z.string(), z.union([z.string(), z.number()])),
     refusal: serverProblems.no_such_quota,
-    query: z.object({ subject: z.string().optional() }),
-    request: (name, _, { subject }) => ({
-      kind: 'info',
-      name,
-      subject: subject === undefined ? undefined : bytes(subject),
-    }),
+    query: z.object({ subject: subject.optional() }),
+    request: (name, _, query) => ({ kind: 'info', name, subject: query.subject }),
     answer: (fields: readonly (readonly [string, string | number])[]) =>
       Object.fromEntries(fields.map(([name, value]) => [camelCase(name), value])),
   }),

@@ -9,7 +9,10 @@ import {
 import { z } from 'zod';
 
 /** The forms of what comes in and goes out; the OpenAPI document is made from them. */
-const subject = z.string().max(1024);
+export const subject = z
+  .string()
+  .max(1024)
+  .transform((text) => Uint8Array.from(Buffer.from(text)));
 const cost = z.int().min(1).max(MAXIMUM_LIMIT);
 const waitMs = z.int().min(0).max(MAXIMUM_WAIT_MS).optional();
 /** A repetition with the same id is free and gets the first answer. */
