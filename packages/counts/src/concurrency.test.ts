@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const create = (itemId: string, initialValue = 0n) => services[0]!.api.internal.initialize(itemId, initialValue);
 
-/** So many requests, spread over so many connections to both instances. */
+/** A number of requests, spread over a number of connections to both instances. */
 async function spread(count: number, connections: number, send: (server: TestServer, index: number) => Promise<void>) {
   let next = 0;
   await Promise.all(
@@ -64,7 +64,7 @@ test('mixed changes of many overlapping items from two instances add up exactly,
   expect(await deadlocks()).toBe(before);
 });
 
-test('a missing id, an overflow and a bad amount are their own callers’ errors and nobody else’s', async () => {
+test('a missing id, an overflow and a bad amount are errors of their own callers only', async () => {
   await create('neighbour');
   await create('full', 2n ** 63n - 3n);
   const answers = await Promise.all(

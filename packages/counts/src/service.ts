@@ -30,7 +30,7 @@ export interface CountsServiceOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Why the database could not be written to; once for each time it goes away. */
   readonly onTrouble?: ((error: unknown) => void) | undefined;
-  /** What the embedded PostgreSQL says. */
+  /** Log lines of the embedded PostgreSQL. */
   readonly onDatabaseLog?: ((text: string) => void) | undefined;
   readonly observer?: CountsObserver | undefined;
 }
@@ -47,7 +47,7 @@ export interface CountsService {
   figures(): CountsFigures;
   /** Connects to (or starts) PostgreSQL and brings its schema up to date now instead of on first use. */
   ready(): Promise<void>;
-  /** Finishes what was accepted, then lets go of the database and stops the embedded one. */
+  /** Finishes the changes that were accepted, then lets go of the database and stops the embedded one. */
   stop(): Promise<void>;
 }
 

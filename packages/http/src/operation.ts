@@ -31,7 +31,7 @@ export interface Success {
   readonly schema?: z.ZodType;
   /** `application/json` unless it is said; anything else is sent as the text that `run` returns. */
   readonly mediaType?: string;
-  /** The address of what a 201 has made. */
+  /** The address of the resource that a 201 has made. */
   readonly location?: (result: never) => string;
 }
 

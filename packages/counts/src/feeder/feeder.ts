@@ -60,7 +60,7 @@ export class Feeder {
     if (this.#feeds.length > 0) this.#schedule();
   }
 
-  /** Folds what has been counted up to now, once more, if the record can be reached. */
+  /** Folds the counters as they are now, once more, if the record can be reached. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -59,7 +59,7 @@ test('changes of one item leave in the order in which they came, whatever is sen
   );
 });
 
-test('a write is bounded, and what it leaves comes next', () => {
+test('a write is bounded, and the changes it leaves come next', () => {
   const queue = new ChangeQueue();
   for (let index = 0; index < MAX_WRITE_ITEMS + 1; index++) queue.push(add(`item-${index}`));
   expect(queue.take()!.groups).toHaveLength(MAX_WRITE_ITEMS);
@@ -93,7 +93,7 @@ test('items that have nothing to do are forgotten when there are too many, those
   expect(queue.isEmpty).toBe(true);
 });
 
-test('what waited past its deadline is taken out, and what is in flight stays', () => {
+test('changes that waited past their deadlines are taken out, and those in flight stay', () => {
   const queue = new ChangeQueue();
   const flying = add('item', undefined, 10);
   queue.push(flying);

@@ -147,7 +147,7 @@ export class ChangeQueue {
     return this.#items.get(group[0]!.itemId)!.suspect;
   }
 
-  /** Takes out everything whose deadline has passed. What is in flight stays until its write is released. */
+  /** Takes out everything whose deadline has passed. Changes in flight stay until their write is released. */
   takeExpired(nowMs: number): PendingChange[] {
     const expired: PendingChange[] = [];
     for (const item of this.#items.values()) {

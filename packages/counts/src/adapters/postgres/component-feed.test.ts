@@ -48,7 +48,7 @@ test('origins are kept apart, and several states of one component count as the n
   expect(await database.valueOf('origins')).toBe(13n);
 });
 
-test('totals that grow apart are merged each by itself', async () => {
+test('totals that grow apart are merged each on its own', async () => {
   await create('apart');
   await fold(component('apart', 'us', 5, 0));
   await fold(component('apart', 'us', 3, 4));
