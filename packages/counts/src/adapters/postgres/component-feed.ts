@@ -40,11 +40,8 @@ async function foldPart(client: ClientBase, part: readonly FedComponent[], outco
   const itemIds = [...new Set(part.map(({ itemId }) => itemId))];
   const present = await presentValues(client, itemIds);
   for (const itemId of itemIds) if (!present.has(itemId)) outcome.missing.add(itemId);
-  await foldPresent(
-    client,
-    part.filter(({ itemId }) => present.has(itemId)),
-    outcome,
-  );
+  const known = part.filter(({ itemId }) => present.has(itemId));
+  await foldPresent(client, known, outcome);
 }
 
 /** A count that would leave the 64-bit range fails the statement for all; halves find it and spare the others. */
@@ -60,16 +57,10 @@ async function foldPresent(client: ClientBase, part: readonly FedComponent[], ou
       return;
     }
     const first = new Set(itemIds.slice(0, itemIds.length >> 1));
-    await foldPresent(
-      client,
-      part.filter(({ itemId }) => first.has(itemId)),
-      outcome,
-    );
-    await foldPresent(
-      client,
-      part.filter(({ itemId }) => !first.has(itemId)),
-      outcome,
-    );
+    for (const isFirst of [true, false]) {
+      const half = part.filter(({ itemId }) => first.has(itemId) === isFirst);
+      await foldPresent(client, half, outcome);
+    }
   }
 }
 
@@ -110,6 +101,5 @@ function newer(one: FedComponent, other: FedComponent): FedComponent {
 }
 
 function larger(one: bigint, other: bigint): bigint {
-  if (one > other) return one;
-  return other;
+  return one > other ? one : other;
 }

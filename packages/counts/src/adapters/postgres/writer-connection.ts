@@ -161,10 +161,8 @@ export class WriterConnection {
   async #withoutLocked(client: Client, groups: readonly Group[]): Promise<readonly Group[]> {
     const suspects = groups.filter((group) => this.#queue.isSuspect(group));
     if (suspects.length === 0) return groups;
-    const locked = await whichAreLocked(
-      client,
-      suspects.map((group) => group[0]!.itemId),
-    );
+    const itemIds = suspects.map((group) => group[0]!.itemId);
+    const locked = await whichAreLocked(client, itemIds);
     const held: Group[] = [];
     const free: Group[] = [];
     for (const group of groups) {
