@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const create = (itemId: string, initialValue = 0n) => services[0]!.api.internal.initialize(itemId, initialValue);
 
-/** So many requests, spread over so many connections to both instances. */
+/** A number of requests, spread over a number of connections to both instances. */
 async function spread(count: number, connections: number, send: (server: TestServer, index: number) => Promise<void>) {
   let next = 0;
   await Promise.all(
@@ -64,7 +64,7 @@ test('mixed changes of many overlapping items from two instances add up exactly,
   expect(await deadlocks()).toBe(before);
 });
 
-test('a missing id, an overflow and a bad amount are their own callers’ errors and nobody else’s', async () => {
+test('a missing id, an overflow and a bad amount are errors of their own callers only', async () => {
   await create('neighbour');
   await create('full', 2n ** 63n - 3n);
   const answers = await Promise.all(
@@ -119,7 +119,8 @@ test('resets among increases: every answer fits one order of all requests', asyn
     answers.push({ action, value: json.value });
   });
   expect(answers.filter(({ action }) => action === 'reset').every(({ value }) => value === 0)).toBe(true);
-  // Between two resets the increases answer 1, 2, 3, …: each value at most once per reset, and never without its predecessor.
+  // Between two resets the increases answer 1, 2, 3, …: each value at most once per reset, and never without its
+  // predecessor.
   const times = new Map<number, number>();
   for (const { action, value } of answers) if (action === 'increase') times.set(value, (times.get(value) ?? 0) + 1);
   for (const [value, count] of times) {

@@ -49,7 +49,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Increases from many callers until told to stop, and what became of each. */
+/** Increases from many callers until the test stops them, and the outcome of each. */
 function startLoad(itemId: string, keyed: boolean) {
   const tally = { applied: 0, refused: 0, unknown: 0 };
   let running = true;

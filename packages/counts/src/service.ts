@@ -11,7 +11,7 @@ import type { CountsFigures, CountsObserver } from './adapters/postgres/observer
 import { PostgresRepository } from './adapters/postgres/postgres-repository.js';
 import { RequestCleanup } from './adapters/postgres/request-cleanup.js';
 import type { ComponentFeed } from './domain/ports/component-feed.js';
-import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases/index.js';
+import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases.js';
 
 export interface CountsServiceOptions {
   /** A PostgreSQL that runs already. Without one, an embedded one is started when it is first needed. */
@@ -26,11 +26,11 @@ export interface CountsServiceOptions {
   readonly writerConnections?: number | undefined;
   readonly queryConnections?: number | undefined;
   readonly idempotencyWindowMs?: number | undefined;
-  /** Failures that were not foreseen. */
+  /** Faults of the service itself. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Why the database could not be written to; once for each time it goes away. */
   readonly onTrouble?: ((error: unknown) => void) | undefined;
-  /** What the embedded PostgreSQL says. */
+  /** Log lines of the embedded PostgreSQL. */
   readonly onDatabaseLog?: ((text: string) => void) | undefined;
   readonly observer?: CountsObserver | undefined;
 }
@@ -47,7 +47,7 @@ export interface CountsService {
   figures(): CountsFigures;
   /** Connects to (or starts) PostgreSQL and brings its schema up to date now instead of on first use. */
   ready(): Promise<void>;
-  /** Finishes what was accepted, then lets go of the database and stops the embedded one. */
+  /** Finishes the changes that were accepted, then lets go of the database and stops the embedded one. */
   stop(): Promise<void>;
 }
 

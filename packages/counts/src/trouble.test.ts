@@ -29,7 +29,7 @@ const create = (itemId: string, initialValue = 0n) => service.api.internal.initi
 const increase = (itemId: string, headers: Record<string, string> = {}) =>
   server.call('POST', `/api/v1/counts/${itemId}/increase`, { headers });
 
-/** Increases without end from several connections until told to stop, and what became of each. */
+/** Increases from several connections until the test stops them, and the outcome of each. */
 function startLoad(itemId: string, keyed: boolean) {
   const tally = { applied: 0, refused: 0, unknown: 0, other: [] as string[] };
   let running = true;
@@ -53,7 +53,7 @@ function startLoad(itemId: string, keyed: boolean) {
 }
 
 describe('the database goes away in mid-load', () => {
-  test('sessions killed again and again: every acknowledged change is there, none twice, and it goes on by itself', async () => {
+  test('sessions killed again and again: every acknowledged change is there, none twice, and it recovers', async () => {
     await create('killed');
     const load = startLoad('killed', false);
     for (let round = 1; round <= 8; round++) {
@@ -154,7 +154,7 @@ test('more waiting changes than the queue holds are refused at once, and the oth
   expect(await database.valueOf('crowded')).toBe(BigInt(applied));
 });
 
-test('a row that a stranger keeps locked makes nobody else wait, and its own changes fail as not applied', async () => {
+test('a row that another session keeps locked holds up no other, and its own changes fail as not applied', async () => {
   await create('held');
   await Promise.all(Array.from({ length: 50 }, (_, index) => create(`free-${index}`)));
   const holder = await database.connect();

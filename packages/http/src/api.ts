@@ -15,6 +15,8 @@ export interface Api<Context = never, Caller = never> {
   readonly documentPath?: string;
   /** The address of a page of this API alone. */
   readonly pagePath?: string;
+  /** The operations that have roles take tokens only, no passwords. */
+  readonly isForTokensOnly?: boolean;
   /** By the names of fields, parameters and headers; for others it is invalid_body or invalid_parameter. */
   readonly fieldProblems?: Readonly<Record<string, FieldProblem>>;
   /** The problem behind an error that an operation throws and that is no ProblemError. */

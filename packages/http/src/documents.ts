@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Api, ServedApi } from './api.js';
 import { openApiDocument } from './openapi.js';
-import { type Exchange, type Operation, operationsOf } from './operation.js';
+import { type Operation, operationsOf } from './operation.js';
 
 const OPENAPI_PATH = '/api/v1/openapi.json';
 const PAGE_PATH = '/api/v1/docs';
@@ -19,49 +19,38 @@ const operation = operationsOf<undefined>();
  */
 export function documentsOf(apis: readonly Api[]): ServedApi {
   const operations = [
-    documentOperation('readOpenApi', OPENAPI_PATH, apis),
-    pageOperation('readDocs', PAGE_PATH),
+    documentAt(OPENAPI_PATH, apis),
+    pageAt(PAGE_PATH),
     ...apis.flatMap((api) => [
-      ...(api.documentPath === undefined ? [] : [documentOperation(`${api.name}OpenApi`, api.documentPath, [api])]),
-      ...(api.pagePath === undefined ? [] : [pageOperation(`${api.name}Docs`, api.pagePath)]),
+      ...(api.documentPath === undefined ? [] : [documentAt(api.documentPath, [api])]),
+      ...(api.pagePath === undefined ? [] : [pageAt(api.pagePath)]),
     ]),
   ];
   return { api: { name: 'documents', title: 'Documents', description: '', operations }, context: undefined };
 }
 
-function documentOperation(id: string, path: string, apis: readonly Api[]): Operation<undefined> {
-  let made: string | undefined;
+function documentAt(path: string, apis: readonly Api[]): Operation<undefined> {
+  return fileAt(path, 'application/json', () => JSON.stringify(openApiDocument(apis)));
+}
+
+function pageAt(path: string): Operation<undefined> {
+  const asset = new URL('../assets/docs.html', import.meta.url);
+  return fileAt(path, 'text/html; charset=utf-8', () => readFileSync(asset, 'utf8'));
+}
+
+/** A file that is made when it is first asked for. */
+function fileAt(path: string, mediaType: string, make: () => string): Operation<undefined> {
+  let content: string | undefined;
   return operation({
-    id,
+    id: path,
     method: 'GET',
     path,
-    summary: 'The OpenAPI 3.1 document',
-    success: { description: 'The document.' },
-    respond: (_context, _input, _caller, exchange) => {
-      made ??= JSON.stringify(openApiDocument(apis));
-      send(exchange, 'application/json', made);
+    summary: 'About the API',
+    success: { description: 'The file.', mediaType },
+    respond: (_context, _input, _caller, { response }) => {
+      content ??= make();
+      const headers = { 'Content-Type': mediaType, 'Content-Length': Buffer.byteLength(content) };
+      response.writeHead(200, { ...headers, 'Content-Security-Policy': PAGE_POLICY }).end(content);
     },
   });
-}
-
-function pageOperation(id: string, path: string): Operation<undefined> {
-  return operation({
-    id,
-    method: 'GET',
-    path,
-    summary: 'The page to browse the API and try it',
-    success: { description: 'The page.' },
-    respond: (_context, _input, _caller, exchange) =>
-      send(exchange, 'text/html; charset=utf-8', readFileSync(new URL('../assets/docs.html', import.meta.url), 'utf8')),
-  });
-}
-
-function send({ response }: Exchange, mediaType: string, content: string): void {
-  response
-    .writeHead(200, {
-      'Content-Type': mediaType,
-      'Content-Length': Buffer.byteLength(content),
-      'Content-Security-Policy': PAGE_POLICY,
-    })
-    .end(content);
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * JSON in which no digit of an integer is lost. JSON.parse turns every number into a double, which is exact for integers
- * up to 2^53 - 1 only. Here a longer literal arrives as a bigint if it stands for a larger integer, and as NaN, which no
- * schema accepts, if it stands for a fraction that a double would round to an integer.
+ * JSON in which no digit of an integer is lost. JSON.parse turns every number into a double, which is exact for
+ * integers up to 2^53 - 1 only. Here a longer literal arrives as a bigint if it stands for a larger integer, and as
+ * NaN, which no schema accepts, if it stands for a fraction that a double would round to an integer.
  */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

@@ -78,13 +78,19 @@ function serverOptions({ headersTimeoutMs, requestTimeoutMs, ...others }: Socket
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
+  const problem = problemOf(error);
   // Nothing may follow the beginning of an answer that is on its way.
   const isAnswering = socket._httpMessage?.headersSent === true;
-  if (socket.writable && !isAnswering) socket.write(rawProblemResponse(new ProblemError(problemOf(error)), 'close'));
+  if (problem === undefined || !socket.writable || isAnswering) {
+    socket.destroy();
+    return;
+  }
+  socket.write(rawProblemResponse(new ProblemError(problem), 'Connection: close\r\n'));
   socket.destroySoon();
 }
 
-function problemOf({ code }: NodeJS.ErrnoException): Problem {
+/** Undefined where the connection failed, or its TLS handshake: there is no request to answer. */
+function problemOf({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return problems.headers_too_large;
@@ -93,6 +99,6 @@ function problemOf({ code }: NodeJS.ErrnoException): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return problems.request_timeout;
     default:
-      return problems.malformed_request;
+      return code.startsWith('HPE_') ? problems.malformed_request : undefined;
   }
 }

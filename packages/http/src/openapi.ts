@@ -53,7 +53,7 @@ function describeOperation(api: Api, operation: Operation, schemas: Json): Json 
     tags: [api.name],
     summary,
     description: [description, roleLine].filter((text) => text !== '').join(' '),
-    security: roles === undefined ? [] : [{ token: [] }, { password: [] }, {}],
+    security: roles === undefined ? [] : [{ token: [] }, ...(api.isForTokensOnly ? [] : [{ password: [] }]), {}],
     parameters: parametersOf(operation, schemas),
     ...(body && {
       requestBody: {

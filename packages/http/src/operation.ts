@@ -31,7 +31,7 @@ export interface Success {
   readonly schema?: z.ZodType;
   /** `application/json` unless it is said; anything else is sent as the text that `run` returns. */
   readonly mediaType?: string;
-  /** The address of what a 201 has made. */
+  /** The address of the resource that a 201 has made. */
   readonly location?: (result: never) => string;
 }
 
@@ -42,7 +42,7 @@ interface Declaration<Path, Query, Headers, Body> {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** The caller needs one of these; without any, whoever reaches the port is served. */
+  /** The caller needs one of these; without any, the operation is open to all who reach the port. */
   readonly roles?: readonly string[];
   /** Refuses a request that a browser makes for a page of another site. */
   readonly isSameSiteOnly?: boolean;

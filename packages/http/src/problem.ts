@@ -5,16 +5,21 @@ export interface Problem {
   readonly title: string;
   /** What happened, and what the caller can do about it. */
   readonly detail: string;
-  /** The same request may be sent again after this long: nothing was applied. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds: number | undefined;
 }
+
+/** `retryAfterSeconds` says that nothing was applied and the same request may be sent again. */
+type Row = readonly [status: number, title: string, detail: string, retryAfterSeconds?: number];
 
 /** A table of problems, each by its code. */
 export function defineProblems<const Code extends string>(
-  kinds: Readonly<Record<Code, Omit<Problem, 'code'>>>,
+  rows: Readonly<Record<Code, Row>>,
 ): Readonly<Record<Code, Problem>> {
-  const entries = Object.entries<Omit<Problem, 'code'>>(kinds);
-  return Object.fromEntries(entries.map(([code, kind]) => [code, { code, ...kind }])) as Record<Code, Problem>;
+  const problems = Object.entries<Row>(rows).map(([code, [status, title, detail, retryAfterSeconds]]) => [
+    code,
+    { code, status, title, detail, retryAfterSeconds },
+  ]);
+  return Object.fromEntries(problems) as Record<Code, Problem>;
 }
 
 /** One mistake in a request, and the place of it: a JSON pointer into the body, the query or the path. */

@@ -1,29 +1,23 @@
 import { STATUS_CODES } from 'node:http';
 import { type ProblemError, problemAnswer } from './problem.js';
 
+const KEEP_ALIVE = 'Connection: keep-alive\r\n';
+
 let date = '';
 let dateValidUntilMs = 0;
 
 /** A whole response as text, for a socket that node:http does not write to. The body must be ASCII. */
-export function rawResponse(
-  status: number,
-  mediaType: string,
-  body: string,
-  { connection = 'keep-alive', headers = '' }: { readonly connection?: string; readonly headers?: string } = {},
-): string {
+export function rawResponse(status: number, mediaType: string, body: string, headers = KEEP_ALIVE): string {
   return (
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nCache-Control: no-store\r\nContent-Type: ${mediaType}\r\n` +
-    `Content-Length: ${body.length}\r\nDate: ${dateNow()}\r\nConnection: ${connection}\r\n${headers}\r\n${body}`
+    `Content-Length: ${body.length}\r\nDate: ${dateNow()}\r\n${headers}\r\n${body}`
   );
 }
 
-export function rawProblemResponse(error: ProblemError, connection?: 'keep-alive' | 'close'): string {
+export function rawProblemResponse(error: ProblemError, connection = KEEP_ALIVE): string {
   const { status, headers, body } = problemAnswer(error);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return rawResponse(status, 'application/problem+json', body, {
-    headers: lines.join(''),
-    ...(connection !== undefined && { connection }),
-  });
+  return rawResponse(status, 'application/problem+json', body, connection + lines.join(''));
 }
 
 function dateNow(): string {

@@ -55,14 +55,16 @@ function decodeValues(api: Api, values: Readonly<Record<string, string>>): Reado
 
 const INTEGER = /^\d{1,16}$/;
 
-/** The values of a query by their names, in the types that the schema has for them. `name[]` is another name for a list. */
+/**
+ * The values of a query by their names, in the types that the schema has for them. `name[]` is another name for a list.
+ */
 function queryValues(schema: z.ZodObject, query: string): Values {
   const values: Record<string, unknown> = {};
   if (query === '') return values;
   const types = typesOf(schema);
   for (const [written, text] of new URLSearchParams(query)) {
     const name = written.endsWith('[]') && types[written.slice(0, -2)] === 'array' ? written.slice(0, -2) : written;
-    if (types[name] === 'array') values[name] = [...((values[name] as string[] | undefined) ?? []), text];
+    if (types[name] === 'array') values[name] = ((values[name] ?? []) as string[]).concat(text);
     else if (types[name] === 'integer') values[name] = INTEGER.test(text) ? Number(text) : Number.NaN;
     else values[name] = text;
   }

@@ -13,7 +13,9 @@ export interface Match {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Finds the operation for a method and a path. Where several paths fit, the one with more fixed segments comes first. */
+/**
+ * Finds the operation for a method and a path. Where several paths fit, the one with more fixed segments comes first.
+ */
 export class Router {
   /** By the number of segments. */
   readonly #exact = new Map<number, Route[]>();

@@ -18,16 +18,16 @@ export interface DemoControls {
   readonly regions: readonly string[];
   httpPortOf(region: string): number | undefined;
   state(): DemoState;
-  /** Throws an Error that says what is wrong with what is asked. */
+  /** Throws an Error that says why the demo cannot do it. */
   act(what: string, body: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 const MAXIMUM_CONNECTIONS = 1000;
 
 const demoProblems = defineProblems({
-  action_refused: { status: 400, title: 'Action refused', detail: 'The demo cannot do this; the detail says why.' },
-  region_silent: { status: 502, title: 'Region silent', detail: 'The region runs, and does not answer.' },
-  region_stopped: { status: 503, title: 'Region stopped', detail: 'The region is not running.' },
+  action_refused: [400, 'Action refused', 'The demo cannot do this; the detail says why.'],
+  region_silent: [502, 'Region silent', 'The region runs, and does not answer.'],
+  region_stopped: [503, 'Region stopped', 'The region is not running.'],
 });
 
 const operation = operationsOf<DemoControls>();

@@ -1,6 +1,6 @@
 /**
- * What can go wrong with a count, as stable codes. What each code means to an HTTP caller stands in the table of problems
- * (adapters/http/problems.ts); the domain knows no status codes.
+ * What can go wrong with a count, as stable codes. What each code means to an HTTP caller stands in the table of
+ * problems (adapters/http/problems.ts); the domain knows no status codes.
  */
 export type CountErrorCode =
   | 'invalid_item_id'

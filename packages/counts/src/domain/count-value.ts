@@ -2,6 +2,6 @@
 export interface CountValue {
   readonly itemId: string;
   readonly currentValue: bigint;
-  /** Set by whoever keeps the record, never by a caller. */
+  /** Set by the store of the record, never by a caller. */
   readonly lastUpdatedAt: Date;
 }

@@ -1,6 +1,6 @@
 /**
  * A change that carries an idempotency key happens once however often it is sent. The fingerprint says what was asked,
- * so that a key reused for something else is noticed instead of being answered with a stranger's result.
+ * so that a key reused for something else is noticed instead of being answered with another request's result.
  */
 export interface RequestIdentity {
   readonly key: string;

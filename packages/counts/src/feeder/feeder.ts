@@ -1,8 +1,10 @@
 import { INT64_MAX } from '../domain/int64.js';
 import type { ComponentFeed, FedComponent } from '../domain/ports/component-feed.js';
-import type { ComponentSource, CountedLife } from './component-source.js';
+import type { ComponentSource, CountedGeneration } from './component-source.js';
 
-/** Counters that are read, made durable and folded together: what one step holds in memory and keeps others waiting for. */
+/**
+ * Counters that are read, made durable and folded together: what one step holds in memory and keeps others waiting for.
+ */
 const COUNTERS_PER_STEP = 500;
 
 /** How often everything is folded anew, whatever is known: a count that was deleted and made again has forgotten. */
@@ -33,12 +35,12 @@ interface FeedState extends Feed {
 
 interface Reading {
   readonly feed: FeedState;
-  readonly lives: readonly CountedLife[];
+  readonly generations: readonly CountedGeneration[];
 }
 
 /**
- * Looks at the declared counters every so often and folds what is new into the record. It may stop anywhere and repeat
- * anything: folding is by component value, so what is folded twice, by this server or another, counts once.
+ * Looks at the declared counters at an interval and folds their growth into the record. It may stop anywhere and repeat
+ * anything: folding is by component value, so a value that is folded twice, by this server or another, counts once.
  */
 export class Feeder {
   readonly #options: FeederOptions;
@@ -58,7 +60,7 @@ export class Feeder {
     if (this.#feeds.length > 0) this.#schedule();
   }
 
-  /** Folds what has been counted up to now, once more, if the record can be reached. */
+  /** Folds the counters as they are now, once more, if the record can be reached. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -100,30 +102,31 @@ export class Feeder {
     const readings: Reading[] = [];
     const tooLarge: FeedState[] = [];
     for (const feed of feeds) {
-      const lives = source.lives(feed.key, feed.folded);
-      if (lives.some((life) => life.positive > INT64_MAX || life.negative > INT64_MAX)) tooLarge.push(feed);
-      else if (lives.length > 0) readings.push({ feed, lives });
+      const generations = source.generations(feed.key, feed.folded);
+      if (generations.some(({ positive, negative }) => positive > INT64_MAX || negative > INT64_MAX))
+        tooLarge.push(feed);
+      else if (generations.length > 0) readings.push({ feed, generations });
     }
     this.#reportOverflows(tooLarge);
     if (readings.length === 0) return;
     await source.durable();
     const outcome = await record.fold(readings.flatMap((reading) => this.#componentsOf(reading)));
-    for (const { feed, lives } of readings) {
+    for (const { feed, generations } of readings) {
       // Of an item without a count nothing is remembered: it is offered again until there is one.
       if (outcome.missing.has(feed.itemId) || outcome.overflowed.has(feed.itemId)) continue;
       feed.overflows = false;
-      for (const { originIndex, version } of lives) feed.folded.set(originIndex, version);
+      for (const { originIndex, version } of generations) feed.folded.set(originIndex, version);
     }
     this.#reportOverflows(readings.map(({ feed }) => feed).filter(({ itemId }) => outcome.overflowed.has(itemId)));
   }
 
-  #componentsOf({ feed, lives }: Reading): FedComponent[] {
-    return lives.map((life) => ({
+  #componentsOf({ feed, generations }: Reading): FedComponent[] {
+    return generations.map(({ originIndex, born, positive, negative }) => ({
       itemId: feed.itemId,
-      origin: `${this.#options.source.originName(life.originIndex)} ${feed.key}`,
-      life: BigInt(life.born),
-      increments: life.positive,
-      decrements: life.negative,
+      origin: `${this.#options.source.originName(originIndex)} ${feed.key}`,
+      generation: BigInt(born),
+      increments: positive,
+      decrements: negative,
     }));
   }
 

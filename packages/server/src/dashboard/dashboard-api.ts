@@ -22,16 +22,12 @@ export interface DashboardContext {
 }
 
 const dashboardProblems = defineProblems({
-  bad_subject: {
-    status: 400,
-    title: 'Bad subject',
-    detail: `The name is not percent-encoded UTF-8, or the subject is longer than ${MAXIMUM_SUBJECT_BYTES} bytes.`,
-  },
-  too_many_pages: {
-    status: 503,
-    title: 'Too many pages',
-    detail: `${MAXIMUM_LISTENERS} pages are open already. Close one.`,
-  },
+  bad_subject: [
+    400,
+    'Bad subject',
+    `The name is not percent-encoded UTF-8, or the subject is longer than ${MAXIMUM_SUBJECT_BYTES} bytes.`,
+  ],
+  too_many_pages: [503, 'Too many pages', `${MAXIMUM_LISTENERS} pages are open already. Close one.`],
 });
 
 const operation = operationsOf<DashboardContext, User>();

@@ -39,7 +39,7 @@ async function firstSnapshot(token?: string): Promise<Snapshot> {
 }
 
 describe('the API of the dashboard', () => {
-  test('tells who the server is, how busy and how full', async () => {
+  test('says which server it is, how busy and how full', async () => {
     for (let index = 0; index < 20; index++) await client.call('INCR', `k${index}`);
     const snapshot = await firstSnapshot();
     expect(snapshot.server).toMatchObject({ region: 'us', processId: process.pid });
@@ -70,7 +70,7 @@ describe('the API of the dashboard', () => {
     expect(await (await fetch(address('/api/v1/dashboard/keys/none'))).json()).toMatchObject({ exists: false });
   });
 
-  test('tells who is decided about most, and where the tokens of a subject are', async () => {
+  test('shows the hottest identifiers, and where the tokens of a subject are', async () => {
     await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '100', 'WINDOW', '3600000');
     for (let call = 0; call < 30; call++) await client.call('QUOTA.TAKE', 'emails', 'acme', '2');
     for (let call = 0; call < 9; call++) await client.call('RATE.LIMIT', 'api:acme', '6', '3600000');
@@ -225,7 +225,7 @@ describeWithChromium('the page in a browser', () => {
     await page.context().close();
   });
 
-  test('can be used with the keyboard alone, and names what is where', async () => {
+  test('can be used with the keyboard alone, and names its regions', async () => {
     const page = await open('', { width: 1280, colorScheme: 'light' });
     await page.getByRole('navigation', { name: 'Views' }).waitFor();
     await page.keyboard.press('Tab');

@@ -19,7 +19,7 @@ const PAGE_KEYS = 100;
 const LOOKED_AT_KEYS = 20_000;
 const SCAN_COUNT = 1000;
 
-/** Keys that fit a pattern, from a cursor on; never so many that others have to wait for it. */
+/** Keys that fit a pattern, from a cursor on; a bounded number, so that no other request waits for them. */
 export function findKeys(view: KeysView, pattern: string, cursor: string, user: User): KeyPage {
   const { engine } = view;
   const matches = keyFilter(Buffer.from(pattern === '' ? '*' : pattern));
@@ -43,13 +43,13 @@ export function describeKey(view: KeysView, key: Uint8Array): KeyDetails {
   const value = joinInt64(engine.valueHigh, engine.valueLow);
   const { expiresAtMs } = engine;
   engine.close();
-  const lives = countedGenerations(engine, input, 0, key.length, new Map());
+  const generations = countedGenerations(engine, input, 0, key.length, new Map());
   return {
     key: Buffer.from(key).toString('utf8'),
     exists,
     value: String(value),
     expiresAtMs,
-    components: lives.map(({ originIndex, positive, negative, version }) => {
+    components: generations.map(({ originIndex, positive, negative, version }) => {
       const origin = Buffer.from(engine.origins.idOf(originIndex));
       const replicaId = origin.toString('hex', 0, REPLICA_ID_BYTES);
       const isOwn = originIndex === OWN_ORIGIN;

@@ -23,19 +23,20 @@ const grants: Readonly<Record<string, Grant>> = {
   'manage counts': { need: Need.admin, audience: 'internal' },
 };
 
-/** Names the caller of an operation: a user, or for a token of the counts API and an open server the user who may do all. */
+/** The caller is a user; for a token of the counts API, and on an open server, the one who may do everything. */
 export function authenticator(access: HttpAccess, tokens: CountsTokens): Authenticate<User> {
   return async ({ authorization, address }, roles) => {
     const wanted = roles.map((role) => grants[role]);
     const audiences = wanted.flatMap(({ audience }) => audience ?? []);
+    const isOfCounts = audiences.length === wanted.length;
     if (audiences.length > 0) {
       const held = tokens.audienceOf(authorization);
       if (held !== undefined) return audiences.includes(held) ? defaultUser : 'wrong_role';
-      const isOfCounts = wanted.every(({ audience }) => audience !== undefined);
       if (tokens.isOpen && (isOfCounts || access.isOpen)) return defaultUser;
       if (access.isOpen) return 'unauthenticated';
     }
-    const user = await access.identify(authorization, address);
+    // The counts API takes tokens only, no passwords.
+    const user = isOfCounts ? access.bearer(authorization) : await access.identify(authorization, address);
     if (user === undefined) return 'unauthenticated';
     return wanted.some(({ need }) => need !== undefined && (user.lacks & need) === 0) ? user : 'wrong_role';
   };

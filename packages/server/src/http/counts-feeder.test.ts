@@ -36,7 +36,7 @@ afterAll(async () => {
 function makeEngine(): Engine {
   const origin = randomBytes(ORIGIN_ID_BYTES);
   const engine = Engine.format({ maxMemoryBytes: 4 * 1024 * 1024, nowMs: Date.now(), shardCount: 1, origin });
-  // There are peers to be told: nothing that ended is forgotten at once.
+  // With peers that have to acknowledge it, nothing that ended is collected at once.
   engine.acknowledge(0, 0);
   return engine;
 }
@@ -52,7 +52,7 @@ const add = (engine: Engine, key: string, amount: bigint) =>
   withKey(engine, key, () => engine.add(...splitInt64(amount)));
 
 /** Everything that one node knows and the other does not, as replication would bring it. */
-function tell(from: Engine, to: Engine): void {
+function replicate(from: Engine, to: Engine): void {
   const merge = new Merge(to);
   for (let origin = 0; origin < from.origins.count; origin++) {
     const theirs = to.origins.find(from.origins.idOf(origin));
@@ -91,15 +91,15 @@ test('two regions that count, hear from each other and both feed one count come 
       add(engine, 'clicks', amount);
       expected += amount;
     }
-    if (round % 3 === 0) tell(regions[0]!, regions[1]!);
-    if (round % 4 === 0) tell(regions[1]!, regions[0]!);
+    if (round % 3 === 0) replicate(regions[0]!, regions[1]!);
+    if (round % 4 === 0) replicate(regions[1]!, regions[0]!);
     await services[0]!.api.external.increase('total', 1n);
     expected += 1n;
   }
   await untilValue('total', expected);
 });
 
-test('what is counted after a reset is added to what was counted before it', async () => {
+test('counts after a reset are added to those before it', async () => {
   await create('resets');
   const engine = makeEngine();
   feed(engine, [{ itemId: 'resets', key: 'r' }]);
@@ -165,7 +165,7 @@ test('a counter that has not changed is not folded again', async () => {
   expect(folded.filter((key) => key === 'still')).toHaveLength(1);
 });
 
-test('a failing record is told of once, and nothing is lost or doubled when it is back', async () => {
+test('a failing record is reported once, and nothing is lost or doubled when it is back', async () => {
   await create('rough');
   let isAway = true;
   const warnings: string[] = [];
@@ -190,7 +190,7 @@ test('a failing record is told of once, and nothing is lost or doubled when it i
   expect(warnings).toHaveLength(1);
 });
 
-test('totals past 64 bits are told of and left out, and the other counters go on', async () => {
+test('totals past 64 bits are reported and left out, and the other counters go on', async () => {
   await create('huge');
   await create('small');
   const warnings: string[] = [];

@@ -29,7 +29,7 @@ export function createFeeder(parts: FeederParts): Feeder {
     wholeFoldIntervalMs: parts.wholeFoldIntervalMs,
     record,
     source: {
-      lives: (key, known) => countedGenerations(engine, inputOf(key), 0, Buffer.byteLength(key), known),
+      generations: (key, known) => countedGenerations(engine, inputOf(key), 0, Buffer.byteLength(key), known),
       originName: (index) => Buffer.from(engine.origins.idOf(index)).toString('hex'),
       durable: async () => persistence?.sync(),
     },

@@ -47,7 +47,7 @@ test('quotadb serve has the counts API beside its health, with a database of its
   expect({ code, signal }).toEqual({ code: 0, signal: null });
 });
 
-test('/metrics tells of the database once counts are used', async () => {
+test('/metrics has figures of the database once counts are used', async () => {
   const { http } = await start();
   const scrape = async () => parseExposition(await (await fetch(`http://127.0.0.1:${http}/metrics`)).text());
   expect((await scrape()).has('quotadb_counts_up')).toBe(false);
@@ -156,7 +156,7 @@ test(
       await regions.kill('ap');
       await regions.call('eu', 'DECRBY', 'sales', 30);
       await recorded(3_300);
-      // In memory it comes back as another, and what its former life has counted stays counted.
+      // In memory it comes back as another incarnation, and the counts of the former one stay counted.
       await regions.start('ap');
       await regions.call('ap', 'INCRBY', 'sales', 7);
       await regions.agreeOn('sales', 3_307);

@@ -1,4 +1,4 @@
-import type { BatchReport, CountsFigures, CountsObserver } from '@quotadb/counts';
+import type { CountsFigures, CountsObserver, WriteReport } from '@quotadb/counts';
 import { DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 
 /** Watches the way of counts to PostgreSQL; /metrics and the dashboard tell what it saw. */
@@ -14,14 +14,14 @@ export class CountsWatch implements CountsObserver {
   /** Why the database could not be written to; empty once it could again. */
   trouble = '';
   /** Told of every batch; and says on whose behalf a change comes. */
-  onBatch: (report: BatchReport) => void = () => {};
+  onBatch: (report: WriteReport) => void = () => {};
   currentCaller: () => unknown = () => undefined;
 
   caller(): unknown {
     return this.currentCaller();
   }
 
-  batch(report: BatchReport): void {
+  wrote(report: WriteReport): void {
     const { failure, changes, milliseconds, latencyMsTotal } = report;
     this.statementDurations[durationBucket(milliseconds * 1000)]++;
     this.statementMsTotal += milliseconds;

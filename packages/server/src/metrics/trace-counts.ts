@@ -1,5 +1,5 @@
 import { context, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type { BatchReport } from '@quotadb/counts';
+import type { WriteReport } from '@quotadb/counts';
 import { isRecorded } from '../tracing/provider.js';
 import { startSpan } from '../tracing/tracing.js';
 import type { CountsWatch } from './counts-watch.js';
@@ -18,7 +18,7 @@ export function traceCounts(watch: CountsWatch): void {
   };
 }
 
-function record({ callers, keyed, items, changes, startedAtMs, milliseconds, failure }: BatchReport): void {
+function record({ callers, keyed, items, changes, startedAtMs, milliseconds, failure }: WriteReport): void {
   const [first, ...others] = callers as readonly SpanContext[];
   const startTime = performance.timeOrigin + startedAtMs;
   const span = startSpan(

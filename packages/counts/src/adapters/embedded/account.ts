@@ -11,7 +11,9 @@ export interface Account {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root. Of the accounts that nearly every system has, the first that is there is taken. */
+/**
+ * PostgreSQL refuses to run as root. Of the accounts that nearly every system has, the first that is there is taken.
+ */
 const UNPRIVILEGED_ACCOUNTS = ['postgres', 'nobody'];
 
 /** Undefined: run as who we are. */

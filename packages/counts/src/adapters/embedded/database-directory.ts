@@ -6,13 +6,16 @@ import { type Account, canReach } from './account.js';
 
 const run = promisify(execFile);
 
-/** How PostgreSQL is told where its files are: a name, seen from a working directory. */
+/** How PostgreSQL gets the place of its files: a name, seen from a working directory. */
 export interface Place {
   readonly name: string;
   readonly cwd: string;
 }
 
-/** Makes the database unless it is there. It is made beside its place and then moved, so half of one is never taken for it. */
+/**
+ * Makes the database unless it is there. It is made beside its place and then moved, so half of one is never taken for
+ * it.
+ */
 export async function ensureDatabase(native: string, directory: string, account: Account | undefined): Promise<void> {
   if (await exists(join(directory, 'PG_VERSION'))) return;
   const unfinished = `${directory}.unfinished`;

@@ -61,7 +61,7 @@ test('it writes to the disk before it answers, and listens on no port', async ()
   });
 });
 
-test('nobody else may enter the folder of its socket', async () => {
+test('no other account may enter the folder of its socket', async () => {
   const { host } = await embedded().start();
   expect((await stat(host!)).mode & 0o077).toBe(0);
 });

@@ -18,7 +18,7 @@ const KEPT_LOG_CHARACTERS = 4_000;
 const SERVER_SETTINGS = ['listen_addresses=', 'jit=off', 'max_connections=150'];
 
 export interface EmbeddedPostgresOptions {
-  /** Where the database lives. Without one it lives in a temporary folder and goes with this process. */
+  /** The folder of the database. Without one it is temporary and goes with this process. */
   readonly directory?: string | undefined;
   /** Further settings of the server, `name=value`; they win over ours. */
   readonly settings?: readonly string[] | undefined;

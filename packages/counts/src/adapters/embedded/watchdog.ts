@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * PostgreSQL does not notice when the process that started it is killed, and would keep the data directory to itself. The
- * watchdog waits for the end of a pipe that this process holds open, which comes however this process ends, and then
- * asks PostgreSQL to stop and clears its temporary files away.
+ * PostgreSQL does not notice when the process that started it is killed, and would keep the data directory to itself.
+ * The watchdog waits for the end of a pipe that this process holds open, which comes however this process ends, and
+ * then asks PostgreSQL to stop and clears its temporary files away.
  */
 const SCRIPT = `
   while read -r _; do :; done

@@ -14,6 +14,7 @@ export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, un
       'past that the service answers with strings of digits and accepts either form.',
     documentPath: '/api/v1/counts/openapi.json',
     pagePath: '/api/v1/counts/docs',
+    isForTokensOnly: true,
     fieldProblems: {
       amount: countProblems.invalid_amount,
       value: countProblems.invalid_value,

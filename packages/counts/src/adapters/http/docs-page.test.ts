@@ -29,7 +29,7 @@ describeWithChromium('the page to browse the API, in a browser', () => {
     await server.stop();
   });
 
-  /** Whatever the page asks for elsewhere, and whatever the browser has to complain about, fails the test. */
+  /** A request to another address and a complaint of the browser fail the test. */
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
     const origin = `http://127.0.0.1:${server.port}`;
     const context = await browser.newContext(options);
@@ -43,7 +43,7 @@ describeWithChromium('the page to browse the API, in a browser', () => {
     const page = await context.newPage();
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
-      // A refused request is what some tests are about, and the browser says so by itself.
+      // Some tests have requests refused, and the browser logs each.
       if (!/the server responded with a status of 4/.test(message.text())) complaints.push(message.text());
     });
     await page.goto(`${origin}/api/v1/counts/docs`);
@@ -93,7 +93,7 @@ describeWithChromium('the page to browse the API, in a browser', () => {
     expect(await send(page, 'delete', { 'itemId (path)': 'tried/ä' })).toMatch(/^204/);
   });
 
-  test('what is required is asked for before anything is sent', async () => {
+  test('required fields are asked for before anything is sent', async () => {
     const page = await open();
     await page.locator('details#increase summary').click();
     await page.locator('details#increase').getByRole('button', { name: 'Send' }).click();
@@ -117,7 +117,7 @@ describeWithChromium('the page to browse the API, in a browser', () => {
 /** What WCAG asks for ordinary text. */
 const MINIMUM_CONTRAST = 4.5;
 
-/** Runs in the page: the colour of an element's text and of what is painted behind it. */
+/** Runs in the page: the colour of an element's text and of the background behind it. */
 const COLOURS_OF = `(selector) => {
   const element = document.querySelector(selector);
   let behind = element;

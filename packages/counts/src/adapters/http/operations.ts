@@ -31,36 +31,40 @@ const { idempotency_key_reused, change_refused, outcome_unknown } = countProblem
 const readProblems = [overloaded, database_unavailable];
 const changeProblems = [...readProblems, idempotency_key_reused, change_refused, outcome_unknown];
 
-const counting = { method: 'POST', roles: ['count'], query: noQuery, headers: idempotencyHeader } as const;
 const managing = { roles: ['manage counts'], query: noQuery } as const;
 const changed = { description: 'The value right after this change.', schema: changedCount };
+const counting = {
+  method: 'POST',
+  roles: ['count'],
+  parameters: itemIdParameter,
+  query: noQuery,
+  headers: idempotencyHeader,
+  success: changed,
+} as const;
+const adding = {
+  ...counting,
+  body: { schema: amountBody, isOptional: true },
+  problems: [...changeProblems, count_not_found, value_out_of_range],
+};
 
 /** For systems that count. */
 export const externalOperations: readonly Operation<CountUseCases, unknown>[] = [
   operation({
-    ...counting,
+    ...adding,
     id: 'increase',
     path: '/api/v1/counts/{itemId}/increase',
     summary: 'Increase a count',
     description: 'Adds the amount (1 without a body) in one atomic step of the database.',
-    parameters: itemIdParameter,
-    body: { schema: amountBody, isOptional: true },
-    success: changed,
-    problems: [...changeProblems, count_not_found, value_out_of_range],
     run: ({ external }, { path, body, headers }) =>
       external.increase(path.itemId, BigInt(body.amount), headers['Idempotency-Key']),
   }),
   operation({
-    ...counting,
+    ...adding,
     id: 'decrease',
     path: '/api/v1/counts/{itemId}/decrease',
     summary: 'Decrease a count',
     description:
       'Subtracts the amount (1 without a body) in one atomic step of the database. Counts may become negative.',
-    parameters: itemIdParameter,
-    body: { schema: amountBody, isOptional: true },
-    success: changed,
-    problems: [...changeProblems, count_not_found, value_out_of_range],
     run: ({ external }, { path, body, headers }) =>
       external.decrease(path.itemId, BigInt(body.amount), headers['Idempotency-Key']),
   }),
@@ -70,9 +74,7 @@ export const externalOperations: readonly Operation<CountUseCases, unknown>[] = 
     path: '/api/v1/counts/{itemId}/reset',
     summary: 'Reset a count to zero',
     description: 'Sets the value to 0 in one atomic step of the database.',
-    parameters: itemIdParameter,
     body: { schema: emptyBody, isOptional: true },
-    success: changed,
     problems: [...changeProblems, count_not_found],
     run: ({ external }, { path, headers }) => external.reset(path.itemId, headers['Idempotency-Key']),
   }),

@@ -122,7 +122,7 @@ describe.each([{ fastPath: false }, { fastPath: true }])('problems, with the fas
     expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([400, 'malformed_json']);
   });
 
-  test('what is wrong in a body is said with its place', async () => {
+  test('a mistake in a body is answered with its place', async () => {
     const answer = await server.call('POST', INCREASE, { body: { amount: -1 } });
     expect(answer.json.errors).toEqual([{ pointer: '/amount', detail: expect.stringContaining('integer') }]);
   });
@@ -144,7 +144,7 @@ describe.each([{ fastPath: false }, { fastPath: true }])(
       expect([answer.status, answer.json.code, answer.headers['retry-after']]).toEqual([status, code, retryAfter]);
     });
 
-    test('what was not foreseen is logged and answered without its details', async () => {
+    test('a fault of the service is logged and answered without its details', async () => {
       const logged: unknown[] = [];
       const repository = new MemoryRepository();
       const failure = new Error('secret');

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { INT64_MAX, INT64_MIN } from '../../domain/int64.js';
 import { ITEM_ID_MAX_LENGTH, ITEM_ID_PATTERN, isItemId } from '../../domain/item-id.js';
 
-/** The forms of everything that comes in and goes out. The same schemas check requests and make the OpenAPI document. */
+/**
+ * The forms of everything that comes in and goes out. The same schemas check requests and make the OpenAPI document.
+ */
 
 /** A URL of this many ids is about as long as HTTP servers and proxies let through. */
 export const MAX_ITEM_IDS = 1_000;

@@ -14,7 +14,7 @@ interface Remembered {
   readonly outcome: unknown;
 }
 
-/** The record in memory, for unit tests of the domain and of the HTTP adapter. Remembers requests for its own life. */
+/** The record in memory, for unit tests of the domain and of the HTTP adapter. Remembers requests for ever. */
 export class MemoryRepository implements CountValueRepository {
   readonly #counts = new Map<string, CountValue>();
   readonly #requests = new Map<string, Remembered>();

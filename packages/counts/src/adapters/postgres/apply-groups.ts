@@ -14,7 +14,7 @@ export interface Remainder {
   readonly spoiled: Group[];
 }
 
-/** Plain changes: one statement that commits by itself. Those it changed have their answers at once. */
+/** Plain changes: one statement that is its own transaction. Those it changed have their answers at once. */
 export async function applyPlainGroups(client: ClientBase, groups: readonly Group[]): Promise<Remainder> {
   const runs = groups.map((group) => new Run(group));
   const values = await applyRuns(client, runs);
@@ -43,10 +43,8 @@ export interface Verdict extends Remainder {
 export async function judge(client: ClientBase, runs: readonly Run[]): Promise<Verdict> {
   const verdict: Verdict = { outcomes: new Map(), unsent: new Set(), spoiled: [] };
   if (runs.length === 0) return verdict;
-  const present = await presentValues(
-    client,
-    runs.map((run) => run.itemId),
-  );
+  const itemIds = runs.map((run) => run.itemId);
+  const present = await presentValues(client, itemIds);
   for (const run of runs) {
     const value = present.get(run.itemId);
     const [first] = run.changes;

@@ -17,8 +17,8 @@ import { inTransaction } from './transaction.js';
 
 /**
  * Changes with idempotency keys: claim the keys, apply what was claimed, remember the outcomes, all in one transaction.
- * Whoever finds its key taken gets the answer that is remembered for it. Keys are locked before items everywhere, and both
- * in order, so transactions of several instances cannot deadlock.
+ * A change that finds its key taken gets the answer that is remembered for it. Keys are locked before items everywhere,
+ * and both in order, so transactions of several instances cannot deadlock.
  */
 export async function applyKeyedGroups(client: ClientBase, groups: readonly Group[]): Promise<Remainder> {
   const refused = new Set<PendingChange>();
@@ -38,12 +38,8 @@ export async function applyKeyedGroups(client: ClientBase, groups: readonly Grou
     const verdict = await applyOwned(client, runs);
     for (const pending of cutOff) verdict.unsent.add(pending);
     await settleClaims(client, verdict);
-    await recall(
-      client,
-      all.filter((pending) => !owners.has(pending)),
-      verdict,
-      refused,
-    );
+    const others = all.filter((pending) => !owners.has(pending));
+    await recall(client, others, verdict, refused);
     return verdict;
   });
   for (const [pending, outcome] of verdict.outcomes) pending.succeed(outcome);
@@ -51,26 +47,22 @@ export async function applyKeyedGroups(client: ClientBase, groups: readonly Grou
   return verdict;
 }
 
-/** The changes whose keys are ours to use. Of two changes with one key in the batch, only the first can be. */
+/** The changes whose keys are ours to use. Of two changes with one key in the write, only the first can be. */
 async function claim(client: ClientBase, all: readonly PendingChange[]): Promise<Set<PendingChange>> {
   const firstByKey = new Map<string, PendingChange>();
   for (const pending of all) {
     if (!firstByKey.has(pending.request!.key)) firstByKey.set(pending.request!.key, pending);
   }
   const claimants = [...firstByKey.values()];
-  const claimed = await claimRequests(
-    client,
-    claimants.map((pending) => pending.request!),
-  );
+  const requests = claimants.map((pending) => pending.request!);
+  const claimed = await claimRequests(client, requests);
   return new Set(claimants.filter((pending) => claimed.has(pending.request!.key)));
 }
 
 async function applyOwned(client: ClientBase, runs: readonly Run[]): Promise<Verdict> {
   const values = runs.length === 0 ? new Map<string, bigint>() : await applyRuns(client, runs);
-  const verdict = await judge(
-    client,
-    runs.filter((run) => !values.has(run.itemId)),
-  );
+  const leftAlone = runs.filter((run) => !values.has(run.itemId));
+  const verdict = await judge(client, leftAlone);
   for (const run of runs) {
     const value = values.get(run.itemId);
     if (value === undefined) continue;
@@ -88,10 +80,8 @@ async function settleClaims(client: ClientBase, verdict: Verdict): Promise<void>
     value: outcome.kind === 'changed' ? outcome.value : null,
   }));
   await rememberOutcomes(client, answered);
-  await releaseRequests(
-    client,
-    [...verdict.unsent].map((pending) => pending.request!.key),
-  );
+  const unsent = [...verdict.unsent].map((pending) => pending.request!.key);
+  await releaseRequests(client, unsent);
 }
 
 /** Answers from the ledger. A key that is not there (any more) is tried again from the start. */
@@ -101,10 +91,8 @@ async function recall(
   verdict: Verdict,
   refused: Set<PendingChange>,
 ): Promise<void> {
-  const remembered = await recallRequests(
-    client,
-    others.map((pending) => pending.request!.key),
-  );
+  const keys = others.map((pending) => pending.request!.key);
+  const remembered = await recallRequests(client, keys);
   for (const pending of others) {
     const memory = remembered.get(pending.request!.key);
     if (memory === undefined) verdict.unsent.add(pending);

@@ -3,7 +3,9 @@ import type { Run } from './run.js';
 import { APPLY_RUNS, PRESENT_VALUES, WHICH_ARE_LOCKED } from './statements.js';
 import { plainArray, textArray } from './text-array.js';
 
-/** Applies all runs in one statement. The values of the items that were changed; the others are missing or left alone. */
+/**
+ * Applies all runs in one statement. The values of the items that were changed; the others are missing or left alone.
+ */
 export async function applyRuns(client: ClientBase, runs: readonly Run[]): Promise<Map<string, bigint>> {
   const { rows } = await client.query<[string, string]>({
     name: 'apply-runs',

@@ -4,8 +4,8 @@ import { classifyFailure } from './failure.js';
 import { NotCommittedError } from './transaction.js';
 
 /**
- * What a step does to the database. What certainly was not applied is always tried again; what may have been, only if that
- * is harmless: for a read, and for a step whose idempotency key makes it happen once.
+ * The effect of a step on the database. A step that certainly was not applied is always tried again; one that may have
+ * been, only if that is harmless: a read, or a step whose idempotency key makes it happen once.
  */
 export type StepKind = 'read' | 'keyed' | 'plain';
 

@@ -1,9 +1,12 @@
 /**
- * Every queue, batch and wait of this adapter has an end. A request waits at most the queue deadline before its statement
- * is sent, then at most the statement timeout and the answer grace for its result.
+ * Every queue, write and wait of this adapter has an end. A request waits at most the queue deadline before its
+ * statement is sent, then at most the statement timeout and the answer grace for its result.
  */
 
-/** How long a change may wait for its turn. Long enough to ride out a failover's first seconds, short enough for callers. */
+/**
+ * How long a change may wait for its turn. Long enough to ride out a failover's first seconds, short enough for
+ * callers.
+ */
 export const QUEUE_DEADLINE_MS = 3_000;
 
 /** PostgreSQL itself gives up a statement after this, which leaves no doubt that nothing was applied. */
@@ -15,7 +18,9 @@ export const LOCK_TIMEOUT_MS = 300;
 /** How long a row found locked is left alone before its changes are sent again. */
 export const LOCKED_ITEM_PAUSE_MS = 100;
 
-/** After the statement timeout, how much longer to wait for PostgreSQL to say so before the connection counts as dead. */
+/**
+ * After the statement timeout, how much longer to wait for PostgreSQL to say so before the connection counts as dead.
+ */
 export const ANSWER_GRACE_MS = 1_000;
 
 export const CONNECT_TIMEOUT_MS = 2_000;
@@ -26,11 +31,14 @@ export const MIGRATION_TIMEOUT_MS = 60_000;
 /** Changes waiting in this process. At 20,000 a second this is one second's worth: more could not be served in time. */
 export const MAX_QUEUED_CHANGES = 20_000;
 
-/** Items remembered though nothing of them waits, about 200 bytes each. More than can wait, so that some are always idle. */
+/**
+ * Items remembered though nothing of them waits, about 200 bytes each. More than can wait, so that some are always
+ * idle.
+ */
 export const MAX_KNOWN_ITEMS = 2 * MAX_QUEUED_CHANGES;
 
-/** Items in one statement. Larger batches save round trips but hold their row locks longer against other instances. */
-export const MAX_BATCH_ITEMS = 256;
+/** Items in one statement. Larger writes save round trips but hold their row locks longer against other instances. */
+export const MAX_WRITE_ITEMS = 256;
 
 /** Changes of one item in one statement; they cost the database a single row however many they are. */
 export const MAX_RUN_CHANGES = 1_024;
@@ -39,8 +47,9 @@ export const MAX_RUN_CHANGES = 1_024;
 export const WRITER_CONNECTIONS = 2;
 
 /**
- * Beside a statement in flight, how many items must wait before another is sent, and how long they wait for more at most.
- * A statement costs the database about as much as twenty rows; ours take 1 to 3 ms, so one that takes longer is stuck.
+ * Beside a statement in flight, how many items must wait before another is sent, and how long they wait for more at
+ * most. A statement costs the database about as much as twenty rows; ours take 1 to 3 ms, so one that takes longer is
+ * stuck.
  */
 export const MIN_PARALLEL_ITEMS = 32;
 export const MAX_GATHER_MS = 5;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pendingChange } from '../../testing/pending-change.js';
-import { MAX_BATCH_ITEMS, MAX_KNOWN_ITEMS, MAX_QUEUED_CHANGES } from './bounds.js';
-import { type Batch, ChangeQueue } from './change-queue.js';
+import { MAX_KNOWN_ITEMS, MAX_QUEUED_CHANGES, MAX_WRITE_ITEMS } from './bounds.js';
+import { ChangeQueue, type GroupedWrite } from './change-queue.js';
 import type { PendingChange } from './pending-change.js';
 
 const add = (itemId: string, key?: string, deadlineMs?: number) =>
@@ -21,19 +21,19 @@ test('changes of one item leave in the order in which they came, whatever is sen
       const queue = new ChangeQueue();
       const pushed: PendingChange[] = [];
       const done: PendingChange[] = [];
-      const flying: Batch[] = [];
-      const finish = (batch: Batch, sendAgain: boolean) => {
-        const all = batch.groups.flat();
+      const flying: GroupedWrite[] = [];
+      const finish = (write: GroupedWrite, sendAgain: boolean) => {
+        const all = write.groups.flat();
         if (!sendAgain) done.push(...all);
-        queue.release(batch.groups, sendAgain ? new Set(all) : NONE);
+        queue.release(write.groups, sendAgain ? new Set(all) : NONE);
       };
       const take = () => {
-        const batch = queue.take();
-        if (batch === undefined) return false;
-        const items = flying.concat(batch).flatMap(({ groups }) => groups.map((group) => group[0]!.itemId));
+        const write = queue.take();
+        if (write === undefined) return false;
+        const items = flying.concat(write).flatMap(({ groups }) => groups.map((group) => group[0]!.itemId));
         expect(new Set(items).size).toBe(items.length);
-        expect(batch.groups.flat().every(({ request }) => (request !== undefined) === batch.keyed)).toBe(true);
-        flying.push(batch);
+        expect(write.groups.flat().every(({ request }) => (request !== undefined) === write.keyed)).toBe(true);
+        flying.push(write);
         return true;
       };
       for (const each of steps) {
@@ -48,7 +48,7 @@ test('changes of one item leave in the order in which they came, whatever is sen
           finish(flying.splice(each.which % flying.length, 1)[0]!, each.sendAgain);
         }
       }
-      for (const batch of flying.splice(0)) finish(batch, false);
+      for (const write of flying.splice(0)) finish(write, false);
       while (take()) finish(flying.pop()!, false);
       expect(queue.isEmpty).toBe(true);
       for (const itemId of new Set(pushed.map((pending) => pending.itemId))) {
@@ -59,10 +59,10 @@ test('changes of one item leave in the order in which they came, whatever is sen
   );
 });
 
-test('a batch is bounded, and what it leaves comes next', () => {
+test('a write is bounded, and the changes it leaves come next', () => {
   const queue = new ChangeQueue();
-  for (let index = 0; index < MAX_BATCH_ITEMS + 1; index++) queue.push(add(`item-${index}`));
-  expect(queue.take()!.groups).toHaveLength(MAX_BATCH_ITEMS);
+  for (let index = 0; index < MAX_WRITE_ITEMS + 1; index++) queue.push(add(`item-${index}`));
+  expect(queue.take()!.groups).toHaveLength(MAX_WRITE_ITEMS);
   expect(queue.take()!.groups).toHaveLength(1);
   expect(queue.take()).toBeUndefined();
 });
@@ -93,17 +93,17 @@ test('items that have nothing to do are forgotten when there are too many, those
   expect(queue.isEmpty).toBe(true);
 });
 
-test('what waited past its deadline is taken out, and what is in flight stays', () => {
+test('changes that waited past their deadlines are taken out, and those in flight stay', () => {
   const queue = new ChangeQueue();
   const flying = add('item', undefined, 10);
   queue.push(flying);
-  const batch = queue.take()!;
+  const write = queue.take()!;
   const late = add('item', undefined, 20);
   const intime = add('item', undefined, 30);
   queue.push(late);
   queue.push(intime);
   expect(queue.takeExpired(25)).toEqual([late]);
-  queue.release(batch.groups, NONE);
+  queue.release(write.groups, NONE);
   expect(queue.take()!.groups).toEqual([[intime]]);
 });
 

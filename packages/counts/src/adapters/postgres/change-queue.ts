@@ -1,9 +1,9 @@
-import { MAX_BATCH_ITEMS, MAX_KNOWN_ITEMS, MAX_QUEUED_CHANGES, MAX_RUN_CHANGES } from './bounds.js';
+import { MAX_KNOWN_ITEMS, MAX_QUEUED_CHANGES, MAX_RUN_CHANGES, MAX_WRITE_ITEMS } from './bounds.js';
 import type { PendingChange } from './pending-change.js';
 import { runLength } from './run.js';
 
-/** Changes that go to the database together, grouped by item; each group is short enough to be one run. */
-export interface Batch {
+/** Changes that one statement writes together, grouped by item; each group is short enough to be one run. */
+export interface GroupedWrite {
   /** Keyed changes go in a transaction of their own kind: their keys are claimed before anything is applied. */
   readonly keyed: boolean;
   readonly groups: readonly Group[];
@@ -20,13 +20,13 @@ interface ItemQueue {
   readyIn: ReadyList | undefined;
   /** After a group could not be applied as a whole, the next ones are at most this long. */
   groupLimit: number;
-  /** Its row was found locked by a stranger; it must not hold up a batch again. */
+  /** Its row was found locked by another session; it must not hold up a write again. */
   suspect: boolean;
 }
 
 /**
- * What an idle item has waiting. An array of its own would be old by the time it is used, and V8 takes everything that was
- * ever reached from something old for alive until its next full collection.
+ * What an idle item has waiting. An array of its own would be old by the time it is used, and V8 takes everything that
+ * was ever reached from something old for alive until its next full collection.
  */
 const NOTHING: readonly PendingChange[] = [];
 
@@ -61,11 +61,12 @@ class ReadyList {
 }
 
 /**
- * Waiting changes, in order for each item. An item is in at most one batch at a time, so its changes reach the database in
- * the order in which they came, and instances never wait for their own row locks. Knows nothing of databases or clocks.
+ * Waiting changes, in order for each item. An item is in at most one write at a time, so its changes reach the database
+ * in the order in which they came, and instances never wait for their own row locks. Knows nothing of databases or
+ * clocks.
  *
- * Items stay known when they have nothing to do, up to a bound: entries that come and go with every request would make the
- * map rebuild itself a hundred times a second.
+ * Items stay known when they have nothing to do, up to a bound: entries that come and go with every request would make
+ * the map rebuild itself a hundred times a second.
  */
 export class ChangeQueue {
   readonly #items = new Map<string, ItemQueue>();
@@ -102,15 +103,15 @@ export class ChangeQueue {
     if (!item.inFlight && item.waiting.length === 1) this.#makeReady(item);
   }
 
-  /** The next batch. Plain and keyed changes take turns when both wait. */
-  take(): Batch | undefined {
+  /** The next write. Plain and keyed changes take turns when both wait. */
+  take(): GroupedWrite | undefined {
     const { plain, keyed } = this.#ready;
     if (plain.size === 0 && keyed.size === 0) return undefined;
     const takeKeyed = plain.size === 0 || (keyed.size > 0 && this.#keyedTurn);
     this.#keyedTurn = !takeKeyed;
     const ready = takeKeyed ? keyed : plain;
     const groups: Group[] = [];
-    while (groups.length < MAX_BATCH_ITEMS) {
+    while (groups.length < MAX_WRITE_ITEMS) {
       const item = ready.next();
       if (item === undefined) break;
       groups.push(this.#takeGroup(item, takeKeyed));
@@ -146,7 +147,7 @@ export class ChangeQueue {
     return this.#items.get(group[0]!.itemId)!.suspect;
   }
 
-  /** Takes out everything whose deadline has passed. What is in flight stays until its batch is released. */
+  /** Takes out everything whose deadline has passed. Changes in flight stay until their write is released. */
   takeExpired(nowMs: number): PendingChange[] {
     const expired: PendingChange[] = [];
     for (const item of this.#items.values()) {

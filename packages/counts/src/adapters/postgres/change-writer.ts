@@ -17,10 +17,11 @@ import { failExpired } from './pending-change.js';
 import { WriterConnection } from './writer-connection.js';
 
 /**
- * Where single changes become batches: changes that arrive while the connections are busy go out together in the next statement.
- * While nothing is in flight a connection takes what the present turn of the event loop brings, so a lone request waits for
- * nobody. Beside a statement in flight another is sent when enough has gathered to be worth its cost, or when the one
- * in flight takes long: small statements side by side would spend the database's time on everything but changes.
+ * Where single changes become grouped writes: changes that arrive while the connections are busy go out together in the
+ * next statement. While nothing is in flight a connection takes the changes of the present turn of the event loop, so a
+ * lone request does not wait. Beside a statement in flight another is sent when enough has gathered to be worth its
+ * cost, or when the one in flight takes long: small statements side by side would spend the database's time on
+ * everything but changes.
  */
 export class ChangeWriter {
   readonly #queue = new ChangeQueue();
@@ -28,7 +29,7 @@ export class ChangeWriter {
   /** Runs only while something waits. */
   #expiry: NodeJS.Timeout | undefined;
   #wakeUp: NodeJS.Immediate | undefined;
-  /** Runs while less than a worthwhile batch waits beside a statement in flight. */
+  /** Runs while less than a worthwhile write waits beside a statement in flight. */
   #gathering: NodeJS.Timeout | undefined;
   #gatheredLongEnough = false;
   #closed = false;
@@ -110,7 +111,8 @@ export class ChangeWriter {
 
   #expire(nowMs: number): void {
     for (const pending of this.#queue.takeExpired(nowMs)) failExpired(pending);
-    // Items that were given back outside a connection's turn (a locked row's pause is over) are found here at the latest.
+    // Items that were given back outside a connection's turn (a locked row's pause is over) are found here at the
+    // latest.
     this.#wake();
     if (!this.#queue.isEmpty) return;
     clearInterval(this.#expiry);

@@ -18,10 +18,16 @@ afterAll(async () => {
 });
 
 const create = (itemId: string, initialValue = 0n) => services[0]!.api.internal.initialize(itemId, initialValue);
-const component = (itemId: string, origin: string, increments: number, decrements = 0, life = 1): FedComponent => ({
+const component = (
+  itemId: string,
+  origin: string,
+  increments: number,
+  decrements = 0,
+  generation = 1,
+): FedComponent => ({
   itemId,
   origin,
-  life: BigInt(life),
+  generation: BigInt(generation),
   increments: BigInt(increments),
   decrements: BigInt(decrements),
 });
@@ -42,14 +48,14 @@ test('origins are kept apart, and several states of one component count as the n
   expect(await database.valueOf('origins')).toBe(13n);
 });
 
-test('totals that grow apart are merged each by itself', async () => {
+test('totals that grow apart are merged each on its own', async () => {
   await create('apart');
   await fold(component('apart', 'us', 5, 0));
   await fold(component('apart', 'us', 3, 4));
   expect(await database.valueOf('apart')).toBe(1n);
 });
 
-test('a new life is added to what the lives before it have counted, and an old one is ignored', async () => {
+test('a new generation is added to the totals of those before it, and an old one is ignored', async () => {
   await create('lives');
   await fold(component('lives', 'us', 8, 0, 1));
   await fold(component('lives', 'us', 3, 0, 2));

@@ -15,8 +15,8 @@ interface Folding {
 }
 
 /**
- * Folds components into counts, each batch in one statement that moves the component and the count together. It may be
- * repeated at will, whatever became of the attempt before: only what is new is ever added.
+ * Folds components into counts, each part in one statement that moves the component and the count together. It may be
+ * repeated at will after any outcome: only counts that are new are ever added.
  */
 export class PostgresComponentFeed implements ComponentFeed {
   readonly #database: Database;
@@ -40,11 +40,8 @@ async function foldPart(client: ClientBase, part: readonly FedComponent[], outco
   const itemIds = [...new Set(part.map(({ itemId }) => itemId))];
   const present = await presentValues(client, itemIds);
   for (const itemId of itemIds) if (!present.has(itemId)) outcome.missing.add(itemId);
-  await foldPresent(
-    client,
-    part.filter(({ itemId }) => present.has(itemId)),
-    outcome,
-  );
+  const known = part.filter(({ itemId }) => present.has(itemId));
+  await foldPresent(client, known, outcome);
 }
 
 /** A count that would leave the 64-bit range fails the statement for all; halves find it and spare the others. */
@@ -60,16 +57,10 @@ async function foldPresent(client: ClientBase, part: readonly FedComponent[], ou
       return;
     }
     const first = new Set(itemIds.slice(0, itemIds.length >> 1));
-    await foldPresent(
-      client,
-      part.filter(({ itemId }) => first.has(itemId)),
-      outcome,
-    );
-    await foldPresent(
-      client,
-      part.filter(({ itemId }) => !first.has(itemId)),
-      outcome,
-    );
+    for (const isFirst of [true, false]) {
+      const half = part.filter(({ itemId }) => first.has(itemId) === isFirst);
+      await foldPresent(client, half, outcome);
+    }
   }
 }
 
@@ -81,7 +72,7 @@ async function foldStatement(client: ClientBase, part: readonly FedComponent[]):
     values: [
       textArray(part.map(({ itemId }) => itemId)),
       textArray(part.map(({ origin }) => origin)),
-      plainArray(part.map(({ life }) => life)),
+      plainArray(part.map(({ generation }) => generation)),
       plainArray(part.map(({ increments }) => increments)),
       plainArray(part.map(({ decrements }) => decrements)),
     ],
@@ -101,7 +92,7 @@ function mergeSame(components: readonly FedComponent[]): FedComponent[] {
 }
 
 function newer(one: FedComponent, other: FedComponent): FedComponent {
-  if (one.life !== other.life) return one.life > other.life ? one : other;
+  if (one.generation !== other.generation) return one.generation > other.generation ? one : other;
   return {
     ...one,
     increments: larger(one.increments, other.increments),
@@ -110,6 +101,5 @@ function newer(one: FedComponent, other: FedComponent): FedComponent {
 }
 
 function larger(one: bigint, other: bigint): bigint {
-  if (one > other) return one;
-  return other;
+  return one > other ? one : other;
 }

@@ -5,7 +5,9 @@ import { type ConnectionOptions, clientConfig, prepareSession } from './connecti
 import { UnreachableError } from './failure.js';
 import { migrate } from './migrate.js';
 
-/** Says where PostgreSQL is, before every connection. The embedded one is started by the first call, and after a crash. */
+/**
+ * Says where PostgreSQL is, before every connection. The embedded one is started by the first call, and after a crash.
+ */
 export type DatabaseLocator = () => Promise<ConnectionOptions>;
 
 /** The way to PostgreSQL: found and brought up to date on first use, and again whenever that failed. */
@@ -42,7 +44,7 @@ export class Database {
     }
   }
 
-  /** Whether anybody has needed the database so far. Asking does not start it. */
+  /** Whether the database has been needed so far. Asking does not start it. */
   get isInUse(): boolean {
     return this.#migrated !== undefined;
   }

@@ -34,13 +34,15 @@ export function classifyFailure(error: unknown): Failure {
   return DATA_CODES.test(code) ? 'refused' : 'transient';
 }
 
-/** A lock that somebody else holds, or the statement timeout spent waiting for one. */
+/** A lock that another session holds, or the statement timeout spent waiting for one. */
 export function isLockTimeout(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: string };
   return code === '55P03' || code === '57014';
 }
 
-/** After a failover the session may sit on a server that only reads; another connection may find the one that writes. */
+/**
+ * After a failover the session may sit on a server that only reads; another connection may find the one that writes.
+ */
 export function isWrongServer(error: unknown): boolean {
   return (error as { code?: string } | undefined)?.code === '25006';
 }

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { migrations } from './migrations.js';
 
-/** Any number will do, as long as every instance takes the same one and nobody else does. */
+/** Any number will do that every instance takes and no other program does. */
 const MIGRATION_LOCK = 8_180_339_887;
 
 /**
@@ -13,7 +13,8 @@ export async function migrate(client: ClientBase): Promise<void> {
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     await client.query(
-      'CREATE TABLE IF NOT EXISTS count_migrations (step integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
+      'CREATE TABLE IF NOT EXISTS count_migrations ' +
+        '(step integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
     );
     const { rows } = await client.query<{ applied: number }>('SELECT count(*)::int AS applied FROM count_migrations');
     const applied = rows[0]!.applied;

@@ -1,13 +1,13 @@
 /**
  * The schema, as steps that are applied once each, in order, and never edited after release.
  *
- * count_values      the counts. Collation "C" makes the index compare bytes and gives every statement the same lock order.
+ * count_values      the counts. Collation "C" makes the index compare bytes and gives every statement one lock order.
  *                   Pages keep room for new versions of their rows, so that an update needs no index entry (HOT). A low
  *                   fillfactor alone would do that too, but PostgreSQL cleans a page at every visit while less than the
  *                   fillfactor's share of it is free, which cost a third of an update. So a row is born with `room`, a
  *                   piece of nothing that its first change gives up, and pages are cleaned only when nearly full.
- * count_requests    what was answered to each idempotency key, written in the transaction of the change itself.
- * count_components  what has been folded of each origin's component (the bridge); it goes with its count.
+ * count_requests    the answer to each idempotency key, written in the transaction of the change itself.
+ * count_components  the folded state of each origin's component (the bridge); it goes with its count.
  */
 export const migrations: readonly string[] = [
   `

@@ -1,9 +1,9 @@
 import { QUEUE_DEADLINE_MS } from './bounds.js';
-import type { Batch } from './change-queue.js';
+import type { GroupedWrite } from './change-queue.js';
 import type { Failure } from './failure.js';
 
-/** What became of one batch of changes: one statement, or one transaction where they have idempotency keys. */
-export interface BatchReport {
+/** What became of one grouped write: one statement, or one transaction where they have idempotency keys. */
+export interface WriteReport {
   readonly keyed: boolean;
   readonly items: number;
   readonly changes: number;
@@ -17,27 +17,27 @@ export interface BatchReport {
   readonly callers: readonly unknown[];
 }
 
-/** Somebody who keeps figures of the way to the database. Must not throw. */
+/** Keeps figures of the way to the database. Must not throw. */
 export interface CountsObserver {
-  /** On whose behalf a change comes; kept with it until its batch is told of. */
+  /** On whose behalf a change comes; kept with it until its write is reported. */
   caller(): unknown;
-  batch(report: BatchReport): void;
+  wrote(report: WriteReport): void;
 }
 
 export interface CountsFigures {
   /** Changes that wait for a statement. */
   readonly waiting: number;
   readonly statementsInFlight: number;
-  /** Whether anybody has needed the database so far. */
+  /** Whether the database has been needed so far. */
   readonly isInUse: boolean;
   readonly isEmbedded: boolean;
 }
 
 const MAXIMUM_CALLERS = 32;
 
-export function reportBatch(
+export function reportWrite(
   observer: CountsObserver,
-  { keyed, groups }: Batch,
+  { keyed, groups }: GroupedWrite,
   startedAtMs: number,
   failure: Failure | undefined,
 ): void {
@@ -53,7 +53,7 @@ export function reportBatch(
     }
   }
   const milliseconds = nowMs - startedAtMs;
-  observer.batch({
+  observer.wrote({
     keyed,
     items: groups.length,
     changes,

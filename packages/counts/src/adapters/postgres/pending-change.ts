@@ -8,11 +8,15 @@ export interface PendingChange {
   readonly itemId: string;
   readonly change: Change;
   readonly request: RequestIdentity | undefined;
-  /** When the caller is told that the database could not be reached, unless the change has been sent by then. */
+  /**
+   * When the caller gets the answer that the database could not be reached, unless the change has been sent by then.
+   */
   readonly deadlineMs: number;
-  /** Set once a keyed change has been sent without an answer: giving up on it is then no proof that it did not happen. */
+  /**
+   * Set once a keyed change has been sent without an answer: giving up on it is then no proof that it did not happen.
+   */
   outcomeUnknown: boolean;
-  /** On whose behalf, for whoever observes; see CountsObserver. */
+  /** On whose behalf, for the observer; see CountsObserver. */
   readonly caller: unknown;
   readonly succeed: (outcome: ChangeOutcome) => void;
   readonly fail: (error: CountError) => void;

@@ -21,7 +21,10 @@ interface CountRow {
   last_updated_at: Date;
 }
 
-/** PostgreSQL as the record. Changes are coalesced by the writer; creations, deletions and reads are statements of their own. */
+/**
+ * PostgreSQL as the record. Changes are coalesced by the writer; creations, deletions and reads are statements of their
+ * own.
+ */
 export class PostgresRepository implements CountValueRepository {
   readonly #database: Database;
   readonly #writer: ChangeWriter;
@@ -69,7 +72,7 @@ export class PostgresRepository implements CountValueRepository {
     });
   }
 
-  /** A creation or deletion by itself, or with a key together with the memory of it. Only keyed ones may be repeated. */
+  /** A creation or deletion alone, or with a key together with the memory of it. Only keyed ones may be repeated. */
   #once(
     request: RequestIdentity | undefined,
     work: (client: ClientBase) => Promise<OnceOutcome>,

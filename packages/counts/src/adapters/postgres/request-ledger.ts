@@ -3,7 +3,7 @@ import type { RequestIdentity } from '../../domain/request-identity.js';
 import { CLAIM_REQUESTS, RECALL_REQUESTS, RELEASE_REQUESTS, REMEMBER_OUTCOMES } from './statements.js';
 import { nullableArray, textArray } from './text-array.js';
 
-/** What is remembered of a request that was answered. */
+/** A request that was answered, as the ledger remembers it. */
 export interface RememberedRequest {
   readonly fingerprint: string;
   readonly outcome: string;
@@ -50,7 +50,7 @@ export async function recallRequests(
   });
   const remembered = new Map<string, RememberedRequest>();
   for (const { idempotency_key: key, fingerprint, outcome, value, created_at: createdAt } of rows) {
-    // Without an outcome it is our own claim of a moment ago, made for another change of the same batch.
+    // Without an outcome it is our own claim of a moment ago, made for another change of the same write.
     if (outcome === null) continue;
     remembered.set(key, { fingerprint, outcome, value: value === null ? null : BigInt(value), createdAt });
   }

@@ -6,11 +6,11 @@ import type { PendingChange } from './pending-change.js';
 /**
  * Consecutive changes of one item, folded into what a single row of a statement can do, in one of two forms:
  *
- *   adds only           The row adds the sum. Each caller's value follows from the row's final value, going back. The row
- *                       is left alone unless every value on the way, from `lowest` to `highest` away from where it
+ *   adds only           The row adds the sum. Each caller's value follows from the row's final value, going back. The
+ *                       row is left alone unless every value on the way, from `lowest` to `highest` away from where it
  *                       starts, fits into 64 bits.
- *   opened by an assign Everything after the first assign is known without asking, overflows included, so the row simply
- *                       takes the last value.
+ *   opened by an assign Everything after the first assign is known without asking, overflows included, so the row
+ *                       simply takes the last value.
  *
  * Adds followed by an assign do not fit either form; `runLength` cuts there, and the assign opens the next run.
  */

@@ -1,13 +1,14 @@
 import { INT64_MAX, INT64_MIN } from '../../domain/int64.js';
 
 /**
- * Every statement that touches a count. Ids come sorted, so that all of them lock rows in one order; see connection.ts for
- * why the planner follows it.
+ * Every statement that touches a count. Ids come sorted, so that all of them lock rows in one order; see connection.ts
+ * for why the planner follows it.
  */
 
 /**
  * One row per item. `assigned` items take the amount as their value; the others add it, but only where every running
- * value in between, from `lowest` (at most 0) to `highest` (at least 0) away from the present one, stays inside 64 bits.
+ * value in between, from `lowest` (at most 0) to `highest` (at least 0) away from the present one, stays inside 64
+ * bits.
  */
 export const APPLY_RUNS = `
   UPDATE count_values AS counted
@@ -66,8 +67,9 @@ export const FORGET_OLD_REQUESTS = `
   )`;
 
 /**
- * What is new of each component since it was last folded goes to its count; what is old changes nothing. `last_folded` is
- * how the conflict clause hands the difference out: PostgreSQL before 18 cannot return the row as it was.
+ * The growth of each component since it was last folded goes to its count; an older state changes nothing.
+ * `last_folded` is how the conflict clause hands the difference out: PostgreSQL before 18 cannot return the row as it
+ * was.
  */
 export const FOLD_COMPONENTS = `
   WITH folded AS (

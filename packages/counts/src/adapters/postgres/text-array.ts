@@ -1,6 +1,6 @@
 /**
- * Arrays as PostgreSQL writes them. The driver can do this too, but element by element and with more checks than a batch
- * that is built thousands of times a second should pay for.
+ * Arrays as PostgreSQL writes them. The driver can do this too, but element by element and with more checks than a
+ * statement that is built thousands of times a second should pay for.
  */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_:.-]+$/;
 

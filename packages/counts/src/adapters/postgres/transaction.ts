@@ -11,8 +11,8 @@ export class NotCommittedError extends Error {
 }
 
 /**
- * Runs the work in a transaction. If it fails before COMMIT was sent, PostgreSQL cannot have committed it, even when the
- * connection is gone; only a failure of COMMIT itself leaves a doubt.
+ * Runs the work in a transaction. If it fails before COMMIT was sent, PostgreSQL cannot have committed it, even when
+ * the connection is gone; only a failure of COMMIT itself leaves a doubt.
  */
 export async function inTransaction<Result>(client: ClientBase, work: () => Promise<Result>): Promise<Result> {
   let result: Result;

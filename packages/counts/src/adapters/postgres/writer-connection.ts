@@ -4,10 +4,10 @@ import { applyPlainGroups } from './apply-groups.js';
 import { applyKeyedGroups } from './apply-keyed-groups.js';
 import { whichAreLocked } from './apply-runs.js';
 import { LOCKED_ITEM_PAUSE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
-import type { Batch, ChangeQueue, Group } from './change-queue.js';
+import type { ChangeQueue, Group, GroupedWrite } from './change-queue.js';
 import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
-import { type CountsObserver, reportBatch } from './observer.js';
+import { type CountsObserver, reportWrite } from './observer.js';
 import { failExpired, type PendingChange } from './pending-change.js';
 import { NotCommittedError } from './transaction.js';
 
@@ -20,7 +20,7 @@ export interface WriterConnectionOptions {
   readonly observer: CountsObserver | undefined;
 }
 
-/** One connection that carries batches from the queue to the database, one at a time, through whatever goes wrong. */
+/** One connection that sends writes from the queue to the database, one at a time, and survives every failure. */
 export class WriterConnection {
   readonly #database: Database;
   readonly #queue: ChangeQueue;
@@ -44,12 +44,12 @@ export class WriterConnection {
     return this.#draining === undefined;
   }
 
-  /** A batch is out, or waits for a connection to be sent again on. */
+  /** A write is out, or waits for a connection to be sent again on. */
   get isSending(): boolean {
     return this.#isSending;
   }
 
-  /** Sends batches until there is nothing that should be sent now. */
+  /** Sends writes until there is nothing that should be sent now. */
   drain(): Promise<void> {
     this.#draining ??= this.#sendAll().finally(() => {
       this.#draining = undefined;
@@ -62,7 +62,9 @@ export class WriterConnection {
     if (this.#client !== undefined) await orGiveUp(this.#client.end());
   }
 
-  /** The connection comes first: as long as there is none, changes wait in the queue, where their deadlines are kept. */
+  /**
+   * The connection comes first: as long as there is none, changes wait in the queue, where their deadlines are kept.
+   */
   async #sendAll(): Promise<void> {
     while (this.#isWorthSending()) {
       let client: Client;
@@ -72,29 +74,29 @@ export class WriterConnection {
         await this.#pause(error);
         continue;
       }
-      const batch = this.#queue.take();
-      if (batch === undefined) continue;
+      const write = this.#queue.take();
+      if (write === undefined) continue;
       this.#isSending = true;
-      await this.#apply(client, batch);
+      await this.#apply(client, write);
       this.#isSending = false;
     }
   }
 
-  async #apply(client: Client, batch: Batch): Promise<void> {
+  async #apply(client: Client, write: GroupedWrite): Promise<void> {
     try {
-      const groups = await this.#withoutLocked(client, batch.groups);
-      if (groups.length > 0) await this.#applyGroups(client, { keyed: batch.keyed, groups });
+      const groups = await this.#withoutLocked(client, write.groups);
+      if (groups.length > 0) await this.#applyGroups(client, { keyed: write.keyed, groups });
     } catch (error) {
       // Only the look at suspects can fail here; nothing has been sent.
-      this.#giveBack(batch.groups);
+      this.#giveBack(write.groups);
       await this.#afterTrouble(classifyFailure(error), error);
     }
   }
 
-  async #applyGroups(client: Client, { keyed, groups }: Batch): Promise<void> {
+  async #applyGroups(client: Client, { keyed, groups }: GroupedWrite): Promise<void> {
     const startedAtMs = performance.now();
     const report = (failure: Failure | undefined) => {
-      if (this.#observer !== undefined) reportBatch(this.#observer, { keyed, groups }, startedAtMs, failure);
+      if (this.#observer !== undefined) reportWrite(this.#observer, { keyed, groups }, startedAtMs, failure);
     };
     try {
       const { unsent, spoiled } = keyed
@@ -116,7 +118,7 @@ export class WriterConnection {
   }
 
   /** Something in these groups spoils the statement for all of them: halve until it stands alone. */
-  async #split(client: Client, { keyed, groups }: Batch, error: unknown): Promise<void> {
+  async #split(client: Client, { keyed, groups }: GroupedWrite, error: unknown): Promise<void> {
     if (groups.length > 1) {
       const middle = groups.length >> 1;
       await this.#applyGroups(client, { keyed, groups: groups.slice(0, middle) });
@@ -133,8 +135,11 @@ export class WriterConnection {
     this.#queue.release(groups, new Set());
   }
 
-  /** It may have been committed. With a key it can be sent again: the ledger knows. Without one the caller must be told. */
-  #leaveUnknown({ keyed, groups }: Batch, error: unknown): void {
+  /**
+   * It may have been committed. With a key it can be sent again: the ledger knows. Without one the caller must learn
+   * it.
+   */
+  #leaveUnknown({ keyed, groups }: GroupedWrite, error: unknown): void {
     if (keyed) {
       for (const pending of groups.flat()) pending.outcomeUnknown = true;
       this.#giveBack(groups);
@@ -150,16 +155,14 @@ export class WriterConnection {
   }
 
   /**
-   * Rows that a stranger holds must not make the others wait: suspects are looked at first, without waiting, and those
-   * still held are left out for a moment.
+   * Rows that another session holds must not make the others wait: suspects are looked at first, without waiting, and
+   * those still held are left out for a moment.
    */
   async #withoutLocked(client: Client, groups: readonly Group[]): Promise<readonly Group[]> {
     const suspects = groups.filter((group) => this.#queue.isSuspect(group));
     if (suspects.length === 0) return groups;
-    const locked = await whichAreLocked(
-      client,
-      suspects.map((group) => group[0]!.itemId),
-    );
+    const itemIds = suspects.map((group) => group[0]!.itemId);
+    const locked = await whichAreLocked(client, itemIds);
     const held: Group[] = [];
     const free: Group[] = [];
     for (const group of groups) {
@@ -193,11 +196,11 @@ export class WriterConnection {
   async #session(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
     const client = await this.#database.openSession();
-    const forget = () => {
+    const drop = () => {
       if (this.#client === client) this.#client = undefined;
     };
-    client.once('error', forget);
-    client.once('end', forget);
+    client.once('error', drop);
+    client.once('end', drop);
     this.#client = client;
     return client;
   }

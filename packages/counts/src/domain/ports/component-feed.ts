@@ -1,15 +1,15 @@
 /**
  * The bridge from replicated counters: a count fed by the components of a counter that regions write locally.
  *
- * A component is what one origin has counted in one life: two totals that only grow. Because totals are absolute, folding
- * one twice, late or out of order changes nothing; only what is new since the last fold is added to the count.
+ * A component is what one origin has counted in one generation: two totals that only grow. Because totals are absolute,
+ * folding one twice, late or out of order changes nothing; only the growth since the last fold is added to the count.
  */
 export interface FedComponent {
   readonly itemId: string;
-  /** Who counted: the replica, its incarnation, and the counter. Nobody else ever writes this component. */
+  /** Who counted: the replica, its incarnation, and the counter. No other origin ever writes this component. */
   readonly origin: string;
-  /** Grows when the origin starts its component anew (after a reset); totals start from zero in each life. */
-  readonly life: bigint;
+  /** Grows when the origin starts its component anew (after a reset); totals start from zero in each generation. */
+  readonly generation: bigint;
   readonly increments: bigint;
   readonly decrements: bigint;
 }

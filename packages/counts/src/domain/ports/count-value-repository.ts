@@ -13,10 +13,11 @@ export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'mis
 
 /**
  * Where counts are kept. Every change is one atomic step of the store, never a read followed by a write. With a request
- * identity, the change and the memory of having made it are one step too: the same request again gets the first outcome.
+ * identity, the change and the memory of having made it are one step too: the same request again gets the first
+ * outcome.
  *
  * Failures are CountErrors: `overloaded`, `database_unavailable` and `change_refused` promise that nothing was applied,
- * `outcome_unknown` says that it cannot be told, `idempotency_key_reused` that the key belongs to another request.
+ * `outcome_unknown` says that neither is known, `idempotency_key_reused` that the key belongs to another request.
  */
 export interface CountValueRepository {
   create(itemId: string, initialValue: bigint, request?: RequestIdentity): Promise<CreateOutcome>;

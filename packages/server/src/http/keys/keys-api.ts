@@ -16,17 +16,9 @@ export interface KeysContext {
 }
 
 const keyProblems = defineProblems({
-  bad_max_age: {
-    status: 400,
-    title: 'Bad maximum age',
-    detail: 'maxAgeMs must be a whole number of milliseconds of at most 15 digits.',
-  },
-  no_such_key: { status: 404, title: 'No such key', detail: 'There is no key with this name.' },
-  stale: {
-    status: 412,
-    title: 'Stale',
-    detail: 'This region has not heard from another one for longer than maxAgeMs; `regions` has the ages.',
-  },
+  bad_max_age: [400, 'Bad maximum age', 'maxAgeMs must be a whole number of milliseconds of at most 15 digits.'],
+  no_such_key: [404, 'No such key', 'There is no key with this name.'],
+  stale: [412, 'Stale', 'This region has not heard from another one for longer than maxAgeMs; `regions` has the ages.'],
 });
 
 /** As in RESP: an integer up to 2^53. */

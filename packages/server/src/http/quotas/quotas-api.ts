@@ -1,21 +1,22 @@
 import type { User } from '@quotadb/config';
 import { type Api, type Operation, operationsOf, type Problem, ProblemError, problems } from '@quotadb/http';
-import {
-  MAXIMUM_ITEMS,
-  MAXIMUM_LEASE_MS,
-  MAXIMUM_LIMIT,
-  MAXIMUM_RESERVATION_MS,
-  MAXIMUM_WAIT_MS,
-  MAXIMUM_WINDOW_MS,
-  type Renewed,
-  type Settlement,
-  type Standing,
-  USUAL_WAIT_MS,
-} from '@quotadb/quota';
+import { type Renewed, type Settlement, type Standing, USUAL_WAIT_MS } from '@quotadb/quota';
 import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { z } from 'zod';
 import { serverProblems } from '../problems.js';
 import { quotaProblems } from './problems.js';
+import {
+  acquireBody,
+  commitBody,
+  count,
+  defineBody,
+  renewBody,
+  reserveBody,
+  standing,
+  subject,
+  takeAllBody,
+  takeBody,
+} from './schemas.js';
 
 export interface QuotasContext {
   readonly policies: readonly { readonly name: string }[];
@@ -25,52 +26,9 @@ export interface QuotasContext {
 /** Room for a take of as many items as one may have. */
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
-const subject = z.string().max(1024);
-const cost = z.int().min(1).max(MAXIMUM_LIMIT);
-const waitMs = z.int().min(0).max(MAXIMUM_WAIT_MS).optional();
-/** A repetition with the same id is free and gets the first answer. */
-const id = z.string().min(1).max(128).optional();
-
-const takeBody = z.strictObject({ subject, cost, waitMs, id });
-const takeAllBody = z.strictObject({
-  items: z
-    .array(z.strictObject({ name: z.string().min(1), subject, cost }))
-    .min(1)
-    .max(MAXIMUM_ITEMS),
-  waitMs,
-  id,
-});
-const reserveBody = z.strictObject({
-  subject,
-  estimate: cost,
-  ttlMs: z.int().min(1).max(MAXIMUM_RESERVATION_MS),
-  waitMs,
-  /** What becomes of its tokens if it is not settled in time: they come back, unless they are to count as used. */
-  lapse: z.enum(['refund', 'charge']).optional(),
-  id,
-});
-const leaseTtlMs = z.int().min(1).max(MAXIMUM_LEASE_MS);
-const acquireBody = z.strictObject({ subject, ttlMs: leaseTtlMs, waitMs, id });
-const renewBody = z.strictObject({ ttlMs: leaseTtlMs, waitMs });
-const commitBody = z.strictObject({ actual: z.int().min(0).max(MAXIMUM_LIMIT) });
-const defineBody = z
-  .strictObject({
-    limit: z.int().min(0).max(MAXIMUM_LIMIT),
-    /** Null: the limit holds for ever. */
-    windowMs: z.int().min(1).max(MAXIMUM_WINDOW_MS).nullable().optional(),
-    /** In place of a window: the limit is on leases held at once, each of this length at most. */
-    leaseMs: leaseTtlMs.optional(),
-    allocator: z.string().min(1).optional(),
-    shares: z.array(z.strictObject({ region: z.string().min(1), fraction: z.number().gt(0).max(1) })).optional(),
-    waitMs,
-  })
-  .refine(({ windowMs, leaseMs }) => (windowMs === undefined) !== (leaseMs === undefined), {
-    message: 'either windowMs or leaseMs',
-  });
-
-const count = z.int().min(0);
-/** How a quota stands after a request. */
-const standing = { remainingHere: count, remainingEverywhere: count, resetMs: z.int(), retryAfterMs: z.int() };
+type Taken = { readonly isAllowed: boolean; readonly standings: readonly Standing[] };
+/** Of a reservation or a lease. */
+type Held = { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
 
 const operation = operationsOf<QuotasContext, User>();
 
@@ -85,7 +43,7 @@ interface QuotaOperation<Body extends z.ZodType, Value> {
   readonly success: z.ZodType;
   /** What a refusal means here. */
   readonly refusal: Problem;
-  readonly request: (variable: string, body: z.output<Body>, query: { readonly subject?: string }) => QuotaRequest;
+  readonly request: (variable: string, body: z.output<Body>, query: { readonly subject?: Uint8Array }) => QuotaRequest;
   readonly answer: (value: Value) => object;
 }
 
@@ -96,7 +54,8 @@ function quotaOperation<Body extends z.ZodType, Value>(declaration: QuotaOperati
   return operation({
     ...rest,
     roles: [refusal === quotaProblems.policy_refused ? 'admin' : 'quota'],
-    // A body of any type is taken, so a form on a page of another site could spend the quotas of a server on this machine.
+    // A body of any type is taken, so a form on a page of another site could spend the quotas of a server on this
+    // machine.
     isSameSiteOnly: true,
     ...(body && { body: { schema: body, maximumBytes: MAXIMUM_BODY_BYTES, takesAnyMediaType: true } }),
     success: { description: 'Done, or denied: `allowed` says which.', schema: success },
@@ -117,8 +76,6 @@ function requireAllKeys({ hasPrefixes }: User): void {
   const detail = 'Users with key prefixes are served over RESP only.';
   if (hasPrefixes) throw new ProblemError(problems.forbidden, { detail });
 }
-
-const bytes = (text: string) => Uint8Array.from(Buffer.from(text));
 
 const listQuotas = operation({
   id: 'listQuotas',
@@ -144,16 +101,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: takeBody,
     success: z.object({ allowed: z.boolean(), ...standing }),
     refusal: quotaProblems.quota_refused,
-    request: (name, body) => ({
-      kind: 'take',
-      items: [{ name, subject: bytes(body.subject), cost: body.cost }],
-      waitMs: body.waitMs,
-      id: body.id,
-    }),
-    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
-      allowed: isAllowed,
-      ...standings[0],
-    }),
+    request: (name, { subject, cost, ...rest }) => ({ kind: 'take', items: [{ name, subject, cost }], ...rest }),
+    answer: ({ isAllowed, standings }: Taken) => ({ allowed: isAllowed, ...standings[0] }),
   }),
   quotaOperation({
     id: 'takeAllQuotas',
@@ -163,16 +112,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: takeAllBody,
     success: z.object({ allowed: z.boolean(), quotas: z.array(z.object(standing)) }),
     refusal: quotaProblems.quota_refused,
-    request: (_, body) => ({
-      kind: 'take',
-      items: body.items.map((item) => ({ ...item, subject: bytes(item.subject) })),
-      waitMs: body.waitMs,
-      id: body.id,
-    }),
-    answer: ({ isAllowed, standings }: { isAllowed: boolean; standings: readonly Standing[] }) => ({
-      allowed: isAllowed,
-      quotas: standings,
-    }),
+    request: (_, body) => ({ kind: 'take', ...body }),
+    answer: ({ isAllowed, standings }: Taken) => ({ allowed: isAllowed, quotas: standings }),
   }),
   quotaOperation({
     id: 'reserveQuota',
@@ -183,15 +124,12 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: reserveBody,
     success: z.object({ allowed: z.boolean(), reservation: z.string().optional(), ...standing }),
     refusal: quotaProblems.quota_refused,
-    request: (name, body) => ({
+    request: (name, { subject, estimate: cost, ...rest }) => ({
       kind: 'reserve',
-      item: { name, subject: bytes(body.subject), cost: body.estimate },
-      ttlMs: body.ttlMs,
-      waitMs: body.waitMs,
-      lapse: body.lapse,
-      id: body.id,
+      item: { name, subject, cost },
+      ...rest,
     }),
-    answer: ({ isAllowed, id: reservation, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+    answer: ({ isAllowed, id: reservation, standing }: Held) => ({
       allowed: isAllowed,
       ...(isAllowed && { reservation }),
       ...standing,
@@ -205,7 +143,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: commitBody,
     success: z.object({ charged: count, uncharged: count }),
     refusal: quotaProblems.reservation_refused,
-    request: (reservation, body) => ({ kind: 'commit', reservation, actual: body.actual }),
+    request: (reservation, body) => ({ kind: 'commit', reservation, ...body }),
     answer: (settlement: Settlement) => settlement,
   }),
   quotaOperation({
@@ -226,15 +164,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: acquireBody,
     success: z.object({ allowed: z.boolean(), lease: z.string().optional(), ...standing }),
     refusal: quotaProblems.quota_refused,
-    request: (name, body) => ({
-      kind: 'acquire',
-      name,
-      subject: bytes(body.subject),
-      ttlMs: body.ttlMs,
-      waitMs: body.waitMs,
-      id: body.id,
-    }),
-    answer: ({ isAllowed, id: lease, standing }: { isAllowed: boolean; id: string; standing: Standing }) => ({
+    request: (name, body) => ({ kind: 'acquire', name, ...body, waitMs: body.waitMs }),
+    answer: ({ isAllowed, id: lease, standing }: Held) => ({
       allowed: isAllowed,
       ...(isAllowed && { lease }),
       ...standing,
@@ -248,7 +179,7 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     body: renewBody,
     success: z.object({ renewed: z.boolean(), ttlMs: count, retryAfterMs: z.int() }),
     refusal: quotaProblems.lease_refused,
-    request: (lease, body) => ({ kind: 'renew', lease, ttlMs: body.ttlMs, waitMs: body.waitMs }),
+    request: (lease, body) => ({ kind: 'renew', lease, ...body, waitMs: body.waitMs }),
     answer: ({ isRenewed, ttlMs, retryAfterMs }: Exclude<Renewed, { error: string }>) => ({
       renewed: isRenewed,
       ttlMs,
@@ -272,12 +203,8 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     summary: 'Describes a quota and, with ?subject=…, one of its subjects in the current window.',
     success: z.record(z.string(), z.union([z.string(), z.number()])),
     refusal: serverProblems.no_such_quota,
-    query: z.object({ subject: z.string().optional() }),
-    request: (name, _, { subject }) => ({
-      kind: 'info',
-      name,
-      subject: subject === undefined ? undefined : bytes(subject),
-    }),
+    query: z.object({ subject: subject.optional() }),
+    request: (name, _, query) => ({ kind: 'info', name, subject: query.subject }),
     answer: (fields: readonly (readonly [string, string | number])[]) =>
       Object.fromEntries(fields.map(([name, value]) => [camelCase(name), value])),
   }),

@@ -10,11 +10,7 @@ export interface StatusContext {
 }
 
 const { not_ready } = defineProblems({
-  not_ready: {
-    status: 503,
-    title: 'Not ready',
-    detail: 'The server is starting or stopping, or its disk refuses writes.',
-  },
+  not_ready: [503, 'Not ready', 'The server is starting or stopping, or its disk refuses writes.'],
 });
 
 const operation = operationsOf<StatusContext>();
@@ -40,7 +36,7 @@ export const statusApi: Api<StatusContext, unknown> = {
       id: 'checkHealth',
       method: 'GET',
       path: '/healthz',
-      summary: 'Whether the process lives',
+      summary: 'Whether the process is alive',
       success: { description: 'It does.', schema: z.object({ alive: z.literal(true) }) },
       run: () => ({ alive: true }),
     }),

@@ -7,51 +7,27 @@ import { serverProblems } from '../problems.js';
 export const windowProblems = {
   ...serverProblems,
   ...defineProblems({
-    invalid_key: {
-      status: 400,
-      title: 'Invalid key',
-      detail: `A key is 1 to ${MAX_CELL_KEY_BYTES} bytes of UTF-8, percent-encoded in the path.`,
-    },
-    invalid_window: {
-      status: 400,
-      title: 'Invalid window',
-      detail: `windowMs must be an integer from 1 to ${MAX_WINDOW_MS}.`,
-    },
-    invalid_start: {
-      status: 400,
-      title: 'Invalid start',
-      detail: `startMs must be an integer from 0 to ${MAX_START_MS}.`,
-    },
-    invalid_amount: {
-      status: 400,
-      title: 'Invalid amount',
-      detail: 'The amount must be an integer from 0 to 9223372036854775807.',
-    },
-    invalid_limit: {
-      status: 400,
-      title: 'Invalid limit',
-      detail: `limit must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`,
-    },
-    invalid_cost: {
-      status: 400,
-      title: 'Invalid cost',
-      detail: `cost must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`,
-    },
-    window_over: {
-      status: 409,
-      title: 'The window is over',
-      detail: 'This window ended long ago and its count has been removed. Nothing was counted.',
-    },
-    count_out_of_range: {
-      status: 409,
-      title: 'Count out of range',
-      detail: 'The count would leave the 64-bit range. Nothing was counted.',
-    },
-    out_of_memory: {
-      status: 507,
-      title: 'Out of memory',
-      detail: 'There is no memory for a new count; those that exist go on counting. Nothing was counted.',
-    },
+    invalid_key: [
+      400,
+      'Invalid key',
+      `A key is 1 to ${MAX_CELL_KEY_BYTES} bytes of UTF-8, percent-encoded in the path.`,
+    ],
+    invalid_window: [400, 'Invalid window', `windowMs must be an integer from 1 to ${MAX_WINDOW_MS}.`],
+    invalid_start: [400, 'Invalid start', `startMs must be an integer from 0 to ${MAX_START_MS}.`],
+    invalid_amount: [400, 'Invalid amount', 'The amount must be an integer from 0 to 9223372036854775807.'],
+    invalid_limit: [400, 'Invalid limit', `limit must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`],
+    invalid_cost: [400, 'Invalid cost', `cost must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`],
+    window_over: [
+      409,
+      'The window is over',
+      'This window ended long ago and its count has been removed. Nothing was counted.',
+    ],
+    count_out_of_range: [409, 'Count out of range', 'The count would leave the 64-bit range. Nothing was counted.'],
+    out_of_memory: [
+      507,
+      'Out of memory',
+      'There is no memory for a new count; those that exist go on counting. Nothing was counted.',
+    ],
   }),
 };
 

@@ -16,7 +16,7 @@ export interface ChosenWindow {
   readonly startMs?: number | undefined;
 }
 
-/** The counts of WINDOW.INCRBY and WINDOW.GET for callers on the main thread, on the store of all lanes. */
+/** The cells of WINDOW.INCRBY and WINDOW.GET for callers on the main thread, on the store that all threads share. */
 export class WindowCounts {
   private readonly engine: Engine;
   private readonly server: ServerState;

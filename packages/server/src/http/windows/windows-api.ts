@@ -1,7 +1,7 @@
 import type { User } from '@quotadb/config';
 import { type Api, operationsOf } from '@quotadb/http';
+import type { z } from 'zod';
 import { requireKeyAccess } from '../key-access.js';
-import type { RateDecisions } from '../limits/rate-decisions.js';
 import { windowProblems } from './problems.js';
 import {
   incrementBody,
@@ -14,9 +14,15 @@ import {
 } from './schemas.js';
 import type { WindowCounts } from './window-counts.js';
 
+type RateRequest = z.output<typeof rateRequest>;
+
 export interface WindowsContext {
   readonly windows: WindowCounts;
-  readonly rates: RateDecisions;
+  readonly rates: {
+    peek(key: Uint8Array, rate: RateRequest): object;
+    /** Counts a request within the limit; one that is admitted already, in any case. */
+    count(key: Uint8Array, rate: RateRequest, isAdmitted: boolean): Promise<object>;
+  };
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
 }
@@ -38,8 +44,8 @@ export const windowsApi: Api<WindowsContext, User> = {
   name: 'windows',
   title: 'QuotaDB windows and rate limits',
   description:
-    'Counts of fixed windows of time, and limits of sliding ones. A window belongs to a key, a length and a start; its ' +
-    'count is gone soon after its end. Integers are exact to 64 bits: past 2^53 - 1 they are strings of digits.',
+    'Counts of fixed windows of time, and limits of sliding ones. A window belongs to a key, a length and a start; ' +
+    'its count is gone soon after its end. Integers are exact to 64 bits: past 2^53 - 1 they are strings of digits.',
   documentPath: '/api/v1/openapi/windows.json',
   fieldProblems: {
     key: windowProblems.invalid_key,

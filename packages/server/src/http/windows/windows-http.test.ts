@@ -213,7 +213,7 @@ describe('the windows API', () => {
     await guarded.stop();
   });
 
-  test('a limit says at which part of it other regions are told', async () => {
+  test('a limit says at which part of it counts are published to other regions', async () => {
     const rate = { limit: 10, windowMs: MINUTE_MS, publishPercent: 50 };
     expect((await call('POST', 'limits/published/take', rate)).json).toMatchObject({ allowed: true, remaining: 9 });
     const tooMuch = await call('POST', 'limits/published/take', { ...rate, publishPercent: 101 });

@@ -1,13 +1,15 @@
 import type { Socket } from 'node:net';
 import { type PlainRequest, PlainRequestReader } from './plain-request.js';
 
-/** Answers that may be outstanding on one connection; a client that sends more at once is read no further until then. */
+/**
+ * Answers that may be outstanding on one connection; a client that sends more at once is read no further until then.
+ */
 const MAX_PIPELINED = 256;
 
 export interface FastConnectionOptions {
   /** Promises the whole response, headers included; undefined: not for the fast path. */
   readonly answer: (request: PlainRequest) => Promise<string> | undefined;
-  /** Gives the connection to node:http for the rest of its life. */
+  /** Gives the connection to node:http until it ends. */
   readonly handOver: (socket: Socket) => void;
   readonly firstRequestTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -23,7 +25,7 @@ export class FastConnection {
   readonly #options: FastConnectionOptions;
   readonly #reader = new PlainRequestReader();
   readonly #slots: Slot[] = [];
-  /** What is left for node:http once the last answer is out. */
+  /** The bytes that node:http gets once the last answer is out. */
   #rest: Buffer | undefined;
   #ending = false;
 

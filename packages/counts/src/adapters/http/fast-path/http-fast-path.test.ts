@@ -10,7 +10,7 @@ const head = (line: string, ...headers: string[]) => `${[line, 'Host: test', ...
 const post = (action: string, body = '', ...headers: string[]) =>
   head(`POST /api/v1/counts/${action} HTTP/1.1`, `Content-Length: ${body.length}`, ...headers) + body;
 
-describe('what is plain', () => {
+describe('a plain request', () => {
   const read = (text: string) => new PlainRequestReader().read(text, 0);
 
   test.each([
@@ -143,7 +143,7 @@ describe('connections', () => {
     await until(() => connection.closed);
   });
 
-  test('a client that goes away before its answer harms nobody', async () => {
+  test('a client that goes away before its answer harms no other', async () => {
     connection.socket.write(post('item/increase').repeat(100));
     connection.socket.resetAndDestroy();
     const other = await RawConnection.open(server.port);

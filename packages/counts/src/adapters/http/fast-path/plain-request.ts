@@ -53,7 +53,10 @@ export class PlainRequestReader {
   #lastBlock: string | undefined;
   #lastHeaders: PlainHeaders | undefined;
 
-  /** The request that begins at `start`, or undefined when it is not plain or not all there. `text` holds a char per byte. */
+  /**
+   * The request that begins at `start`, or undefined when it is not plain or not all there. `text` holds a char per
+   * byte.
+   */
   read(text: string, start: number): PlainRequest | undefined {
     REQUEST_LINE.lastIndex = start;
     const line = REQUEST_LINE.exec(text);

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { MemoryRepository } from '../../adapters/memory/memory-repository.js';
-import { INT64_MAX, INT64_MIN } from '../int64.js';
-import type { ExternalCountUpdateApi } from '../ports/external-count-update-api.js';
-import type { InternalCountValueApi } from '../ports/internal-count-value-api.js';
-import { externalCountUpdateApi, internalCountValueApi } from './index.js';
+import { MemoryRepository } from '../adapters/memory/memory-repository.js';
+import { INT64_MAX, INT64_MIN } from './int64.js';
+import type { ExternalCountUpdateApi } from './ports/external-count-update-api.js';
+import type { InternalCountValueApi } from './ports/internal-count-value-api.js';
+import { externalCountUpdateApi, internalCountValueApi } from './use-cases.js';
 
 /** The domain, through its inbound ports. */
 describe('use cases', () => {
@@ -17,7 +17,7 @@ describe('use cases', () => {
     internal = internalCountValueApi(repository);
   });
 
-  test('a count lives from Initialize to Delete', async () => {
+  test('a count exists from Initialize to Delete', async () => {
     expect(await internal.initialize('item', 5n)).toEqual({ itemId: 'item', currentValue: 5n, lastUpdatedAt: now });
     expect(await external.increase('item', 3n)).toEqual({ itemId: 'item', value: 8n });
     expect(await external.decrease('item', 10n)).toEqual({ itemId: 'item', value: -2n });
