@@ -11,7 +11,7 @@ import type { CountsFigures, CountsObserver } from './adapters/postgres/observer
 import { PostgresRepository } from './adapters/postgres/postgres-repository.js';
 import { RequestCleanup } from './adapters/postgres/request-cleanup.js';
 import type { ComponentFeed } from './domain/ports/component-feed.js';
-import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases.js';
+import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases/use-cases.js';
 
 export interface CountsServiceOptions {
   /** A PostgreSQL that runs already. Without one, an embedded one is started when it is first needed. */

@@ -2,7 +2,7 @@ import { type AudienceTokens, CountsTokens } from '../adapters/http/counts-token
 import { HttpFastPath } from '../adapters/http/fast-path/http-fast-path.js';
 import { MemoryRepository } from '../adapters/memory/memory-repository.js';
 import type { CountValueRepository } from '../domain/ports/count-value-repository.js';
-import { externalCountUpdateApi, internalCountValueApi } from '../domain/use-cases.js';
+import { externalCountUpdateApi, internalCountValueApi } from '../domain/use-cases/use-cases.js';
 import { TestServer, type TestServerOptions } from './test-server.js';
 
 export interface MemoryServerOptions extends TestServerOptions {

@@ -23,11 +23,11 @@ export function TokenBar(props: { of: QuotaDetails }) {
             {held / whole > 0.08 ? region : ''}
           </span>
         ))}
-        {places.map(({ region, pocket }) => (
+        {places.map(({ region, pocket: localBalance }) => (
           <span
             key={`${region} local`}
             class="local-balance"
-            style={`${width(pocket ?? 0)};--color:var(${colorOf(region)})`}
+            style={`${width(localBalance ?? 0)};--color:var(${colorOf(region)})`}
           />
         ))}
       </div>

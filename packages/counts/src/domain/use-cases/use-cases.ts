@@ -1,10 +1,10 @@
-import { type Change, requireAmount, requireValue } from './change.js';
-import { CountError } from './count-error.js';
-import { requireItemId } from './item-id.js';
-import type { CountValueRepository } from './ports/count-value-repository.js';
-import type { ChangedCount, ExternalCountUpdateApi } from './ports/external-count-update-api.js';
-import type { InternalCountValueApi } from './ports/internal-count-value-api.js';
-import { identifyRequest, type RequestIdentity } from './request-identity.js';
+import { type Change, requireAmount, requireValue } from '../change.js';
+import { CountError } from '../count-error.js';
+import { requireItemId } from '../item-id.js';
+import type { CountValueRepository } from '../ports/count-value-repository.js';
+import type { ChangedCount, ExternalCountUpdateApi } from '../ports/external-count-update-api.js';
+import type { InternalCountValueApi } from '../ports/internal-count-value-api.js';
+import { identifyRequest, type RequestIdentity } from '../request-identity.js';
 
 export function externalCountUpdateApi(repository: CountValueRepository): ExternalCountUpdateApi {
   return {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { MemoryRepository } from '../adapters/memory/memory-repository.js';
-import { INT64_MAX, INT64_MIN } from './int64.js';
-import type { ExternalCountUpdateApi } from './ports/external-count-update-api.js';
-import type { InternalCountValueApi } from './ports/internal-count-value-api.js';
+import { MemoryRepository } from '../../adapters/memory/memory-repository.js';
+import { INT64_MAX, INT64_MIN } from '../int64.js';
+import type { ExternalCountUpdateApi } from '../ports/external-count-update-api.js';
+import type { InternalCountValueApi } from '../ports/internal-count-value-api.js';
 import { externalCountUpdateApi, internalCountValueApi } from './use-cases.js';
 
 /** The domain, through its inbound ports. */
