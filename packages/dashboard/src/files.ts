@@ -23,7 +23,10 @@ const FILE_NAME = /^(?:index\.html|assets\/[\w.-]+\.(?:js|css))$/;
 export function readPageFile(name: string): PageFile | undefined {
   if (!FILE_NAME.test(name)) return undefined;
   try {
-    return { bytes: readFileSync(PAGE + name), type: TYPES[name.slice(name.lastIndexOf('.') + 1)] };
+    return {
+      bytes: readFileSync(PAGE + name),
+      type: TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+    };
   } catch {
     return undefined;
   }

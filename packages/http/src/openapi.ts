@@ -28,12 +28,13 @@ export function openApiDocument(apis: readonly Api[]): Json {
       paths[path][operation.method.toLowerCase()] = describeOperation(api, operation, schemas);
     }
   }
+  const [only] = apis.length === 1 ? apis : [];
   return {
     openapi: '3.1.0',
     info: {
-      title: apis.length === 1 ? apis[0].title : 'QuotaDB',
+      title: only?.title ?? 'QuotaDB',
       version: '1.0.0',
-      description: apis.length === 1 ? apis[0].description : 'Counting and limiting: all that this server answers.',
+      description: only?.description ?? 'Counting and limiting: all that this server answers.',
     },
     tags: apis.map(({ name, description }) => ({ name, description })),
     paths,
@@ -75,7 +76,7 @@ function parametersOf({ path, parameters, query, headers }: Operation, schemas: 
 }
 
 function namesIn(path: string): string[] {
-  return [...path.matchAll(/\{\+?(\w+)\}/g)].map(([, name]) => name);
+  return [...path.matchAll(/\{\+?(\w+)\}/g)].map(([, name = '']) => name);
 }
 
 function parametersIn(place: 'path' | 'query' | 'header', fields: z.ZodObject | undefined, schemas: Json): Json[] {

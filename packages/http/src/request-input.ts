@@ -98,7 +98,7 @@ function check<Schema extends z.ZodType>(api: Api, schema: Schema, given: unknow
   const errors = issues.map((issue) => ({ pointer: `/${issue.path.join('/')}`, detail: issue.message }));
   // Of several mistakes in a query, a misspelt name explains the value that is missing.
   const unknown = place === 'query' ? issues.find(({ code }) => code === 'unrecognized_keys') : undefined;
-  throw new ProblemError(problemOf(api, unknown ?? issues[0], place), { errors });
+  throw new ProblemError(problemOf(api, (unknown ?? issues[0])!, place), { errors });
 }
 
 function problemOf({ fieldProblems = {} }: Api, issue: z.core.$ZodIssue, place: Place): Problem {

@@ -32,7 +32,7 @@ export class Router {
 
   #add(route: Route): void {
     const { length } = route.segments;
-    if (route.segments[length - 1].startsWith('{+')) this.#open.push(route);
+    if (route.segments[length - 1]?.startsWith('{+')) this.#open.push(route);
     else if (this.#exact.has(length)) this.#exact.get(length)?.push(route);
     else this.#exact.set(length, [route]);
   }
@@ -66,7 +66,7 @@ function matchSegments(
       values[part.slice(2, -1)] = segments.slice(index).join('/');
       return index < segments.length ? values : undefined;
     }
-    if (part.startsWith('{')) values[part.slice(1, -1)] = segments[index];
+    if (part.startsWith('{')) values[part.slice(1, -1)] = segments[index] ?? '';
     else if (part !== segments[index]) return undefined;
   }
   return values;
