@@ -3,8 +3,9 @@ import { DEFAULT_USER } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
 import { numberArgument, textArgument } from '../../request/arguments.js';
 import { awaitAnswer } from '../../session/await-answer.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
 import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
 import { categoriesOf } from './command/categories.js';
 import { describeRules, describeUser } from './describe-user.js';
 
@@ -14,10 +15,9 @@ const MAXIMUM_PASSWORD_BITS = 4096;
 /** Reading a file and telling every lane; whoever asked has waited long enough then. */
 const RELOAD_PATIENCE_MS = 30_000;
 
-const shared = { group: 'server', since: '6.0.0', complexity: 'O(1)', syntax: '' } as const;
+const define = defineFamily({ group: 'server', since: '6.0.0' });
 
-const aclWhoami: Command = {
-  ...shared,
+const aclWhoami = define({
   name: 'whoami',
   arity: 2,
   flags: ['noscript', 'loading', 'stale'],
@@ -25,10 +25,9 @@ const aclWhoami: Command = {
   run({ client, reply }) {
     reply.bulkText(client.user?.name ?? DEFAULT_USER);
   },
-};
+});
 
-const aclUsers: Command = {
-  ...shared,
+const aclUsers = define({
   name: 'users',
   arity: 2,
   flags: ['admin', 'noscript', 'loading', 'stale'],
@@ -39,10 +38,9 @@ const aclUsers: Command = {
     reply.array(names.length);
     for (const name of names) reply.bulkText(name);
   },
-};
+});
 
-const aclList: Command = {
-  ...shared,
+const aclList = define({
   name: 'list',
   arity: 2,
   flags: ['admin', 'noscript', 'loading', 'stale'],
@@ -53,10 +51,9 @@ const aclList: Command = {
     reply.array(names.length);
     for (const name of names) reply.bulkText(describeRules(server, name));
   },
-};
+});
 
-const aclGetUser: Command = {
-  ...shared,
+const aclGetUser = define({
   name: 'getuser',
   arity: 3,
   flags: ['admin', 'noscript', 'loading', 'stale'],
@@ -68,10 +65,9 @@ const aclGetUser: Command = {
     if (!server.access.names().includes(name)) reply.nil();
     else writeUser(call, name);
   },
-};
+});
 
-const aclCat: Command = {
-  ...shared,
+const aclCat = define({
   name: 'cat',
   arity: -2,
   flags: ['noscript', 'loading', 'stale'],
@@ -80,10 +76,7 @@ const aclCat: Command = {
   syntax: '[category]',
   run({ request, server, reply }) {
     const { entries } = server.commands;
-    if (request.argumentCount > 3) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (request.argumentCount > 3) return reply.error(errors.syntax);
     const all = [...new Set(entries.flatMap(({ command }) => categoriesOf(command)))];
     if (request.argumentCount === 2) {
       reply.array(all.length);
@@ -91,18 +84,14 @@ const aclCat: Command = {
       return;
     }
     const category = `@${textArgument(request, 2).toLowerCase()}`;
-    if (!all.includes(category)) {
-      reply.error(errors.unknownCategory(textArgument(request, 2)));
-      return;
-    }
+    if (!all.includes(category)) return reply.error(errors.unknownCategory(textArgument(request, 2)));
     const names = entries.filter(({ command }) => categoriesOf(command).includes(category));
     reply.array(names.length);
     for (const { fullName } of names) reply.bulkText(fullName);
   },
-};
+});
 
-const aclGenPass: Command = {
-  ...shared,
+const aclGenPass = define({
   name: 'genpass',
   arity: -2,
   flags: ['noscript', 'loading', 'stale'],
@@ -121,10 +110,9 @@ const aclGenPass: Command = {
         .slice(0, digits),
     );
   },
-};
+});
 
-const aclLoad: Command = {
-  ...shared,
+const aclLoad = define({
   name: 'load',
   arity: 2,
   flags: ['admin', 'noscript', 'loading', 'stale', 'no_multi'],
@@ -143,7 +131,7 @@ const aclLoad: Command = {
       },
     );
   },
-};
+});
 
 export const acl = container({
   name: 'acl',

@@ -2,20 +2,19 @@ import { errors } from '../../errors/errors.js';
 import { textArgument } from '../../request/arguments.js';
 import type { DiskRequest } from '../../services/lane-disk.js';
 import { awaitAnswer } from '../../session/await-answer.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 const SCHEDULE = 'schedule';
 /** A snapshot of a full store to a slow disk; whoever asked has waited long enough then. */
 const PATIENCE_MS = 3_600_000;
 
-export const bgsave: Command = {
+const define = defineFamily({ flags: ['admin', 'noscript', 'no_multi'], group: 'server', since: '1.0.0' });
+
+export const bgsave = define({
   name: 'bgsave',
   arity: -1,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
   summary: 'Writes a snapshot in the background; the log that it covers is dropped.',
-  since: '1.0.0',
-  complexity: 'O(1)',
   syntax: '[SCHEDULE]',
   run({ request, reply, server }) {
     const { disk } = server;
@@ -33,18 +32,13 @@ export const bgsave: Command = {
       reply.simple('Background saving started');
     }
   },
-};
+});
 
 /** Redis rewrites its append-only file; here the log becomes a snapshot, which comes to the same. */
-export const bgRewriteAof: Command = {
+export const bgRewriteAof = define({
   name: 'bgrewriteaof',
   arity: 1,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
   summary: 'Folds the log into a snapshot in the background, as BGSAVE does.',
-  since: '1.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ reply, server }) {
     const { disk } = server;
     if (!disk.isOn) {
@@ -56,46 +50,36 @@ export const bgRewriteAof: Command = {
       reply.simple('Background append only file rewriting started');
     }
   },
-};
+});
 
-export const save: Command = {
+export const save = define({
   name: 'save',
   arity: 1,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
   summary: 'Writes a snapshot and answers when it is on disk. Other clients are served meanwhile.',
-  since: '1.0.0',
   complexity: 'O(N) with N being the number of keys',
-  syntax: '',
   run(call) {
     const { disk } = call.server;
     if (!disk.isOn) call.reply.error(errors.noDataDirectory);
     else if (disk.board.isSnapshotting) call.reply.error(errors.saveInProgress);
     else waitForDisk(call, { kind: 'snapshot' }, errors.saveFailed);
   },
-};
+});
 
-export const lastSave: Command = {
+export const lastSave = define({
   name: 'lastsave',
   arity: 1,
   flags: ['loading', 'stale', 'fast'],
-  group: 'server',
   summary: 'Tells when the last snapshot was finished, in seconds since 1970; without one, when the server started.',
-  since: '1.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ reply, server }) {
     const { disk, identity } = server;
     const lastSaveMs = disk.isOn ? disk.board.figures().lastSaveMs : identity.startedAtMs;
     reply.integer(Math.floor(lastSaveMs / 1000));
   },
-};
+});
 
-export const backup: Command = {
+export const backup = define({
   name: 'backup',
   arity: 2,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
   summary: 'Writes everything into an empty directory of the machine of the server; another server can start from it.',
   since: '0.1.0',
   complexity: 'O(N) with N being the number of keys',
@@ -107,7 +91,7 @@ export const backup: Command = {
       call.reply.error(errors.noDataDirectory);
     }
   },
-};
+});
 
 /** Replies when the disk has done it, or why it could not. */
 function waitForDisk(call: Call, request: DiskRequest, failed: (reason: string) => string): void {

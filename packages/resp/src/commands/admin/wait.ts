@@ -2,60 +2,42 @@ import { OWN_ORIGIN } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { numberArgument } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
-export const wait: Command = {
+const define = defineFamily({ flags: ['noscript'], group: 'generic' });
+
+export const wait = define({
   name: 'wait',
   arity: 3,
-  flags: ['noscript'],
-  group: 'generic',
   summary: "Waits until so many replicas have this connection's writes; 0 milliseconds waits without end.",
   since: '3.0.0',
-  complexity: 'O(1)',
   syntax: 'numreplicas timeout',
   run(call) {
     const { request, reply } = call;
     const replicas = numberArgument(request, 1);
-    if (Number.isNaN(replicas)) {
-      reply.error(errors.notAnInteger);
-      return;
-    }
+    if (Number.isNaN(replicas)) return reply.error(errors.notAnInteger);
     const timeoutMs = readTimeout(request, 2);
-    if (typeof timeoutMs === 'string') {
-      reply.error(timeoutMs);
-      return;
-    }
+    if (typeof timeoutMs === 'string') return reply.error(timeoutMs);
     waitFor(call, timeoutMs, { replicas, disk: false }, (resumed, acknowledged) =>
       resumed.reply.integer(acknowledged.replicas),
     );
   },
-};
+});
 
-export const waitAof: Command = {
+export const waitAof = define({
   name: 'waitaof',
   arity: 4,
-  flags: ['noscript'],
-  group: 'generic',
   summary: "Waits until this connection's writes are on disk, here and on so many replicas.",
   since: '7.2.0',
-  complexity: 'O(1)',
   syntax: 'numlocal numreplicas timeout',
   run(call) {
     const { request, reply } = call;
     const local = numberArgument(request, 1);
     const replicas = numberArgument(request, 2);
-    if (Number.isNaN(local) || Number.isNaN(replicas)) {
-      reply.error(errors.notAnInteger);
-      return;
-    }
-    if (local < 0 || local > 1) {
-      reply.error(errors.outOfRangeBetween(0, 1));
-      return;
-    }
-    if (replicas < 0) {
-      reply.error(errors.mustBePositive);
-      return;
-    }
+    if (Number.isNaN(local) || Number.isNaN(replicas)) return reply.error(errors.notAnInteger);
+    if (local < 0 || local > 1) return reply.error(errors.outOfRangeBetween(0, 1));
+    if (replicas < 0) return reply.error(errors.mustBePositive);
     const timeoutMs = readTimeout(request, 3);
     const { disk } = call.server;
     if (typeof timeoutMs === 'string') {
@@ -77,7 +59,7 @@ export const waitAof: Command = {
       );
     }
   },
-};
+});
 
 interface Acknowledged {
   /** Members that have everything that was in the store when the command came. */

@@ -3,40 +3,31 @@ import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
 import { isPrintable } from '../../session/client-name.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { logIn } from '../../session/log-in.js';
 
 const AUTH = keyword('auth');
 const SETNAME = keyword('setname');
 
-export const hello: Command = {
+export const hello = defineCommand({
   name: 'hello',
   arity: -1,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
   group: 'connection',
   summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and tells who the server is.',
   since: '6.0.0',
-  complexity: 'O(1)',
   syntax: '[protover [AUTH username password] [SETNAME clientname]]',
   run(call) {
     const { request, client, reply } = call;
     let protocol: number = client.protocol;
     if (request.argumentCount > 1) {
       protocol = numberArgument(request, 1);
-      if (Number.isNaN(protocol)) {
-        reply.error(errors.namedNotAnInteger('Protocol version'));
-        return;
-      }
-      if (protocol !== 2 && protocol !== 3) {
-        reply.error(errors.unsupportedProtocol);
-        return;
-      }
+      if (Number.isNaN(protocol)) return reply.error(errors.namedNotAnInteger('Protocol version'));
+      if (protocol !== 2 && protocol !== 3) return reply.error(errors.unsupportedProtocol);
     }
     const options = readOptions(request);
-    if (typeof options === 'string') {
-      reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return reply.error(options);
     if (options.credentialsAt > 0) {
       const name = textArgument(request, options.credentialsAt);
       const password = bytesArgument(request, options.credentialsAt + 1);
@@ -47,7 +38,7 @@ export const hello: Command = {
       reply.error(errors.helloUnauthenticated);
     }
   },
-};
+});
 
 /** Where the credentials are and the name to take, or what is wrong. */
 function readOptions(request: Request): { credentialsAt: number; name: string | undefined } | string {

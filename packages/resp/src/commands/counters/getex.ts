@@ -1,6 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { readGetexOptions, type SetOptions } from './set-options.js';
 
@@ -16,7 +17,7 @@ function changeExpiry(call: Call, options: SetOptions): Status | undefined {
   return engine.expireAt(absoluteMs(engine, options.expiryUnit, expiry));
 }
 
-export const getex: Command = {
+export const getex = defineCommand({
   name: 'getex',
   arity: -2,
   flags: ['write', 'fast'],
@@ -24,7 +25,6 @@ export const getex: Command = {
   group: 'counter',
   summary: 'Returns the value of a counter and sets or removes its expiration time.',
   since: '6.2.0',
-  complexity: 'O(1)',
   syntax: 'key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]',
   run: (call) => {
     const { request, reply, engine } = call;
@@ -42,4 +42,4 @@ export const getex: Command = {
     else if (exists) reply.bulkInteger64(high, low);
     else reply.nil();
   },
-};
+});

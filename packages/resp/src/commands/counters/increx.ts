@@ -1,6 +1,7 @@
 import { addExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { Decision } from './bounded-increment.js';
 import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
@@ -24,7 +25,7 @@ function apply({ engine }: Call, options: IncrexOptions, expiry: number): Status
   return addExpiring(engine, appliedHigh, appliedLow, expiresAtMs);
 }
 
-export const increx: Command = {
+export const increx = defineCommand({
   name: 'increx',
   arity: -2,
   flags: ['write', 'denyoom', 'fast'],
@@ -32,7 +33,6 @@ export const increx: Command = {
   group: 'counter',
   summary: 'Increments a counter within bounds and sets its expiration time. A key that does not exist counts from 0.',
   since: '8.8.0',
-  complexity: 'O(1)',
   syntax:
     'key [BYINT increment] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]',
   run: (call) => {
@@ -57,4 +57,4 @@ export const increx: Command = {
     reply.integer64(increment.valueHigh, increment.valueLow);
     reply.integer64(increment.appliedHigh, increment.appliedLow);
   },
-};
+});

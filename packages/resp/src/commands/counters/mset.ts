@@ -2,7 +2,8 @@ import { type Engine, Status } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import { withKeysLocked } from '../keys/locked.js';
 
 /**
@@ -77,7 +78,7 @@ function isValid({ request, reply }: Call, commandName: string): boolean {
   return true;
 }
 
-const shared = {
+const define = defineFamily({
   arity: -3,
   flags: ['write', 'denyoom'],
   keys: [1, -1, 2],
@@ -85,10 +86,9 @@ const shared = {
   since: '1.0.1',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key value [key value ...]',
-} as const;
+});
 
-export const mset: Command = {
-  ...shared,
+export const mset = define({
   name: 'mset',
   summary: 'Sets one or more counters, all of them or none.',
   run: (call) => {
@@ -97,10 +97,9 @@ export const mset: Command = {
     if (status === Status.Ok) call.reply.ok();
     else call.reply.error(statusError(status));
   },
-};
+});
 
-export const msetnx: Command = {
-  ...shared,
+export const msetnx = define({
   name: 'msetnx',
   summary: 'Sets one or more counters, only where none of the keys exists.',
   run: (call) => {
@@ -110,4 +109,4 @@ export const msetnx: Command = {
     else if (status === Status.Ok) call.reply.integer(1);
     else call.reply.error(statusError(status));
   },
-};
+});

@@ -1,6 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 /**
  * DEL and UNLINK. Freeing a counter is no work worth deferring, so the two are the same. Keys go one by one, in order, with
@@ -24,27 +25,25 @@ function remove({ request, reply, engine }: Call): void {
   else reply.error(statusError(status));
 }
 
-const shared = {
+const define = defineFamily({
   arity: -2,
   keys: [1, -1, 1],
   group: 'generic',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',
   run: remove,
-} as const;
+});
 
-export const del: Command = {
-  ...shared,
+export const del = define({
   name: 'del',
   flags: ['write'],
   summary: 'Deletes one or more keys.',
   since: '1.0.0',
-};
+});
 
-export const unlink: Command = {
-  ...shared,
+export const unlink = define({
   name: 'unlink',
   flags: ['write', 'fast'],
   summary: 'Deletes one or more keys; the same as DEL here.',
   since: '4.0.0',
-};
+});

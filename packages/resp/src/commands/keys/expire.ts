@@ -3,6 +3,7 @@ import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors/errors.js';
 import { argumentIs, keyword, textArgument } from '../../request/arguments.js';
 import type { Call, Command } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import {
   anyTimeArgument,
   type ExpiryUnit,
@@ -90,45 +91,40 @@ function expire(call: Call, unit: ExpiryUnit, commandName: string): void {
   else reply.integer(taken ? 1 : 0);
 }
 
-const shared = {
+const define = defineFamily({
   arity: -3,
   flags: ['write', 'fast'],
   keys: [1, 1, 1],
   group: 'generic',
-  complexity: 'O(1)',
-} as const;
+});
 
 export const expireCommands: readonly Command[] = [
-  {
-    ...shared,
+  define({
     name: 'expire',
     summary: 'Sets the expiration time of a key in seconds.',
     since: '1.0.0',
     syntax: 'key seconds [NX | XX | GT | LT]',
     run: (call) => expire(call, SECONDS, 'expire'),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'pexpire',
     summary: 'Sets the expiration time of a key in milliseconds.',
     since: '2.6.0',
     syntax: 'key milliseconds [NX | XX | GT | LT]',
     run: (call) => expire(call, MILLISECONDS, 'pexpire'),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'expireat',
     summary: 'Sets the expiration time of a key to a Unix timestamp in seconds.',
     since: '1.2.0',
     syntax: 'key unix-time-seconds [NX | XX | GT | LT]',
     run: (call) => expire(call, UNIX_SECONDS, 'expireat'),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'pexpireat',
     summary: 'Sets the expiration time of a key to a Unix timestamp in milliseconds.',
     since: '2.6.0',
     syntax: 'key unix-time-milliseconds [NX | XX | GT | LT]',
     run: (call) => expire(call, UNIX_MILLISECONDS, 'pexpireat'),
-  },
+  }),
 ];

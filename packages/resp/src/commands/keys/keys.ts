@@ -1,6 +1,6 @@
 import { isReservedName } from '@quotadb/rate';
 import { bytesArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
 import { withAllKeysLocked } from './locked.js';
 import { keyFilter } from './match.js';
@@ -8,7 +8,7 @@ import { keyFilter } from './match.js';
 /** Keys looked at in one step of the walk; the locks are held for the whole of it, as Redis holds everything. */
 const STEP_KEYS = 4096;
 
-export const keys: Command = {
+export const keys = defineCommand({
   name: 'keys',
   arity: 2,
   flags: ['readonly'],
@@ -35,4 +35,4 @@ export const keys: Command = {
     reply.array(found.length);
     for (const key of found) reply.bulk(key, 0, key.length);
   },
-};
+});

@@ -1,7 +1,8 @@
 import { isReservedName } from '@quotadb/rate';
 import { errors } from '../../errors/errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
 import { keyFilter } from './match.js';
 import { parseScanCursor } from './scan-cursor.js';
@@ -50,7 +51,7 @@ function readOptions({ request, reply }: Call): ScanOptions | undefined {
   return options;
 }
 
-export const scan: Command = {
+export const scan = defineCommand({
   name: 'scan',
   arity: -2,
   flags: ['readonly'],
@@ -79,4 +80,4 @@ export const scan: Command = {
     reply.array(found.length);
     for (const key of found) reply.bulk(key, 0, key.length);
   },
-};
+});

@@ -1,12 +1,12 @@
 import { MAXIMUM_ITEMS, type Standing } from '@quotadb/quota';
 import { errors } from '../../errors/errors.js';
 import { copyArgument, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
 import { writeStanding } from './quota-take.js';
 import { readOptions } from './take-options.js';
 
-export const quotaTakeAll: Command = {
+export const quotaTakeAll = defineCommand({
   name: 'quota.takeall',
   arity: -5,
   flags: ['write', 'denyoom', 'noscript'],
@@ -26,10 +26,7 @@ export const quotaTakeAll: Command = {
     }
     const end = 2 + 3 * count;
     const options = request.argumentCount < end ? errors.syntax : readOptions(request, end);
-    if (typeof options === 'string') {
-      reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return reply.error(options);
     const items = Array.from({ length: count }, (_, index) => ({
       name: textArgument(request, 2 + 3 * index),
       subject: copyArgument(request, 3 + 3 * index),
@@ -41,7 +38,7 @@ export const quotaTakeAll: Command = {
       for (const standing of answer.standings) writeStanding(resumed.reply, answer.isAllowed, standing);
     });
   },
-};
+});
 
 interface Taken {
   readonly isAllowed: boolean;

@@ -1,11 +1,11 @@
 import { splitInt64 } from '@quotadb/engine';
 import { SlidingCells } from '@quotadb/rate';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { isKeyRefused, windowArgument } from './limit-arguments.js';
 
 const cells = new SlidingCells();
 
-export const rateCells: Command = {
+export const rateCells = defineCommand({
   name: 'rate.cells',
   arity: 3,
   flags: ['readonly'],
@@ -29,4 +29,4 @@ export const rateCells: Command = {
     for (const count of [current.own, current.foreign, previous.own, previous.foreign])
       reply.integer64(...splitInt64(count));
   },
-};
+});

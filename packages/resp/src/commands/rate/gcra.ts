@@ -1,7 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { bucketOf, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
 
@@ -16,7 +16,7 @@ const MAXIMUM_ARGUMENTS = 6;
 const gcra = new GcraLimit();
 
 /** Replies as CL.THROTTLE of redis-cell does, in milliseconds where that has seconds. */
-export const rateGcra: Command = {
+export const rateGcra = defineCommand({
   name: 'rate.gcra',
   arity: -5,
   flags: ['write', 'denyoom', 'fast'],
@@ -26,7 +26,6 @@ export const rateGcra: Command = {
   summary:
     'Takes from a bucket that count requests fill in a period, and that holds burst + 1. Returns 0 if it was allowed and 1 if not, what the bucket holds, what remains, after how many milliseconds to try again (-1: no need, or no use), and after how many it is full. Every node has buckets of its own.',
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key burst count period-ms [cost]',
   run: (call) => {
     const { request, reply, engine } = call;
@@ -64,4 +63,4 @@ export const rateGcra: Command = {
     reply.integer(retryAfterMs);
     reply.integer(resetAfterMs);
   },
-};
+});

@@ -1,7 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { decideAll, MAX_LIMITS, SlidingLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { replyDecision } from './limit.js';
 import { costArgument, locateLimit } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
@@ -13,7 +13,7 @@ const STEP = 3;
 /** Made when they are first needed; then kept. */
 const pool: SlidingLimit[] = [];
 
-export const rateLimitall: Command = {
+export const rateLimitall = defineCommand({
   name: 'rate.limitall',
   arity: -5,
   flags: ['write', 'denyoom'],
@@ -45,4 +45,4 @@ export const rateLimitall: Command = {
       replyDecision(call, limit);
     }
   },
-};
+});

@@ -1,7 +1,8 @@
 import { Status } from '@quotadb/engine';
 import { Charge, SlidingLimit } from '@quotadb/rate';
 import { statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import { costArgument, locateLimit, publishArgument } from './limit-arguments.js';
 import { noteRate } from './note-rate.js';
 
@@ -38,38 +39,34 @@ export function replyDecision({ reply }: Call, decided: SlidingLimit): void {
   reply.integer(decided.retryAfterMs);
 }
 
-const shared = {
+const define = defineFamily({
   keys: [1, 1, 1],
   group: 'rate',
   arity: -4,
   quotaSuffices: true,
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key limit window-ms [cost [PUBLISH percent]]',
-} as const;
+});
 
-export const rateLimit: Command = {
-  ...shared,
+export const rateLimit = define({
   name: 'rate.limit',
   flags: ['write', 'denyoom', 'fast'],
   summary:
     'Counts a request against the limit of a sliding window if it is within it. Returns whether it is, the limit, what remains, milliseconds to the end of the current window, and after how many to try again (-1: never).',
   run: (call) => decide(call, Charge.IfAllowed),
-};
+});
 
-export const ratePeek: Command = {
-  ...shared,
+export const ratePeek = define({
   name: 'rate.peek',
   flags: ['readonly', 'fast'],
   summary: 'Returns what RATE.LIMIT would, and counts nothing.',
   run: (call) => decide(call, Charge.Never),
-};
+});
 
 /** For clients that decide in their own process, and report what they admitted. */
-export const rateAdd: Command = {
-  ...shared,
+export const rateAdd = define({
   name: 'rate.add',
   flags: ['write', 'denyoom', 'fast'],
   summary: 'Counts what was admitted elsewhere, within the limit or not. Returns what RATE.LIMIT does.',
   run: (call) => decide(call, Charge.Always),
-};
+});

@@ -1,6 +1,6 @@
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const replAges: Command = {
+export const replAges = defineCommand({
   name: 'repl.ages',
   arity: 1,
   flags: ['readonly', 'fast'],
@@ -8,7 +8,6 @@ export const replAges: Command = {
   summary: 'Tells for each other region how many milliseconds ago all of it was known here; -1 where it never was.',
   since: '0.1.0',
   complexity: 'O(N) with N being the number of regions',
-  syntax: '',
   run({ reply, server }) {
     const ages = server.replication.ages();
     reply.map(ages.length);
@@ -17,4 +16,4 @@ export const replAges: Command = {
       reply.integer(ageMs === undefined ? -1 : Math.round(ageMs));
     }
   },
-};
+});

@@ -5,17 +5,17 @@ import type { ReplicationRequest } from '../../services/lane-replication.js';
 import type { PeerDescription } from '../../services/replication-description.js';
 import type { Call, Command } from '../../session/command.js';
 import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
 import { askReplication } from './ask-replication.js';
 
-const list: Command = {
+const define = defineFamily({ flags: ['admin', 'no_multi'], group: 'replication', since: '0.1.0' });
+
+const list = define({
   name: 'list',
   arity: 2,
   flags: ['readonly'],
-  group: 'replication',
   summary: 'Lists the regions this one replicates with: state, lag, figures.',
-  since: '0.1.0',
   complexity: 'O(N) with N being the number of peers',
-  syntax: '',
   run({ reply, server }) {
     const peers = server.replication.describe()?.peers ?? [];
     reply.array(peers.length);
@@ -28,16 +28,12 @@ const list: Command = {
       }
     }
   },
-};
+});
 
-const add: Command = {
+const add = define({
   name: 'add',
   arity: 4,
-  flags: ['admin', 'no_multi'],
-  group: 'replication',
   summary: 'Replicates with another region from now on, until the server stops; --peer makes it last.',
-  since: '0.1.0',
-  complexity: 'O(1)',
   syntax: 'region host:port',
   run: (call) =>
     change(call, () => ({
@@ -45,19 +41,15 @@ const add: Command = {
       region: checkRegion(textArgument(call.request, 2)),
       ...parseAddress(textArgument(call.request, 3)),
     })),
-};
+});
 
-const remove: Command = {
+const remove = define({
   name: 'remove',
   arity: 3,
-  flags: ['admin', 'no_multi'],
-  group: 'replication',
   summary: 'Stops replicating with a region: it is not dialed, not let in, not waited for and not asked to be fresh.',
-  since: '0.1.0',
-  complexity: 'O(1)',
   syntax: 'region',
   run: (call) => change(call, () => ({ kind: 'removePeer', region: checkRegion(textArgument(call.request, 2)) })),
-};
+});
 
 export const replPeers: Command = container({
   name: 'repl.peers',

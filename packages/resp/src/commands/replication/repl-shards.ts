@@ -1,9 +1,9 @@
 import { textArgument } from '../../request/arguments.js';
 import type { ShardLag } from '../../services/replication-description.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { askReplication } from './ask-replication.js';
 
-export const replShards: Command = {
+export const replShards = defineCommand({
   name: 'repl.shards',
   arity: 2,
   flags: ['readonly', 'no_multi'],
@@ -24,4 +24,4 @@ export const replShards: Command = {
       }
     });
   },
-};
+});

@@ -4,6 +4,7 @@ import { argumentIs, bytesArgument, keyword, textArgument } from '../../../reque
 import type { Call, Command } from '../../../session/command.js';
 import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
 import { container } from '../../../session/container.js';
+import { defineFamily } from '../../../session/define.js';
 import { globMatches } from '../../keys/glob.js';
 import { categoriesOf } from './categories.js';
 import { describeCommand, documentCommand, keyFlagsOf } from './describe.js';
@@ -15,35 +16,26 @@ const ACLCAT = keyword('aclcat');
 const PATTERN = keyword('pattern');
 const encoder = new TextEncoder();
 
-const commandCount: Command = {
+const define = defineFamily({ flags: ['loading', 'stale'], group: 'server', since: '2.8.13' });
+
+const commandCount = define({
   name: 'count',
   arity: 2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'How many commands there are.',
-  since: '2.8.13',
-  complexity: 'O(1)',
-  syntax: '',
   run({ server, reply }) {
     reply.integer(server.commands.index.entries.length);
   },
-};
+});
 
-const commandInfo: Command = {
+const commandInfo = define({
   name: 'info',
   arity: -2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'Arity, flags and keys of commands.',
-  since: '2.8.13',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[command-name [command-name ...]]',
   run(call) {
     const { request, server, reply } = call;
-    if (request.argumentCount === 2) {
-      describeAll(call);
-      return;
-    }
+    if (request.argumentCount === 2) return describeAll(call);
     reply.array(request.argumentCount - 2);
     for (let index = 2; index < request.argumentCount; index++) {
       const entry = find(server.commands, textArgument(request, index));
@@ -51,13 +43,11 @@ const commandInfo: Command = {
       else describeCommand(reply, entry);
     }
   },
-};
+});
 
-const commandDocs: Command = {
+const commandDocs = define({
   name: 'docs',
   arity: -2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'What commands are for.',
   since: '7.0.0',
   complexity: 'O(N) where N is the number of commands',
@@ -72,28 +62,23 @@ const commandDocs: Command = {
     reply.map(entries.length);
     for (const entry of entries) documentCommand(reply, entry);
   },
-};
+});
 
-const commandList: Command = {
+const commandList = define({
   name: 'list',
   arity: -2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'The names of all commands, or of some.',
   since: '7.0.0',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]',
   run({ request, server, reply }) {
     const chosen = readFilter(request);
-    if (chosen === undefined) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (chosen === undefined) return reply.error(errors.syntax);
     const names = server.commands.index.entries.filter(chosen).map((entry) => entry.fullName);
     reply.array(names.length);
     for (const name of names) reply.bulkText(name);
   },
-};
+});
 
 function getKeys(
   name: string,

@@ -1,11 +1,11 @@
 import type { Request } from '@quotadb/wire';
 import { askLanes } from '../../../questions/ask-lanes.js';
 import { textArgument } from '../../../request/arguments.js';
-import type { Command } from '../../../session/command.js';
+import { defineCommand } from '../../../session/define.js';
 import { addFigures } from '../../../statistics/figures.js';
 import { type InfoSection, infoSections } from './sections.js';
 
-export const info: Command = {
+export const info = defineCommand({
   name: 'info',
   arity: -1,
   flags: ['loading', 'stale'],
@@ -25,7 +25,7 @@ export const info: Command = {
       resumed.reply.verbatim(texts.join('\r\n'));
     });
   },
-};
+});
 
 /** Sections come in their own order whatever the order they are asked for in; names that are none are ignored. */
 function chosenSections(request: Request): readonly InfoSection[] {

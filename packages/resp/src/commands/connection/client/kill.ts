@@ -2,11 +2,12 @@ import { errors } from '../../../errors/errors.js';
 import { isMeant } from '../../../questions/answers.js';
 import { askLanes } from '../../../questions/ask-lanes.js';
 import { numberArgument, textArgument } from '../../../request/arguments.js';
-import type { Call, Command } from '../../../session/command.js';
+import type { Call } from '../../../session/command.js';
+import { defineCommand } from '../../../session/define.js';
 import type { ClientFilter } from '../../../session/questions.js';
-import { typeIsNormal } from './types.js';
+import { typeIsNormal } from './list.js';
 
-export const clientKill: Command = {
+export const clientKill = defineCommand({
   name: 'kill',
   arity: -3,
   flags: ['admin', 'noscript', 'loading', 'stale'],
@@ -29,7 +30,7 @@ export const clientKill: Command = {
     if (typeof order === 'string') reply.error(order);
     else kill(call, order.filter, order.skipMe, ({ reply }, killed) => reply.integer(killed));
   },
-};
+});
 
 /** The caller must still get its answer, so it is left to the end. */
 function kill(call: Call, filter: ClientFilter, skipMe: boolean, answer: (call: Call, killed: number) => void): void {

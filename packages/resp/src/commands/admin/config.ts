@@ -1,20 +1,19 @@
 import { changeParameters, ParameterError, parameterNames, printParameter } from '@quotadb/config';
-import { errors } from '../../../errors/errors.js';
-import { askLanes } from '../../../questions/ask-lanes.js';
-import { bytesArgument, textArgument } from '../../../request/arguments.js';
-import type { Command } from '../../../session/command.js';
-import { container } from '../../../session/container.js';
-import { globMatches } from '../../keys/glob.js';
+import { errors } from '../../errors/errors.js';
+import { askLanes } from '../../questions/ask-lanes.js';
+import { bytesArgument, textArgument } from '../../request/arguments.js';
+import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
+import { globMatches } from '../keys/glob.js';
 
 const encoder = new TextEncoder();
 
-const configGet: Command = {
+const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'server', since: '2.0.0' });
+
+const configGet = define({
   name: 'get',
   arity: -3,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'The parameters whose names match, and their values.',
-  since: '2.0.0',
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter [parameter ...]',
   run({ request, server, reply }) {
@@ -32,23 +31,17 @@ const configGet: Command = {
       reply.bulkText(printParameter(server.config, name));
     }
   },
-};
+});
 
-const configSet: Command = {
+const configSet = define({
   name: 'set',
   arity: -4,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'Changes parameters while the server runs; all of them or none.',
-  since: '2.0.0',
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter value [parameter value ...]',
   run(call) {
     const { request, server, reply } = call;
-    if (request.argumentCount % 2 !== 0) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (request.argumentCount % 2 !== 0) return reply.error(errors.syntax);
     const changes: [string, string][] = [];
     for (let index = 2; index < request.argumentCount; index += 2) {
       changes.push([
@@ -67,35 +60,26 @@ const configSet: Command = {
     }
     askLanes(call, 'configure', changes, (resumed) => resumed.reply.ok());
   },
-};
+});
 
-const configResetStat: Command = {
+const configResetStat = define({
   name: 'resetstat',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'Sets the figures of INFO back to zero.',
-  since: '2.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run(call) {
     askLanes(call, 'resetStatistics', null, ({ reply }) => reply.ok());
   },
-};
+});
 
-const configRewrite: Command = {
+const configRewrite = define({
   name: 'rewrite',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'Refused: the server does not write to its config file.',
   since: '2.8.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ reply }) {
     reply.error(errors.noConfigRewrite);
   },
-};
+});
 
 export const config = container({
   name: 'config',

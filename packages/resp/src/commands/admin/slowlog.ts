@@ -1,33 +1,26 @@
 import type { ReplyWriter } from '@quotadb/wire';
-import { errors } from '../../../errors/errors.js';
-import { askLanes } from '../../../questions/ask-lanes.js';
-import { numberArgument } from '../../../request/arguments.js';
-import type { Command } from '../../../session/command.js';
-import { container } from '../../../session/container.js';
-import type { SlowCommand } from '../../../statistics/slowlog.js';
+import { errors } from '../../errors/errors.js';
+import { askLanes } from '../../questions/ask-lanes.js';
+import { numberArgument } from '../../request/arguments.js';
+import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
+import type { SlowCommand } from '../../statistics/slowlog.js';
 
 const DEFAULT_COUNT = 10;
 
-const slowlogGet: Command = {
+const define = defineFamily({ flags: ['admin', 'loading', 'stale'], group: 'server', since: '2.2.12' });
+
+const slowlogGet = define({
   name: 'get',
   arity: -2,
-  flags: ['admin', 'loading', 'stale'],
-  group: 'server',
   summary: 'The newest slow commands: id, time, microseconds, arguments, client address, client name.',
-  since: '2.2.12',
   complexity: 'O(N) where N is the number of entries returned',
   syntax: '[count]',
   run(call) {
     const { request, reply } = call;
-    if (request.argumentCount > 3) {
-      reply.error(errors.wrongArity('slowlog|get'));
-      return;
-    }
+    if (request.argumentCount > 3) return reply.error(errors.wrongArity('slowlog|get'));
     const count = request.argumentCount === 3 ? numberArgument(request, 2) : DEFAULT_COUNT;
-    if (!(count >= -1)) {
-      reply.error(errors.slowlogCount);
-      return;
-    }
+    if (!(count >= -1)) return reply.error(errors.slowlogCount);
     askLanes(call, 'slowCommands', null, ({ reply, server }, lanes) => {
       const kept = newestFirst(lanes, server.config.slowlogMaximumLength);
       const entries = count === -1 ? kept : kept.slice(0, count);
@@ -35,37 +28,27 @@ const slowlogGet: Command = {
       for (const entry of entries) writeEntry(reply, entry);
     });
   },
-};
+});
 
-const slowlogLen: Command = {
+const slowlogLen = define({
   name: 'len',
   arity: 2,
-  flags: ['admin', 'loading', 'stale'],
-  group: 'server',
   summary: 'How many slow commands are kept.',
-  since: '2.2.12',
-  complexity: 'O(1)',
-  syntax: '',
   run(call) {
     askLanes(call, 'slowCommands', null, ({ reply, server }, lanes) =>
       reply.integer(newestFirst(lanes, server.config.slowlogMaximumLength).length),
     );
   },
-};
+});
 
-const slowlogReset: Command = {
+const slowlogReset = define({
   name: 'reset',
   arity: 2,
-  flags: ['admin', 'loading', 'stale'],
-  group: 'server',
   summary: 'Forgets the slow commands.',
-  since: '2.2.12',
-  complexity: 'O(1)',
-  syntax: '',
   run(call) {
     askLanes(call, 'resetSlowlog', null, ({ reply }) => reply.ok());
   },
-};
+});
 
 export const slowlog = container({
   name: 'slowlog',

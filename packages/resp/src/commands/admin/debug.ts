@@ -1,20 +1,20 @@
-import { errors } from '../../../errors/errors.js';
-import { argumentIs, keyword, textArgument } from '../../../request/arguments.js';
-import type { Call, Command } from '../../../session/command.js';
+import { errors } from '../../errors/errors.js';
+import { argumentIs, keyword, textArgument } from '../../request/arguments.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
 const SLEEP = keyword('sleep');
 const OBJECT = keyword('object');
 const HELP = keyword('help');
 
 /** As far as the test suites of clients need it. Unlike Redis, a sleep holds up its own connection only. */
-export const debug: Command = {
+export const debug = defineCommand({
   name: 'debug',
   arity: -2,
   flags: ['admin', 'noscript', 'loading', 'stale'],
   group: 'server',
   summary: 'SLEEP makes this connection wait; OBJECT shows how a key is kept. Other subcommands are refused.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax: '<SLEEP seconds | OBJECT key | HELP>',
   run(call) {
     const { request, reply } = call;
@@ -30,7 +30,7 @@ export const debug: Command = {
       reply.error(errors.debugUnknown(textArgument(request, 1)));
     }
   },
-};
+});
 
 function describe({ request, engine, reply }: Call): void {
   const exists = engine.open(request.input, request.argumentStart[2], request.argumentLength[2]);

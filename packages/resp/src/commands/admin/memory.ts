@@ -1,23 +1,23 @@
-import { errors } from '../../../errors/errors.js';
-import { askLanes } from '../../../questions/ask-lanes.js';
-import { argumentIs, keyword, numberArgument } from '../../../request/arguments.js';
-import type { Command } from '../../../session/command.js';
-import { container } from '../../../session/container.js';
-import { addFigures } from '../../../statistics/figures.js';
-import { processMemory } from '../../../statistics/process-memory.js';
-import { memoryReport } from './report.js';
+import { errors } from '../../errors/errors.js';
+import { askLanes } from '../../questions/ask-lanes.js';
+import { argumentIs, keyword, numberArgument } from '../../request/arguments.js';
+import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
+import { addFigures } from '../../statistics/figures.js';
+import { processMemory } from '../../statistics/process-memory.js';
 
 const SAMPLES = keyword('samples');
+/** Above this share of the limit it is time to do something. */
+const NEARLY_FULL = 0.9;
 
-const memoryUsage: Command = {
+const define = defineFamily({ flags: [], group: 'server', since: '4.0.0' });
+
+const memoryUsage = define({
   name: 'usage',
   arity: -3,
   flags: ['readonly'],
   keys: [2, 2, 1],
-  group: 'server',
   summary: 'The bytes a key and its counter take.',
-  since: '4.0.0',
-  complexity: 'O(1)',
   syntax: 'key [SAMPLES count]',
   run({ request, engine, reply }) {
     for (let index = 3; index < request.argumentCount; index += 2) {
@@ -26,27 +26,19 @@ const memoryUsage: Command = {
         return;
       }
       const samples = numberArgument(request, index + 1);
-      if (!(samples >= 0)) {
-        reply.error(Number.isNaN(samples) ? errors.notAnInteger : errors.syntax);
-        return;
-      }
+      if (!(samples >= 0)) return reply.error(Number.isNaN(samples) ? errors.notAnInteger : errors.syntax);
     }
     const exists = engine.open(request.input, request.argumentStart[2], request.argumentLength[2]);
     if (exists) reply.integer(engine.memoryUsageBytes());
     else reply.nil();
     engine.close();
   },
-};
+});
 
-const memoryStats: Command = {
+const memoryStats = define({
   name: 'stats',
   arity: 2,
-  flags: [],
-  group: 'server',
   summary: 'Where the memory goes.',
-  since: '4.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run(call) {
     askLanes(call, 'figures', null, ({ engine, reply }, lanes) => {
       const { sums, peakUsedBytes } = addFigures(lanes);
@@ -70,49 +62,34 @@ const memoryStats: Command = {
       }
     });
   },
-};
+});
 
-const memoryDoctor: Command = {
+const memoryDoctor = define({
   name: 'doctor',
   arity: 2,
-  flags: [],
-  group: 'server',
   summary: 'Says whether memory is short.',
-  since: '4.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ engine, reply }) {
     reply.verbatim(memoryReport(engine.stats()));
   },
-};
+});
 
-const memoryPurge: Command = {
+const memoryPurge = define({
   name: 'purge',
   arity: 2,
-  flags: [],
-  group: 'server',
   summary: 'Does nothing: freed memory is used again by itself.',
-  since: '4.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ reply }) {
     reply.ok();
   },
-};
+});
 
-const memoryMallocStats: Command = {
+const memoryMallocStats = define({
   name: 'malloc-stats',
   arity: 2,
-  flags: [],
-  group: 'server',
   summary: 'The store has no allocator that keeps figures.',
-  since: '4.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ reply }) {
     reply.bulkText('Stats not supported for the current allocator');
   },
-};
+});
 
 export const memory = container({
   name: 'memory',
@@ -121,3 +98,10 @@ export const memory = container({
   since: '4.0.0',
   subcommands: [memoryDoctor, memoryMallocStats, memoryPurge, memoryStats, memoryUsage],
 });
+
+function memoryReport(figures: { usedBytes: number; maxMemoryBytes: number }): string {
+  const share = figures.usedBytes / figures.maxMemoryBytes;
+  const percent = `${(share * 100).toFixed(1)} % of maxmemory is used`;
+  if (share < NEARLY_FULL) return `${percent}: all is well.\n`;
+  return `${percent}: new keys are refused when it is full. Raise --max-memory, or give keys an expiry.\n`;
+}

@@ -1,21 +1,17 @@
 import type { Request } from '@quotadb/wire';
-import { askLanes } from '../../../questions/ask-lanes.js';
-import { textArgument } from '../../../request/arguments.js';
-import type { Command } from '../../../session/command.js';
-import { container } from '../../../session/container.js';
-import { mergeLatency } from '../../../statistics/latency-monitor.js';
-import { latencyReport } from './report.js';
+import { askLanes } from '../../questions/ask-lanes.js';
+import { textArgument } from '../../request/arguments.js';
+import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
+import { type LatencyEvent, mergeLatency } from '../../statistics/latency-monitor.js';
 
-const latencyLatest: Command = {
+const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'server', since: '2.8.13' });
+
+const latencyLatest = define({
   name: 'latest',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary:
     'For each event: its name, when it last was slow, how long that took, and the longest ever, in milliseconds.',
-  since: '2.8.13',
-  complexity: 'O(1)',
-  syntax: '',
   run(call) {
     askLanes(call, 'latency', null, ({ reply }, lanes) => {
       const events = mergeLatency(lanes);
@@ -30,16 +26,12 @@ const latencyLatest: Command = {
       }
     });
   },
-};
+});
 
-const latencyHistory: Command = {
+const latencyHistory = define({
   name: 'history',
   arity: 3,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'When an event was slow, and how slow.',
-  since: '2.8.13',
-  complexity: 'O(1)',
   syntax: 'event',
   run(call) {
     const wanted = textArgument(call.request, 2);
@@ -53,38 +45,29 @@ const latencyHistory: Command = {
       }
     });
   },
-};
+});
 
-const latencyReset: Command = {
+const latencyReset = define({
   name: 'reset',
   arity: -2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'Forgets events, or all of them.',
-  since: '2.8.13',
-  complexity: 'O(1)',
   syntax: '[event [event ...]]',
   run(call) {
     const names = call.request.argumentCount > 2 ? texts(call.request, 2) : null;
     askLanes(call, 'resetLatency', names, ({ reply }, lanes) => reply.integer(new Set(lanes.flat()).size));
   },
-};
+});
 
-const latencyDoctor: Command = {
+const latencyDoctor = define({
   name: 'doctor',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'server',
   summary: 'The same in words.',
-  since: '2.8.13',
-  complexity: 'O(1)',
-  syntax: '',
   run(call) {
     askLanes(call, 'latency', null, ({ reply, server }, lanes) =>
       reply.verbatim(latencyReport(mergeLatency(lanes), server.config.latencyThresholdMs)),
     );
   },
-};
+});
 
 export const latency = container({
   name: 'latency',
@@ -96,4 +79,17 @@ export const latency = container({
 
 function texts(request: Request, from: number): string[] {
   return Array.from({ length: request.argumentCount - from }, (_, offset) => textArgument(request, from + offset));
+}
+
+function latencyReport(events: readonly LatencyEvent[], thresholdMs: number): string {
+  if (thresholdMs === 0) {
+    return 'Latency is not being watched. CONFIG SET latency-monitor-threshold <milliseconds> starts it.\n';
+  }
+  if (events.length === 0) return `Nothing has taken ${thresholdMs} ms or longer.\n`;
+  return events.map((event, index) => `${index + 1}. ${describe(event)}\n`).join('');
+}
+
+function describe({ name, samples, maximumMs }: LatencyEvent): string {
+  const mean = samples.reduce((sum, [, milliseconds]) => sum + milliseconds, 0) / samples.length;
+  return `${name}: ${samples.length} slow seconds, ${mean.toFixed(0)} ms on average, ${maximumMs} ms at worst.`;
 }
