@@ -1,8 +1,8 @@
 export { commands } from './command-table/commands.js';
 export { humanBytes } from './commands/admin/info/format.js';
 export { counterCommands } from './commands/counters/index.js';
+export { keyFilter } from './commands/keys/glob.js';
 export { keyCommands } from './commands/keys/index.js';
-export { keyFilter } from './commands/keys/match.js';
 export { errors } from './errors/errors.js';
 export { chooseTransport } from './lanes/choose-transport.js';
 export { createState } from './lanes/create-state.js';

@@ -8,9 +8,9 @@ import { wakeLane } from './wake.js';
 const SOCK_NONBLOCK = 0x800;
 const SOCK_CLOEXEC = 0x80000;
 
-/** Accepted in one turn; the others of a burst are told again. */
+/** Accepted in one turn; epoll reports the rest of a burst again. */
 const ACCEPTS_PER_TURN = 64;
-/** Without descriptors or memory to accept with, asking again at once would only spin. */
+/** Pause after running out of descriptors or memory: trying again at once would only spin. */
 const PAUSE_MS = 100;
 
 const REASONS: ReadonlyMap<number, string> = new Map([
@@ -31,8 +31,8 @@ export interface AcceptorOptions {
 }
 
 /**
- * Takes connections from the listening socket and gives each to the lane that has the fewest. Every lane has one, so that
- * a lane that is busy for long keeps nobody at the door; the system wakes one of those that are not.
+ * Takes connections from the listening socket and gives each to the lane that has the fewest. Every lane has an
+ * acceptor, and the system wakes an idle one, so that new clients do not wait for a busy lane.
  */
 export class Acceptor {
   private readonly libc: Libc;
@@ -98,7 +98,7 @@ export class Acceptor {
 
   private acceptFailed(errno: number): void {
     if (errno === Errno.again || errno === Errno.interrupted || errno === Errno.connectionAborted) return;
-    // The listening socket was shut down: no more will come.
+    // The listening socket was shut down: there will be no further connections.
     if (errno === Errno.invalid) {
       this.loop.pauseListening();
       return;
@@ -108,6 +108,8 @@ export class Acceptor {
     if (this.hasWarned) return;
     this.hasWarned = true;
     const reason = REASONS.get(errno) ?? `errno ${errno}`;
-    this.warn(`no connection can be accepted for now: ${reason}; those there are go on`);
+    this.warn(
+      `cannot accept connections: ${reason}; trying again every ${PAUSE_MS} ms, open connections are not affected`,
+    );
   }
 }

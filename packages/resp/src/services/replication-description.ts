@@ -1,16 +1,16 @@
-/** What is shown of replication: INFO, REPL.PEERS LIST, HTTP and metrics. Everything in it is plain data. */
+/** The state of replication for INFO, REPL.PEERS LIST, HTTP and metrics: plain data. */
 export interface ReplicationDescription {
   readonly cluster: string;
   readonly region: string;
   readonly replicaId: string;
   readonly incarnation: string;
-  /** False until there was somebody to replicate with. */
+  /** False until the first peer was configured or connected. */
   readonly isActive: boolean;
   readonly isEncrypted: boolean;
   /** Where other regions connect; -1 where they cannot. */
   readonly port: number;
   readonly peers: readonly PeerDescription[];
-  /** Every region of which something is known, in the order in which the board has its age. */
+  /** Every known region, in the order of the ages on the board. */
   readonly regions: readonly string[];
   /** By code. */
   readonly refusals: Readonly<Record<string, number>>;
@@ -22,20 +22,20 @@ export type PeerState = 'connected' | 'connecting' | 'away' | 'refused' | 'forgo
 export interface PeerDescription {
   readonly region: string;
   readonly state: PeerState;
-  /** From --peer or REPL.PEERS ADD; the others have come by themselves. */
+  /** From --peer or REPL.PEERS ADD; the others have connected to this node. */
   readonly isConfigured: boolean;
   readonly address: string;
   readonly incarnation: string;
-  /** Why it is not connected, in words; empty where it is. */
+  /** Why it is not connected; empty where it is. */
   readonly trouble: string;
   readonly connectedMs: number;
   readonly roundTripMs: number;
   readonly skewMs: number;
-  /** How far it is behind with this node's own changes: -1 = it has not said yet. */
+  /** Its lag with this node's own changes: -1 = it has not acknowledged any yet. */
   readonly lagMs: number;
   readonly lagVersions: number;
   readonly lagShards: number;
-  /** This node began with nothing: how many of the keys of the other it has. 100 when there is nothing to catch up with. */
+  /** For a node that started empty: the share of the peer's keys that it holds; 100 once it has caught up. */
   readonly joinedPercent: number;
   readonly figures: PeerFigures;
 }
@@ -79,11 +79,11 @@ export const NO_PEER_FIGURES: PeerFigures = {
   refusals: 0,
 };
 
-/** How far one region is with this node's own changes, shard by shard. */
+/** The progress of one region with this node's own changes, in one shard. */
 export interface ShardLag {
   readonly shard: number;
   readonly version: number;
   readonly acknowledged: number;
-  /** From the last change that it has to the last one there is; 0 where it has all. */
+  /** The time between the last change it holds and the last one made; 0 where it holds all. */
   readonly lagMs: number;
 }

@@ -189,7 +189,7 @@ describe('other users', () => {
 });
 
 describe('ACL', () => {
-  test('WHOAMI, USERS, LIST and GETUSER tell who there is, and show no hash', () => {
+  test('WHOAMI, USERS, LIST and GETUSER show the users, and no hash', () => {
     const lane = new TestLane({ users: everybody, password: 'x' });
     const session = as('admin', lane);
     expect(session.call('ACL', 'WHOAMI')).toBe('$5\r\nadmin\r\n');
@@ -199,10 +199,10 @@ describe('ACL', () => {
     expect(list).toContain('user both on #scrypt ~app:* ~other:* resetchannels -@all +@connection +@read +@write');
     expect(list).not.toContain('unused');
     expect(session.call('ACL', 'GETUSER', 'reader')).toContain('-@all +@connection +@read');
-    expect(session.call('ACL', 'GETUSER', 'nobody')).toBe('$-1\r\n');
+    expect(session.call('ACL', 'GETUSER', 'stranger')).toBe('$-1\r\n');
   });
 
-  test('CAT lists categories and what is in them', () => {
+  test('CAT lists categories and their commands', () => {
     const session = as('reader');
     expect(session.call('ACL', 'CAT')).toContain('dangerous');
     expect(session.call('ACL', 'CAT', 'dangerous')).toContain('flushall');

@@ -6,7 +6,7 @@ type CommandFigures = Pick<
   'calls' | 'microseconds' | 'durations' | 'timedMicroseconds' | 'rejected' | 'failed'
 >;
 
-/** What one lane has counted, or all of them together: plain data, so that it can travel between threads. */
+/** The figures of one lane, or of all lanes together: plain data, sent between threads. */
 export interface Figures extends CommandFigures {
   readonly sums: { [name in SumName]: number };
   readonly longestTurnMicroseconds: number;
@@ -19,7 +19,7 @@ export interface Figures extends CommandFigures {
   readonly lanes: readonly LaneFigures[];
 }
 
-/** What shows whether the work is spread evenly. */
+/** Figures by lane, which show whether the work is spread evenly. */
 export interface LaneFigures {
   readonly lane: number;
   readonly connections: number;

@@ -4,7 +4,7 @@ import { RateSampler } from './rate-sampler.js';
 import { RateStatistics } from './rate-statistics.js';
 import { TakeStatistics } from './take-statistics.js';
 
-/** What INFO reports that happened since the start, or since CONFIG RESETSTAT. */
+/** The counts of INFO since the start, or since CONFIG RESETSTAT. */
 export class Statistics {
   static readonly WINDOW_MS = 30_000;
 

@@ -1,7 +1,8 @@
 import { changeParameters, ParameterError, parameterNames, printParameter } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
 import { askLanes } from '../../questions/ask-lanes.js';
-import { bytesArgument, textArgument } from '../../request/arguments.js';
+import { replyMap } from '../../reply/values.js';
+import { bytesArgument, textArgument, textArguments } from '../../request/arguments.js';
 import { container } from '../../session/container.js';
 import { defineFamily } from '../../session/define.js';
 import { globMatches } from '../keys/glob.js';
@@ -17,19 +18,13 @@ const configGet = define({
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter [parameter ...]',
   run({ request, server, reply }) {
-    const patterns: Uint8Array[] = [];
-    for (let index = 2; index < request.argumentCount; index++) {
-      patterns.push(encoder.encode(textArgument(request, index).toLowerCase()));
-    }
+    const patterns = textArguments(request, 2).map((pattern) => encoder.encode(pattern.toLowerCase()));
     const names = parameterNames().filter((name) => {
       const bytes = encoder.encode(name);
       return patterns.some((pattern) => globMatches(pattern, bytes));
     });
-    reply.map(names.length);
-    for (const name of names) {
-      reply.bulkText(name);
-      reply.bulkText(printParameter(server.config, name));
-    }
+    const fields = names.map((name) => [name, printParameter(server.config, name)] as const);
+    replyMap(reply, fields);
   },
 });
 
@@ -53,10 +48,8 @@ const configSet = define({
       changeParameters({ ...server.config }, changes);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      reply.error(
-        error.unknown ? errors.configUnknown(error.parameter) : errors.configRefused(error.parameter, error.message),
-      );
-      return;
+      const { parameter, message } = error;
+      return reply.error(error.unknown ? errors.configUnknown(parameter) : errors.configRefused(parameter, message));
     }
     askLanes(call, 'configure', changes, (resumed) => resumed.reply.ok());
   },

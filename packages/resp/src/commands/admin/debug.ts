@@ -1,4 +1,5 @@
 import { errors } from '../../errors/errors.js';
+import { replyLines } from '../../reply/values.js';
 import { argumentIs, keyword, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
@@ -7,19 +8,19 @@ const SLEEP = keyword('sleep');
 const OBJECT = keyword('object');
 const HELP = keyword('help');
 
-/** As far as the test suites of clients need it. Unlike Redis, a sleep holds up its own connection only. */
+/** The subcommands that the test suites of clients use. Unlike in Redis, SLEEP delays its own connection only. */
 export const debug = defineCommand({
   name: 'debug',
   arity: -2,
   flags: ['admin', 'noscript', 'loading', 'stale'],
   group: 'server',
-  summary: 'SLEEP makes this connection wait; OBJECT shows how a key is kept. Other subcommands are refused.',
+  summary: 'SLEEP delays this connection; OBJECT shows how a key is stored. Other subcommands are refused.',
   since: '1.0.0',
   syntax: '<SLEEP seconds | OBJECT key | HELP>',
   run(call) {
     const { request, reply } = call;
     if (request.argumentCount === 3 && argumentIs(request, 1, SLEEP)) {
-      // Redis reads it with strtod, to which what is no number is 0.
+      // Redis reads it with strtod, which returns 0 for a text that is not a number.
       const seconds = Number.parseFloat(textArgument(request, 2));
       call.suspend(seconds > 0 ? seconds * 1000 : 0, (resumed) => resumed.reply.ok());
     } else if (request.argumentCount === 3 && argumentIs(request, 1, OBJECT)) {
@@ -47,12 +48,11 @@ function help({ reply }: Call): void {
   const lines = [
     'DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:',
     'OBJECT <key>',
-    '    Show how a key is kept.',
+    '    Show how a key is stored.',
     'SLEEP <seconds>',
-    '    Make this connection wait for <seconds>; decimals are allowed.',
+    '    Delay this connection by <seconds>; decimals are allowed.',
     'HELP',
     '    Lists the subcommands.',
   ];
-  reply.array(lines.length);
-  for (const line of lines) reply.simple(line);
+  replyLines(reply, lines);
 }

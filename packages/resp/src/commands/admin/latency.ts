@@ -1,6 +1,6 @@
-import type { Request } from '@quotadb/wire';
 import { askLanes } from '../../questions/ask-lanes.js';
-import { textArgument } from '../../request/arguments.js';
+import { replyIntegers } from '../../reply/values.js';
+import { textArgument, textArguments } from '../../request/arguments.js';
 import { container } from '../../session/container.js';
 import { defineFamily } from '../../session/define.js';
 import { type LatencyEvent, mergeLatency } from '../../statistics/latency-monitor.js';
@@ -11,7 +11,7 @@ const latencyLatest = define({
   name: 'latest',
   arity: 2,
   summary:
-    'For each event: its name, when it last was slow, how long that took, and the longest ever, in milliseconds.',
+    'For each event: its name, the time and duration of the last slow one, and the longest duration, in milliseconds.',
   run(call) {
     askLanes(call, 'latency', null, ({ reply }, lanes) => {
       const events = mergeLatency(lanes);
@@ -31,18 +31,14 @@ const latencyLatest = define({
 const latencyHistory = define({
   name: 'history',
   arity: 3,
-  summary: 'When an event was slow, and how slow.',
+  summary: 'The times and durations of a slow event.',
   syntax: 'event',
   run(call) {
     const wanted = textArgument(call.request, 2);
     askLanes(call, 'latency', null, ({ reply }, lanes) => {
       const samples = mergeLatency(lanes).find(({ name }) => name === wanted)?.samples ?? [];
       reply.array(samples.length);
-      for (const [atSeconds, milliseconds] of samples) {
-        reply.array(2);
-        reply.integer(atSeconds);
-        reply.integer(milliseconds);
-      }
+      for (const sample of samples) replyIntegers(reply, sample);
     });
   },
 });
@@ -50,10 +46,10 @@ const latencyHistory = define({
 const latencyReset = define({
   name: 'reset',
   arity: -2,
-  summary: 'Forgets events, or all of them.',
+  summary: 'Clears the history of the named events, or of all.',
   syntax: '[event [event ...]]',
   run(call) {
-    const names = call.request.argumentCount > 2 ? texts(call.request, 2) : null;
+    const names = call.request.argumentCount > 2 ? textArguments(call.request, 2) : null;
     askLanes(call, 'resetLatency', names, ({ reply }, lanes) => reply.integer(new Set(lanes.flat()).size));
   },
 });
@@ -61,7 +57,7 @@ const latencyReset = define({
 const latencyDoctor = define({
   name: 'doctor',
   arity: 2,
-  summary: 'The same in words.',
+  summary: 'A report of slow events in words.',
   run(call) {
     askLanes(call, 'latency', null, ({ reply, server }, lanes) =>
       reply.verbatim(latencyReport(mergeLatency(lanes), server.config.latencyThresholdMs)),
@@ -72,20 +68,16 @@ const latencyDoctor = define({
 export const latency = container({
   name: 'latency',
   group: 'server',
-  summary: 'Events that took long.',
+  summary: 'Slow events.',
   since: '2.8.13',
   subcommands: [latencyLatest, latencyHistory, latencyReset, latencyDoctor],
 });
 
-function texts(request: Request, from: number): string[] {
-  return Array.from({ length: request.argumentCount - from }, (_, offset) => textArgument(request, from + offset));
-}
-
 function latencyReport(events: readonly LatencyEvent[], thresholdMs: number): string {
   if (thresholdMs === 0) {
-    return 'Latency is not being watched. CONFIG SET latency-monitor-threshold <milliseconds> starts it.\n';
+    return 'Latency is not monitored. CONFIG SET latency-monitor-threshold <milliseconds> starts it.\n';
   }
-  if (events.length === 0) return `Nothing has taken ${thresholdMs} ms or longer.\n`;
+  if (events.length === 0) return `No event has taken ${thresholdMs} ms or longer.\n`;
   return events.map((event, index) => `${index + 1}. ${describe(event)}\n`).join('');
 }
 

@@ -1,5 +1,6 @@
 import { errors } from '../../errors/errors.js';
 import { askLanes } from '../../questions/ask-lanes.js';
+import { replyMap } from '../../reply/values.js';
 import { argumentIs, keyword, numberArgument } from '../../request/arguments.js';
 import { container } from '../../session/container.js';
 import { defineFamily } from '../../session/define.js';
@@ -7,7 +8,7 @@ import { addFigures } from '../../statistics/figures.js';
 import { processMemory } from '../../statistics/process-memory.js';
 
 const SAMPLES = keyword('samples');
-/** Above this share of the limit it is time to do something. */
+/** Above this share of maxmemory the report asks for action. */
 const NEARLY_FULL = 0.9;
 
 const define = defineFamily({ flags: [], group: 'server', since: '4.0.0' });
@@ -17,7 +18,7 @@ const memoryUsage = define({
   arity: -3,
   flags: ['readonly'],
   keys: [2, 2, 1],
-  summary: 'The bytes a key and its counter take.',
+  summary: 'The bytes of memory that a key and its counter use.',
   syntax: 'key [SAMPLES count]',
   run({ request, engine, reply }) {
     for (let index = 3; index < request.argumentCount; index += 2) {
@@ -38,7 +39,7 @@ const memoryUsage = define({
 const memoryStats = define({
   name: 'stats',
   arity: 2,
-  summary: 'Where the memory goes.',
+  summary: 'Memory by use.',
   run(call) {
     askLanes(call, 'figures', null, ({ engine, reply }, lanes) => {
       const { sums, peakUsedBytes } = addFigures(lanes);
@@ -55,11 +56,7 @@ const memoryStats = define({
         ['process.resident', residentBytes],
         ['process.heap', heapUsedBytes],
       ];
-      reply.map(figures.length);
-      for (const [name, value] of figures) {
-        reply.bulkText(name);
-        reply.integer(value);
-      }
+      replyMap(reply, figures);
     });
   },
 });
@@ -67,7 +64,7 @@ const memoryStats = define({
 const memoryDoctor = define({
   name: 'doctor',
   arity: 2,
-  summary: 'Says whether memory is short.',
+  summary: 'Reports whether memory is nearly full.',
   run({ engine, reply }) {
     reply.verbatim(memoryReport(engine.stats()));
   },
@@ -76,7 +73,7 @@ const memoryDoctor = define({
 const memoryPurge = define({
   name: 'purge',
   arity: 2,
-  summary: 'Does nothing: freed memory is used again by itself.',
+  summary: 'Does nothing: the store reuses freed memory.',
   run({ reply }) {
     reply.ok();
   },
@@ -85,7 +82,7 @@ const memoryPurge = define({
 const memoryMallocStats = define({
   name: 'malloc-stats',
   arity: 2,
-  summary: 'The store has no allocator that keeps figures.',
+  summary: 'Not supported: the store has no allocator with statistics.',
   run({ reply }) {
     reply.bulkText('Stats not supported for the current allocator');
   },
@@ -94,7 +91,7 @@ const memoryMallocStats = define({
 export const memory = container({
   name: 'memory',
   group: 'server',
-  summary: 'How much memory is used, and for what.',
+  summary: 'Memory usage.',
   since: '4.0.0',
   subcommands: [memoryDoctor, memoryMallocStats, memoryPurge, memoryStats, memoryUsage],
 });

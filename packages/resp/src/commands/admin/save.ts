@@ -6,7 +6,7 @@ import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 
 const SCHEDULE = 'schedule';
-/** A snapshot of a full store to a slow disk; whoever asked has waited long enough then. */
+/** More than a snapshot of a full store to a slow disk takes. */
 const PATIENCE_MS = 3_600_000;
 
 const define = defineFamily({ flags: ['admin', 'noscript', 'no_multi'], group: 'server', since: '1.0.0' });
@@ -14,7 +14,7 @@ const define = defineFamily({ flags: ['admin', 'noscript', 'no_multi'], group: '
 export const bgsave = define({
   name: 'bgsave',
   arity: -1,
-  summary: 'Writes a snapshot in the background; the log that it covers is dropped.',
+  summary: 'Writes a snapshot in the background and deletes the log that it covers.',
   syntax: '[SCHEDULE]',
   run({ request, reply, server }) {
     const { disk } = server;
@@ -34,7 +34,7 @@ export const bgsave = define({
   },
 });
 
-/** Redis rewrites its append-only file; here the log becomes a snapshot, which comes to the same. */
+/** Redis rewrites its append-only file; QuotaDB replaces the log by a snapshot, with the same effect. */
 export const bgRewriteAof = define({
   name: 'bgrewriteaof',
   arity: 1,
@@ -69,7 +69,7 @@ export const lastSave = define({
   name: 'lastsave',
   arity: 1,
   flags: ['loading', 'stale', 'fast'],
-  summary: 'Tells when the last snapshot was finished, in seconds since 1970; without one, when the server started.',
+  summary: 'The time of the last snapshot in seconds since 1970; without one, the time of the start.',
   run({ reply, server }) {
     const { disk, identity } = server;
     const lastSaveMs = disk.isOn ? disk.board.figures().lastSaveMs : identity.startedAtMs;
@@ -80,7 +80,7 @@ export const lastSave = define({
 export const backup = define({
   name: 'backup',
   arity: 2,
-  summary: 'Writes everything into an empty directory of the machine of the server; another server can start from it.',
+  summary: "Writes all data into an empty directory of the server's machine; another server can start from it.",
   since: '0.1.0',
   complexity: 'O(N) with N being the number of keys',
   syntax: 'directory',
@@ -93,16 +93,12 @@ export const backup = define({
   },
 });
 
-/** Replies when the disk has done it, or why it could not. */
+/** Replies when the disk is done, with OK or with the reason of the failure. */
 function waitForDisk(call: Call, request: DiskRequest, failed: (reason: string) => string): void {
-  awaitAnswer<string | undefined>(
-    call,
-    PATIENCE_MS,
-    (answered) => call.server.askMain('disk', request, answered),
-    (resumed, answer) => {
-      const reason = answer === undefined ? 'it took too long' : answer.value;
-      if (reason === undefined) resumed.reply.ok();
-      else resumed.reply.error(failed(reason));
-    },
-  );
+  const ask = (answered: (error: string | undefined) => void) => call.server.askMain('disk', request, answered);
+  awaitAnswer(call, PATIENCE_MS, ask, ({ reply }, answer) => {
+    const reason = answer === undefined ? `the disk has not finished after ${PATIENCE_MS} ms` : answer.value;
+    if (reason === undefined) reply.ok();
+    else reply.error(failed(reason));
+  });
 }

@@ -4,7 +4,7 @@ import type { Call, Command } from '../../session/command.js';
 import { container } from '../../session/container.js';
 import { defineFamily } from '../../session/define.js';
 
-/** A server that holds no scripts and no functions, and says so in the words clients know. */
+/** Scripts and functions are not supported: these commands reply with the errors that clients of Redis know. */
 
 const SYNC = keyword('sync');
 const ASYNC = keyword('async');
@@ -101,7 +101,7 @@ function refused(name: string, syntax: string, since: string, run: (call: Call) 
   };
 }
 
-/** EVALSHA says NOSCRIPT, so that clients fall back to EVAL, which says what is the matter. */
+/** EVALSHA replies NOSCRIPT, so that clients fall back to EVAL, whose error names the reason. */
 export const scriptCalls: readonly Command[] = [
   refused('eval', 'script numkeys [key [key ...]] [arg [arg ...]]', '2.6.0', refuse),
   refused('eval_ro', 'script numkeys [key [key ...]] [arg [arg ...]]', '7.0.0', refuse),

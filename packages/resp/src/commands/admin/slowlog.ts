@@ -33,7 +33,7 @@ const slowlogGet = define({
 const slowlogLen = define({
   name: 'len',
   arity: 2,
-  summary: 'How many slow commands are kept.',
+  summary: 'The number of slow commands kept.',
   run(call) {
     askLanes(call, 'slowCommands', null, ({ reply, server }, lanes) =>
       reply.integer(newestFirst(lanes, server.config.slowlogMaximumLength).length),
@@ -44,7 +44,7 @@ const slowlogLen = define({
 const slowlogReset = define({
   name: 'reset',
   arity: 2,
-  summary: 'Forgets the slow commands.',
+  summary: 'Clears the slow log.',
   run(call) {
     askLanes(call, 'resetSlowlog', null, ({ reply }) => reply.ok());
   },
@@ -53,7 +53,7 @@ const slowlogReset = define({
 export const slowlog = container({
   name: 'slowlog',
   group: 'server',
-  summary: 'Commands that took long.',
+  summary: 'Slow commands.',
   since: '2.2.12',
   subcommands: [slowlogGet, slowlogLen, slowlogReset],
 });

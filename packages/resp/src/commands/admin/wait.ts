@@ -10,7 +10,7 @@ const define = defineFamily({ flags: ['noscript'], group: 'generic' });
 export const wait = define({
   name: 'wait',
   arity: 3,
-  summary: "Waits until so many replicas have this connection's writes; 0 milliseconds waits without end.",
+  summary: "Waits until the given number of replicas hold this connection's writes; a timeout of 0 waits without end.",
   since: '3.0.0',
   syntax: 'numreplicas timeout',
   run(call) {
@@ -28,7 +28,7 @@ export const wait = define({
 export const waitAof = define({
   name: 'waitaof',
   arity: 4,
-  summary: "Waits until this connection's writes are on disk, here and on so many replicas.",
+  summary: "Waits until this connection's writes are on disk, here and on the given number of replicas.",
   since: '7.2.0',
   syntax: 'numlocal numreplicas timeout',
   run(call) {
@@ -45,7 +45,7 @@ export const waitAof = define({
     } else if (local > 0 && !disk.isOn) {
       reply.error(errors.waitAofDisabled);
     } else {
-      // Members tell what they hold, not what their disks do: as many as asked for are never known to have it there.
+      // Members acknowledge changes in memory, not on disk, so the wanted number is never reached.
       const isEndless = replicas > 0;
       waitFor(
         call,
@@ -62,12 +62,12 @@ export const waitAof = define({
 });
 
 interface Acknowledged {
-  /** Members that have everything that was in the store when the command came. */
+  /** Members that hold every change made here before the command came. */
   readonly replicas: number;
   readonly disk: boolean;
 }
 
-/** Replies when enough have acknowledged or the time is over, whichever comes first. */
+/** Replies when the wanted acknowledgements are there or the timeout is over, whichever comes first. */
 function waitFor(
   call: Call,
   timeoutMs: number,
@@ -99,7 +99,7 @@ function waitFor(
       if (!finished && isEnough(acknowledged())) client.connection.wake();
     });
   }
-  // Members are told only what the disk holds: whoever waits for them does not wait for the next flush too.
+  // Only changes on disk are sent to members, so waiting for members includes the flush.
   if (disk.isOn && !onDisk) {
     disk.wait({
       durable(isDurable) {
@@ -110,7 +110,7 @@ function waitFor(
   }
 }
 
-/** In milliseconds; 0 is for ever. */
+/** In milliseconds; 0 stands for no timeout. */
 function readTimeout(request: Request, index: number): number | string {
   const timeoutMs = numberArgument(request, index);
   if (Number.isNaN(timeoutMs)) return errors.timeoutNotAnInteger;

@@ -88,7 +88,7 @@ describe('with a password', () => {
     ).toBe('+OK\r\n:0\r\n');
   });
 
-  test('taking the password away lets everybody in', () => {
+  test('removing the password lets every client in', () => {
     const admin = lane.open();
     admin.call('AUTH', 'secret');
     expect(admin.call('CONFIG', 'SET', 'requirepass', '')).toBe('+OK\r\n');

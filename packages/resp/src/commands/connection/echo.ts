@@ -5,7 +5,7 @@ export const echo = defineCommand({
   arity: 2,
   flags: ['loading', 'stale', 'fast'],
   group: 'connection',
-  summary: 'Answers with the message.',
+  summary: 'Returns the message.',
   since: '1.0.0',
   syntax: 'message',
   run({ request, reply }) {

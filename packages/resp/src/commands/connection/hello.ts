@@ -1,8 +1,9 @@
 import { REDIS_VERSION } from '@quotadb/config';
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
+import { replyField } from '../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import { isPrintable } from '../../session/client-name.js';
+import { isPrintable } from '../../session/client.js';
 import type { Call } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
 import { logIn } from '../../session/log-in.js';
@@ -15,7 +16,7 @@ export const hello = defineCommand({
   arity: -1,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
   group: 'connection',
-  summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and tells who the server is.',
+  summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and describes the server.',
   since: '6.0.0',
   syntax: '[protover [AUTH username password] [SETNAME clientname]]',
   run(call) {
@@ -40,7 +41,7 @@ export const hello = defineCommand({
   },
 });
 
-/** Where the credentials are and the name to take, or what is wrong. */
+/** The index of the credentials (0: none) and the new name; or the error reply. */
 function readOptions(request: Request): { credentialsAt: number; name: string | undefined } | string {
   let credentialsAt = 0;
   let name: string | undefined;
@@ -60,28 +61,20 @@ function readOptions(request: Request): { credentialsAt: number; name: string | 
   return { credentialsAt, name };
 }
 
-function greet(call: Call, protocol: number, name: string | undefined): void {
-  const { client, reply } = call;
+function greet({ client, reply }: Call, protocol: number, name: string | undefined): void {
   if (name !== undefined) client.name = name;
   client.protocol = protocol === 3 ? 3 : 2;
   reply.protocol = client.protocol;
-  introduce(call);
-}
-
-function introduce({ client, reply }: Call): void {
-  reply.map(7);
-  reply.bulkText('server');
-  reply.bulkText('redis');
-  reply.bulkText('version');
-  reply.bulkText(REDIS_VERSION);
-  reply.bulkText('proto');
-  reply.integer(client.protocol);
-  reply.bulkText('id');
-  reply.integer(client.id);
-  reply.bulkText('mode');
-  reply.bulkText('standalone');
-  reply.bulkText('role');
-  reply.bulkText('master');
+  const fields = {
+    server: 'redis',
+    version: REDIS_VERSION,
+    proto: client.protocol,
+    id: client.id,
+    mode: 'standalone',
+    role: 'master',
+  };
+  reply.map(Object.keys(fields).length + 1);
+  for (const [field, value] of Object.entries(fields)) replyField(reply, field, value);
   reply.bulkText('modules');
   reply.array(0);
 }

@@ -6,7 +6,7 @@ export const ping = defineCommand({
   arity: -1,
   flags: ['fast'],
   group: 'connection',
-  summary: 'Answers PONG, or the message.',
+  summary: 'Returns PONG, or the message.',
   since: '1.0.0',
   syntax: '[message]',
   run({ request, reply }) {

@@ -5,7 +5,7 @@ export const reset = defineCommand({
   arity: 1,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
   group: 'connection',
-  summary: 'Puts the connection back to how it began: RESP2, no name, no transaction, not authenticated.',
+  summary: 'Resets the connection: RESP2, no name, no transaction, not authenticated.',
   since: '6.2.0',
   run({ client, server, reply }) {
     client.reset(server.access.newcomer());

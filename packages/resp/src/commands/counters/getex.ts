@@ -7,7 +7,7 @@ import { readGetexOptions, type SetOptions } from './set-options.js';
 
 const FIRST_OPTION = 2;
 
-/** Changes the expiry of the open key as the options say; undefined having replied with an error. */
+/** Changes the expiry of the open key as the options ask; undefined after an error reply. */
 function changeExpiry(call: Call, options: SetOptions): Status | undefined {
   const { engine } = call;
   if (options.persists) return engine.persist();
@@ -33,7 +33,7 @@ export const getex = defineCommand({
     const exists = engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
     const high = engine.valueHigh;
     const low = engine.valueLow;
-    // As in Redis, the expiry of a key that is not there is not even looked at.
+    // As in Redis, the expiry argument of a missing key is not even parsed.
     const status = exists ? changeExpiry(call, options) : Status.Ok;
     engine.close();
 

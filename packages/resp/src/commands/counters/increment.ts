@@ -5,8 +5,8 @@ import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 
 /**
- * INCR, DECR, INCRBY and DECRBY. This is the path that everything is measured on: nothing is allocated here, and no
- * string is made unless it is an error's.
+ * INCR, DECR, INCRBY and DECRBY. This is the hot path of the benchmarks: it allocates nothing, and makes a string only
+ * for an error.
  */
 
 const LOWEST_HIGH = -0x8000_0000;

@@ -4,11 +4,10 @@ import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
-import { withKeysLocked } from '../keys/locked.js';
 
 /**
- * MSET and MSETNX: all of it or nothing, and nobody on this node sees a part. Memory can run out between two keys, so
- * what each key was is remembered until all of them are set, and put back where that fails.
+ * MSET and MSETNX: all keys or none, and no other client of this node sees a part. Memory can run out between two keys,
+ * so the previous value of each key is remembered until all are set, and restored where that fails.
  */
 
 interface Previous {
@@ -49,7 +48,7 @@ function assignAll({ engine, request }: Call): Status {
   return Status.Ok;
 }
 
-/** Latest first, so that a key named twice ends as what it was before the first. */
+/** Latest first, so that a key named twice gets its first previous value back. */
 function putBack(engine: Engine, request: Request, previous: readonly Previous[]): void {
   for (const { index, exists, valueHigh, valueLow, expiresAtMs } of previous.toReversed()) {
     openKey(engine, request, index);
@@ -63,7 +62,18 @@ function putBack(engine: Engine, request: Request, previous: readonly Previous[]
   }
 }
 
-/** Whether the request is well formed; replies where it is not. */
+/** Runs the work with the keys of the command locked. */
+function withKeysLocked<Result>({ engine, request }: Call, work: () => Result): Result {
+  const { input, argumentStart, argumentLength, argumentCount } = request;
+  engine.lockKeys(input, argumentStart, argumentLength, 1, argumentCount, 2);
+  try {
+    return work();
+  } finally {
+    engine.unlock();
+  }
+}
+
+/** Whether the request is well formed; replies with an error where it is not. */
 function isValid({ request, reply }: Call, commandName: string): boolean {
   if (request.argumentCount % 2 === 0) {
     reply.error(errors.wrongArity(commandName));
@@ -93,7 +103,7 @@ export const mset = define({
   summary: 'Sets one or more counters, all of them or none.',
   run: (call) => {
     if (!isValid(call, 'mset')) return;
-    const status = withKeysLocked(call, 2, () => assignAll(call));
+    const status = withKeysLocked(call, () => assignAll(call));
     if (status === Status.Ok) call.reply.ok();
     else call.reply.error(statusError(status));
   },
@@ -104,7 +114,7 @@ export const msetnx = define({
   summary: 'Sets one or more counters, only where none of the keys exists.',
   run: (call) => {
     if (!isValid(call, 'msetnx')) return;
-    const status = withKeysLocked(call, 2, () => (anyExists(call) ? undefined : assignAll(call)));
+    const status = withKeysLocked(call, () => (anyExists(call) ? undefined : assignAll(call)));
     if (status === undefined) call.reply.integer(0);
     else if (status === Status.Ok) call.reply.integer(1);
     else call.reply.error(statusError(status));

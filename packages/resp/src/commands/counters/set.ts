@@ -14,10 +14,11 @@ export const set = defineCommand({
   flags: ['write', 'denyoom'],
   keys: [1, 1, 1],
   group: 'counter',
-  summary: 'Sets a counter to an integer, whatever it was before.',
+  summary: 'Sets a counter to an integer.',
   since: '1.0.0',
   syntax:
-    'key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]',
+    'key value [NX | XX] [GET] ' +
+    '[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]',
   run: (call) => {
     const { request, reply, engine } = call;
     const options = readSetOptions(request, FIRST_OPTION);

@@ -5,7 +5,7 @@ import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 import { absoluteMs, type ExpiryUnit, expiryAmount, MILLISECONDS, SECONDS } from '../keys/expiry-time.js';
 
-/** SETEX and PSETEX: SET with an expiry, from before SET had options. */
+/** SETEX and PSETEX: SET with an expiry, older than the options of SET. */
 
 const EXPIRY = 2;
 const VALUE = 3;

@@ -21,16 +21,16 @@ const XX = keyword('XX');
 const GT = keyword('GT');
 const LT = keyword('LT');
 
-/** When the new time is taken: bits, because XX goes with GT or LT. */
+/** The conditions for a new expiry, as bits, because XX can be combined with GT or LT. */
 const ONLY_WITHOUT_EXPIRY = 1;
 const ONLY_WITH_EXPIRY = 2;
 const ONLY_LATER = 4;
 const ONLY_EARLIER = 8;
 
-/** To the engine 0 is no expiry, and any time that has passed is as good as another: the key is gone at once. */
+/** For the engine 0 means no expiry, and every past time has the same effect: the key is deleted at once. */
 const LONG_PAST_MS = 1;
 
-/** The condition that an option names; 0 where it is none. */
+/** The condition that an option names; 0 where it names none. */
 function conditionOption(request: Request, index: number): number {
   if (argumentIs(request, index, NX)) return ONLY_WITHOUT_EXPIRY;
   if (argumentIs(request, index, XX)) return ONLY_WITH_EXPIRY;
@@ -39,7 +39,7 @@ function conditionOption(request: Request, index: number): number {
   return 0;
 }
 
-/** All conditions together; negative having replied with an error. */
+/** All conditions together; negative after an error reply. */
 function readConditions(call: Call): number {
   const { request, reply } = call;
   let conditions = 0;
@@ -63,7 +63,7 @@ function readConditions(call: Call): number {
   return conditions;
 }
 
-/** Whether the conditions let this time replace the current one, where 0 is no expiry, later than any. */
+/** Whether the conditions let this time replace the current one; 0 is no expiry, which counts as later than any. */
 function isAllowed(conditions: number, atMs: number, currentMs: number): boolean {
   if (conditions === 0) return true;
   const hasExpiry = currentMs !== 0;

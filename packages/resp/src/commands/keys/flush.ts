@@ -7,7 +7,7 @@ import { defineFamily } from '../../session/define.js';
 const ASYNC = keyword('ASYNC');
 const SYNC = keyword('SYNC');
 
-/** FLUSHALL and FLUSHDB: there is one database. ASYNC is taken and done at once all the same. */
+/** FLUSHALL and FLUSHDB: there is one database. ASYNC is accepted and runs synchronously. */
 function flush({ request, reply, engine }: Call): void {
   if (!isValid(request)) {
     reply.error(errors.syntax);

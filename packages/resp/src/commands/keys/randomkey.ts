@@ -2,7 +2,7 @@ import type { Engine } from '@quotadb/engine';
 import { isReservedName } from '@quotadb/rate';
 import { defineCommand } from '../../session/define.js';
 
-/** Cells of windows and limits are no keys of anybody's; where there is little else, one may not be found. */
+/** Cells of windows and limits are hidden. Where nearly all keys are cells, the command may find none. */
 const ATTEMPTS = 100;
 
 function randomKey(engine: Engine): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 import type { Call, Command } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 
-/** TTL, PTTL, EXPIRETIME and PEXPIRETIME: the same time, seen from now or as a timestamp, in seconds or milliseconds. */
+/** TTL, PTTL, EXPIRETIME and PEXPIRETIME: the expiry, from now or as a timestamp, in seconds or milliseconds. */
 
 const NO_KEY = -2;
 const NO_EXPIRY = -1;

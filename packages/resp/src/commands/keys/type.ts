@@ -1,6 +1,6 @@
 import { defineCommand } from '../../session/define.js';
 
-/** What Redis calls a counter. */
+/** Redis's type of a counter. */
 export const TYPE_NAME = 'string';
 
 export const type = defineCommand({

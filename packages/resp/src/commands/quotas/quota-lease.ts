@@ -15,7 +15,9 @@ export const quotaAcquire = define({
   arity: -5,
   keys: [2, 2, 1],
   summary:
-    'Takes a lease of a quota that limits what is held at once, until QUOTA.RELEASE or for its TTL: allowed, the id of the lease, remaining here, remaining everywhere as far as is known, -1, milliseconds until it is worth trying again.',
+    'Takes a lease of a quota that limits concurrent leases, until QUOTA.RELEASE or the end of its TTL. Returns allowed ' +
+    '(1 or 0), the id of the lease, tokens remaining here, tokens remaining in all regions as far as this one knows, -1, ' +
+    'and the milliseconds after which a retry makes sense.',
   syntax: 'name subject TTL milliseconds [WAIT milliseconds] [ID token]',
   run(call) {
     const { request, reply } = call;
@@ -38,7 +40,8 @@ export const quotaRenew = define({
   name: 'quota.renew',
   arity: -4,
   summary:
-    'Lets a lease end so long after now: renewed, milliseconds that it holds from now on, milliseconds until it is worth trying again.',
+    'Extends a lease to the given TTL from now. Returns renewed (1 or 0), the milliseconds until the lease ends, and the ' +
+    'milliseconds after which a retry makes sense.',
   syntax: 'lease TTL milliseconds [WAIT milliseconds]',
   run(call) {
     const { request, reply } = call;
@@ -66,7 +69,7 @@ export const quotaRelease = define({
   name: 'quota.release',
   arity: 2,
   flags: ['write', 'noscript'],
-  summary: 'Gives a lease back: 1, or 0 where it has ended.',
+  summary: 'Gives a lease back. Returns 1, or 0 where the lease has ended already.',
   syntax: 'lease',
   run(call) {
     const lease = textArgument(call.request, 1);

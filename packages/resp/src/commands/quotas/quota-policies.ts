@@ -1,7 +1,8 @@
 import type { PartialDefinition } from '@quotadb/quota';
 import { DEFINE_SYNTAX, PolicyError, parseDefinition } from '@quotadb/quota';
 import { errors } from '../../errors/errors.js';
-import { copyArgument, textArgument } from '../../request/arguments.js';
+import { replyMap, replyTexts } from '../../reply/values.js';
+import { copyArgument, textArgument, textArguments } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
@@ -11,14 +12,11 @@ const define = defineFamily({ flags: ['write', 'admin', 'noscript', 'no_multi'],
 export const quotaDefine = define({
   name: 'quota.define',
   arity: -6,
-  summary: 'Defines a quota, or changes the limit of one; done in the home region, wherever it is asked for.',
+  summary: 'Defines a quota, or changes the limit of one. Every region forwards the request to the home region.',
   complexity: 'O(N) in the number of policies',
   syntax: DEFINE_SYNTAX,
   run(call) {
-    const words = Array.from({ length: call.request.argumentCount - 1 }, (_, index) =>
-      textArgument(call.request, index + 1),
-    );
-    const definition = parse(call, words);
+    const definition = parse(call, textArguments(call.request, 1));
     if (definition !== undefined) askQuotas(call, { kind: 'define', definition }, ({ reply }) => reply.ok());
   },
 });
@@ -26,7 +24,7 @@ export const quotaDefine = define({
 export const quotaDrop = define({
   name: 'quota.drop',
   arity: 2,
-  summary: 'Drops a quota: 1, or 0 where there was none. One that is defined anew begins with its limit.',
+  summary: 'Drops a quota. Returns 1, or 0 where there was none. A quota defined anew starts with its full limit.',
   complexity: 'O(N) in the number of policies',
   syntax: 'name',
   run(call) {
@@ -44,8 +42,8 @@ export const quotaList = define({
   complexity: 'O(N) in the number of policies',
   run({ reply, server }) {
     const { list } = server.quotas.policies;
-    reply.array(list.length);
-    for (const { name } of list) reply.bulkText(name);
+    const names = list.map(({ name }) => name);
+    replyTexts(reply, names);
   },
 });
 
@@ -54,21 +52,16 @@ export const quotaInfo = define({
   arity: -2,
   flags: ['readonly', 'noscript', 'no_multi'],
   role: 'quota',
-  summary: 'What is known of a quota, and of one of its subjects in the window that it is now.',
+  summary: 'The definition and state of a quota, and of one of its subjects in the current window.',
   syntax: 'name [subject]',
   run(call) {
     const { request, reply } = call;
     if (request.argumentCount > 3) return reply.error(errors.syntax);
     const subject = request.argumentCount === 3 ? copyArgument(request, 2) : undefined;
     const fields = { kind: 'info', name: textArgument(request, 1), subject } as const;
-    askQuotas(call, fields, (resumed, described: readonly (readonly [string, string | number])[]) => {
-      resumed.reply.map(described.length);
-      for (const [name, value] of described) {
-        resumed.reply.bulkText(name);
-        if (typeof value === 'number') resumed.reply.integer(value);
-        else resumed.reply.bulkText(value);
-      }
-    });
+    askQuotas(call, fields, (resumed, described: readonly (readonly [string, string | number])[]) =>
+      replyMap(resumed.reply, described),
+    );
   },
 });
 

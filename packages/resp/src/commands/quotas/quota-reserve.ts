@@ -15,7 +15,9 @@ export const quotaReserve = define({
   arity: -6,
   keys: [2, 2, 1],
   summary:
-    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back or, with LAPSE CHARGE, counts as used: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
+    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL. After its TTL the estimate is refunded or, with ' +
+    'LAPSE CHARGE, counts as used. Returns allowed (1 or 0), the id of the reservation, tokens remaining here, tokens ' +
+    'remaining in all regions, the milliseconds until the window ends, and those after which a retry makes sense.',
   syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds] [ID token] [LAPSE REFUND|CHARGE]',
   run(call) {
     const { request, reply } = call;
@@ -37,7 +39,7 @@ export interface Held {
   readonly standing: Standing;
 }
 
-/** What is held under an id, where it was allowed. */
+/** The reply to QUOTA.RESERVE and QUOTA.ACQUIRE. */
 export function writeHeld(reply: ReplyWriter, { isAllowed, id, standing }: Held): void {
   const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = standing;
   reply.array(6);
@@ -50,7 +52,8 @@ export const quotaCommit = define({
   name: 'quota.commit',
   arity: 3,
   summary:
-    'Settles a reservation with what it cost in truth: what was charged, and what could not be because the limit had no more.',
+    'Settles a reservation with the actual cost. Returns the tokens charged, and those that could not be charged because ' +
+    'the limit was used up.',
   syntax: 'reservation actual',
   run(call) {
     const { request } = call;
@@ -72,7 +75,7 @@ export const quotaCancel = define({
   name: 'quota.cancel',
   arity: 2,
   flags: ['write', 'noscript'],
-  summary: 'Gives a reservation back: 1, or 0 where there is none that is not settled.',
+  summary: 'Gives a reservation back. Returns 1, or 0 where there is no such open reservation.',
   syntax: 'reservation',
   run(call) {
     const reservation = textArgument(call.request, 1);

@@ -13,7 +13,8 @@ export const quotaTakeAll = defineCommand({
   role: 'quota',
   group: 'quota',
   summary:
-    'Takes from several quotas at once, from all of them or from none: allowed, and then for each what QUOTA.TAKE tells of it.',
+    'Takes from several quotas, from all of them or from none. Returns allowed (1 or 0), and the reply of QUOTA.TAKE for ' +
+    'each quota.',
   since: '0.2.0',
   complexity: 'O(N) in the number of quotas',
   syntax: `count name subject cost [name subject cost …] [WAIT milliseconds] [ID token]`,
@@ -21,7 +22,7 @@ export const quotaTakeAll = defineCommand({
     const { request, reply } = call;
     const count = numberArgument(request, 1);
     if (!(count >= 1 && count <= MAXIMUM_ITEMS)) {
-      reply.error(errors.quota(`1 to ${MAXIMUM_ITEMS} limits can be taken from at once`));
+      reply.error(errors.quota(`count is out of range: 1 to ${MAXIMUM_ITEMS} quotas can be taken from at once`));
       return;
     }
     const end = 2 + 3 * count;

@@ -25,7 +25,8 @@ export const quotaTake = defineCommand({
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Takes so much of a quota, if there is enough: allowed, remaining here, remaining everywhere as far as is known, milliseconds until the window is over, milliseconds until it is worth trying again.',
+    'Takes tokens from a quota if it has enough. Returns allowed (1 or 0), tokens remaining here, tokens remaining in all ' +
+    'regions as far as this one knows, the milliseconds until the window ends, and those after which a retry makes sense.',
   since: '0.2.0',
   syntax: 'name subject cost [WAIT milliseconds] [ID token]',
   run(call) {
@@ -35,7 +36,7 @@ export const quotaTake = defineCommand({
     if (typeof options === 'string') return call.reply.error(options);
     const { bytes } = request.input;
     const policy = server.quotas.policies.find(bytes, request.argumentStart[1], request.argumentLength[1]);
-    // A policy that this lane has not heard of may have been defined just now; ids are remembered in one place for all lanes.
+    // A policy unknown to this lane may be a new one. Ids are kept on the main thread, for all lanes.
     if (policy === undefined || options.id !== undefined) return takeElsewhere(call, cost, options);
     const mistake = findMistake(policy, cost, request.argumentLength[2]);
     if (mistake !== undefined) return call.reply.error(errors.quota(mistake));
@@ -43,7 +44,7 @@ export const quotaTake = defineCommand({
   },
 });
 
-/** From the local balance; asks the main thread only where that has too little. */
+/** Takes from the local balance; asks the main thread only where that is too low. */
 function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
   const { request, reply, server, engine } = call;
   const taker = server.quotas.taker(engine);
@@ -81,16 +82,16 @@ function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   );
 }
 
-/** One for the thread, written and read at once. */
-const told = new Float64Array(5);
+/** One per thread, written and read at once. */
+const numbers = new Float64Array(5);
 
 export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: Standing): void {
-  told[0] = isAllowed ? 1 : 0;
-  told[1] = standing.remainingHere;
-  told[2] = standing.remainingEverywhere;
-  told[3] = standing.resetMs;
-  told[4] = standing.retryAfterMs;
-  reply.integerArray(told);
+  numbers[0] = isAllowed ? 1 : 0;
+  numbers[1] = standing.remainingHere;
+  numbers[2] = standing.remainingEverywhere;
+  numbers[3] = standing.resetMs;
+  numbers[4] = standing.retryAfterMs;
+  reply.integerArray(numbers);
 }
 
 function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {

@@ -13,7 +13,8 @@ export const rateCells = defineCommand({
   keys: [1, 1, 1],
   group: 'rate',
   summary:
-    'Returns what RATE.LIMIT decides from: the start of the current window, what was counted in it here and elsewhere, and the same two for the window before.',
+    'Returns the counts that RATE.LIMIT decides on: the start of the current window, its counts here and in other ' +
+    'regions, and the same two counts of the window before.',
   since: 'quotadb 0.1.0',
   complexity: 'O(N) where N is the number of regions that counted.',
   syntax: 'key window-ms',

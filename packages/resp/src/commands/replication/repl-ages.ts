@@ -1,3 +1,4 @@
+import { replyMap } from '../../reply/values.js';
 import { defineCommand } from '../../session/define.js';
 
 export const replAges = defineCommand({
@@ -5,15 +6,12 @@ export const replAges = defineCommand({
   arity: 1,
   flags: ['readonly', 'fast'],
   group: 'replication',
-  summary: 'Tells for each other region how many milliseconds ago all of it was known here; -1 where it never was.',
+  summary: "The age in milliseconds of this node's complete view of each other region; -1 where it was never complete.",
   since: '0.1.0',
   complexity: 'O(N) with N being the number of regions',
   run({ reply, server }) {
     const ages = server.replication.ages();
-    reply.map(ages.length);
-    for (const { region, ageMs } of ages) {
-      reply.bulkText(region);
-      reply.integer(ageMs === undefined ? -1 : Math.round(ageMs));
-    }
+    const fields = ages.map(({ region, ageMs }) => [region, ageMs === undefined ? -1 : Math.round(ageMs)] as const);
+    replyMap(reply, fields);
   },
 });

@@ -1,5 +1,6 @@
 import { checkRegion, Mistake, parseAddress } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
+import { replyMap } from '../../reply/values.js';
 import { textArgument } from '../../request/arguments.js';
 import type { ReplicationRequest } from '../../services/lane-replication.js';
 import type { PeerDescription } from '../../services/replication-description.js';
@@ -20,12 +21,8 @@ const list = define({
     const peers = server.replication.describe()?.peers ?? [];
     reply.array(peers.length);
     for (const peer of peers) {
-      const lines = Object.entries(flatten(peer));
-      reply.map(lines.length);
-      for (const [name, value] of lines) {
-        reply.bulkText(name);
-        reply.bulkText(String(value));
-      }
+      const fields = Object.entries(flatten(peer)).map(([name, value]) => [name, String(value)] as const);
+      replyMap(reply, fields);
     }
   },
 });
@@ -33,7 +30,7 @@ const list = define({
 const add = define({
   name: 'add',
   arity: 4,
-  summary: 'Replicates with another region from now on, until the server stops; --peer makes it last.',
+  summary: 'Replicates with another region until the server stops; --peer makes it permanent.',
   syntax: 'region host:port',
   run: (call) =>
     change(call, () => ({
@@ -46,7 +43,7 @@ const add = define({
 const remove = define({
   name: 'remove',
   arity: 3,
-  summary: 'Stops replicating with a region: it is not dialed, not let in, not waited for and not asked to be fresh.',
+  summary: 'Stops replicating with a region: no connections, no acknowledgements to wait for, no age.',
   syntax: 'region',
   run: (call) => change(call, () => ({ kind: 'removePeer', region: checkRegion(textArgument(call.request, 2)) })),
 });

@@ -1,7 +1,7 @@
 import { errors } from '../../errors/errors.js';
 import { defineCommand } from '../../session/define.js';
 
-/** Nothing else on this node runs in between: the whole store is locked for as long as the commands take. */
+/** No other command of this node runs in between: the whole store is locked while the commands run. */
 export const exec = defineCommand({
   name: 'exec',
   arity: 1,

@@ -3,7 +3,7 @@ import { defineFamily } from '../../session/define.js';
 
 const define = defineFamily({ flags: ['noscript', 'loading', 'stale', 'fast'], group: 'transactions', since: '2.2.0' });
 
-/** Refused: a key may change on another region at any time, so a promise that it did not would be worth nothing. */
+/** Refused: a key may change in another region at any time, so the server cannot promise that it did not. */
 export const watch = define({
   name: 'watch',
   arity: -2,
@@ -18,7 +18,7 @@ export const watch = define({
 export const unwatch = define({
   name: 'unwatch',
   arity: 1,
-  summary: 'Does nothing, since nothing can be watched.',
+  summary: 'Does nothing: keys cannot be watched.',
   run({ reply }) {
     reply.ok();
   },

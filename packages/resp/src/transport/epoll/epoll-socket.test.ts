@@ -96,7 +96,7 @@ test('a stop sends what it can, then the rest when there is room, and reads no m
   expect(socket.isClosed).toBe(false);
 });
 
-test('a broken connection is closed once, whatever is told of it', () => {
+test('a broken connection is closed once, whatever epoll reports of it', () => {
   const { socket, connection, asked, receive, handle } = open();
   handle(Interest.failed | Interest.hungUp);
   handle(Interest.failed);

@@ -1,5 +1,6 @@
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors/errors.js';
+import { replyTexts, replyWords } from '../../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, textArgument } from '../../../request/arguments.js';
 import type { Call, Command } from '../../../session/command.js';
 import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
@@ -48,7 +49,7 @@ const commandInfo = define({
 const commandDocs = define({
   name: 'docs',
   arity: -2,
-  summary: 'What commands are for.',
+  summary: 'The documentation of commands.',
   since: '7.0.0',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[command-name [command-name ...]]',
@@ -75,8 +76,7 @@ const commandList = define({
     const chosen = readFilter(request);
     if (chosen === undefined) return reply.error(errors.syntax);
     const names = server.commands.index.entries.filter(chosen).map((entry) => entry.fullName);
-    reply.array(names.length);
-    for (const name of names) reply.bulkText(name);
+    replyTexts(reply, names);
   },
 });
 
@@ -85,11 +85,9 @@ function getKeys(
   since: string,
   write: (call: Call, indexes: number[], entry: CommandEntry) => void,
 ): Command {
-  return {
+  return define({
     name,
     arity: -3,
-    flags: ['loading', 'stale'],
-    group: 'server',
     summary: 'Which arguments of a command are keys.',
     since,
     complexity: 'O(N) where N is the number of arguments',
@@ -100,7 +98,7 @@ function getKeys(
       if (typeof indexes === 'string') reply.error(indexes);
       else write(call, indexes.indexes, indexes.entry);
     },
-  };
+  });
 }
 
 const commandGetKeys = getKeys('getkeys', '2.8.13', ({ request, reply }, indexes) => {
@@ -116,8 +114,7 @@ const commandGetKeysAndFlags = getKeys('getkeysandflags', '7.0.0', ({ request, r
     const flags = keyFlagsOf(entry);
     reply.array(2);
     reply.bulk(request.input.bytes, request.argumentStart[index], request.argumentLength[index]);
-    reply.set(flags.length);
-    for (const flag of flags) reply.simple(flag);
+    replyWords(reply, flags);
   }
 });
 
@@ -145,7 +142,7 @@ function find({ index }: CommandDirectory, name: string): CommandEntry | undefin
   return rest.length === 0 ? entry?.subcommands?.findText(child) : undefined;
 }
 
-/** Undefined where the words make no filter. There are no modules, so nothing is in one. */
+/** Undefined on a syntax error. There are no modules, so the filter by module matches no command. */
 function readFilter(request: Request): ((entry: CommandEntry) => boolean) | undefined {
   if (request.argumentCount === 2) return () => true;
   if (request.argumentCount !== 5 || !argumentIs(request, 2, FILTERBY)) return undefined;

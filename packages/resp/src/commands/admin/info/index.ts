@@ -1,6 +1,6 @@
 import type { Request } from '@quotadb/wire';
 import { askLanes } from '../../../questions/ask-lanes.js';
-import { textArgument } from '../../../request/arguments.js';
+import { textArguments } from '../../../request/arguments.js';
 import { defineCommand } from '../../../session/define.js';
 import { addFigures } from '../../../statistics/figures.js';
 import { type InfoSection, infoSections } from './sections.js';
@@ -27,10 +27,9 @@ export const info = defineCommand({
   },
 });
 
-/** Sections come in their own order whatever the order they are asked for in; names that are none are ignored. */
+/** Sections come in Redis's order, not in that of the arguments; unknown names are ignored. */
 function chosenSections(request: Request): readonly InfoSection[] {
-  const words = new Set<string>();
-  for (let index = 1; index < request.argumentCount; index++) words.add(textArgument(request, index).toLowerCase());
+  const words = new Set(textArguments(request, 1).map((word) => word.toLowerCase()));
   if (words.has('all') || words.has('everything')) return infoSections;
   const usual = words.size === 0 || words.has('default');
   return infoSections.filter((section) => (usual && section.usual) || words.has(section.name));

@@ -16,7 +16,8 @@ export const clientKill = defineCommand({
   since: '2.4.0',
   complexity: 'O(N) where N is the number of connections',
   syntax:
-    '<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE seconds]>',
+    '<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] [ADDR ip:port] ' +
+    '[LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE seconds]>',
   run(call) {
     const { request, reply } = call;
     if (request.argumentCount === 3) {
@@ -32,7 +33,7 @@ export const clientKill = defineCommand({
   },
 });
 
-/** The caller must still get its answer, so it is left to the end. */
+/** The caller's own connection is closed last, after its reply. */
 function kill(call: Call, filter: ClientFilter, skipMe: boolean, answer: (call: Call, killed: number) => void): void {
   const { client } = call;
   const isCallerMeant = !skipMe && isMeant(client, filter);

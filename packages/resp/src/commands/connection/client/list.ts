@@ -14,7 +14,7 @@ export const clientInfo = defineCommand({
   arity: 2,
   flags: ['noscript', 'loading', 'stale'],
   group: 'connection',
-  summary: 'What is known of this connection.',
+  summary: 'The state of this connection.',
   since: '6.2.0',
   run({ client, server, reply }) {
     reply.verbatim(`${describeClient(client, server.clock.now())}\n`);
@@ -26,7 +26,7 @@ export const clientList = defineCommand({
   arity: -2,
   flags: ['admin', 'noscript', 'loading', 'stale'],
   group: 'connection',
-  summary: 'What is known of all connections, or of some.',
+  summary: 'The state of all connections, or of some.',
   since: '2.4.0',
   complexity: 'O(N) where N is the number of connections',
   syntax: '[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]',
@@ -59,10 +59,10 @@ function readFilter({ request }: Call): ClientFilter | string {
   return errors.syntax;
 }
 
-/** What Redis knows as types of clients; all of ours are normal. */
+/** The types of clients in Redis; QuotaDB has normal ones only. */
 const CLIENT_TYPES: ReadonlySet<string> = new Set(['normal', 'master', 'slave', 'replica', 'pubsub']);
 
-/** Whether clients of this type are ours; undefined where there is no such type. */
+/** Whether this is the type that QuotaDB's clients have; undefined for a type that Redis has not either. */
 export function typeIsNormal(type: string): boolean | undefined {
   const name = type.toLowerCase();
   return CLIENT_TYPES.has(name) ? name === 'normal' : undefined;

@@ -26,7 +26,7 @@ const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], 
 export const clientNoEvict = define({
   name: 'no-evict',
   arity: 3,
-  summary: 'Accepted for the sake of clients; connections are never evicted.',
+  summary: 'Accepted for compatibility; connections are never evicted.',
   since: '7.0.0',
   syntax: '<ON | OFF>',
   run: turn((client, isOn) => {
@@ -38,7 +38,7 @@ export const clientNoTouch = define({
   name: 'no-touch',
   arity: 3,
   flags: ['noscript', 'loading', 'stale'],
-  summary: 'Accepted for the sake of clients; when a key was last used is not kept.',
+  summary: 'Accepted for compatibility; access times of keys are not kept.',
   since: '7.2.0',
   syntax: '<ON | OFF>',
   run: turn((client, isOn) => {
@@ -50,7 +50,7 @@ export const clientReply = define({
   name: 'reply',
   arity: 3,
   flags: ['noscript', 'loading', 'stale'],
-  summary: 'Whether commands are answered: all, none, or all but the next.',
+  summary: 'Turns replies to this connection on, off, or off for the next command.',
   since: '3.2.0',
   syntax: '<ON | OFF | SKIP>',
   run({ request, client, reply }) {
@@ -67,7 +67,7 @@ export const clientReply = define({
   },
 });
 
-/** Refused: holding every client still would hold replication still too. */
+/** Refused: a pause of all clients would stop replication too. */
 export const clientPause = define({
   name: 'pause',
   arity: -3,
@@ -82,7 +82,7 @@ export const clientPause = define({
 export const clientUnpause = define({
   name: 'unpause',
   arity: 2,
-  summary: 'Does nothing, since nothing can be paused.',
+  summary: 'Does nothing: connections cannot be paused.',
   since: '6.2.0',
   run({ reply }) {
     reply.ok();

@@ -1,6 +1,6 @@
 import { errors } from '../../../errors/errors.js';
 import { argumentIs, bytesArgument, keyword, textArgument } from '../../../request/arguments.js';
-import { isPrintable } from '../../../session/client-name.js';
+import { isPrintable } from '../../../session/client.js';
 import { defineFamily } from '../../../session/define.js';
 
 const LIBRARY_NAME = keyword('lib-name');
@@ -31,7 +31,7 @@ export const clientGetName = define({
 export const clientSetName = define({
   name: 'setname',
   arity: 3,
-  summary: 'Names this connection; an empty name takes the name away.',
+  summary: 'Names this connection; an empty name removes the name.',
   syntax: 'connection-name',
   run({ request, client, reply }) {
     if (!isPrintable(bytesArgument(request, 2))) return reply.error(errors.clientNameInvalid);
@@ -43,7 +43,7 @@ export const clientSetName = define({
 export const clientSetInfo = define({
   name: 'setinfo',
   arity: 4,
-  summary: 'Tells which client library this connection uses.',
+  summary: 'Sets the name or version of the client library of this connection.',
   since: '7.2.0',
   syntax: '<LIB-NAME libname | LIB-VER libver>',
   run({ request, client, reply }) {
