@@ -2,8 +2,8 @@ import { Mistake } from './mistake.js';
 import { parseSizeBytes } from './size.js';
 
 /**
- * How much may wait to be sent to one client. Past the hard limit it is closed at once; past the soft limit it is not
- * read from, and closed when it has stayed there for so many seconds. 0 means no such limit.
+ * The maximum of unsent bytes of one client. Above the hard limit it is closed at once; above the soft limit it is not
+ * read from, and closed when it has stayed there for `softSeconds`. 0 means no such limit.
  */
 export interface OutputLimit {
   readonly hardBytes: number;
@@ -11,7 +11,7 @@ export interface OutputLimit {
   readonly softSeconds: number;
 }
 
-/** Redis's own form, `normal <hard> <soft> <seconds>`; the class may be left out, since there is but one. */
+/** Redis's own form, `normal <hard> <soft> <seconds>`; the class may be left out, because there is only one. */
 export function parseOutputLimit(text: string): OutputLimit {
   const words = text.trim().split(/\s+/);
   if (words.length === 4) {

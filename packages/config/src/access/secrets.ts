@@ -2,12 +2,12 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
 /**
- * How secrets stand in the configuration:
+ * The form of secrets in the configuration:
  *
  *   scrypt:N:r:p:salt:key    a password; salt and key in base64url. N, r and p are the costs of scrypt: memory is
- *                            128 × N × r bytes, time goes with N × r × p
- *   sha256:digest            a token, in hexadecimal. A token is 256 random bits, which nobody can guess however quickly
- *                            they hash; so every HTTP request can afford to be checked
+ *                            128 × N × r bytes, time is proportional to N × r × p
+ *   sha256:digest            a token, in hexadecimal. A token is 256 random bits, too many to guess even with a fast
+ *                            hash, and a fast hash can be checked for every HTTP request
  */
 const COST_N = 16_384;
 const COST_R = 8;
@@ -15,7 +15,7 @@ const COST_P = 5;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 const TOKEN_BYTES = 32;
-/** What a hash in a config file may make this server spend. */
+/** The maximum cost of checking a hash from a config file. */
 const MAXIMUM_MEMORY_BYTES = 128 * 1024 * 1024;
 const MAXIMUM_P = 16;
 
@@ -53,7 +53,7 @@ export function isPasswordHash(text: string): boolean {
   return parsePasswordHash(text) !== undefined;
 }
 
-/** A new token, and what of it the configuration holds. */
+/** A new token and its hash for the configuration. */
 export function createToken(): { readonly token: string; readonly hash: string } {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   return { token, hash: hashToken(token) };

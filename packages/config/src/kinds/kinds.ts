@@ -6,15 +6,15 @@ import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-l
 import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
 import { formatSize, parseSizeBytes } from './size.js';
 
-/** What a setting's value may be. The words of the mistakes are those of Redis's CONFIG SET. */
+/** The possible values of a setting. The texts of mistakes are those of Redis's CONFIG SET. */
 export interface Kind<Value> {
   /** Stands for the value in help: `--resp <port>`. Empty for a switch, which needs none. */
   readonly placeholder: string;
-  /** Bounds or choices, in words; for the reference. */
+  /** Bounds or choices, for the reference. */
   readonly range: string;
   /** Throws a Mistake. */
   parse(text: string): Value;
-  /** For what a config file says in JSON of its own instead of text; throws a Mistake. */
+  /** For a value that a config file may hold as a JSON object instead of text; throws a Mistake. */
   read?(value: unknown): Value;
   /** As CONFIG GET shows it. */
   print(value: Value): string;
@@ -23,6 +23,11 @@ export interface Kind<Value> {
 }
 
 const MAXIMUM_PORT = 65_535;
+
+/** Help shows a value as CONFIG GET does, unless the kind has a form of its own. */
+function kind<Value>(declaration: Omit<Kind<Value>, 'show'> & Partial<Kind<Value>>): Kind<Value> {
+  return { show: declaration.print, ...declaration };
+}
 
 /** A count and the key of the counter that feeds it. */
 export interface Feed {
@@ -34,7 +39,7 @@ export interface Feed {
 const FEED = /^([^\p{Cc}=]{1,255})(?:=(.+))?$/su;
 
 export function text(placeholder: string, allowed: RegExp, range: string): Kind<string> {
-  return {
+  return kind({
     placeholder,
     range,
     parse(value) {
@@ -42,12 +47,15 @@ export function text(placeholder: string, allowed: RegExp, range: string): Kind<
       return value;
     },
     print: (value) => value,
-    show: (value) => value,
-  };
+  });
+}
+
+export function pemFile(remark = ''): Kind<string> {
+  return text('file', /^[^\0]*$/, `the path of a PEM file${remark}`);
 }
 
 export function integer(placeholder: string, minimum: number, maximum: number): Kind<number> {
-  return {
+  return kind({
     placeholder,
     range: `${minimum} to ${maximum}`,
     parse(value) {
@@ -55,8 +63,7 @@ export function integer(placeholder: string, minimum: number, maximum: number): 
       return within(Number(value), minimum, maximum);
     },
     print: String,
-    show: String,
-  };
+  });
 }
 
 export function port(): Kind<number> {
@@ -74,19 +81,16 @@ export function size(minimumBytes: number, maximumBytes: number): Kind<number> {
 }
 
 export function choice<Option extends string>(placeholder: string, options: readonly Option[]): Kind<Option> {
-  return {
+  return kind({
     placeholder,
     range: options.join(', '),
     parse(value) {
       const chosen = options.find((option) => option === value.toLowerCase());
-      if (chosen === undefined) {
-        throw new Mistake(`argument(s) must be one of the following: ${options.join(', ')}`);
-      }
+      if (chosen === undefined) throw new Mistake(`argument(s) must be one of the following: ${options.join(', ')}`);
       return chosen;
     },
     print: (value) => value,
-    show: (value) => value,
-  };
+  });
 }
 
 export function powerOfTwo(placeholder: string, minimum: number, maximum: number): Kind<number> {
@@ -106,7 +110,7 @@ const LONGEST_FSYNC_INTERVAL_MS = 60_000;
 
 export function fsyncMode(): Kind<FsyncMode> {
   const interval = integer('when', 1, LONGEST_FSYNC_INTERVAL_MS);
-  return {
+  return kind({
     placeholder: 'when',
     range: `always, never, or 1 to ${LONGEST_FSYNC_INTERVAL_MS} milliseconds`,
     parse(value) {
@@ -114,14 +118,13 @@ export function fsyncMode(): Kind<FsyncMode> {
       return word === 'always' || word === 'never' ? word : interval.parse(value);
     },
     print: String,
-    show: String,
-  };
+  });
 }
 
 /** On the command line its mere presence means yes. */
 export function yesOrNo(): Kind<boolean> {
   const values: Readonly<Record<string, boolean>> = { yes: true, no: false, true: true, false: false };
-  return {
+  return kind({
     placeholder: '',
     range: 'yes, no',
     parse(value) {
@@ -130,46 +133,49 @@ export function yesOrNo(): Kind<boolean> {
       return parsed;
     },
     print: (value) => (value ? 'yes' : 'no'),
-    show: (value) => (value ? 'yes' : 'no'),
-  };
+  });
 }
 
 /** A setting that may be given several times; commas separate its values where it can be given only once. */
-export function list(placeholder: string, range: string): Kind<readonly string[]> {
-  return {
+function listOf<Item>(
+  placeholder: string,
+  range: string,
+  parse: (text: string) => Item,
+  print: (item: Item) => string,
+): Kind<readonly Item[]> {
+  return kind({
     placeholder,
     range,
-    parse: (value) => value.split(',').filter((item) => item !== ''),
-    print: (values) => values.join(','),
-    show: (values) => values.join(','),
-  };
+    parse: (value) =>
+      value
+        .split(',')
+        .filter((item) => item !== '')
+        .map(parse),
+    print: (items) => items.map(print).join(','),
+  });
 }
 
-/** `eu=HOST:PORT`, several times or separated by commas. */
+export function list(placeholder: string, range: string): Kind<readonly string[]> {
+  return listOf(placeholder, range, String, String);
+}
+
 export function peerAddresses(): Kind<readonly PeerAddress[]> {
-  const printAll = (peers: readonly PeerAddress[]) => peers.map(printPeerAddress).join(',');
-  return {
-    placeholder: 'region=host:port',
-    range: 'a region and its address, such as eu=10.0.0.2:7380',
-    parse: (value) => list('', '').parse(value).map(parsePeerAddress),
-    print: printAll,
-    show: printAll,
-  };
+  const range = 'a region and its address, such as eu=10.0.0.2:7380';
+  return listOf('region=host:port', range, parsePeerAddress, printPeerAddress);
 }
 
 function parseQuota(text: string): PartialDefinition {
   try {
     const definition = parseDefinition(text.trim().split(/\s+/));
     if (definition.windowMs !== 0 || definition.leaseMs !== undefined) return definition;
-    throw new PolicyError('a quota without a window is defined once, with QUOTA.DEFINE, and not at every start');
+    throw new PolicyError('a quota without a window must be defined once with QUOTA.DEFINE, not at every start');
   } catch (error) {
     throw error instanceof PolicyError ? new Mistake(error.message) : error;
   }
 }
 
 export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
-  const printAll = (definitions: readonly PartialDefinition[]) => definitions.map(printDefinition).join('; ');
-  return {
+  return kind({
     placeholder: 'definition',
     range: 'such as "calls LIMIT 1000 WINDOW 60000"; several with ";" between them',
     parse: (value) =>
@@ -177,25 +183,14 @@ export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
         .split(';')
         .filter((text) => text.trim() !== '')
         .map(parseQuota),
-    print: printAll,
-    show: printAll,
-  };
+    print: (definitions) => definitions.map(printDefinition).join('; '),
+  });
 }
 
 /** ITEM=KEY pairs; ITEM alone stands for the key of the same name. */
 export function feeds(): Kind<readonly Feed[]> {
-  const print = (values: readonly Feed[]) => values.map(({ itemId, key }) => `${itemId}=${key}`).join(',');
-  return {
-    placeholder: 'item=key',
-    range: 'the id of a count and the key of a counter, without commas; may be given several times',
-    parse: (value) =>
-      value
-        .split(',')
-        .filter((pair) => pair !== '')
-        .map(parseFeed),
-    print,
-    show: print,
-  };
+  const range = 'the id of a count and the key of a counter, without commas; may be given several times';
+  return listOf('item=key', range, parseFeed, ({ itemId, key }) => `${itemId}=${key}`);
 }
 
 function parseFeed(text: string): Feed {

@@ -1,12 +1,12 @@
 import { LACKS_EVERYTHING, lacksOf, type Role } from './roles.js';
 
-/** A user as the configuration names it: plain data, which travels between threads. */
+/** A user of the configuration: plain data, sent between threads. */
 export interface UserRecord {
   readonly name: string;
   readonly roles: readonly Role[];
   /** Keys that begin with one of these; none means all keys. */
   readonly prefixes: readonly string[];
-  /** `scrypt:…`, as `quotadb hash-password` prints them; any of them will do, so that one can be replaced by another. */
+  /** `scrypt:…`, from `quotadb hash-password`; each of them is accepted, so that a password can be rotated. */
   readonly passwords: readonly string[];
   /** `sha256:…`, for HTTP. */
   readonly tokens: readonly string[];
@@ -16,7 +16,7 @@ export type Users = ReadonlyMap<string, UserRecord>;
 
 export const DEFAULT_USER = 'default';
 
-/** A user as commands meet it, with what every call asks worked out beforehand. */
+/** A user with the checks of every call computed beforehand. */
 export class User {
   readonly name: string;
   readonly record: UserRecord | undefined;
@@ -24,7 +24,7 @@ export class User {
   readonly lacks: number;
   private readonly prefixes: readonly Uint8Array[];
 
-  /** Without a record, one who may do everything. */
+  /** Without a record the user may run every command. */
   constructor(name: string, record?: UserRecord) {
     this.name = name;
     this.record = record;
@@ -50,7 +50,7 @@ export class User {
 /** The user of --password, or of a server that has no credentials at all. */
 export const defaultUser: User = new User(DEFAULT_USER);
 
-/** What a client lacks that is nobody yet. */
+/** The permissions that a client lacks; all where it has not logged in. */
 export function lacksOfClient(user: User | undefined): number {
   return user === undefined ? LACKS_EVERYTHING : user.lacks;
 }

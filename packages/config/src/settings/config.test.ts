@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { formatSize, parseSizeBytes } from '../kinds/size.js';
 import { ConfigurationError, type ConfigurationSources, loadConfiguration } from './load.js';
 import { changeParameters, ParameterError, parameterNames, printParameter } from './parameters.js';
-import { formatSize, parseSizeBytes } from './size.js';
 import { defaultConfiguration, environmentVariable, settingNames, settingOf } from './table.js';
 
 function load(sources: Partial<ConfigurationSources>) {

@@ -1,10 +1,10 @@
-import { Mistake } from './mistake.js';
+import { Mistake } from '../kinds/mistake.js';
 import { checkTogether } from './rules.js';
 import { type Configuration, type SettingName, settingNames, settingOf } from './table.js';
 
 /**
- * What CONFIG GET and SET see: settings under the names Redis has for them, and a few parameters that clients and tools
- * ask for and whose answer cannot change here. Setting one of those to what it is already is fine.
+ * The parameters of CONFIG GET and SET: settings under Redis's names, and a few fixed parameters that clients and tools
+ * read. CONFIG SET accepts a fixed parameter with the value that it has.
  */
 export const fixedParameters: Readonly<Record<string, string>> = {
   save: '',
@@ -16,7 +16,7 @@ export const fixedParameters: Readonly<Record<string, string>> = {
   'proto-max-bulk-len': String(512 * 1024 * 1024),
 };
 
-/** What Redis has a parameter for and we say in other words. */
+/** Redis's parameters that follow from settings of another form. */
 const derivedParameters: Readonly<Record<string, (configuration: Configuration) => string>> = {
   appendonly: ({ dataDirectory }) => (dataDirectory === '' ? 'no' : 'yes'),
   appendfsync: ({ fsync }) => (fsync === 'always' ? 'always' : fsync === 'never' ? 'no' : 'everysec'),
@@ -52,7 +52,7 @@ export class ParameterError extends Error {
   }
 }
 
-/** All of them, or a ParameterError and none. */
+/** Makes all changes, or throws a ParameterError and makes none. */
 export function changeParameters(
   configuration: Configuration,
   changes: readonly (readonly [parameter: string, value: string])[],

@@ -1,6 +1,6 @@
 import { Mistake } from './mistake.js';
 
-/** As in redis.conf: k, m and g are powers of 1000, kb, mb and gb powers of 1024, in any case; a bare number is bytes. */
+/** As in redis.conf, in any case: k, m and g are powers of 1000, kb, mb and gb of 1024; a bare number is bytes. */
 const unitBytes: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,

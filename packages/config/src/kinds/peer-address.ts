@@ -1,6 +1,6 @@
 import { Mistake } from './mistake.js';
 
-/** Another region, and where it listens. */
+/** Another region and the address where it listens. */
 export interface PeerAddress {
   readonly region: string;
   readonly host: string;

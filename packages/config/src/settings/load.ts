@@ -1,4 +1,4 @@
-import { Mistake } from './mistake.js';
+import { Mistake } from '../kinds/mistake.js';
 import { checkTogether } from './rules.js';
 import {
   type Configuration,
@@ -10,14 +10,14 @@ import {
 } from './table.js';
 
 export interface ConfigurationSources {
-  /** By flag name: what was given on the command line. */
+  /** The values of the command line, by flag. */
   readonly flags: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What the config file holds, if one was named. */
+  /** The config file, if one was named. */
   readonly file?: { readonly path: string; readonly text: string } | undefined;
 }
 
-/** All that is wrong at once, so that one start shows every mistake. */
+/** All mistakes together, so that one start shows every one. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
   readonly mistakes: readonly string[];

@@ -1,8 +1,8 @@
+import { type Role, roles } from '../access/roles.js';
+import { isPasswordHash, isTokenHash } from '../access/secrets.js';
+import type { UserRecord, Users } from '../access/user.js';
 import type { Kind } from './kinds.js';
 import { Mistake } from './mistake.js';
-import { type Role, roles } from './roles.js';
-import { isPasswordHash, isTokenHash } from './secrets.js';
-import type { UserRecord, Users } from './user.js';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$/;
 const MAXIMUM_USERS = 10_000;
@@ -70,10 +70,10 @@ function readUser(name: string, declaration: unknown, mistakes: string[]): UserR
   if (user.prefixes.includes('')) wrong('a prefix cannot be empty; leave "prefixes" out for all keys');
   if (user.roles.includes('admin') && user.prefixes.length > 0) wrong('an admin has all keys: leave "prefixes" out');
   if (user.passwords.length + user.tokens.length === 0) wrong('needs passwords or tokens');
-  // What is wrong with a secret is not shown: it may be a password that somebody forgot to hash.
+  // The value is not shown: it may be a password in plain text.
   if (!user.passwords.every(isPasswordHash))
-    wrong('a password must be hashed: use what "quotadb hash-password" prints');
-  if (!user.tokens.every(isTokenHash)) wrong('a token must be hashed: use what "quotadb make-token" prints');
+    wrong('a password must be hashed: use the output of "quotadb hash-password"');
+  if (!user.tokens.every(isTokenHash)) wrong('a token must be hashed: use the output of "quotadb make-token"');
   return user;
 }
 

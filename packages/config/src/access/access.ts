@@ -1,33 +1,38 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Configuration } from './table.js';
-import { DEFAULT_USER, defaultUser, User } from './user.js';
+import { DEFAULT_USER, defaultUser, User, type Users } from './user.js';
 
-/** Who may do what, as one lane knows it. `config` is the lane's own, and changes in place. */
+/** The credentials of the configuration, which change in place. */
+export interface Credentials {
+  readonly password: string;
+  readonly users: Users;
+}
+
+/** The users of one lane and their permissions. */
 export class Access {
-  private readonly config: Configuration;
+  private readonly config: Credentials;
   private users: ReadonlyMap<string, User> = new Map();
 
-  constructor(config: Configuration) {
+  constructor(config: Credentials) {
     this.config = config;
     this.refresh();
   }
 
-  /** The configuration has other users than before. */
+  /** Call after the users of the configuration have changed. */
   refresh(): void {
     this.users = new Map([...this.config.users].map(([name, record]) => [name, new User(name, record)]));
   }
 
-  /** Without credentials everybody who gets here may do everything. */
+  /** Without credentials every client may run every command. */
   get isOpen(): boolean {
     return this.config.password === '' && this.users.size === 0;
   }
 
-  /** Who a client is that has said nothing yet; undefined where it must. */
+  /** The user of a new connection; undefined where it has to log in. */
   newcomer(): User | undefined {
     return this.isOpen ? defaultUser : undefined;
   }
 
-  /** Undefined where there is no such user, or where it cannot log in. */
+  /** Undefined where there is no such user, or the user cannot log in. */
   find(name: string): User | undefined {
     const user = this.users.get(name);
     if (user !== undefined) return user;
@@ -40,9 +45,9 @@ export class Access {
   }
 
   /**
-   * Whether these are the credentials of somebody whose password need not be hashed; undefined where only hashing can
-   * tell. Digests are compared, so that the time taken tells neither where the first difference is nor how long the
-   * password is. Without a password set, the default user gets in with any.
+   * Whether the password is right, where that needs no scrypt hash; undefined where it does. Digests are compared, so
+   * that the time reveals neither the first difference nor the length of the password. Without a password set, the
+   * default user may log in with any.
    */
   checkAtOnce(name: string, given: Uint8Array): boolean | undefined {
     const { password } = this.config;

@@ -1,15 +1,15 @@
 /**
- * What a command needs and what a client lacks, as bits, so that the whole question of access is one test for each
- * command: `(entry.needs & client.lacks) !== 0` means that somebody has to look closer.
+ * The permissions that a command needs and that a client lacks, as bits, so that the access check of a command is one
+ * test: only where `(entry.needs & client.lacks) !== 0` the details are checked.
  *
  *   bit | a command needs it when                             | a client lacks it when
  *   ----|-----------------------------------------------------|------------------------------------------
- *   1   | it is not for everybody who connects (no_auth)      | it has not said who it is
+ *   1   | it needs a login (not flagged no_auth)              | it has not logged in
  *   2   | it reads keys                                       | its user has not the role read
  *   4   | it changes keys                                     | its user has not the role write
  *   8   | it takes from quotas                                | its user has not the role quota
  *   16  | it changes the server or concerns all keys or users | its user has not the role admin
- *   32  | it has to do with keys                              | its user has key prefixes
+ *   32  | it works on keys                                    | its user has key prefixes
  *   64  | it counts against a rate limit                      | its user has neither the role write nor quota
  *   128 | it looks at a rate limit                            | its user has neither the role read nor quota
  *
@@ -31,7 +31,7 @@ export type Role = (typeof roles)[number];
 
 const ROLE_NEEDS = Need.read | Need.write | Need.quota | Need.admin | Need.countLimits | Need.readLimits;
 
-/** What roles together let do that neither is alone for: whoever may take from quotas may also count against limits. */
+/** Permissions that several roles include: a user who may take from quotas may also count against limits. */
 const ALSO_HAS: Readonly<Record<Role, number>> = {
   read: Need.readLimits,
   write: Need.countLimits,
@@ -39,10 +39,10 @@ const ALSO_HAS: Readonly<Record<Role, number>> = {
   admin: 0,
 };
 
-/** What lacks everything: a client that has not said who it is. */
+/** A client that has not logged in. */
 export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.prefixes;
 
-/** What a command declares of who may run it; see Command. */
+/** The part of a command's declaration that determines who may run it; see Command. */
 export interface AccessDeclaration {
   readonly flags: readonly string[];
   readonly role?: Role;
@@ -58,7 +58,7 @@ export function needsOf(command: AccessDeclaration): number {
   return Need.authentication | Need[role] | (role === 'admin' ? 0 : Need.prefixes);
 }
 
-/** The role a command asks for; undefined where everybody who has logged in may run it. */
+/** The role that a command needs; undefined where every logged-in client may run it. */
 export function roleOf(command: AccessDeclaration): Role | undefined {
   if (command.role !== undefined) return command.role;
   if (command.flags.includes('admin')) return 'admin';
