@@ -124,9 +124,9 @@ describe('mistakes', () => {
       'q.json: "tiemout": no such setting',
       'q.json: "region": argument must be a text, a number, true or false',
       '--resp: argument must be between -1 and 65535 inclusive',
-      'QUOTADB_MAX_MEMORY: argument must be a memory value',
       'QUOTADB_MAX_CLIENTS: argument must be between 1 and 4294967295 inclusive',
       'q.json: "timeout": argument couldn\'t be parsed into an integer',
+      'QUOTADB_MAX_MEMORY: argument must be a memory value',
       '--log-level: argument(s) must be one of the following: trace, debug, info, warn, error, fatal, silent',
     ]);
   });

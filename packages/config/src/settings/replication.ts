@@ -14,7 +14,7 @@ export const replicationSettings = {
     flag: 'repl',
     kind: integer('port', -1, 65_535),
     default: 7380,
-    help: 'the port where other regions connect; 0 picks a free one, -1 for none. Replication starts with the first peer',
+    help: 'the port where other regions connect; 0 picks a free one, -1 for none. Idle until the first peer',
   }),
   replicationHost: setting({
     flag: 'repl-host',

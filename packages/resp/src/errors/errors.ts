@@ -2,8 +2,8 @@ import { Engine, Status } from '@quotadb/engine';
 import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 
 /**
- * Every error reply, in one place. The first word is the code that clients match on. Where Redis has the same error, the
- * text is Redis's own, to the letter, because deployed code matches on it.
+ * Every error reply, in one place. The first word is the code that clients match on. Where Redis has the same error,
+ * the text is Redis's own, to the letter, because deployed code matches on it.
  */
 export const errors = {
   syntax: 'ERR syntax error',
@@ -26,8 +26,8 @@ export const errors = {
   appliedOverflow: 'ERR applied increment would overflow',
   noFloats: 'ERR BYFLOAT is not supported: counters hold integers',
   frequencyNotTracked:
-    'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between ' +
-    'policies at runtime LRU and LFU data will take some time to adjust.',
+    'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching ' +
+    'between policies at runtime LRU and LFU data will take some time to adjust.',
   // Windows and rate limits.
   reservedKey: 'ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits',
   cellKeyTooLong: `ERR key is too long: at most ${MAX_CELL_KEY_BYTES} bytes in windows and limits`,
@@ -52,8 +52,8 @@ export const errors = {
 
   // The disk.
   diskFailed:
-    'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See INFO ' +
-    'persistence and the log.',
+    'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See ' +
+    'INFO persistence and the log.',
   noDataDirectory: 'ERR there is no data directory: everything is in memory. Start with --data',
   saveInProgress: 'ERR Background save already in progress',
   rewriteInProgress: 'ERR Background append only file rewriting already in progress',
@@ -87,8 +87,8 @@ export const errors = {
   // Connections.
   wrongPassword: 'WRONGPASS invalid username-password pair or user is disabled.',
   noPasswordSet:
-    'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration ' +
-    'is correct?',
+    'ERR AUTH <password> called without any password configured for the default user. Are you sure your ' +
+    'configuration is correct?',
   loginUndecided: (afterMs: number) =>
     `ERR the password was not checked within ${afterMs} ms, or inside MULTI, where a login cannot wait: try again`,
   commandNotPermitted: (command: string) => `NOPERM this user has no permissions to run the '${command}' command`,
@@ -103,8 +103,8 @@ export const errors = {
   reloadLate: (afterMs: number) =>
     `ERR the configuration was not read again within ${afterMs} ms; the log says when it is`,
   helloUnauthenticated:
-    'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> ' +
-    'option can be used to authenticate the client and select the RESP protocol version at the same time',
+    'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> ' +
+    '<pass> option can be used to authenticate the client and select the RESP protocol version at the same time',
   unsupportedProtocol: 'NOPROTO unsupported protocol version',
   helloOption: (option: string) => `ERR Syntax error in HELLO option '${option}'`,
   databaseOutOfRange: 'ERR DB index is out of range',

@@ -9,8 +9,8 @@ import type { EpollLanes } from './epoll-lanes.js';
 import type { SharedControl } from './shared-control.js';
 
 /**
- * The state of the main thread as one more lane beside the lane threads: with clients and a slow log of its own, and all
- * else shared with the rest of the main thread.
+ * The state of the main thread as one more lane beside the lane threads: with clients and a slow log of its own, and
+ * all else shared with the rest of the main thread.
  */
 export function mainLaneState(state: ServerState, control: SharedControl, others: () => EpollLanes): ServerState {
   return {

@@ -6,8 +6,8 @@ const MSG_NOSIGNAL = 0x4000;
 const SHUTDOWN_WRITE = 1;
 
 /**
- * Connections beyond --max-clients. Each gets an error and is closed a little later: if it were closed at once, with bytes
- * of the client unread or on their way, the system would reset it and the client might never see the error.
+ * Connections beyond --max-clients. Each gets an error and is closed a little later: if it were closed at once, with
+ * bytes of the client unread or on their way, the system would reset it and the client might never see the error.
  */
 export class Refusals {
   /** Time for the client to read the error. */

@@ -41,7 +41,9 @@ const ADMIT = `
   const control = new SharedControl(4, workerData.buffer);
   const kept = [];
   const taken = [];
-  const take = () => { for (let fd = control.take(workerData.lane); fd !== -1; fd = control.take(workerData.lane)) taken.push(fd); };
+  const take = () => {
+    for (let fd = control.take(workerData.lane); fd !== -1; fd = control.take(workerData.lane)) taken.push(fd);
+  };
   for (let index = 0; index < 20_000; index++) {
     const fd = workerData.lane * 100_000 + index;
     const lane = control.admit(fd, workerData.lane, 1_000_000);

@@ -69,8 +69,8 @@ export class SharedControl {
   }
 
   /**
-   * Chooses the lane that serves a new connection: the one with the fewest connections whose ring has room. Where that is
-   * another than `own`, puts the descriptor into its ring. REFUSED where the process has `maximum` connections.
+   * Chooses the lane that serves a new connection: the one with the fewest connections whose ring has room. Where that
+   * is another than `own`, puts the descriptor into its ring. REFUSED where the process has `maximum` connections.
    */
   admit(fd: number, own: number, maximum: number): number {
     const { header } = this;

@@ -2,8 +2,8 @@ import type { DiskStatus } from '@quotadb/storage';
 import { checkSize } from './shared-memory.js';
 
 /**
- * Memory that the lanes and the thread that writes to the disk share. A lane draws a ticket, which stands for all of its
- * changes before. When a flush that began after that is over, `completed` has reached the ticket. Both wrap around.
+ * Memory that the lanes and the thread that writes to the disk share. A lane draws a ticket, which stands for all of
+ * its changes before. When a flush that began after that is over, `completed` has reached the ticket. Both wrap around.
  *
  *   bytes  | field          | content
  *   -------|----------------|------------------------------------------------------------------------------

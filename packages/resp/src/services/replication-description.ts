@@ -40,43 +40,32 @@ export interface PeerDescription {
   readonly figures: PeerFigures;
 }
 
-export interface PeerFigures {
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly batchesIn: number;
-  readonly batchesOut: number;
-  readonly componentsIn: number;
-  readonly componentsOut: number;
+const PEER_COUNTS = [
+  'bytesIn',
+  'bytesOut',
+  'batchesIn',
+  'batchesOut',
+  'componentsIn',
+  'componentsOut',
+  'gaps',
+  'digestsCompared',
+  'digestMismatches',
+  'rangesCompared',
+  'componentsResent',
+  'componentsDropped',
+  'outOfMemory',
+  'connections',
+  'refusals',
+] as const;
+
+export interface PeerFigures extends Readonly<Record<(typeof PEER_COUNTS)[number], number>> {
   /** Batches sent, by their size; see LinkFigures. */
   readonly batchSizesOut: readonly number[];
-  readonly gaps: number;
-  readonly digestsCompared: number;
-  readonly digestMismatches: number;
-  readonly rangesCompared: number;
-  readonly componentsResent: number;
-  readonly componentsDropped: number;
-  readonly outOfMemory: number;
-  readonly connections: number;
-  readonly refusals: number;
 }
 
 export const NO_PEER_FIGURES: PeerFigures = {
-  bytesIn: 0,
-  bytesOut: 0,
-  batchesIn: 0,
-  batchesOut: 0,
-  componentsIn: 0,
-  componentsOut: 0,
+  ...(Object.fromEntries(PEER_COUNTS.map((name) => [name, 0])) as Record<(typeof PEER_COUNTS)[number], number>),
   batchSizesOut: [],
-  gaps: 0,
-  digestsCompared: 0,
-  digestMismatches: 0,
-  rangesCompared: 0,
-  componentsResent: 0,
-  componentsDropped: 0,
-  outOfMemory: 0,
-  connections: 0,
-  refusals: 0,
 };
 
 /** The progress of one region with this node's own changes, in one shard. */

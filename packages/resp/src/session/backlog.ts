@@ -2,8 +2,8 @@ import { ByteInput } from '@quotadb/engine';
 
 /**
  * Received bytes of one connection that have not run yet: the beginning of a command, or whole commands behind one that
- * waits. They lie in input.bytes[start..end). Most connections have none most of the time, and then keep at most a small
- * buffer.
+ * waits. They lie in input.bytes[start..end). Most connections have none most of the time, and then keep at most a
+ * small buffer.
  */
 export class Backlog {
   static readonly INITIAL_BYTES = 256;

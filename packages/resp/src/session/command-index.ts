@@ -6,8 +6,8 @@ import type { Call, Command } from './command.js';
  * Finds a command by the bytes of its name, without making a string.
  *
  * An open-addressed table, at most a quarter full: the slot of a name is its hash, or the next free one on a collision.
- * The hash sets the case bit of every byte, also of those that are not letters: that only causes collisions, because the
- * name is then compared byte by byte.
+ * The hash sets the case bit of every byte, also of those that are not letters: that only causes collisions, because
+ * the name is then compared byte by byte.
  */
 export class CommandIndex {
   readonly entries: readonly CommandEntry[];

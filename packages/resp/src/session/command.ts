@@ -72,9 +72,9 @@ export interface Call {
   /** Shared by all connections: configuration, clock, statistics, the list of clients. */
   readonly server: ServerState;
   /**
-   * Suspends this connection, and no other, for `waitMs` milliseconds (Infinity: until it is closed), then calls finish,
-   * which writes the reply. The request is gone by then: read its arguments before. Inside EXEC commands do not wait, and
-   * finish is called at once.
+   * Suspends this connection, and no other, for `waitMs` milliseconds (Infinity: until it is closed), then calls
+   * finish, which writes the reply. The request is gone by then: read its arguments before. Inside EXEC commands do not
+   * wait, and finish is called at once.
    */
   suspend(waitMs: number, finish: (call: Call) => void): void;
   /** Inside EXEC, where commands do not wait. */

@@ -6,8 +6,8 @@ import type { Call } from './command.js';
 const PATIENCE_MS = 60_000;
 
 /**
- * Logs the client of this call in as a user, and lets `admitted` write the reply; or replies that the password is wrong.
- * Only this connection waits while the main thread checks the password.
+ * Logs the client of this call in as a user, and lets `admitted` write the reply; or replies that the password is
+ * wrong. Only this connection waits while the main thread checks the password.
  */
 export function logIn(call: Call, name: string, password: Uint8Array, admitted: (call: Call) => void): void {
   const { client, server } = call;

@@ -67,8 +67,8 @@ export class Session implements Call {
   }
 
   /**
-   * For transports that read right into the lane's input: the position for the next bytes, up to Lane.READ_BYTES of them.
-   * The unfinished command of this connection has been copied in front of it.
+   * For transports that read right into the lane's input: the position for the next bytes, up to Lane.READ_BYTES of
+   * them. The unfinished command of this connection has been copied in front of it.
    */
   stage(): number {
     const { backlog, lane } = this;

@@ -2,8 +2,8 @@ import { DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 
 /**
  * Calls and time per command, for INFO commandstats. Reading the clock around every command would cost more than some
- * commands do, so quick commands are counted per turn of a session and share its time equally; commands whose cost grows
- * with their arguments are timed one by one.
+ * commands do, so quick commands are counted per turn of a session and share its time equally; commands whose cost
+ * grows with their arguments are timed one by one.
  */
 export class CommandStatistics {
   readonly calls: Float64Array;

@@ -109,7 +109,7 @@ export class HotIdentifiers {
     return entry;
   }
 
-  /** The newcomer inherits the weight of the coldest: otherwise two alternating ones would replace each other forever. */
+  /** The newcomer inherits the weight of the coldest, or two alternating ones would replace each other forever. */
   private replaceColdest(newcomer: Entry): void {
     let coldest: Entry | undefined;
     let least = Number.POSITIVE_INFINITY;

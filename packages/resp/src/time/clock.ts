@@ -7,8 +7,8 @@ export interface Clock {
 }
 
 /**
- * The time of one round of a lane's loop: all commands of a round run at the same time, as in Redis, and the system clock
- * is read once. Durations are measured on the real clock.
+ * The time of one round of a lane's loop: all commands of a round run at the same time, as in Redis, and the system
+ * clock is read once. Durations are measured on the real clock.
  */
 export class RoundClock implements Clock {
   private readonly clock: Clock;

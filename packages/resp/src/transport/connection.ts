@@ -240,8 +240,9 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   }
 
   /**
-   * Bytes behind a waiting command stay in the socket. The end of a client in a blocking command (WAIT) must be noticed; a
-   * client that waits for a service of the server, such as a login, gets its reply though it has ended its half.
+   * Bytes behind a waiting command stay in the socket. The end of a client in a blocking command (WAIT) must be
+   * noticed; a client that waits for a service of the server, such as a login, gets its reply though it has ended its
+   * half.
    */
   private wait(): Reading {
     const { session, client } = this;
@@ -289,8 +290,8 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   }
 
   /**
-   * Ends the server's half. The client may still be sending: closing with unread bytes in the socket would make the system
-   * discard replies that are on their way, so further input is read and dropped for a while.
+   * Ends the server's half. The client may still be sending: closing with unread bytes in the socket would make the
+   * system discard replies that are on their way, so further input is read and dropped for a while.
    */
   private end(): void {
     this.outputEnded = true;

@@ -29,7 +29,7 @@ test('without limits no connection is closed, but reading still stops', () => {
   expect(watch.isFull(0)).toBe(false);
 });
 
-test('reading stops at the soft limit, but never below the size at which the socket reports that it has drained', () => {
+test('reading stops at the soft limit, but never below the size at which the socket reports a drain', () => {
   expect(watchWith(0, 200_000, 10).isFull(199_999)).toBe(false);
   expect(watchWith(0, 200_000, 10).isFull(200_000)).toBe(true);
   expect(watchWith(0, 1, 10).isFull(OutputWatch.LEAST_FULL_BYTES - 1)).toBe(false);

@@ -1,13 +1,13 @@
 import type { Configuration } from '@quotadb/config';
 
 /**
- * client-output-buffer-limit for one connection. Unsent bytes must not pass the hard limit, nor stay above the soft limit
- * for longer than the soft seconds; a connection above the soft limit is not read from.
+ * client-output-buffer-limit for one connection. Unsent bytes must not pass the hard limit, nor stay above the soft
+ * limit for longer than the soft seconds; a connection above the soft limit is not read from.
  */
 export class OutputWatch {
   /** Reading stops here where there is no soft limit. */
   static readonly FULL_BYTES = 1024 * 1024;
-  /** Reading never stops below this: the socket reports that it has drained only after more than 16 KiB were waiting. */
+  /** Reading never stops below this: the socket reports a drain only after more than 16 KiB were waiting. */
   static readonly LEAST_FULL_BYTES = 64 * 1024;
 
   private readonly config: Configuration;

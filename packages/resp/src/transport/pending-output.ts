@@ -1,7 +1,7 @@
 /**
  * Replies that the kernel had no room for, in bytes[start..end). Nearly every connection has none and keeps no buffer.
- * The buffer grows by doubling, so that a client that does not read does not cause a copy of all waiting bytes for every
- * reply.
+ * The buffer grows by doubling, so that a client that does not read does not cause a copy of all waiting bytes for
+ * every reply.
  */
 export class PendingOutput {
   static readonly INITIAL_BYTES = 16 * 1024;

@@ -2,8 +2,9 @@ import type { Engine } from '@quotadb/engine';
 import type { ServerState } from '../session/server-state.js';
 
 /**
- * Background work of a lane: deletes expired keys, samples figures, closes idle connections. Each piece is short, so that
- * no client waits for it; where a piece leaves work, `run` returns true, and the next follows after a round of clients.
+ * Background work of a lane: deletes expired keys, samples figures, closes idle connections. Each piece is short, so
+ * that no client waits for it; where a piece leaves work, `run` returns true, and the next follows after a round of
+ * clients.
  */
 export class Tick {
   static readonly INTERVAL_MS = 100;

@@ -32,6 +32,6 @@ export interface Transport {
   diskReleased(): void;
   /** A peer has acknowledged changes: wakes the lanes for clients in WAIT. */
   peersAcknowledged(): void;
-  /** Stops accepting, runs the commands that were read, sends the replies and closes; at most a little longer than this. */
+  /** Stops accepting, runs the commands that were read, sends the replies and closes, within about this time. */
   close(withinMs: number): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { absoluteMs, expiryAmount, SECONDS } from '../keys/expiry-time.js';
 const AMOUNT = 2;
 const EXPIRY = 3;
 
-/** INCREX in its shortest form: one command for the counter of a window, instead of INCR and EXPIRE. Allocates nothing. */
+/** The shortest INCREX: one command for a counter with a window, instead of INCR and EXPIRE. Allocates nothing. */
 export const incrbyex = defineCommand({
   name: 'incrbyex',
   arity: 4,

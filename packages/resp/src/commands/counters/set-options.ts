@@ -3,8 +3,8 @@ import { argumentIs, keyword } from '../../request/arguments.js';
 import { type ExpiryUnit, expiryUnitOption } from '../keys/expiry-time.js';
 
 /**
- * The options of SET and of GETEX, which Redis reads by the same rules: of a repeated option the last one counts, and two
- * options that contradict each other are a syntax error.
+ * The options of SET and of GETEX, which Redis reads by the same rules: of a repeated option the last one counts, and
+ * two options that contradict each other are a syntax error.
  */
 
 const NX = keyword('NX');

@@ -4,8 +4,9 @@ import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 
 /**
- * DEL and UNLINK. Freeing a counter is too little work to defer, so the two are the same. Keys are deleted one by one, in
- * order, under one lock; a key that may not be deleted ends the command with an error, and those before it stay deleted.
+ * DEL and UNLINK. Freeing a counter is too little work to defer, so the two are the same. Keys are deleted one by one,
+ * in order, under one lock; a key that may not be deleted ends the command with an error, and those before it stay
+ * deleted.
  */
 function remove({ request, reply, engine }: Call): void {
   const { input, argumentStart, argumentLength } = request;

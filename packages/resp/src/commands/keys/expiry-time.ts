@@ -49,7 +49,7 @@ export function absoluteMs(engine: Engine, unit: ExpiryUnit, amount: number): nu
   return amount * unit.unitMs + (unit.fromNow ? engine.nowMs : 0);
 }
 
-/** The absolute time of an argument of EXPIRE, PEXPIRE, EXPIREAT or PEXPIREAT, in the past or not; REFUSED after an error. */
+/** The absolute time of an argument of the four EXPIRE commands, in the past or not; REFUSED after an error. */
 export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
   const amount = numberArgument(call.request, index);
   if (Number.isNaN(amount)) {
@@ -65,9 +65,9 @@ export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, com
 }
 
 /**
- * The amount of an expiry option of SET, GETEX or INCREX, or of an argument of SETEX or INCRBYEX, which must be positive;
- * REFUSED after an error. The caller converts it with absoluteMs where it needs the time: most calls of INCRBYEX do not,
- * and a number that large is an allocation.
+ * The amount of an expiry option of SET, GETEX or INCREX, or of an argument of SETEX or INCRBYEX, which must be
+ * positive; REFUSED after an error. The caller converts it with absoluteMs where it needs the time: most calls of
+ * INCRBYEX do not, and a number that large is an allocation.
  */
 export function expiryAmount(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
   const amount = numberArgument(call.request, index);

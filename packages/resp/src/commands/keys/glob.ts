@@ -10,8 +10,8 @@
  * A class without its closing bracket ends with the pattern; `[]` matches nothing and `[^]` any byte. The empty text is
  * matched by the empty pattern alone (so `**` does not match it; keyFilter handles a bare `*`).
  *
- * Every element but `*` takes exactly one byte. So when a byte does not fit, only the latest `*` has to take one more and
- * earlier ones stay. Hostile patterns cost pattern × text at worst, not an exponent of it.
+ * Every element but `*` takes exactly one byte. So when a byte does not fit, only the latest `*` has to take one more
+ * and earlier ones stay. Hostile patterns cost pattern × text at worst, not an exponent of it.
  */
 
 const STAR = 42;

@@ -1,7 +1,7 @@
 /**
  * A cursor as Redis reads one, with C's strtoul: an optional sign and decimal digits, leading zeros allowed, the empty
- * text being 0, and a minus sign counting down from 2^64. A zero byte ends it. Other bytes after the digits, or a number
- * past 64 bits, are refused.
+ * text being 0, and a minus sign counting down from 2^64. A zero byte ends it. Other bytes after the digits, or a
+ * number past 64 bits, are refused.
  */
 
 const DECIMAL = /^[+-]?[0-9]*$/;

@@ -15,9 +15,9 @@ export const quotaAcquire = define({
   arity: -5,
   keys: [2, 2, 1],
   summary:
-    'Takes a lease of a quota that limits concurrent leases, until QUOTA.RELEASE or the end of its TTL. Returns allowed ' +
-    '(1 or 0), the id of the lease, tokens remaining here, tokens remaining in all regions as far as this one knows, -1, ' +
-    'and the milliseconds after which a retry makes sense.',
+    'Takes a lease of a quota that limits concurrent leases, until QUOTA.RELEASE or the end of its TTL. Returns ' +
+    'allowed (1 or 0), the id of the lease, tokens remaining here, tokens remaining in all regions as far as this ' +
+    'one knows, -1, and the milliseconds after which a retry makes sense.',
   syntax: 'name subject TTL milliseconds [WAIT milliseconds] [ID token]',
   run(call) {
     const { request, reply } = call;
@@ -40,8 +40,8 @@ export const quotaRenew = define({
   name: 'quota.renew',
   arity: -4,
   summary:
-    'Extends a lease to the given TTL from now. Returns renewed (1 or 0), the milliseconds until the lease ends, and the ' +
-    'milliseconds after which a retry makes sense.',
+    'Extends a lease to the given TTL from now. Returns renewed (1 or 0), the milliseconds until the lease ends, ' +
+    'and the milliseconds after which a retry makes sense.',
   syntax: 'lease TTL milliseconds [WAIT milliseconds]',
   run(call) {
     const { request, reply } = call;

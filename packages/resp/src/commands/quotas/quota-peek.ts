@@ -13,8 +13,8 @@ export const quotaPeek = defineCommand({
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Reads a quota and takes nothing. Returns tokens remaining here, tokens remaining in all regions as far as this one ' +
-    'knows, and the milliseconds until the window ends.',
+    'Reads a quota and takes nothing. Returns tokens remaining here, tokens remaining in all regions as far as this ' +
+    'one knows, and the milliseconds until the window ends.',
   since: '0.2.0',
   syntax: 'name subject',
   run(call) {

@@ -15,9 +15,10 @@ export const quotaReserve = define({
   arity: -6,
   keys: [2, 2, 1],
   summary:
-    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL. After its TTL the estimate is refunded or, with ' +
-    'LAPSE CHARGE, counts as used. Returns allowed (1 or 0), the id of the reservation, tokens remaining here, tokens ' +
-    'remaining in all regions, the milliseconds until the window ends, and those after which a retry makes sense.',
+    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL. After its TTL the estimate is refunded or, ' +
+    'with LAPSE CHARGE, counts as used. Returns allowed (1 or 0), the id of the reservation, tokens remaining here, ' +
+    'tokens remaining in all regions, the milliseconds until the window ends, and those after which a retry makes ' +
+    'sense.',
   syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds] [ID token] [LAPSE REFUND|CHARGE]',
   run(call) {
     const { request, reply } = call;
@@ -52,8 +53,8 @@ export const quotaCommit = define({
   name: 'quota.commit',
   arity: 3,
   summary:
-    'Settles a reservation with the actual cost. Returns the tokens charged, and those that could not be charged because ' +
-    'the limit was used up.',
+    'Settles a reservation with the actual cost. Returns the tokens charged, and those that could not be charged ' +
+    'because the limit was used up.',
   syntax: 'reservation actual',
   run(call) {
     const { request } = call;

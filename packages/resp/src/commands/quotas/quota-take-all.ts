@@ -13,8 +13,8 @@ export const quotaTakeAll = defineCommand({
   role: 'quota',
   group: 'quota',
   summary:
-    'Takes from several quotas, from all of them or from none. Returns allowed (1 or 0), and the reply of QUOTA.TAKE for ' +
-    'each quota.',
+    'Takes from several quotas, from all of them or from none. Returns allowed (1 or 0), and the reply of ' +
+    'QUOTA.TAKE for each quota.',
   since: '0.2.0',
   complexity: 'O(N) in the number of quotas',
   syntax: `count name subject cost [name subject cost …] [WAIT milliseconds] [ID token]`,

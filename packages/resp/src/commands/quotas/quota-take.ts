@@ -25,8 +25,9 @@ export const quotaTake = defineCommand({
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Takes tokens from a quota if it has enough. Returns allowed (1 or 0), tokens remaining here, tokens remaining in all ' +
-    'regions as far as this one knows, the milliseconds until the window ends, and those after which a retry makes sense.',
+    'Takes tokens from a quota if it has enough. Returns allowed (1 or 0), tokens remaining here, tokens remaining ' +
+    'in all regions as far as this one knows, the milliseconds until the window ends, and those after which a retry ' +
+    'makes sense.',
   since: '0.2.0',
   syntax: 'name subject cost [WAIT milliseconds] [ID token]',
   run(call) {

@@ -24,9 +24,10 @@ export const rateGcra = defineCommand({
   keys: [KEY, KEY, 1],
   group: 'rate',
   summary:
-    'Takes from a bucket that holds burst + 1 requests and is refilled by count requests in a period. Returns 0 if it ' +
-    'was allowed and 1 if not, the size of the bucket, the remaining requests, the milliseconds after which a retry ' +
-    'makes sense (-1: no need, or never), and those after which the bucket is full. Every node has buckets of its own.',
+    'Takes from a bucket that holds burst + 1 requests and is refilled by count requests in a period. Returns 0 if ' +
+    'it was allowed and 1 if not, the size of the bucket, the remaining requests, the milliseconds after which a ' +
+    'retry makes sense (-1: no need, or never), and those after which the bucket is full. Every node has buckets of ' +
+    'its own.',
   since: 'quotadb 0.1.0',
   syntax: 'key burst count period-ms [cost]',
   run: (call) => {

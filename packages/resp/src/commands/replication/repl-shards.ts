@@ -10,7 +10,8 @@ export const replShards = defineCommand({
   flags: ['readonly', 'no_multi'],
   group: 'replication',
   summary:
-    "A region's progress with the changes made here, by shard: shard, version, acknowledged version, lag in milliseconds.",
+    "A region's progress with the changes made here, by shard: shard, version, acknowledged version, lag in " +
+    'milliseconds.',
   since: '0.1.0',
   complexity: 'O(N) with N being the number of shards',
   syntax: 'region',

@@ -15,8 +15,8 @@ export const windowIncrby = defineCommand({
   keys: [1, 1, 1],
   group: 'window',
   summary:
-    "Counts in a fixed window of time: the node's current one, or the one that begins at START. Returns the count, the " +
-    "window's start and its end.",
+    "Counts in a fixed window of time: the node's current one, or the one that begins at START. Returns the count, " +
+    "the window's start and its end.",
   since: 'quotadb 0.1.0',
   syntax: 'key window-ms amount [START start-ms]',
   run: (call) => {

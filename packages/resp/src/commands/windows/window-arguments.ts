@@ -11,7 +11,8 @@ const START_WORDS = 2;
 export const cell = new WindowCell();
 
 /**
- * Reads `key window-ms` and, from `optionsAt` on, `[START start-ms]`, and chooses the window. False after an error reply.
+ * Reads `key window-ms` and, from `optionsAt` on, `[START start-ms]`, and chooses the window. False after an error
+ * reply.
  */
 export function chooseWindow(call: Call, optionsAt: number): boolean {
   const { request, reply, engine } = call;

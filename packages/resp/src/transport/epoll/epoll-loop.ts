@@ -26,13 +26,17 @@ export interface LoopDuties {
   acceptable(): void;
   /** A connection of this lane has closed. */
   closed(): void;
-  /** Called every TICK_MS or a little later. Returns true where work is left: then called again as soon as the lane is idle. */
+  /**
+   * Called every TICK_MS or a little later. Returns true where work is left: then called again as soon as the lane is
+   * idle.
+   */
   tick(): boolean;
 }
 
 /**
  * A lane's loop: wait → read → apply → write, on one thread, without promises and callbacks of Node's own event loop,
- * which does not run meanwhile. All events come through the epoll set: sockets, and one eventfd that other threads write to.
+ * which does not run meanwhile. All events come through the epoll set: sockets, and one eventfd that other threads
+ * write to.
  */
 export class EpollLoop implements ConnectionScheduler {
   /** Also the longest sleep of the thread in the kernel, where only its epoll set can wake it. */

@@ -108,11 +108,12 @@ test('a broken connection is closed once, whatever epoll reports of it', () => {
   expect([socket.isClosed, asked.closed, asked.turns]).toEqual([true, 1, 0]);
 });
 
+const built = (path: string) => JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url));
 const MEASURE = `
-  import { encodeCommand, TestLane } from ${JSON.stringify(new URL('../../../dist/testing/test-lane.js', import.meta.url))};
-  import { FakeSocket } from ${JSON.stringify(new URL('../../../dist/testing/fake-socket.js', import.meta.url))};
-  import { EpollSocket } from ${JSON.stringify(new URL('../../../dist/transport/epoll/epoll-socket.js', import.meta.url))};
-  import { Interest, Poller } from ${JSON.stringify(new URL('../../../dist/transport/epoll/poller.js', import.meta.url))};
+  import { encodeCommand, TestLane } from ${built('testing/test-lane.js')};
+  import { FakeSocket } from ${built('testing/fake-socket.js')};
+  import { EpollSocket } from ${built('transport/epoll/epoll-socket.js')};
+  import { Interest, Poller } from ${built('transport/epoll/poller.js')};
   const { lane } = new TestLane();
   const socket = new FakeSocket();
   const libc = socket.libc(lane.input.bytes);

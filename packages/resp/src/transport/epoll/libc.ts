@@ -1,9 +1,9 @@
 /**
- * The functions of libc that a lane needs, called through koffi. Only Linux has epoll and only some machines have a koffi
- * binary: where either is missing, `loadLibc` throws the reason and the server falls back to node:net.
+ * The functions of libc that a lane needs, called through koffi. Only Linux has epoll and only some machines have a
+ * koffi binary: where either is missing, `loadLibc` throws the reason and the server falls back to node:net.
  *
- * All return the result of the system call; after -1 `errno()` has the reason. Memory is passed as a typed array or as an
- * address (a number), which saves making a view for every read.
+ * All return the result of the system call; after -1 `errno()` has the reason. Memory is passed as a typed array or as
+ * an address (a number), which saves making a view for every read.
  */
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;

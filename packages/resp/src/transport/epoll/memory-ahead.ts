@@ -10,9 +10,9 @@ const HASTE = 3;
 
 /**
  * Touches the store's memory before a lane does. On the first touch of a huge page the system finds and clears two
- * megabytes, and on a virtual machine the host does too: milliseconds in which the lane would serve no client. So a thread
- * of the pool does it, one page ahead of the memory in use, and further ahead while that grows fast. Where the system does
- * not support it, lanes touch the memory.
+ * megabytes, and on a virtual machine the host does too: milliseconds in which the lane would serve no client. So a
+ * thread of the pool does it, one page ahead of the memory in use, and further ahead while that grows fast. Where the
+ * system does not support it, lanes touch the memory.
  */
 export class MemoryAhead {
   private readonly libc: Libc;
