@@ -38,7 +38,7 @@ describe('feeds', () => {
 });
 
 describe('tracing', () => {
-  test('takes what OpenTelemetry calls it too, and our own names win', () => {
+  test('takes the variables of OpenTelemetry too, and our own names win', () => {
     const environment = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
       OTEL_EXPORTER_OTLP_HEADERS: 'key=1,other=a=b',
@@ -147,7 +147,7 @@ describe('mistakes', () => {
       expect(mistakesOf({ flags: { host } })).toEqual([]);
   });
 
-  test('what contradicts itself about the disk is refused', () => {
+  test('settings of the disk that contradict each other are refused', () => {
     expect(mistakesOf({ flags: { data: './data', memory: true } })).toEqual([
       expect.stringContaining('--memory: --data is given too'),
     ]);

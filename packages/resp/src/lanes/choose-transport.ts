@@ -22,7 +22,7 @@ const MAXIMUM_USUAL_LANES = 8;
 
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
-/** What the main thread offers to lanes. */
+/** The main thread as lanes use it. */
 export interface MainThread {
   readonly services: ServiceHandlers<MainServices>;
   readonly boards: SharedBoards;

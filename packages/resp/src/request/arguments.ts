@@ -62,7 +62,7 @@ export function copyArgument(request: Request, index: number): Uint8Array {
   return Uint8Array.from(bytesArgument(request, index));
 }
 
-/** The argument's bytes, still in the input: copy what must outlive the command. */
+/** The argument's bytes, still in the input: copy bytes that must outlive the command. */
 export function bytesArgument(request: Request, index: number): Uint8Array {
   const start = request.argumentStart[index];
   return request.input.bytes.subarray(start, start + request.argumentLength[index]);

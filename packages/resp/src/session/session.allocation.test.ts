@@ -35,7 +35,7 @@ const MEASURE = `
   console.log(JSON.stringify(bytesPerCommand));
 `;
 
-/** Less than the smallest object: what a turn as a whole may cost, spread over its commands. */
+/** Less than the smallest object: the garbage of a whole turn, spread over its commands. */
 const NEXT_TO_NOTHING_BYTES = 4;
 
 test('running INCR, INCRBY, GET, WINDOW.INCRBY, WINDOW.GET and PING makes no garbage', () => {

@@ -4,7 +4,7 @@ import { ErrorStatistics } from './error-statistics.js';
 import { LatencyMonitor } from './latency-monitor.js';
 import { RateSampler } from './rate-sampler.js';
 
-test('the time of a batch is shared among its commands by how often they ran', () => {
+test('the time of a turn is shared among its commands by how often they ran', () => {
   const statistics = new CommandStatistics(3);
   for (const command of [0, 0, 0, 2]) statistics.countInTurn(command);
   expect(statistics.endTurn(40)).toBe(4);

@@ -50,7 +50,7 @@ export class Statistics {
   longestTurnMicroseconds = 0;
   /** Time in which the lane did not wait; kept by loops that know. */
   busyMicroseconds = 0;
-  /** The same in time of the processor: without what other threads took from this one meanwhile. */
+  /** The same in processor time, without the time that other threads took from this one. */
   longestTurnProcessorMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;

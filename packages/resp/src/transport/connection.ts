@@ -8,7 +8,7 @@ import { OutputWatch } from './output-watch.js';
 import { PendingOutput } from './pending-output.js';
 import { AWAKE, type Sleeper } from './wake-queue.js';
 
-/** What a socket is read for. `end`: only to notice that the client has closed the connection. */
+/** The purpose of reading a socket. `end`: only to notice that the client has closed the connection. */
 export const Reading = { none: 0, end: 1, all: 2 } as const;
 export type Reading = (typeof Reading)[keyof typeof Reading];
 
@@ -23,7 +23,7 @@ export interface Socket {
   readonly keptBytes: boolean;
   /** Sends the first `length` bytes. Returns the number taken; -1 where the connection is broken. */
   send(bytes: Uint8Array, length: number): number;
-  /** What to read from now on, and whether to call `flush` when there is room to send. */
+  /** Sets the reading from now on, and whether to call `flush` when there is room to send. */
   watch(reading: Reading, wantsRoom: boolean): void;
   /** Replies wait for the disk: stops reading until the next `watch`, where that costs no system call. */
   holdInput(): void;
@@ -45,7 +45,7 @@ export interface ConnectionScheduler {
 /**
  * One client's connection: the state machine between a socket and a session, the same under every transport.
  *
- *   input → session → one send of all the replies → what to wait for next (`afterTurn`)
+ *   input → session → one send of all the replies → the next state (`afterTurn`)
  *
  * The system takes nearly every reply at once. The rest is copied into a buffer and sent when there is room; reading
  * stops once more bytes wait than the soft limit allows, which bounds the memory on both sides.

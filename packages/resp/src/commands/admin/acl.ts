@@ -16,7 +16,7 @@ const MAXIMUM_PASSWORD_BITS = 4096;
 /** Reading the file and replacing the users in every lane takes far less. */
 const RELOAD_PATIENCE_MS = 30_000;
 
-const define = defineFamily({ group: 'server', since: '6.0.0' });
+const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'server', since: '6.0.0' });
 
 const aclWhoami = define({
   name: 'whoami',
@@ -31,7 +31,6 @@ const aclWhoami = define({
 const aclUsers = define({
   name: 'users',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
   summary: 'The names of all users.',
   complexity: 'O(N) where N is the number of users',
   run({ server, reply }) {
@@ -42,7 +41,6 @@ const aclUsers = define({
 const aclList = define({
   name: 'list',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
   summary: 'All users with their permissions, as ACL rules; hashes are not shown.',
   complexity: 'O(N) where N is the number of users',
   run({ server, reply }) {
@@ -54,7 +52,6 @@ const aclList = define({
 const aclGetUser = define({
   name: 'getuser',
   arity: 3,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
   summary: 'The permissions of a user; hashes are not shown.',
   syntax: 'username',
   run(call) {

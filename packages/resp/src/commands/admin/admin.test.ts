@@ -17,7 +17,7 @@ describe('CONFIG', () => {
     expect(session.call('CONFIG', 'GET', 'maxmemory')).toContain(String(512 * 1024 * 1024));
   });
 
-  test('SET changes what may change, all or nothing', () => {
+  test('SET changes parameters that are not fixed, all or none', () => {
     expect(session.call('CONFIG', 'SET', 'maxclients', 7, 'timeout', 30)).toBe('+OK\r\n');
     expect(lane.config).toMatchObject({ maxClients: 7, timeoutSeconds: 30 });
     expect(session.call('CONFIG', 'SET', 'maxclients', 8, 'timeout', -1)).toMatch(
@@ -89,7 +89,7 @@ describe('COMMAND', () => {
     expect(session.call('COMMAND')).toMatch(new RegExp(`^\\*${commands.length}\r\n`));
   });
 
-  test('INFO describes subcommands too, and says nil for what there is not', () => {
+  test('INFO describes subcommands too, and replies nil for unknown ones', () => {
     expect(session.call('COMMAND', 'INFO', 'incr')).toMatch(/^\*1\r\n\*10\r\n\$4\r\nincr\r\n:2\r\n/);
     expect(session.call('COMMAND', 'INFO', 'client|kill')).toMatch(/^\*1\r\n\*10\r\n\$11\r\nclient\|kill\r\n:-3\r\n/);
     expect(session.call('COMMAND', 'INFO', 'lpush')).toBe('*1\r\n$-1\r\n');

@@ -1,5 +1,5 @@
 import { errors } from '../../errors/errors.js';
-import { textArgument } from '../../request/arguments.js';
+import { textArgument, textArguments } from '../../request/arguments.js';
 import type { DiskRequest } from '../../services/lane-disk.js';
 import { awaitAnswer } from '../../session/await-answer.js';
 import type { Call } from '../../session/command.js';
@@ -16,21 +16,11 @@ export const bgsave = define({
   arity: -1,
   summary: 'Writes a snapshot in the background and deletes the log that it covers.',
   syntax: '[SCHEDULE]',
-  run({ request, reply, server }) {
-    const { disk } = server;
-    const isUnderstood =
-      request.argumentCount === 1 ||
-      (request.argumentCount === 2 && textArgument(request, 1).toLowerCase() === SCHEDULE);
-    if (!isUnderstood) {
-      reply.error(errors.syntax);
-    } else if (!disk.isOn) {
-      reply.error(errors.noDataDirectory);
-    } else if (disk.board.isSnapshotting) {
-      reply.error(errors.saveInProgress);
-    } else {
-      server.askMain('disk', { kind: 'snapshot' });
-      reply.simple('Background saving started');
-    }
+  run(call) {
+    const { request, reply } = call;
+    const words = textArguments(request, 1).map((word) => word.toLowerCase());
+    if (words.length > 1 || (words.length === 1 && words[0] !== SCHEDULE)) return reply.error(errors.syntax);
+    startSnapshot(call, errors.saveInProgress, 'Background saving started');
   },
 });
 
@@ -39,17 +29,7 @@ export const bgRewriteAof = define({
   name: 'bgrewriteaof',
   arity: 1,
   summary: 'Folds the log into a snapshot in the background, as BGSAVE does.',
-  run({ reply, server }) {
-    const { disk } = server;
-    if (!disk.isOn) {
-      reply.error(errors.noDataDirectory);
-    } else if (disk.board.isSnapshotting) {
-      reply.error(errors.rewriteInProgress);
-    } else {
-      server.askMain('disk', { kind: 'snapshot' });
-      reply.simple('Background append only file rewriting started');
-    }
-  },
+  run: (call) => startSnapshot(call, errors.rewriteInProgress, 'Background append only file rewriting started'),
 });
 
 export const save = define({
@@ -92,6 +72,17 @@ export const backup = define({
     }
   },
 });
+
+/** Replies at once; the snapshot is written in the background. */
+function startSnapshot({ reply, server }: Call, busy: string, started: string): void {
+  const { isOn, board } = server.disk;
+  if (isOn && !board.isSnapshotting) {
+    server.askMain('disk', { kind: 'snapshot' });
+    reply.simple(started);
+  } else {
+    reply.error(isOn ? busy : errors.noDataDirectory);
+  }
+}
 
 /** Replies when the disk is done, with OK or with the reason of the failure. */
 function waitForDisk(call: Call, request: DiskRequest, failed: (reason: string) => string): void {

@@ -88,17 +88,15 @@ export const functionCommand = container({
 });
 
 function refused(name: string, syntax: string, since: string, run: (call: Call) => void): Command {
-  return {
+  return define({
     name,
     arity: -3,
     flags: ['noscript', 'stale'],
-    group: 'server',
     summary: 'Refused: scripts are not supported.',
     since,
-    complexity: 'O(1)',
     syntax,
     run,
-  };
+  });
 }
 
 /** EVALSHA replies NOSCRIPT, so that clients fall back to EVAL, whose error names the reason. */

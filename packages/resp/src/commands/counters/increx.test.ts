@@ -95,20 +95,20 @@ describe('the expiry', () => {
     expect(run('PEXPIRETIME k')).toBe(`:${FAR}\r\n`);
   });
 
-  test('is left alone by what a bound declines', () => {
+  test('is not changed by an increment that a bound declines', () => {
     run(`SET k 10 PXAT ${FAR}`);
     expect(run('INCREX k UBOUND 10 EX 100')).toBe(pair(10, 0));
     expect(run('INCREX k UBOUND 10 PERSIST')).toBe(pair(10, 0));
     expect(run('PEXPIRETIME k')).toBe(`:${FAR}\r\n`);
   });
 
-  test('is set by what SATURATE applies', () => {
+  test('is set by an increment that SATURATE applies', () => {
     run('SET k 10');
     expect(run(`INCREX k BYINT 100 UBOUND 15 SATURATE PXAT ${FAR}`)).toBe(pair(15, 5));
     expect(run('PEXPIRETIME k')).toBe(`:${FAR}\r\n`);
   });
 
-  test('in the past deletes the key, and says what it came to', () => {
+  test('in the past deletes the key, and replies with the value', () => {
     run('SET k 10');
     expect(run('INCREX k EXAT 1')).toBe(pair(11, 1));
     expect(run('EXISTS k')).toBe(':0\r\n');

@@ -5,7 +5,7 @@ import { encodeCommand, TestLane } from '../../testing/index.js';
 import { EpollSocket } from './epoll-socket.js';
 import { Interest, Poller } from './poller.js';
 
-/** A connection on a fake socket, with a record of what it asked of its loop. */
+/** A connection on a fake socket, with a record of its requests to the loop. */
 function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
   const test = new TestLane(settings);
   const socket = new FakeSocket();
@@ -32,7 +32,7 @@ function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
   return { test, socket, connection, handle, asked, receive, sent };
 }
 
-test('what the system does not take is kept, sent when there is room, and in order', () => {
+test('bytes that the system does not take are kept, sent when there is room, and in order', () => {
   const { socket, connection, receive, sent, handle } = open();
   socket.room = 3;
   receive('PING\r\nECHO abc\r\n');
@@ -80,7 +80,7 @@ test('while a command waits, the socket is watched only for its end', () => {
   expect([socket.isClosed, asked.closed]).toEqual([true, 1]);
 });
 
-test('a stop sends what it can, then the rest when there is room, and reads no more', () => {
+test('a stop sends the bytes that fit, then the rest when there is room, and reads no more', () => {
   const { socket, connection, receive, sent, handle } = open();
   socket.room = 3;
   receive('DEBUG SLEEP 10\r\nPING\r\n');

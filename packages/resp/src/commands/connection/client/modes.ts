@@ -12,10 +12,7 @@ const SKIP = keyword('skip');
 function turn(set: (client: Client, isOn: boolean) => void): NonNullable<Command['run']> {
   return ({ request, client, reply }) => {
     const isOn = argumentIs(request, 2, ON);
-    if (!isOn && !argumentIs(request, 2, OFF)) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (!isOn && !argumentIs(request, 2, OFF)) return reply.error(errors.syntax);
     set(client, isOn);
     reply.ok();
   };
