@@ -5,5 +5,5 @@ export const QUOTADB_VERSION: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version;
 
-/** The Redis whose commands, replies and errors these are; clients choose what to send by it. */
+/** The version of Redis whose commands, replies and errors these are; clients choose their commands by it. */
 export const REDIS_VERSION = '7.2.4';

@@ -2,8 +2,8 @@ import { Engine, Status } from '@quotadb/engine';
 import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 
 /**
- * Every error a client can get, in one place. The first word is the code that clients tell errors apart by. Where Redis
- * has the error the words are Redis's own, to the letter, because deployed code matches on them.
+ * Every error reply, in one place. The first word is the code that clients match on. Where Redis has the same error,
+ * the text is Redis's own, to the letter, because deployed code matches on it.
  */
 export const errors = {
   syntax: 'ERR syntax error',
@@ -26,7 +26,8 @@ export const errors = {
   appliedOverflow: 'ERR applied increment would overflow',
   noFloats: 'ERR BYFLOAT is not supported: counters hold integers',
   frequencyNotTracked:
-    'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.',
+    'ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching ' +
+    'between policies at runtime LRU and LFU data will take some time to adjust.',
   // Windows and rate limits.
   reservedKey: 'ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits',
   cellKeyTooLong: `ERR key is too long: at most ${MAX_CELL_KEY_BYTES} bytes in windows and limits`,
@@ -51,7 +52,8 @@ export const errors = {
 
   // The disk.
   diskFailed:
-    'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See INFO persistence and the log.',
+    'MISCONF Errors writing to disk: a change that cannot be made durable is not acknowledged (--fsync always). See ' +
+    'INFO persistence and the log.',
   noDataDirectory: 'ERR there is no data directory: everything is in memory. Start with --data',
   saveInProgress: 'ERR Background save already in progress',
   rewriteInProgress: 'ERR Background append only file rewriting already in progress',
@@ -59,12 +61,14 @@ export const errors = {
   backupFailed: (reason: string) => `ERR the backup failed: ${reason}`,
 
   // Replication.
-  stale: (region: string, ageMs: number | undefined, maximumAgeMs: number) =>
-    ageMs === undefined
-      ? `STALE region ${region} was never wholly known here; the read asks for at most ${maximumAgeMs} ms`
-      : `STALE region ${region} was last wholly known ${Math.round(ageMs)} ms ago; the read asks for at most ${maximumAgeMs} ms`,
+  stale: (region: string, ageMs: number | undefined, maximumAgeMs: number) => {
+    const age = ageMs === undefined ? 'never wholly known here' : `last wholly known ${Math.round(ageMs)} ms ago`;
+    return `STALE region ${region} was ${age}; the read asks for at most ${maximumAgeMs} ms`;
+  },
   maximumAge: 'ERR max-age-ms is not an integer or out of range',
   replication: (reason: string) => `ERR ${reason}`,
+  replicationLate: (afterMs: number) =>
+    `ERR the main thread has not answered this request to replication after ${afterMs} ms: see REPL.PEERS LIST`,
 
   // Quotas.
   quota: (reason: string) => `ERR ${reason}`,
@@ -78,23 +82,29 @@ export const errors = {
   transactionBroken: 'EXECABORT Transaction discarded because of previous errors.',
   transactionAborted: (reason: string) => `EXECABORT Transaction discarded because of: ${reason.replace(/^ERR /, '')}`,
   watchInTransaction: 'ERR WATCH inside MULTI is not allowed',
-  noWatch: 'ERR WATCH is not supported: MULTI/EXEC here is a batch that nothing interleaves with, without conditions',
+  noWatch: 'ERR WATCH is not supported: EXEC runs its commands with no other client in between, without conditions',
 
   // Connections.
   wrongPassword: 'WRONGPASS invalid username-password pair or user is disabled.',
   noPasswordSet:
-    'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',
-  loginUndecided: 'ERR the password could not be checked in time; inside MULTI it never can be',
+    'ERR AUTH <password> called without any password configured for the default user. Are you sure your ' +
+    'configuration is correct?',
+  loginUndecided: (afterMs: number) =>
+    `ERR the password was not checked within ${afterMs} ms, or inside MULTI, where a login cannot wait: try again`,
   commandNotPermitted: (command: string) => `NOPERM this user has no permissions to run the '${command}' command`,
   keyNotPermitted: 'NOPERM this user has no permissions to access one of the keys used as arguments',
   noLongerPermitted: (reason: string) =>
-    `NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is no longer allowed for the following reason: ${reason}`,
+    'NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. ' +
+    `This command is no longer allowed for the following reason: ${reason}`,
   unknownCategory: (category: string) => `ERR Unknown category '${category}'`,
   passwordBits:
     'ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096',
   reloadFailed: (reason: string) => `ERR nothing was changed: ${reason}`,
+  reloadLate: (afterMs: number) =>
+    `ERR the configuration was not read again within ${afterMs} ms; the log says when it is`,
   helloUnauthenticated:
-    'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time',
+    'NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> ' +
+    '<pass> option can be used to authenticate the client and select the RESP protocol version at the same time',
   unsupportedProtocol: 'NOPROTO unsupported protocol version',
   helloOption: (option: string) => `ERR Syntax error in HELLO option '${option}'`,
   databaseOutOfRange: 'ERR DB index is out of range',
@@ -125,7 +135,7 @@ export const errors = {
     `ERR value is out of range, value must between ${minimum} and ${maximum}`,
   mustBePositive: 'ERR value is out of range, must be positive',
 
-  // What this database does not do.
+  // Features of Redis that QuotaDB does not have.
   noScripts: 'ERR scripts are not supported: QuotaDB has counters and limits as commands of their own',
   noScript: 'NOSCRIPT No matching script. Please use EVAL.',
   noPubSub: 'ERR publish/subscribe is not supported',
@@ -134,7 +144,7 @@ export const errors = {
   unknownArgument: (argument: string) => `ERR Unknown argument ${argument}`,
 } as const;
 
-/** The error reply for what the engine refused; not for Status.Ok. */
+/** The error reply for a change that the engine refused; not for Status.Ok. */
 export function statusError(status: Status): string {
   switch (status) {
     case Status.Overflow:

@@ -8,9 +8,9 @@ import { wakeLane } from './wake.js';
 const SOCK_NONBLOCK = 0x800;
 const SOCK_CLOEXEC = 0x80000;
 
-/** Accepted in one turn; the others of a burst are told again. */
+/** Accepted in one turn; epoll reports the rest of a burst again. */
 const ACCEPTS_PER_TURN = 64;
-/** Without descriptors or memory to accept with, asking again at once would only spin. */
+/** Pause after running out of descriptors or memory: trying again at once would only spin. */
 const PAUSE_MS = 100;
 
 const REASONS: ReadonlyMap<number, string> = new Map([
@@ -31,52 +31,42 @@ export interface AcceptorOptions {
 }
 
 /**
- * Takes connections from the listening socket and gives each to the lane that has the fewest. Every lane has one, so that
- * a lane that is busy for long keeps nobody at the door; the system wakes one of those that are not.
+ * Takes connections from the listening socket and gives each to the lane that has the fewest. Every lane has an
+ * acceptor, and the system wakes an idle one, so that new clients do not wait for a busy lane.
  */
 export class Acceptor {
-  private readonly libc: Libc;
-  private readonly loop: EpollLoop;
-  private readonly lane: number;
-  private readonly control: SharedControl;
-  private readonly server: ServerState;
-  private readonly listener: number;
-  private readonly warn: (text: string) => void;
+  private readonly options: AcceptorOptions;
   private readonly refusals: Refusals;
   private pausedUntilMs = 0;
   private hasWarned = false;
 
-  constructor({ libc, loop, lane, control, server, listener, warn }: AcceptorOptions) {
-    this.libc = libc;
-    this.loop = loop;
-    this.lane = lane;
-    this.control = control;
-    this.server = server;
-    this.listener = listener;
-    this.warn = warn;
-    this.refusals = new Refusals(libc, server.clock);
-    loop.listenOn(listener);
+  constructor(options: AcceptorOptions) {
+    this.options = options;
+    this.refusals = new Refusals(options.libc, options.server.clock);
+    options.loop.listenOn(options.listener);
   }
 
   acceptSome(): void {
+    const { libc, listener, server } = this.options;
     if (this.pausedUntilMs !== 0) return;
     for (let accepted = 0; accepted < ACCEPTS_PER_TURN; accepted++) {
-      const fd = this.libc.accept4(this.listener, null, null, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const fd = libc.accept4(listener, null, null, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd === -1) {
-        this.acceptFailed(this.libc.errno());
+        this.acceptFailed(libc.errno());
         return;
       }
       this.hasWarned = false;
-      this.server.statistics.connectionsReceived++;
+      server.statistics.connectionsReceived++;
       this.assign(fd);
     }
   }
 
   tick(): void {
+    const { loop, server } = this.options;
     this.refusals.closeOld();
-    if (this.pausedUntilMs === 0 || this.server.clock.monotonic() < this.pausedUntilMs) return;
+    if (this.pausedUntilMs === 0 || server.clock.monotonic() < this.pausedUntilMs) return;
     this.pausedUntilMs = 0;
-    this.loop.resumeListening();
+    loop.resumeListening();
   }
 
   stop(): void {
@@ -84,30 +74,28 @@ export class Acceptor {
   }
 
   private assign(fd: number): void {
-    const { statistics, config } = this.server;
-    const lane = this.control.admit(fd, this.lane, config.maxClients);
-    if (lane === this.lane) {
-      this.loop.adopt(fd);
+    const { libc, loop, lane: own, control, server } = this.options;
+    const lane = control.admit(fd, own, server.config.maxClients);
+    if (lane === own) {
+      loop.adopt(fd);
     } else if (lane !== SharedControl.REFUSED) {
-      wakeLane(this.libc, this.control, lane);
+      wakeLane(libc, control, lane);
     } else {
-      statistics.connectionsRejected++;
+      server.statistics.connectionsRejected++;
       this.refusals.add(fd);
     }
   }
 
   private acceptFailed(errno: number): void {
     if (errno === Errno.again || errno === Errno.interrupted || errno === Errno.connectionAborted) return;
-    // The listening socket was shut down: no more will come.
-    if (errno === Errno.invalid) {
-      this.loop.pauseListening();
-      return;
-    }
-    this.loop.pauseListening();
-    this.pausedUntilMs = this.server.clock.monotonic() + PAUSE_MS;
+    const { loop, server, warn } = this.options;
+    loop.pauseListening();
+    // The listening socket was shut down: there will be no further connections.
+    if (errno === Errno.invalid) return;
+    this.pausedUntilMs = server.clock.monotonic() + PAUSE_MS;
     if (this.hasWarned) return;
     this.hasWarned = true;
     const reason = REASONS.get(errno) ?? `errno ${errno}`;
-    this.warn(`no connection can be accepted for now: ${reason}; those there are go on`);
+    warn(`cannot accept connections: ${reason}; trying again every ${PAUSE_MS} ms, open connections are not affected`);
   }
 }

@@ -17,19 +17,19 @@ import { mainLane, mainLaneState } from './main-lane.js';
 import type { SharedBoards } from './messages.js';
 import { SharedControl } from './shared-control.js';
 
-/** More lanes than this gain nothing on the machines we know. */
+/** More lanes than this gained nothing on the machines that were measured. */
 const MAXIMUM_USUAL_LANES = 8;
 
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
-/** What lanes need of the main thread. */
+/** The main thread as lanes use it. */
 export interface MainThread {
   readonly services: ServiceHandlers<MainServices>;
   readonly boards: SharedBoards;
   readonly policies: () => readonly Policy[];
 }
 
-/** Epoll and its lanes where the machine has them and the configuration does not say otherwise. */
+/** Epoll and its lanes where the machine has them and the configuration allows them; otherwise node:net. */
 export async function chooseTransport(
   state: ServerState,
   engine: Engine,
@@ -41,14 +41,7 @@ export async function chooseTransport(
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
   if (libc !== undefined) return epollLanes(libc, state, engine, logger, mainThread);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
-  return new NetTransport(
-    new Lane({
-      engine,
-      server: state,
-      maximumBulkBytes,
-      reportFault: faultReporter(logger),
-    }),
-  );
+  return new NetTransport(new Lane({ engine, server: state, maximumBulkBytes, reportFault: faultReporter(logger) }));
 }
 
 async function findLibc(required: boolean, logger: Logger): Promise<Libc | undefined> {
@@ -81,8 +74,8 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),
     laneDied: (error) => {
-      // Its locks may be held for ever and its changes half made: the only honest thing left is to stop.
-      logger.fatal({ err: error }, 'a lane died');
+      // Its locks may stay held and its changes may be incomplete: the shared memory can no longer be trusted.
+      logger.fatal({ err: error }, 'a lane died: the server stops, because shared memory may be damaged');
       process.exit(1);
     },
   });

@@ -20,7 +20,7 @@ import { Statistics } from '../statistics/statistics.js';
 import type { Clock } from '../time/clock.js';
 import type { SharedBoards } from './messages.js';
 
-/** The state of a server that nothing has happened to yet. */
+/** The state of a new lane. */
 export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
   const { commands = allCommands, lanes = onlyLane, ids = countingIds(), askMain = askWithoutMain } = surroundings;
   const { boards, policies } = surroundings;
@@ -70,7 +70,7 @@ function laneDisk(
   });
 }
 
-/** What differs between a lane, a server and a test; by default the lane is alone. */
+/** The surroundings of a lane, which differ between a server and a test; by default the lane is alone. */
 export interface Surroundings {
   readonly commands?: readonly Command[];
   readonly lanes?: Lanes;
@@ -80,7 +80,7 @@ export interface Surroundings {
   readonly policies?: readonly Policy[];
 }
 
-/** Ids that are unique in the process; lanes draw them from one place. */
+/** Ids that are unique in the process: all lanes draw from the same counters. */
 export interface Ids {
   readonly nextClientId: () => number;
   readonly nextSlowlogId: () => number;

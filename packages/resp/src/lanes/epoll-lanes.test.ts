@@ -76,13 +76,13 @@ describeWithEpoll('threads that fail', () => {
     await lanes.close(0);
   });
 
-  test('a lane that dies is told of, and the others can still be stopped', async () => {
+  test('a lane that dies is reported, and the others can still be stopped', async () => {
     const options = await optionsFor(2);
-    let tell: (error: unknown) => void = () => {};
+    let report: (error: unknown) => void = () => {};
     const died = new Promise<unknown>((resolve) => {
-      tell = resolve;
+      report = resolve;
     });
-    const lanes = new EpollLanes({ ...options, laneDied: tell });
+    const lanes = new EpollLanes({ ...options, laneDied: report });
     const port = await lanes.listen('127.0.0.1', 0);
     const client = await TestClient.open(port);
     expect(await client.call('INCR', 'a')).toBe(':1\r\n');

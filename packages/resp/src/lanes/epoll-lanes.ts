@@ -17,7 +17,7 @@ import type { Fault, LaneQuestion, LaneServices, LaneStart, SharedBoards, Thread
 import type { SharedControl } from './shared-control.js';
 import { openWakeDescriptor, wakeLane } from './wake.js';
 
-/** Workers run what was built, also when this file runs from its source. */
+/** Workers run the built files, also when this file runs from its source. */
 const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
 
 export interface EpollLanesOptions {
@@ -28,17 +28,17 @@ export interface EpollLanesOptions {
   readonly config: Configuration;
   readonly identity: Identity;
   readonly maximumBulkBytes: number;
-  /** What the main thread does for lanes. */
+  /** The services of the main thread. */
   readonly services: ServiceHandlers<MainServices>;
   readonly boards: SharedBoards;
   readonly policies: () => readonly Policy[];
   /** The main thread's own state, which `configure` and `users` change too. */
   readonly main: ServerState;
-  /** The main thread as one more lane, for clients that use TLS; their questions and answers go through it too. */
+  /** The main thread as one more lane, for clients that use TLS. */
   readonly mainLane?: NetTransport | undefined;
   readonly reportFault: (fault: Fault) => void;
   readonly warn: (text: string) => void;
-  /** A lane died; its connections are gone and the store may be in mid-change. */
+  /** A lane died: its connections are lost, and its last change to the store may be incomplete. */
   readonly laneDied: (error: unknown) => void;
 }
 
@@ -98,7 +98,8 @@ export class EpollLanes implements Transport {
 
   listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number> {
     const { mainLane } = this.options;
-    if (mainLane === undefined) throw new Error('there is no lane for TLS');
+    if (mainLane === undefined)
+      throw new Error('the main thread has no lane for TLS: --resp-tls was not set at the start');
     return mainLane.listenSecurely(host, port, certificates);
   }
 
@@ -106,7 +107,7 @@ export class EpollLanes implements Transport {
     if (this.closing) return;
     this.closing = true;
     this.memoryAhead?.stop();
-    // From here on clients that connect are refused, however busy the lane that accepts.
+    // From here on the system refuses new connections, even where the accepting lane is busy.
     if (this.listener !== -1) this.options.libc.shutdown(this.listener, SHUTDOWN_BOTH);
     for (const lane of this.lanes()) this.threads[lane].channel.ask('stop', { withinMs });
     let timer: NodeJS.Timeout | undefined;
@@ -146,7 +147,7 @@ export class EpollLanes implements Transport {
       policies: policies(),
       isExclusive: this.laneCount === 1 && !this.isShared,
     };
-    // Flags of the main thread, such as import conditions of a test runner, are not for what was built.
+    // Flags of the main thread, such as import conditions of a test runner, do not fit the built files.
     const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     return new Promise((resolve, reject) => {
@@ -174,14 +175,14 @@ export class EpollLanes implements Transport {
         failure = error;
       });
       worker.on('exit', (code) => {
-        const error = failure instanceof Error ? failure : new Error(`it ended with code ${code}`);
+        const error = failure instanceof Error ? failure : new Error(`its thread ended with code ${code}`);
         if (!isReady) reject(new Error(`lane ${laneIndex} did not start: ${error.message}`, { cause: error }));
         else if (!this.closing) this.options.laneDied(error);
       });
     });
   }
 
-  /** The lanes are gone; so are, soon, connections that were on their way from one to another. */
+  /** After the end of all lanes: also closes connections that were on their way from one lane to another. */
   private closeDescriptors(): void {
     const { libc } = this.options;
     for (let lane = 0; lane < this.laneCount; lane++) {
@@ -205,7 +206,7 @@ export class EpollLanes implements Transport {
     }
   }
 
-  /** The main thread's answers: none, unless it is a lane too. Some questions change its own state anyway. */
+  /** The main thread's own answer, where it is a lane too. Questions that change its state run in any case. */
   private answerHere({ name, ask }: LaneQuestion): unknown[] {
     const { main, mainLane } = this.options;
     if (mainLane !== undefined) return [answer(main, name, ask as never)];
@@ -213,8 +214,8 @@ export class EpollLanes implements Transport {
     return [];
   }
 
-  /** The lanes as the main thread sees them, where it is one itself. */
-  tell(name: QuestionName, ask: unknown): void {
+  /** Sends a question to every lane for its effect there, for the main thread as one of the lanes. */
+  notifyAll(name: QuestionName, ask: unknown): void {
     for (const lane of this.lanes()) this.threads[lane].channel.ask('question', { name, ask });
   }
 
@@ -246,5 +247,5 @@ export class EpollLanes implements Transport {
 
 const SHUTDOWN_BOTH = 2;
 
-/** A lane notices within a tick that its time is over. */
+/** A lane checks its deadline once per tick. */
 const STOP_SLACK_MS = 500;

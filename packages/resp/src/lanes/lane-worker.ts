@@ -17,11 +17,11 @@ import type { LaneServices, LaneStart, ThreadServices } from './messages.js';
 import { SharedControl } from './shared-control.js';
 import { wakeLane } from './wake.js';
 
-/** A turn of one short command takes about as long as two readings of the clock. */
+/** Timing every turn would double the cost of a turn of one short command. */
 const TURNS_PER_TIMING = 16;
 
 /**
- * One lane's thread. It runs the epoll loop until the main thread stops it, so Node's own event loop does not turn here:
+ * One lane's thread. It runs the epoll loop until the main thread stops it, so Node's own event loop does not run here:
  * messages are fetched when the wake descriptor becomes readable.
  */
 class LaneWorker implements LoopDuties, Lanes {
@@ -130,11 +130,11 @@ class LaneWorker implements LoopDuties, Lanes {
     this.channel.ask('everyLane', { name, ask }, (answers) => answered(answers as Questions[Name]['answer'][]));
   }
 
-  tell<Name extends QuestionName>(name: Name, ask: Questions[Name]['ask']): void {
+  notifyOthers<Name extends QuestionName>(name: Name, ask: Questions[Name]['ask']): void {
     this.channel.ask('otherLanes', { name, ask });
   }
 
-  /** Lanes that wait for the disk see that the flush is over, or flush in their turn. */
+  /** Wakes the lanes that wait for the disk: their flush is done, or they can start the next. */
   private wakeOthers(libc: Libc): void {
     for (let lane = 0; lane < this.count; lane++) {
       if (lane !== this.index && this.state.disk.board.isWaiting(lane)) wakeLane(libc, this.control, lane);
@@ -142,6 +142,6 @@ class LaneWorker implements LoopDuties, Lanes {
   }
 }
 
-if (parentPort === null) throw new Error('a lane runs in a worker thread');
+if (parentPort === null) throw new Error('lane-worker.js must run in a worker thread');
 new LaneWorker(await loadLibc(), parentPort, workerData as LaneStart).run();
 parentPort.close();

@@ -9,8 +9,8 @@ import type { EpollLanes } from './epoll-lanes.js';
 import type { SharedControl } from './shared-control.js';
 
 /**
- * What the main thread needs to serve clients beside lanes that are threads of their own: it is one more of them, with
- * clients and a slow log of its own, and shares everything else with the rest of the main thread.
+ * The state of the main thread as one more lane beside the lane threads: with clients and a slow log of its own, and
+ * all else shared with the rest of the main thread.
  */
 export function mainLaneState(state: ServerState, control: SharedControl, others: () => EpollLanes): ServerState {
   return {
@@ -25,7 +25,7 @@ export function mainLaneState(state: ServerState, control: SharedControl, others
           .ask(name, question)
           .then((answers) => answered([...answers]));
       },
-      tell: (name, question) => others().tell(name, question),
+      notifyOthers: (name, question) => others().notifyAll(name, question),
     },
   };
 }
@@ -38,6 +38,6 @@ export function mainLane(
   reportFault: (error: unknown, client: Client) => void,
 ): NetTransport {
   const lane = new Lane({ engine, server, maximumBulkBytes, reportFault });
-  // One of the lanes drops what expired.
+  // Lane 0 deletes expired keys.
   return new NetTransport(lane, { expires: false, othersCount: () => control.connectionCount() });
 }

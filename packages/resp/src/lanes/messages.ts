@@ -4,7 +4,7 @@ import type { MainServices } from '../services/main-services.js';
 import type { QuestionName } from '../session/questions.js';
 import type { Identity } from '../session/server-state.js';
 
-/** What a lane's thread is started with. */
+/** The start message of a lane's thread. */
 export interface LaneStart {
   readonly laneIndex: number;
   readonly laneCount: number;
@@ -38,22 +38,22 @@ export interface LaneQuestion {
   readonly ask: unknown;
 }
 
-/** What the main thread asks of a lane. The lane is woken after each message. */
+/** The services of a lane for the main thread. The lane is woken after each message. */
 export interface LaneServices {
   question: { ask: LaneQuestion; answer: unknown };
   /** One-way: these are the policies from now on. */
   policies: { ask: readonly Policy[]; answer: null };
   /** Answered when the lane takes locks: from then on the main thread may use the store too. */
   share: { ask: null; answer: null };
-  /** One-way: answer what was read, then end. */
+  /** One-way: run the commands that were read, send the replies, then end. */
   stop: { ask: { readonly withinMs: number }; answer: null };
 }
 
-/** What a lane's thread asks of the main thread. */
+/** The services of the main thread for a lane's thread. */
 export interface ThreadServices extends MainServices {
   /** The answers of all lanes. */
   everyLane: { ask: LaneQuestion; answer: readonly unknown[] };
-  /** One-way: the other lanes get this question for what it does there. */
+  /** One-way: sends the question to the other lanes for its effect there. */
   otherLanes: { ask: LaneQuestion; answer: null };
   /** One-way: the lane has started. */
   ready: { ask: null; answer: null };

@@ -6,13 +6,13 @@ const MSG_NOSIGNAL = 0x4000;
 const SHUTDOWN_WRITE = 1;
 
 /**
- * Connections that are one too many. Each is told so and closed a little later: closed at once, with bytes of the client
- * unread or on their way, the system would reset it and the client might never see why.
+ * Connections beyond --max-clients. Each gets an error and is closed a little later: if it were closed at once, with
+ * bytes of the client unread or on their way, the system would reset it and the client might never see the error.
  */
 export class Refusals {
-  /** Time enough for the message to be read. */
+  /** Time for the client to read the error. */
   static readonly LINGER_MS = 200;
-  /** More than this at a time are closed sooner: refusing must not use up the descriptors that serving needs. */
+  /** Beyond this the oldest is closed sooner: refused connections must not use up the descriptors. */
   static readonly MAXIMUM = 64;
 
   private readonly libc: Libc;

@@ -22,7 +22,7 @@ test('no more than the maximum are admitted, and not more than a lane can take',
   expect(control.admit(4, 0, 2)).toBe(0);
 });
 
-test('a lane that does not take what it is given gets no more, until it does', () => {
+test('a lane that does not take its connections gets no more, until it does', () => {
   const control = SharedControl.create(2);
   const lanes = Array.from({ length: 5000 }, (_, fd) => control.admit(fd, 0, 10_000));
   const given = lanes.flatMap((lane, fd) => (lane === 1 ? [fd] : []));
@@ -41,7 +41,9 @@ const ADMIT = `
   const control = new SharedControl(4, workerData.buffer);
   const kept = [];
   const taken = [];
-  const take = () => { for (let fd = control.take(workerData.lane); fd !== -1; fd = control.take(workerData.lane)) taken.push(fd); };
+  const take = () => {
+    for (let fd = control.take(workerData.lane); fd !== -1; fd = control.take(workerData.lane)) taken.push(fd);
+  };
   for (let index = 0; index < 20_000; index++) {
     const fd = workerData.lane * 100_000 + index;
     const lane = control.admit(fd, workerData.lane, 1_000_000);

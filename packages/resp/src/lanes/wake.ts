@@ -6,9 +6,8 @@ const EVENTFD_CLOEXEC = 0x80000;
 const ONE = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0);
 
 /**
- * An eventfd for a lane to be woken by. The main thread makes it before the lane starts and closes it after the lane has
- * ended: so it is there for a message sent while the lane is still starting, and nobody writes to a number that has come
- * to mean another file.
+ * An eventfd that wakes a lane. The main thread makes it before the lane starts and closes it after the lane has ended:
+ * so it exists for messages sent while the lane starts, and no thread writes to a descriptor that was reused.
  */
 export function openWakeDescriptor(libc: Libc): number {
   const fd = libc.eventfd(0, EVENTFD_NONBLOCK | EVENTFD_CLOEXEC);
@@ -16,7 +15,7 @@ export function openWakeDescriptor(libc: Libc): number {
   return fd;
 }
 
-/** Makes a lane's loop look at its messages and arrivals now. */
+/** Makes a lane's loop fetch its messages and new connections now. */
 export function wakeLane(libc: Libc, control: SharedControl, lane: number): void {
   libc.write(control.wakeDescriptor(lane), ONE, ONE.length);
 }

@@ -23,7 +23,7 @@ export const answers: Answers = {
   },
   configure: ({ config, clients, access }, changes) => {
     changeParameters(config, changes);
-    // Without credentials there is nothing left to prove.
+    // Without credentials every client is logged in.
     if (access.isOpen) for (const client of clients) if (!client.authenticated) client.become(access.newcomer());
     return null;
   },

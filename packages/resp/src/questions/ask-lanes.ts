@@ -3,12 +3,12 @@ import type { Call } from '../session/command.js';
 import type { QuestionName, Questions } from '../session/questions.js';
 import { answer } from './answers.js';
 
-/** A command that asks every lane waits this long at most, and then replies with what its own lane knows. */
+/** A command that asks every lane waits this long at most, and then replies with the answer of its own lane. */
 const PATIENCE_MS = 5000;
 
 /**
- * Asks every lane and calls `finish`, which writes the reply, when all have answered. Inside EXEC no command waits: the
- * reply is this lane's own answer, and the question is sent to the others for what it does there.
+ * Asks every lane and calls `finish`, which writes the reply, when all have answered. Inside EXEC commands do not wait:
+ * the reply is this lane's own answer, and the question is sent to the others for its effect there.
  */
 export function askLanes<Name extends QuestionName>(
   call: Call,
@@ -20,7 +20,7 @@ export function askLanes<Name extends QuestionName>(
   const { lanes } = server;
   if (lanes.count === 1 || executing) {
     finish(call, [answer(server, name, question)]);
-    if (lanes.count > 1) lanes.tell(name, question);
+    if (lanes.count > 1) lanes.notifyOthers(name, question);
     return;
   }
   awaitAnswer<Questions[Name]['answer'][]>(

@@ -1,5 +1,6 @@
 import type { ServerState } from '../session/server-state.js';
 import type { Figures } from '../statistics/figures.js';
+import { COUNTERS, type CounterName } from '../statistics/statistics.js';
 
 export function collectFigures({ statistics, clients, lanes, slowlog }: ServerState): Figures {
   let blocked = 0;
@@ -13,23 +14,13 @@ export function collectFigures({ statistics, clients, lanes, slowlog }: ServerSt
     largestInputBytes = Math.max(largestInputBytes, client.bufferedInputBytes);
     largestOutputBytes = Math.max(largestOutputBytes, pendingBytes);
   }
+  const counters = Object.fromEntries(COUNTERS.map((name) => [name, statistics[name]])) as Record<CounterName, number>;
   return {
     sums: {
+      ...counters,
       connections: clients.count,
       blocked,
       clientBytes,
-      connectionsReceived: statistics.connectionsReceived,
-      connectionsRejected: statistics.connectionsRejected,
-      commandsProcessed: statistics.commandsProcessed,
-      inputBytes: statistics.inputBytes,
-      outputBytes: statistics.outputBytes,
-      readsProcessed: statistics.readsProcessed,
-      writesProcessed: statistics.writesProcessed,
-      keyspaceHits: statistics.keyspaceHits,
-      keyspaceMisses: statistics.keyspaceMisses,
-      outputLimitDisconnections: statistics.outputLimitDisconnections,
-      queryLimitDisconnections: statistics.queryLimitDisconnections,
-      expiryMicroseconds: statistics.expiryMicroseconds,
       errorReplies: statistics.errors.total,
       slowCommands: slowlog.total,
       slowlogLength: slowlog.length,

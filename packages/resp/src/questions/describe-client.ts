@@ -1,7 +1,7 @@
 import { DEFAULT_USER } from '@quotadb/config';
 import type { Client } from '../session/client.js';
 
-/** One line of CLIENT LIST. Fields that stand for something we do not have say so with Redis's word for none. */
+/** One line of CLIENT LIST. Fields of features that QuotaDB does not have hold Redis's value for none. */
 export function describeClient(client: Client, nowMs: number): string {
   const pending = client.connection.pendingBytes;
   const transaction = client.transaction;

@@ -2,8 +2,8 @@ import type { User, Users } from '@quotadb/config';
 import type { ServerState } from '../session/server-state.js';
 
 /**
- * These are the users from now on. Who is connected gets the new rights; whose user is gone, or has other passwords than
- * the one it came in with may have been, has to come again.
+ * Replaces the users. Connected clients get the new permissions; a client whose user is gone, or whose user's passwords
+ * have changed, is disconnected and has to log in again.
  */
 export function replaceUsers({ config, access, clients }: ServerState, users: Users): void {
   config.users = users;

@@ -1,7 +1,7 @@
 import { parseInteger64, type Request } from '@quotadb/wire';
 
 /**
- * Reading arguments without making strings. An index is the argument's place in the request; 0 is the command's name.
+ * Reads arguments without making strings. An index is the argument's position in the request; 0 is the command's name.
  */
 
 const UPPER_A = 65;
@@ -19,7 +19,7 @@ export function lowerCase(byte: number): number {
   return byte >= UPPER_A && byte <= UPPER_Z ? byte + CASE_BIT : byte;
 }
 
-/** Whether the argument is this keyword, in whatever case it was sent. */
+/** Whether the argument is this keyword, in upper or lower case. */
 export function argumentIs(request: Request, index: number, word: Uint8Array): boolean {
   const length = word.length;
   if (request.argumentLength[index] !== length) return false;
@@ -32,7 +32,7 @@ export function argumentIs(request: Request, index: number, word: Uint8Array): b
 }
 
 /**
- * Where integerArgument leaves the number: [high, low]. One for the thread: take both halves before reading another.
+ * The result of integerArgument: [high, low]. One per thread: read both halves before the next argument.
  */
 export const integerHalves = new Int32Array(2);
 
@@ -62,8 +62,13 @@ export function copyArgument(request: Request, index: number): Uint8Array {
   return Uint8Array.from(bytesArgument(request, index));
 }
 
-/** The argument's bytes, still in the input: copy what must outlive the command. */
+/** The argument's bytes, still in the input: copy bytes that must outlive the command. */
 export function bytesArgument(request: Request, index: number): Uint8Array {
   const start = request.argumentStart[index];
   return request.input.bytes.subarray(start, start + request.argumentLength[index]);
+}
+
+/** The arguments from `first` on as strings. */
+export function textArguments(request: Request, first: number): string[] {
+  return Array.from({ length: request.argumentCount - first }, (_, offset) => textArgument(request, first + offset));
 }

@@ -1,6 +1,6 @@
 /**
- * Requests and answers between two threads. Each side declares the services it offers as a contract and serves them with
- * one handler each; the other side asks by name. All requests and answers are plain data.
+ * Requests and answers between two threads. Each side declares its services as a contract and serves each with one
+ * handler; the other side asks by name. All requests and answers are plain data.
  *
  *   message                    | meaning
  *   ---------------------------|-----------------------------------------------------------

@@ -1,21 +1,22 @@
 import type { DiskStatus } from '@quotadb/storage';
+import { checkSize } from './shared-memory.js';
 
 /**
- * What the lanes and the thread that writes to the disk tell each other without a message. Lanes draw tickets: a ticket
- * stands for everything its lane had changed before. When a flush that began after that is over, `completed` has reached
- * the ticket. Both wrap around.
+ * Memory that the lanes and the thread that writes to the disk share. A lane draws a ticket, which stands for all of
+ * its changes before. When a flush that began after that is over, `completed` has reached the ticket. Both wrap around.
  *
- *   word | what
- *   -----|--------------------------------------------------------------------------------
- *   0    | tickets drawn
- *   1    | tickets completed, whether what they stand for is on disk or not
- *   2    | how often a flush has failed: who sees it move while it waits was not written
- *   3    | 1 while the disk does not take what it is given
- *   4    | 1 while the writing thread is at work, or was told that there is something to do
- *   5    | 1 while a snapshot is being written
- *   6    | 1 when the last snapshot failed
- *   7    | lanes that wait for a ticket, a bit each
- *   8 …  | figures for INFO, doubles, in the order of FIGURES
+ *   bytes  | field          | content
+ *   -------|----------------|------------------------------------------------------------------------------
+ *   0–31   | Word           | 32-bit words:
+ *          | drawn          | tickets drawn
+ *          | completed      | tickets completed, by a flush that succeeded or failed
+ *          | failures       | failed flushes: a ticket that was out when it grew is not on disk
+ *          | failed         | 1 while the disk fails to write
+ *          | signalled      | 1 while the writing thread is at work or has been notified
+ *          | snapshotting   | 1 while a snapshot is being written
+ *          | snapshotFailed | 1 when the last snapshot failed
+ *          | waitingLanes   | lanes that wait for a ticket, a bit each
+ *   32 …   | FIGURES        | doubles, for INFO
  */
 const Word = {
   drawn: 0,
@@ -27,7 +28,8 @@ const Word = {
   snapshotFailed: 6,
   waitingLanes: 7,
 } as const;
-const WORDS = 8;
+const WORDS = Object.keys(Word).length;
+const FIGURES_BYTE = WORDS * Int32Array.BYTES_PER_ELEMENT;
 
 const FIGURES = [
   'logBytes',
@@ -41,6 +43,8 @@ const FIGURES = [
   'lateFlushesTotal',
 ] as const satisfies readonly (keyof DiskStatus)[];
 
+const BOARD_BYTES = FIGURES_BYTE + FIGURES.length * Float64Array.BYTES_PER_ELEMENT;
+
 export type DiskFigures = Readonly<Record<(typeof FIGURES)[number], number>>;
 
 export class DiskBoard {
@@ -48,10 +52,11 @@ export class DiskBoard {
   private readonly words: Int32Array;
   private readonly numbers: Float64Array;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(WORDS * 4 + FIGURES.length * 8)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(BOARD_BYTES)) {
+    checkSize('the board of the disk', buffer, BOARD_BYTES);
     this.buffer = buffer;
     this.words = new Int32Array(buffer, 0, WORDS);
-    this.numbers = new Float64Array(buffer, WORDS * 4);
+    this.numbers = new Float64Array(buffer, FIGURES_BYTE, FIGURES.length);
   }
 
   draw(): number {
@@ -68,7 +73,7 @@ export class DiskBoard {
 
   complete(ticket: number, isDurable: boolean): void {
     if (!isDurable) Atomics.add(this.words, Word.failures, 1);
-    // Of two who finish at once the one with the later ticket counts.
+    // Of two flushes that end at the same time the one with the later ticket counts.
     for (let before = Atomics.load(this.words, Word.completed); ((ticket - before) | 0) > 0; ) {
       const found = Atomics.compareExchange(this.words, Word.completed, before, ticket);
       if (found === before) return;
@@ -92,7 +97,7 @@ export class DiskBoard {
     return Atomics.load(this.words, Word.snapshotFailed) === 1;
   }
 
-  /** True when the writing thread has to be told. */
+  /** True when the writing thread has to be notified. */
   raiseSignal(): boolean {
     return Atomics.exchange(this.words, Word.signalled, 1) === 0;
   }
@@ -101,7 +106,7 @@ export class DiskBoard {
     Atomics.store(this.words, Word.signalled, 0);
   }
 
-  /** Said before a lane draws a ticket, and when its last one is settled: the others are not woken for nothing. */
+  /** Set before a lane draws a ticket and cleared with its last one, so that only waiting lanes are woken. */
   setWaiting(lane: number, isWaiting: boolean): void {
     if (isWaiting) Atomics.or(this.words, Word.waitingLanes, 1 << lane);
     else Atomics.and(this.words, Word.waitingLanes, ~(1 << lane));

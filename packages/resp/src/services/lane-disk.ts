@@ -2,18 +2,18 @@ import type { LaneLog } from '@quotadb/storage';
 import { DiskBoard } from './disk-board.js';
 import { type AskMain, askWithoutMain } from './main-services.js';
 
-/** Waits until everything changed so far is on disk. */
+/** Waits until all changes so far are on disk. */
 export interface DiskWaiter {
   durable(isDurable: boolean): void;
 }
 
-/** What a client can ask of the disk; answered with an error in words, or with nothing. */
+/** Requests of clients to the disk; the answer is an error message, or undefined. */
 export type DiskRequest = { readonly kind: 'snapshot' } | { readonly kind: 'backup'; readonly directory: string };
 
-/** A lane that writes to the log by itself, for all that wait; see LaneLog. */
+/** A lane that writes to the log on its own thread, for all waiting lanes; see LaneLog. */
 export interface Leading {
   readonly log: LaneLog;
-  /** Other lanes look whether they can go on. */
+  /** Other lanes check whether their tickets are complete. */
   wakeOthers(): void;
 }
 
@@ -23,15 +23,15 @@ interface WaitingGroup {
   readonly waiters: readonly DiskWaiter[];
 }
 
-/** The disk as one lane sees it. All who begin to wait in one round of the lane's loop wait for the same flush. */
+/** The disk as one lane sees it. All that begin to wait in one round of the lane's loop wait for the same flush. */
 export class LaneDisk {
   /** There is a data directory. */
   readonly isOn: boolean;
-  /** --fsync always: replies wait for what they tell of. */
+  /** --fsync always: replies wait until the changes they acknowledge are on disk. */
   readonly holdsReplies: boolean;
   readonly board: DiskBoard;
   private readonly askMain: AskMain;
-  /** On Node's event loop there is no end of a round to be told of. */
+  /** On Node's event loop, where no loop of ours calls `submit` at the end of a round. */
   private readonly submitsItself: boolean;
   private readonly lane: number;
   private leading: Leading | undefined = undefined;
@@ -51,17 +51,17 @@ export class LaneDisk {
     this.lane = options.lane ?? 0;
   }
 
-  /** Everything is in memory and stays there. */
+  /** Without --data: nothing is written to disk. */
   static none(): LaneDisk {
     return new LaneDisk(new DiskBoard(), askWithoutMain, { isOn: false, holdsReplies: false });
   }
 
-  /** Nothing may be acknowledged now that is not on disk, and the disk takes nothing. */
+  /** Changes must be on disk before they are acknowledged, and the disk fails to write. */
   get refusesWrites(): boolean {
     return this.holdsReplies && this.board.isFailed;
   }
 
-  /** From now on this lane flushes by itself where it can. */
+  /** From now on this lane flushes on its own thread where the log is free. */
   lead(leading: Leading): void {
     this.leading = leading;
   }
@@ -75,7 +75,7 @@ export class LaneDisk {
     if (this.submitsItself && this.gathered.length === 1) setImmediate(() => this.submit());
   }
 
-  /** The round is over: everybody who began to wait in it gets one ticket. */
+  /** The round is over: all waiters of it get one ticket. */
   submit(): void {
     const { board } = this;
     // Read before the ticket is drawn: a failure after that concerns this ticket.
@@ -86,13 +86,13 @@ export class LaneDisk {
     this.pursue();
   }
 
-  /** Tells those whose ticket is complete, and sees to it that the others' will be. */
+  /** Notifies the waiters whose ticket is complete, and pursues the other tickets. */
   settle(): void {
-    this.tell();
+    this.notifyWaiters();
     if (this.leading !== undefined && this.groups.length > 0) this.pursue();
   }
 
-  /** Has the tickets that are out completed: by a flush of this lane, or by whoever writes for all. */
+  /** Gets the open tickets completed: by a flush of this lane, or by the main thread. */
   private pursue(): void {
     const { board, leading } = this;
     if (leading === undefined || !leading.log.isUsable) {
@@ -101,14 +101,14 @@ export class LaneDisk {
     }
     const ticket = board.lastDrawn();
     const outcome = leading.log.tryFlush((isDurable) => board.complete(ticket, isDurable));
-    // Whoever writes now wakes this lane when it is done.
+    // The lane that is flushing now wakes this one when it is done.
     if (outcome === 'busy') return;
     if (outcome === 'failed' && board.raiseSignal()) this.askMain('flush', null);
     leading.wakeOthers();
-    this.tell();
+    this.notifyWaiters();
   }
 
-  private tell(): void {
+  private notifyWaiters(): void {
     if (this.groups.length === 0) return;
     while (this.groups.length > 0 && this.board.isComplete(this.groups[0].ticket)) {
       const group = this.groups.shift() as WaitingGroup;

@@ -9,9 +9,9 @@ import {
 } from '@quotadb/quota';
 import { PolicyTable } from './policy-table.js';
 
-/** What a lane, or HTTP, can ask of the thread that keeps quotas; answered with plain data, or with an error in words. */
+/** Requests of lanes and HTTP to the thread that runs quotas; the answer is plain data or an error message. */
 export type QuotaRequest =
-  /** With an id, a repetition is not done again and gets the first answer. */
+  /** With an id, a repeated request is not run again and gets the first answer. */
   | ({ readonly kind: 'take'; readonly id?: string | undefined } & TakeRequest)
   | ({ readonly kind: 'reserve'; readonly id?: string | undefined } & ReserveRequest)
   | { readonly kind: 'commit'; readonly reservation: string; readonly actual: number }
@@ -26,7 +26,7 @@ export type QuotaRequest =
 
 export type QuotaAnswer = { readonly error: string } | { readonly value: unknown };
 
-/** Quotas as one lane sees them: the policies, and local balances to spend from. */
+/** Quotas as one lane sees them: the policies, and the local balances. */
 export class LaneQuotas {
   readonly policies = new PolicyTable();
   private ownTaker: Taker | undefined = undefined;

@@ -2,7 +2,7 @@ import { systemMonotonicMs } from '../time/clock.js';
 import type { ReplicationBoard } from './replication-board.js';
 import type { ReplicationDescription } from './replication-description.js';
 
-/** What a client can ask of the thread that replicates; answered with plain data, or with an error in words. */
+/** Requests of clients to the thread that replicates; the answer is plain data or an error message. */
 export type ReplicationRequest =
   | { readonly kind: 'addPeer'; readonly region: string; readonly host: string; readonly port: number }
   | { readonly kind: 'removePeer'; readonly region: string }
@@ -10,13 +10,13 @@ export type ReplicationRequest =
 
 export type ReplicationAnswer = { readonly error: string } | { readonly value: unknown };
 
-/** A client that waits until members have acknowledged. */
+/** A client that waits for acknowledgements of members. */
 interface Waiter {
   readonly client: { readonly isConnected: boolean };
   readonly moved: () => void;
 }
 
-/** How old this node's view of one region is; undefined = it was never whole. */
+/** The age of this node's view of one region; undefined = it was never complete. */
 export interface RegionAge {
   readonly region: string;
   readonly ageMs: number | undefined;
@@ -33,7 +33,7 @@ export class LaneReplication {
     this.nowMs = nowMs;
   }
 
-  /** Undefined where there is nothing to tell. */
+  /** Undefined until replication has published a description. */
   describe(): ReplicationDescription | undefined {
     const text = this.board.description();
     return text === '' ? undefined : (JSON.parse(text) as ReplicationDescription);
@@ -49,13 +49,13 @@ export class LaneReplication {
     }));
   }
 
-  /** Whether this node's view of every region is at most so old. */
+  /** Whether this node's view of every region is at most this old. */
   isFresh(maximumAgeMs: number): boolean {
     const since = this.nowMs() - maximumAgeMs;
     return this.board.regionsAsOf().every((asOfMs) => asOfMs >= 0 && asOfMs >= since);
   }
 
-  /** The region that makes a read too old, the worst of them. */
+  /** The region with the oldest view. */
   stalest(): RegionAge | undefined {
     const age = ({ ageMs }: RegionAge) => ageMs ?? Number.POSITIVE_INFINITY;
     return this.ages().reduce<RegionAge | undefined>(
@@ -64,7 +64,7 @@ export class LaneReplication {
     );
   }
 
-  /** Calls `moved` whenever members have come further. Returns what ends that. */
+  /** Calls `moved` whenever members may have acknowledged more. Returns the function that ends that. */
   wait(client: Waiter['client'], moved: () => void): () => void {
     const waiter: Waiter = { client, moved };
     this.waiters.add(waiter);
@@ -72,7 +72,7 @@ export class LaneReplication {
     return () => this.leave(waiter);
   }
 
-  /** Members may have come further. */
+  /** Members may have acknowledged more. */
   settle(): void {
     for (const waiter of this.waiters) {
       if (!waiter.client.isConnected) this.leave(waiter);

@@ -9,11 +9,11 @@ export interface LoginAttempt {
   readonly password: Uint8Array;
   /** host:port of the client. */
   readonly address: string;
-  /** The lane has found the password wrong already: the failure is still counted and its answer delayed. */
+  /** The lane knows already that the password is wrong: the failure is still counted and its answer delayed. */
   readonly isKnownWrong: boolean;
 }
 
-/** What lanes and HTTP ask of the main thread. */
+/** The services of the main thread for lanes and HTTP. */
 export interface MainServices {
   /** Whether the password is right. */
   login: { ask: LoginAttempt; answer: boolean };
@@ -37,7 +37,7 @@ export interface RefillRequest {
 
 export type AskMain = AskService<MainServices>;
 
-/** For sessions without a server around them: no password is right, and there is no disk, peer or quota. */
+/** For sessions in tests, without a server: no password is right, and there is no disk, peer or quota. */
 export const noServices: ServiceHandlers<MainServices> = {
   login: (_, answered) => answered(false),
   reload: (_, answered) => answered('there is no configuration to read again'),

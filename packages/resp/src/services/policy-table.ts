@@ -6,11 +6,11 @@ interface Entry {
   readonly next: Entry | undefined;
 }
 
-/** The policies as a lane looks them up: by the bytes of a request, without making a string. */
+/** Finds policies by the bytes of their name in a request, without making a string. */
 export class PolicyTable {
   private entries = new Map<number, Entry>();
   private all: readonly Policy[] = [];
-  /** Most requests are for the quota that the last one was for. */
+  /** Most requests are for the quota of the request before. */
   private last: Entry | undefined = undefined;
 
   get list(): readonly Policy[] {
@@ -41,7 +41,7 @@ export class PolicyTable {
   }
 }
 
-/** FNV-1a, in the 30 bits that a number needs no memory for. */
+/** FNV-1a, in 30 bits, so that the number needs no memory. */
 function hashOf(bytes: Uint8Array, start: number, length: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < length; index++) hash = Math.imul(hash ^ bytes[start + index], 0x01000193);

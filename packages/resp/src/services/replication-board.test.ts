@@ -12,7 +12,7 @@ test('a member counts as soon as it has everything, in every shard', () => {
   expect(board.acknowledgedBy([0, 0])).toBe(0);
 });
 
-test('what is described is read as it was written, by whoever attaches to the memory', () => {
+test('every reader of the shared memory gets the description as it was written', () => {
   const board = new ReplicationBoard(4);
   expect(board.description()).toBe('');
   board.publish(() => {
@@ -37,7 +37,7 @@ test('more regions than there is room for, and a description that is too long, h
   expect(JSON.parse(board.description())).toEqual({ fits: true });
 });
 
-test('who reads while another thread writes sees one state or the next, never half of each', async () => {
+test('a reader during a write of another thread sees one state or the next, never a mixture', async () => {
   const board = new ReplicationBoard(64);
   const module = new URL('../../dist/services/replication-board.js', import.meta.url).href;
   const code = `

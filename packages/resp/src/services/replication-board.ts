@@ -1,21 +1,28 @@
+import { checkSize } from './shared-memory.js';
+
 /**
- * What the thread that replicates shows to all lanes, so that they need not ask.
+ * Memory that the thread that replicates writes and all lanes read, so that they need not ask.
  *
- *   words   | 0  odd while it is being written: who has read meanwhile reads again
- *           | 1  regions of which the age of this node's view is known
- *           | 2  members
- *           | 3  clients that wait for members to acknowledge (WAIT), over all lanes
- *           | 4  bytes of the description
- *   doubles | of each region: as of when this node knows all of it, in milliseconds of the system's monotonic clock; -1 = never
- *           | of each member, shard by shard: up to where it has this node's own changes
- *   bytes   | the description: JSON, for INFO and the like
+ *   words   | sequence         | odd while the board is written: a reader that meets a change reads again
+ *           | regions          | regions with a known age of this node's view
+ *           | members          | members
+ *           | waiting          | clients of all lanes that wait for acknowledgements of members (WAIT)
+ *           | descriptionBytes | length of the description
+ *           | 3 unused         |
+ *   doubles | asOf             | by region: the time of this node's complete view, in ms of the system's monotonic
+ *           |                  | clock; -1 = never
+ *           | acknowledged     | by member and shard: the version of this node's own changes that the member holds
+ *   bytes   | description      | JSON, for INFO, REPL.PEERS and metrics
  */
 const Word = { sequence: 0, regions: 1, members: 2, waiting: 3, descriptionBytes: 4 } as const;
 const WORDS = 8;
 
-/** More regions than anybody has; what does not fit is not shown. */
+/** More than any cluster has; regions beyond it are not shown. */
 export const MAXIMUM_REGIONS = 64;
 const DESCRIPTION_BYTES = 64 * 1024;
+
+const AS_OF_BYTE = WORDS * Int32Array.BYTES_PER_ELEMENT;
+const ACKNOWLEDGED_BYTE = AS_OF_BYTE + MAXIMUM_REGIONS * Float64Array.BYTES_PER_ELEMENT;
 
 const encoder = new TextEncoder();
 
@@ -28,18 +35,18 @@ export class ReplicationBoard {
   private readonly text: Uint8Array;
 
   constructor(shardCount: number, buffer?: SharedArrayBuffer) {
-    const asOfAt = WORDS * 4;
-    const acknowledgedAt = asOfAt + MAXIMUM_REGIONS * 8;
-    const textAt = acknowledgedAt + MAXIMUM_REGIONS * shardCount * 8;
-    this.buffer = buffer ?? new SharedArrayBuffer(textAt + DESCRIPTION_BYTES);
+    const versions = MAXIMUM_REGIONS * shardCount;
+    const textByte = ACKNOWLEDGED_BYTE + versions * Float64Array.BYTES_PER_ELEMENT;
+    this.buffer = buffer ?? new SharedArrayBuffer(textByte + DESCRIPTION_BYTES);
+    checkSize('the board of replication', this.buffer, textByte + DESCRIPTION_BYTES);
     this.shardCount = shardCount;
     this.words = new Int32Array(this.buffer, 0, WORDS);
-    this.asOf = new Float64Array(this.buffer, asOfAt, MAXIMUM_REGIONS);
-    this.acknowledged = new Float64Array(this.buffer, acknowledgedAt, MAXIMUM_REGIONS * shardCount);
-    this.text = new Uint8Array(this.buffer, textAt, DESCRIPTION_BYTES);
+    this.asOf = new Float64Array(this.buffer, AS_OF_BYTE, MAXIMUM_REGIONS);
+    this.acknowledged = new Float64Array(this.buffer, ACKNOWLEDGED_BYTE, versions);
+    this.text = new Uint8Array(this.buffer, textByte, DESCRIPTION_BYTES);
   }
 
-  // ---- the thread that replicates ---------------------------------------------------------------------------------------
+  // ---- the thread that replicates ----
 
   /** One writer; `write` is short. */
   publish(write: () => void): void {
@@ -78,7 +85,7 @@ export class ReplicationBoard {
     return Atomics.load(this.words, Word.waiting) > 0;
   }
 
-  // ---- lanes --------------------------------------------------------------------------------------------------------------
+  // ---- lanes ----
 
   countWaiting(change: 1 | -1): void {
     Atomics.add(this.words, Word.waiting, change);
@@ -93,7 +100,7 @@ export class ReplicationBoard {
     });
   }
 
-  /** The regions in the order of the description, each with when this node last knew all of it; -1 = never. */
+  /** The times of this node's complete views of the regions, in the order of the description; -1 = never. */
   regionsAsOf(): number[] {
     return this.read(() => [...this.asOf.subarray(0, this.words[Word.regions])]);
   }

@@ -133,7 +133,7 @@ describe('a key prefix', () => {
     expect(session.call('MEMORY', 'USAGE', 'b')).toMatch(/^-NOPERM .* keys/);
   });
 
-  test('hides other keys from SCAN and KEYS, and refuses what cannot leave them out', () => {
+  test('hides other keys from SCAN and KEYS, and refuses commands that cannot leave them out', () => {
     const lane = new TestLane({ users: everybody });
     as('admin', lane).call('MSET', 'app:a', 1, 'secret', 2);
     const session = as('both', lane);
@@ -152,7 +152,7 @@ describe('a transaction', () => {
     expect(session.call('EXEC')).toMatch(/^-EXECABORT/);
   });
 
-  test('does not run what was permitted when it was queued and is not any more', () => {
+  test('does not run commands that were permitted when they were queued and are not any more', () => {
     const lane = new TestLane({ users: everybody });
     const session = as('writer', lane);
     session.call('MULTI');
@@ -163,7 +163,7 @@ describe('a transaction', () => {
 });
 
 describe('other users', () => {
-  test('change what those who are connected may do, at once', () => {
+  test('change the permissions of connected clients at once', () => {
     const lane = new TestLane({ users: everybody });
     const session = as('reader', lane);
     replaceUsers(lane.lane.server, usersOf(user('reader', ['write'])));
@@ -189,7 +189,7 @@ describe('other users', () => {
 });
 
 describe('ACL', () => {
-  test('WHOAMI, USERS, LIST and GETUSER tell who there is, and show no hash', () => {
+  test('WHOAMI, USERS, LIST and GETUSER show the users, and no hash', () => {
     const lane = new TestLane({ users: everybody, password: 'x' });
     const session = as('admin', lane);
     expect(session.call('ACL', 'WHOAMI')).toBe('$5\r\nadmin\r\n');
@@ -199,10 +199,10 @@ describe('ACL', () => {
     expect(list).toContain('user both on #scrypt ~app:* ~other:* resetchannels -@all +@connection +@read +@write');
     expect(list).not.toContain('unused');
     expect(session.call('ACL', 'GETUSER', 'reader')).toContain('-@all +@connection +@read');
-    expect(session.call('ACL', 'GETUSER', 'nobody')).toBe('$-1\r\n');
+    expect(session.call('ACL', 'GETUSER', 'stranger')).toBe('$-1\r\n');
   });
 
-  test('CAT lists categories and what is in them', () => {
+  test('CAT lists categories and their commands', () => {
     const session = as('reader');
     expect(session.call('ACL', 'CAT')).toContain('dangerous');
     expect(session.call('ACL', 'CAT', 'dangerous')).toContain('flushall');

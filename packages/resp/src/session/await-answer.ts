@@ -2,8 +2,8 @@ import type { Call } from './command.js';
 
 /**
  * The one way for a command to wait for an answer: this connection waits, its lane goes on. `ask` starts the request;
- * `finish` writes the reply when the answer is there. It gets undefined where none came within `withinMs`, and inside
- * EXEC, where no command waits: then nothing was asked.
+ * `finish` writes the reply when the answer is there. It gets undefined where no answer came within `withinMs`, and
+ * inside EXEC, where commands do not wait: then `ask` was not called.
  */
 export function awaitAnswer<Answer>(
   call: Call,
@@ -19,7 +19,7 @@ export function awaitAnswer<Answer>(
     finish(resumed, answer);
   });
   if (isOver) return;
-  // The client waits for the server, it has not asked to wait as WAIT does.
+  // Not a blocking command as WAIT is: the client waits for a service of the server.
   client.blocked = false;
   ask((value) => {
     if (isOver) return;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Backlog } from './backlog.js';
 
-test('what is appended comes out in order, whatever is used up in between', () => {
+test('appended bytes come out in order, after any consumption in between', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.uint8Array({ maxLength: 600 }), fc.nat({ max: 700 }))), (steps) => {
       const backlog = new Backlog();

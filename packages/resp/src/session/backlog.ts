@@ -1,9 +1,9 @@
 import { ByteInput } from '@quotadb/engine';
 
 /**
- * The bytes of one connection that could not be used yet: the beginning of a command, or whole commands behind one that
- * makes the connection wait. They lie in input.bytes[start..end). Most connections have none most of the time, and
- * then keep no more than a small buffer.
+ * Received bytes of one connection that have not run yet: the beginning of a command, or whole commands behind one that
+ * waits. They lie in input.bytes[start..end). Most connections have none most of the time, and then keep at most a
+ * small buffer.
  */
 export class Backlog {
   static readonly INITIAL_BYTES = 256;
@@ -25,7 +25,7 @@ export class Backlog {
     this.end += bytes.length;
   }
 
-  /** The first bytes have been used. */
+  /** The bytes before this position have run. */
   consumeTo(position: number): void {
     this.start = position;
     if (this.start === this.end) this.clear();
@@ -37,7 +37,7 @@ export class Backlog {
     if (this.input.bytes.length > Backlog.KEPT_BYTES) this.input = NOTHING;
   }
 
-  /** Moves what there is to the front, into a buffer twice as large if need be, so that appending costs no square. */
+  /** Moves the bytes to the front, into a doubled buffer where needed, so that appending takes linear time. */
   private reserve(count: number): void {
     const needed = this.end + count + ByteInput.SLACK_BYTES;
     if (needed <= this.input.bytes.length) return;

@@ -1,21 +1,21 @@
-import { lacksOfClient, type User } from '@quotadb/config';
+import { type Configuration, lacksOfClient, type User } from '@quotadb/config';
 import type { Transaction } from './transaction.js';
 
-/** What a session asks of whatever carries its bytes: a socket, or a test. */
+/** The connection of a session: a socket, or a test. */
 export interface ClientConnection {
-  /** Replies handed over and not yet taken by the network. */
+  /** Bytes of replies that the network has not taken yet. */
   readonly pendingBytes: number;
-  /** Closes at once; what was not sent is lost. */
+  /** Closes at once; unsent replies are lost. */
   destroy(): void;
-  /** What the session waits for has come: it is resumed soon. */
+  /** The answer that the session waits for is there: resumes it soon. */
   wake(): void;
 }
 
-/** CLIENT REPLY: whether this client is answered. SkipNext becomes Skip for exactly one command. */
+/** CLIENT REPLY: whether this client gets replies. SkipNext becomes Skip for exactly one command. */
 export const ReplyMode = { On: 0, Off: 1, SkipNext: 2, Skip: 3 } as const;
 export type ReplyMode = (typeof ReplyMode)[keyof typeof ReplyMode];
 
-/** What is known of one connection, apart from the bytes it sends: what CLIENT INFO shows and CLIENT … sets. */
+/** The state of one connection, without its bytes: shown by CLIENT INFO and changed by CLIENT …. */
 export class Client {
   readonly id: number;
   readonly address: string;
@@ -23,14 +23,14 @@ export class Client {
   readonly connectedAtMs: number;
   readonly connection: ClientConnection;
 
-  /** False once the connection is over, whoever ended it. */
+  /** False once either side has ended the connection. */
   isConnected = true;
   lastActiveAtMs: number;
   protocol: 2 | 3 = 2;
   name = '';
   libraryName = '';
   libraryVersion = '';
-  /** Undefined until it has said who it is, where it must. */
+  /** Undefined until it has logged in, where it has to. */
   user: User | undefined;
   authenticated: boolean;
   /** See Need. */
@@ -40,15 +40,15 @@ export class Client {
   replyMode: ReplyMode = ReplyMode.On;
   /** Between MULTI and EXEC. */
   transaction: Transaction | undefined = undefined;
-  /** Waiting in a command that takes its time, such as WAIT. */
+  /** Waiting in a blocking command, such as WAIT. */
   blocked = false;
-  /** To be closed as soon as its replies are sent; nothing more is read from it. */
+  /** Closed as soon as its replies are sent; no further input is read. */
   closing = false;
   /** The full name of the last command; as Redis, NULL before the first. */
   lastCommand = 'NULL';
   inputBytes = 0;
   outputBytes = 0;
-  /** Bytes of a command that has not fully arrived. */
+  /** Bytes of a command that is not complete yet. */
   bufferedInputBytes = 0;
 
   constructor(options: ClientOptions) {
@@ -69,7 +69,15 @@ export class Client {
     this.lacks = lacksOfClient(user);
   }
 
-  /** RESET: as if it had just connected. */
+  /** Whether the connection has been silent for too long, or has not logged in in time; checked once a second. */
+  isOverdue({ timeoutSeconds, loginTimeoutSeconds }: Configuration, nowMs: number): boolean {
+    if (!this.authenticated && loginTimeoutSeconds > 0) {
+      if (nowMs - this.connectedAtMs > loginTimeoutSeconds * 1000) return true;
+    }
+    return timeoutSeconds > 0 && nowMs - this.lastActiveAtMs > timeoutSeconds * 1000 && !this.blocked;
+  }
+
+  /** RESET: the state of a new connection. */
   reset(user: User | undefined): void {
     this.protocol = 2;
     this.name = '';
@@ -88,6 +96,14 @@ export interface ClientOptions {
   readonly localAddress: string;
   readonly nowMs: number;
   readonly connection: ClientConnection;
-  /** Who it is from the beginning. */
+  /** The user of a new connection; undefined where it has to log in. */
   readonly user: User | undefined;
+}
+
+const FIRST_PRINTABLE = 0x21;
+const LAST_PRINTABLE = 0x7e;
+
+/** Names appear in lines of CLIENT LIST, so they must not contain separators of fields or lines. */
+export function isPrintable(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte >= FIRST_PRINTABLE && byte <= LAST_PRINTABLE);
 }

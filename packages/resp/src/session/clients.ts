@@ -1,6 +1,6 @@
 import { Client, type ClientOptions } from './client.js';
 
-/** The clients that are connected, in the order they came. */
+/** The connected clients, in the order in which they connected. */
 export class Clients implements Iterable<Client> {
   private readonly byId = new Map<number, Client>();
   private readonly nextId: () => number;

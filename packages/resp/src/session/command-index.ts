@@ -3,11 +3,11 @@ import { lowerCase } from '../request/arguments.js';
 import type { Call, Command } from './command.js';
 
 /**
- * Finding a command by the bytes of its name, without making a string.
+ * Finds a command by the bytes of its name, without making a string.
  *
- * An open-addressed table, at most a quarter full: the slot of a name is its hash, the next free one after it on a
- * collision. The hash takes bytes with the case bit set, which is wrong for some that are no letters and harmless: the
- * name is compared byte by byte before it is believed.
+ * An open-addressed table, at most a quarter full: the slot of a name is its hash, or the next free one on a collision.
+ * The hash sets the case bit of every byte, also of those that are not letters: that only causes collisions, because
+ * the name is then compared byte by byte.
  */
 export class CommandIndex {
   readonly entries: readonly CommandEntry[];
@@ -68,34 +68,34 @@ function matches(name: Uint8Array, bytes: Uint8Array, start: number, length: num
   return true;
 }
 
-/** A command as dispatch sees it: its declaration, with what every call asks worked out beforehand. */
+/** A command as dispatch sees it: its declaration, and the checks of every call, computed beforehand. */
 export interface CommandEntry {
   readonly command: Command;
-  /** Its place in the statistics, unique among commands and subcommands. */
+  /** Its index in the statistics, unique among commands and subcommands. */
   readonly id: number;
   /** `client|list` for a subcommand. */
   readonly fullName: string;
   readonly nameBytes: Uint8Array;
-  /** Words, the name among them. */
+  /** Arguments, including the name. */
   readonly minimumArguments: number;
   readonly maximumArguments: number;
-  /** What a client must not lack; see Need. */
+  /** The permissions it needs; see Need. */
   readonly needs: number;
   readonly allowedInTransaction: boolean;
   readonly isWrite: boolean;
-  /** Where its keys are, as in the declaration; all 0 where it has none. */
+  /** The positions of its keys, as in the declaration; all 0 where it has none. */
   readonly firstKey: number;
   readonly lastKey: number;
   readonly keyStep: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
-  /** Worth two readings of the clock; all others share the time of their batch. */
+  /** Timed one by one; all others share the time of their turn. */
   readonly timed: boolean;
   readonly run: ((call: Call) => void) | undefined;
   readonly subcommands: CommandIndex | undefined;
 }
 
-/** These steer the transaction, so they cannot wait for its end. */
+/** These control the transaction, so they are not queued in it. */
 const NEVER_QUEUED: ReadonlySet<string> = new Set(['exec', 'discard', 'multi', 'watch', 'quit', 'reset']);
 
 export interface CommandDirectory {

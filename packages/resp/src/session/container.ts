@@ -1,6 +1,8 @@
+import { replyLines } from '../reply/values.js';
 import type { Command } from './command.js';
+import { defineCommand } from './define.js';
 
-/** A command that is nothing but its subcommands, HELP among them. */
+/** A command that consists of subcommands, HELP among them. */
 export function container(
   declaration: Pick<Command, 'name' | 'group' | 'summary' | 'since' | 'run'> & {
     readonly subcommands: readonly Command[];
@@ -9,29 +11,25 @@ export function container(
   },
 ): Command {
   const { name, group, subcommands } = declaration;
-  const help: Command = {
+  const help: Command = defineCommand({
     name: 'help',
     arity: 2,
     flags: ['loading', 'stale'],
     group,
     summary: 'Lists the subcommands.',
     since: '5.0.0',
-    complexity: 'O(1)',
-    syntax: '',
     run({ reply }) {
       const lines = helpLines(name, [...subcommands, help]);
-      reply.array(lines.length);
-      for (const line of lines) reply.simple(line);
+      replyLines(reply, lines);
     },
-  };
-  return {
+  });
+  return defineCommand({
     arity: -2,
     flags: [],
     complexity: 'Depends on subcommand',
-    syntax: '',
     ...declaration,
     subcommands: [...subcommands, help],
-  };
+  });
 }
 
 function helpLines(name: string, subcommands: readonly Command[]): string[] {

@@ -2,29 +2,27 @@ import { ByteInput, type Engine } from '@quotadb/engine';
 import { ReplyWriter, RequestParser } from '@quotadb/wire';
 import type { Client } from './client.js';
 import type { ServerState } from './server-state.js';
+import { TurnTiming } from './turn-timing.js';
 
 /**
- * What the sessions of one thread share, so that a connection costs no buffers of its own: they run one at a time, and
- * each leaves nothing behind but its replies.
+ * The buffers that the sessions of one thread share, so that a connection costs none of its own: sessions run one at a
+ * time, and leave only their replies behind.
  */
 export class Lane {
-  /** The most that one read brings; as much as node:net reads at once. */
+  /** The maximum of one read, the same as in node:net. */
   static readonly READ_BYTES = 64 * 1024;
-  /** Room in front of it for what the read before left over; a connection with more works in a buffer of its own. */
+  /** Room in front of it for the rest of the read before; a connection with more uses a buffer of its own. */
   static readonly STAGED_BYTES = 64 * 1024;
 
   readonly engine: Engine;
   readonly server: ServerState;
   readonly parser: RequestParser;
   readonly input = new ByteInput(new Uint8Array(Lane.STAGED_BYTES + Lane.READ_BYTES + ByteInput.SLACK_BYTES));
-  /** Replies of the session that ran last; whoever carries them takes them before another runs. */
+  /** Replies of the session that ran last; its connection sends them before another session runs. */
   readonly reply = new ReplyWriter();
-  /** Told of errors that no command should throw. */
+  /** Logs an error that a command threw. */
   readonly reportFault: (error: unknown, client: Client) => void;
-  /** Of so many short turns one is timed; long ones always are. A power of two. */
-  readonly turnsPerTiming: number;
-  /** Turns so far, of all sessions. */
-  turns = 0;
+  readonly timing: TurnTiming;
   private changesTaken = 0;
 
   constructor(options: {
@@ -38,10 +36,10 @@ export class Lane {
     this.server = options.server;
     this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
     this.reportFault = options.reportFault;
-    this.turnsPerTiming = options.turnsPerTiming ?? 1;
+    this.timing = new TurnTiming(options.server, options.turnsPerTiming ?? 1);
   }
 
-  /** Whether the replies at hand tell of a change that must be on disk first; asked once for each turn's replies. */
+  /** Whether the replies at hand acknowledge a change that must be on disk first; called once per turn with replies. */
   mustHoldReplies(): boolean {
     if (!this.server.disk.holdsReplies) return false;
     const { changes } = this.engine;

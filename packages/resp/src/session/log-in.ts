@@ -2,12 +2,12 @@ import { errors } from '../errors/errors.js';
 import { awaitAnswer } from './await-answer.js';
 import type { Call } from './command.js';
 
-/** Longer than the longest delay and any queue of hashes. */
+/** Longer than the longest delay after a failure and the longest queue of logins. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Makes the client of this call the user whose password it gave, and lets `admitted` write the reply; or replies that the
- * password is wrong, later, while this connection waits and no other.
+ * Logs the client of this call in as a user, and lets `admitted` write the reply; or replies that the password is
+ * wrong. Only this connection waits while the main thread checks the password.
  */
 export function logIn(call: Call, name: string, password: Uint8Array, admitted: (call: Call) => void): void {
   const { client, server } = call;
@@ -32,7 +32,7 @@ export function logIn(call: Call, name: string, password: Uint8Array, admitted: 
     (answered) => server.askMain('login', attempt, answered),
     (resumed, isRight) => {
       if (isRight?.value === true) admit(resumed);
-      else if (isRight === undefined && known === undefined) resumed.reply.error(errors.loginUndecided);
+      else if (isRight === undefined && known === undefined) resumed.reply.error(errors.loginUndecided(PATIENCE_MS));
       else resumed.reply.error(errors.wrongPassword);
     },
   );

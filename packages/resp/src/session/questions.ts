@@ -5,8 +5,8 @@ import type { LatencyEvent } from '../statistics/latency-monitor.js';
 import type { SlowCommand } from '../statistics/slowlog.js';
 
 /**
- * Every lane keeps its own clients, statistics and logs, so that none waits for another. A command that needs all of
- * them asks each lane one of these questions. Questions and answers are plain data: they travel between threads.
+ * Every lane has its own clients, statistics and logs, so that no lane waits for another. A command that needs all of
+ * them asks each lane one of these questions. Questions and answers are plain data, sent between threads.
  */
 export interface Questions {
   figures: { ask: null; answer: Figures };
@@ -24,7 +24,7 @@ export interface Questions {
 
 export type QuestionName = keyof Questions;
 
-/** Who is decided about most. */
+/** The identifiers with the most decisions. */
 export interface Hottest {
   readonly rates: readonly HotIdentifier[];
   readonly takes: readonly HotIdentifier[];
@@ -36,9 +36,9 @@ export interface ClientFilter {
   readonly localAddress?: string;
   readonly user?: string;
   readonly connectedBeforeMs?: number;
-  /** No client at all: a type that we do not have. */
+  /** Matches no client: QuotaDB has no clients of this type. */
   readonly none?: boolean;
-  /** This one is left alone; whoever asks closes itself after it has answered. */
+  /** Not this one: CLIENT KILL closes its own connection after its reply. */
   readonly except?: number;
 }
 
@@ -52,22 +52,22 @@ export interface Lanes {
   readonly count: number;
   /** Which of them this is. */
   readonly index: number;
-  /** All lanes' answers, this one's among them, later and on this lane's thread. */
+  /** Passes the answers of all lanes, this one included, to `answered`, later and on this lane's thread. */
   ask<Name extends QuestionName>(
     name: Name,
     question: Questions[Name]['ask'],
     answered: (answers: Questions[Name]['answer'][]) => void,
   ): void;
-  /** The same to all lanes but this one, for what it does there; nobody waits for their answers. */
-  tell<Name extends QuestionName>(name: Name, question: Questions[Name]['ask']): void;
+  /** Sends the question to all other lanes for its effect there; their answers are dropped. */
+  notifyOthers<Name extends QuestionName>(name: Name, question: Questions[Name]['ask']): void;
 }
 
-/** A lane that is on its own. */
+/** For a lane without others. */
 export const onlyLane: Lanes = {
   count: 1,
   index: 0,
   ask() {
-    throw new Error('there is nobody to ask');
+    throw new Error('a single lane has no other lanes to ask: answer the question directly');
   },
-  tell() {},
+  notifyOthers() {},
 };

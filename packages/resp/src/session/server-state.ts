@@ -11,13 +11,13 @@ import type { Clients } from './clients.js';
 import type { CommandDirectory } from './command-index.js';
 import type { Lanes } from './questions.js';
 
-/** What all connections of one lane share. */
+/** The state that all connections of one lane share. */
 export interface ServerState {
   readonly identity: Identity;
   /** CONFIG SET changes it in place. */
   readonly config: Configuration;
   readonly clock: Clock;
-  /** Who may do what. */
+  /** The users and their permissions. */
   readonly access: Access;
   /** Asks the main thread: passwords, the disk, replication, quotas. */
   readonly askMain: AskMain;
@@ -26,14 +26,14 @@ export interface ServerState {
   readonly statistics: Statistics;
   readonly slowlog: Slowlog;
   readonly latency: LatencyMonitor;
-  /** The way to the other lanes, whose clients and figures are their own. */
+  /** The other lanes, each with clients and figures of its own. */
   readonly lanes: Lanes;
   readonly disk: LaneDisk;
   readonly replication: LaneReplication;
   readonly quotas: LaneQuotas;
 }
 
-/** Who this server is; fixed when it starts, but for the ports, which are known once it listens. */
+/** The identity of this server; fixed at the start, except for the ports, which are known once it listens. */
 export interface Identity {
   readonly version: string;
   /** Forty hexadecimal digits, new at every start. */
@@ -48,6 +48,6 @@ export interface Identity {
   httpPort: number;
   /** Undefined where the internal part of the counts API has no port of its own. */
   internalHttpPort: number | undefined;
-  /** Undefined where other regions are not listened to. */
+  /** Undefined where the server does not listen for other regions. */
   replicationPort: number | undefined;
 }

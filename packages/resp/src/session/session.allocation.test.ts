@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
  * Garbage costs more than the commands themselves, so the commands that everything is measured on make none. A heap
  * whose young generation is too large to be collected meanwhile shows every byte; that takes a process of its own.
  */
+const LANE = new URL('../../dist/testing/test-lane.js', import.meta.url);
 const MEASURE = `
-  import { encodeCommand, TestLane } from ${JSON.stringify(new URL('../../dist/testing/test-lane.js', import.meta.url))};
+  import { encodeCommand, TestLane } from ${JSON.stringify(LANE)};
   const lane = new TestLane();
   const { session } = lane.open();
   const bytesPerCommand = {};
@@ -34,7 +35,7 @@ const MEASURE = `
   console.log(JSON.stringify(bytesPerCommand));
 `;
 
-/** Less than the smallest object: what a turn as a whole may cost, spread over its commands. */
+/** Less than the smallest object: the garbage of a whole turn, spread over its commands. */
 const NEXT_TO_NOTHING_BYTES = 4;
 
 test('running INCR, INCRBY, GET, WINDOW.INCRBY, WINDOW.GET and PING makes no garbage', () => {

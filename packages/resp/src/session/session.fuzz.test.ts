@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { encodeCommand, TestLane } from '../testing/index.js';
 
-/** Words that make many of the commands do something, and some that nobody expects. */
+/** Words that make many of the commands do something, and some that no command expects. */
 const word = fc.oneof(
   fc.constantFrom('a', 'b', '1', '-7', '0', '9223372036854775807', 'EX', '10', 'NX', 'GET', 'ON', 'OFF', 'SKIP', '*'),
   fc.string({ maxLength: 8 }),
   fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
 );
 
-/** Not those that end the conversation, wait, or tell the time or ids, which differ from run to run. */
+/** Not those that end the conversation, wait, or reply with times or ids, which differ from run to run. */
 const name = fc.constantFrom(
   ...['INCR', 'DECR', 'INCRBY', 'GET', 'SET', 'MGET', 'MSET', 'DEL', 'EXISTS', 'EXPIRE', 'TTL', 'PERSIST', 'TYPE'],
   ...['PING', 'ECHO', 'MULTI', 'EXEC', 'DISCARD', 'WATCH', 'UNWATCH', 'SELECT', 'HELLO', 'RESET', 'COMMAND', 'DBSIZE'],

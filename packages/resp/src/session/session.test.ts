@@ -5,8 +5,8 @@ import { Session } from './session.js';
 
 test('the commands of one read are answered in order', () => {
   const session = new TestLane().open();
-  const batch = `${encodeCommand('INCR', 'a').repeat(2)}${encodeCommand('GET', 'a')}PING\r\n`;
-  expect(session.send(batch)).toBe(':1\r\n:2\r\n$1\r\n2\r\n+PONG\r\n');
+  const pipeline = `${encodeCommand('INCR', 'a').repeat(2)}${encodeCommand('GET', 'a')}PING\r\n`;
+  expect(session.send(pipeline)).toBe(':1\r\n:2\r\n$1\r\n2\r\n+PONG\r\n');
 });
 
 test('a command may be cut anywhere, and a connection that stops in the middle holds up no other', () => {
@@ -55,7 +55,7 @@ test('nothing is run behind QUIT', () => {
   expect(lane.open().call('EXISTS', 'a')).toBe(':0\r\n');
 });
 
-test('a command that waits holds up its own connection and no other, and what came behind it follows', () => {
+test('a command that waits delays its own connection and no other, and the commands behind it follow', () => {
   const lane = new TestLane();
   const session = lane.open();
   const other = lane.open();
@@ -69,7 +69,7 @@ test('a command that waits holds up its own connection and no other, and what ca
   expect(session.session.waitMs).toBe(Session.NOT_WAITING);
 });
 
-test('what arrives while a command waits is bounded', () => {
+test('the input that arrives while a command waits is bounded', () => {
   const lane = new TestLane({ queryBufferLimitBytes: 100_000 });
   const session = lane.open();
   session.send('DEBUG SLEEP 100\r\n');

@@ -1,14 +1,12 @@
 import type { ByteInput, Engine } from '@quotadb/engine';
-import { isReservedName } from '@quotadb/rate';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
-import { Slowlog } from '../statistics/slowlog.js';
 import { Backlog } from './backlog.js';
 import { type Client, ReplyMode } from './client.js';
 import type { Call } from './command.js';
 import type { CommandEntry } from './command-index.js';
 import { Lane } from './lane.js';
-import { refusal, refusalInTransaction } from './permission.js';
+import { namesReservedKey, refusal, refusalInTransaction } from './permission.js';
 import type { ServerState } from './server-state.js';
 import type { QueuedCommand } from './transaction.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
@@ -17,30 +15,26 @@ import { unknownCommand, unknownSubcommand } from './unknown.js';
  * One connection's half of the conversation, without the network: bytes in, replies out.
  *
  *   receive(bytes)   runs every command that is complete; the replies are in lane.reply, to be taken at once
- *   waitMs           0 or more: a command waits; call resume() after so many milliseconds
- *   hasMore          commands are left over because this turn was long enough: call resume() when others had theirs
+ *   waitMs           0 or more: a command waits; call resume() after this number of milliseconds
+ *   hasMore          commands are left because this turn was long enough: call resume() after the turns of others
  *   client.closing   send the replies, then close
  *
- * While waitMs or hasMore says so, bytes received are kept for later; whoever carries them should stop reading.
+ * While a command waits or commands are left, received bytes are kept for later, and the transport should stop reading.
  */
 export class Session implements Call {
   static readonly NOT_WAITING = -1;
-  /** Replies past this are sent before more are made: a pipeline of large replies must not pile up in memory. */
+  /** Past this, replies are sent before more commands run: a pipeline of large replies must not fill the memory. */
   static readonly TURN_OUTPUT_BYTES = 256 * 1024;
-  /** Costly commands past this give way to other connections. */
+  /** After this time in costly commands, a session gives way to other connections. */
   static readonly TURN_MICROSECONDS = 5000;
-  /** Turns with more input than this are always timed. */
-  static readonly LONG_TURN_BYTES = 4096;
-  /** What may wait behind the login of a client that is nobody yet: as much as the smallest limit for others. */
+  /** The input that may wait behind a login: the smallest client-query-buffer-limit. */
   static readonly UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
-  /** With a slow log this eager every command is timed by itself. */
-  static readonly PRECISE_SLOWLOG_MICROSECONDS = 1000;
 
   readonly client: Client;
   readonly server: ServerState;
   readonly engine: Engine;
   readonly reply: ReplyWriter;
-  /** The command that runs: what the parser found, or one that MULTI kept. */
+  /** The running command: the parser's, or one that MULTI queued. */
   request: Request;
 
   waitMs = Session.NOT_WAITING;
@@ -51,9 +45,6 @@ export class Session implements Call {
   private partial: PartialRequest | undefined = undefined;
   private finish: ((call: Call) => void) | undefined = undefined;
   executing = false;
-  private timedCount = 0;
-  private timedMicroseconds = 0;
-  private timeEvery = false;
 
   constructor(lane: Lane, client: Client) {
     this.lane = lane;
@@ -76,8 +67,8 @@ export class Session implements Call {
   }
 
   /**
-   * For those who can read right into the lane's input: the place where the next bytes belong, up to Lane.READ_BYTES of
-   * them. What this connection had left over is in front of it by then.
+   * For transports that read right into the lane's input: the position for the next bytes, up to Lane.READ_BYTES of
+   * them. The unfinished command of this connection has been copied in front of it.
    */
   stage(): number {
     const { backlog, lane } = this;
@@ -87,7 +78,7 @@ export class Session implements Call {
     return kept;
   }
 
-  /** So many bytes have been put where stage() said, and no other session has run since. */
+  /** `length` bytes have been put at the position from stage(), and no other session has run since. */
   receiveStaged(staged: number, length: number): void {
     const { backlog, lane } = this;
     const { input } = lane;
@@ -145,7 +136,7 @@ export class Session implements Call {
     statistics.readsProcessed++;
   }
 
-  /** Bytes that must queue up behind others, or are too many for the lane's input. */
+  /** For bytes that must wait behind others, or are too many for the lane's input. */
   private enqueue(bytes: Uint8Array): void {
     if (this.client.closing) return;
     this.backlog.append(bytes);
@@ -162,15 +153,13 @@ export class Session implements Call {
   private boundInput(): void {
     const { backlog, client } = this;
     client.bufferedInputBytes = backlog.length;
-    if (client.closing) {
-      backlog.clear();
-      this.partial = undefined;
-    } else if (backlog.length > 0 && backlog.length > this.inputLimitBytes()) {
+    if (!client.closing && backlog.length > 0 && backlog.length > this.inputLimitBytes()) {
       this.server.statistics.queryLimitDisconnections++;
       client.closing = true;
-      backlog.clear();
-      this.partial = undefined;
     }
+    if (!client.closing) return;
+    backlog.clear();
+    this.partial = undefined;
   }
 
   private inputLimitBytes(): number {
@@ -181,20 +170,15 @@ export class Session implements Call {
       : Math.min(queryBufferLimitBytes, Session.UNAUTHENTICATED_INPUT_BYTES);
   }
 
-  /** Runs what it can of bytes[from..end) and returns how far it came. */
+  /** Runs the complete commands of bytes[from..end) and returns the position of the rest. */
   private turn(input: ByteInput, from: number, end: number): number {
     const { lane, client, server } = this;
-    const isTimed = (lane.turns++ & (lane.turnsPerTiming - 1)) === 0 || end - from > Session.LONG_TURN_BYTES;
-    const startedAtMs = isTimed ? server.clock.monotonic() : 0;
+    lane.timing.startTurn(end - from);
     const nowMs = server.clock.now();
     this.engine.advanceTo(nowMs);
     client.lastActiveAtMs = nowMs;
     this.reply.protocol = client.protocol;
     this.hasMore = false;
-    this.timedCount = 0;
-    this.timedMicroseconds = 0;
-    const slowerThan = server.config.slowlogSlowerThanMicroseconds;
-    this.timeEvery = slowerThan >= 0 && slowerThan < Session.PRECISE_SLOWLOG_MICROSECONDS;
     let position = end;
     const repliesBefore = this.reply.length;
     try {
@@ -207,13 +191,12 @@ export class Session implements Call {
       this.reply.error(errors.internal);
       client.closing = true;
     }
-    if (isTimed) this.closeTurn(startedAtMs, nowMs);
-    else this.closeUntimedTurn();
+    lane.timing.endTurn(nowMs);
     return position;
   }
 
   private work(input: ByteInput, from: number, end: number): number {
-    const { parser } = this.lane;
+    const { parser, timing } = this.lane;
     const { reply, client } = this;
     let position = from;
     if (this.partial !== undefined) {
@@ -230,14 +213,14 @@ export class Session implements Call {
       if (client.replyMode !== ReplyMode.On) this.silence(replyStart);
       if (client.closing) return end;
       if (this.waitMs >= 0) return position;
-      if (reply.length > Session.TURN_OUTPUT_BYTES || this.timedMicroseconds > Session.TURN_MICROSECONDS) {
+      if (reply.length > Session.TURN_OUTPUT_BYTES || timing.timedMicroseconds > Session.TURN_MICROSECONDS) {
         this.hasMore = position < end;
         return position;
       }
     }
   }
 
-  /** No further command is complete: keep its beginning, or end a conversation that makes no sense. */
+  /** No further command is complete: keeps the beginning of the next, or closes the connection on a protocol error. */
   private leave(result: ParseResult, end: number): number {
     const { parser } = this.lane;
     if (result === ParseResult.Incomplete) {
@@ -287,11 +270,12 @@ export class Session implements Call {
     const { commands } = this.server.statistics;
     const replyStart = reply.length;
     const errorsBefore = reply.errors;
-    if (entry.timed || this.timeEvery) {
-      this.runTimed(entry);
+    const { timing } = this.lane;
+    if (entry.timed || timing.timesEvery) {
+      timing.run(entry, this);
     } else {
       entry.run!(this);
-      commands.countInBatch(entry.id);
+      commands.countInTurn(entry.id);
     }
     if (reply.errors !== errorsBefore && reply.bytes[replyStart] === MINUS) {
       commands.failed[entry.id]++;
@@ -299,35 +283,7 @@ export class Session implements Call {
     }
   }
 
-  private runTimed(entry: CommandEntry): void {
-    const { clock, config, statistics, latency, slowlog } = this.server;
-    const { client, request } = this;
-    const startedAtMs = clock.monotonic();
-    entry.run!(this);
-    const milliseconds = clock.monotonic() - startedAtMs;
-    const microseconds = milliseconds * 1000;
-    statistics.commands.countTimed(entry.id, microseconds);
-    this.timedCount++;
-    this.timedMicroseconds += microseconds;
-    if (config.latencyThresholdMs > 0 && milliseconds >= config.latencyThresholdMs) {
-      latency.record('command', clock.now(), Math.round(milliseconds));
-    }
-    const slowerThan = config.slowlogSlowerThanMicroseconds;
-    // EXEC is left out: what is in it is timed by itself.
-    if (slowerThan < 0 || microseconds < slowerThan || entry.neverQueued) return;
-    slowlog.add(
-      {
-        atSeconds: Math.floor(clock.now() / 1000),
-        microseconds: Math.round(microseconds),
-        words: Slowlog.words(request),
-        address: client.address,
-        clientName: client.name,
-      },
-      config.slowlogMaximumLength,
-    );
-  }
-
-  /** True having replied with the reason. */
+  /** True after replying with the reason. */
   private isRefused(entry: CommandEntry): boolean {
     const reason = refusal(this.client, entry, this.request);
     if (reason !== undefined) this.reject(entry, reason);
@@ -351,7 +307,7 @@ export class Session implements Call {
       return;
     }
     if (transaction.broken) {
-      // EXEC will discard it anyway; a client that goes on and on must not fill the memory.
+      // EXEC will discard the transaction, so its further commands need no memory.
       this.reply.simple('QUEUED');
       return;
     }
@@ -364,7 +320,7 @@ export class Session implements Call {
     this.reply.simple('QUEUED');
   }
 
-  /** A command that is not even tried. Inside MULTI that spoils the transaction; EXEC itself ends it. */
+  /** Refuses a command without running it. Inside MULTI that breaks the transaction; a refused EXEC ends it. */
   private reject(entry: CommandEntry | undefined, message: string): void {
     const { client } = this;
     if (entry !== undefined) this.server.statistics.commands.rejected[entry.id]++;
@@ -406,39 +362,7 @@ export class Session implements Call {
     finish(this);
     if (this.client.replyMode !== ReplyMode.On) this.silence(replyStart);
   }
-
-  /** Reading the clock twice costs as much as a command does, so most short turns are taken to be as long as others. */
-  private closeUntimedTurn(): void {
-    const { statistics } = this.server;
-    statistics.commandsProcessed += statistics.commands.closeUntimedBatch() + this.timedCount;
-  }
-
-  private closeTurn(startedAtMs: number, nowMs: number): void {
-    const { clock, config, statistics, latency } = this.server;
-    const milliseconds = clock.monotonic() - startedAtMs;
-    const microseconds = milliseconds * 1000;
-    const shared = Math.max(microseconds - this.timedMicroseconds, 0);
-    const batchCount = statistics.commands.closeBatch(shared);
-    statistics.commandsProcessed += batchCount + this.timedCount;
-    statistics.recordTurn(microseconds);
-    if (config.latencyThresholdMs > 0 && batchCount > 0 && shared >= config.latencyThresholdMs * 1000) {
-      latency.record('fast-command', nowMs, Math.round(shared / 1000));
-    }
-  }
 }
 
 const MINUS = 0x2d;
 const SPACE = 0x20;
-
-/** The keys of cells are nobody's but the commands' that make them. */
-function namesReservedKey(request: Request, entry: CommandEntry): boolean {
-  const { argumentStart, argumentLength, argumentCount } = request;
-  const { bytes } = request.input;
-  const { lastKey, keyStep } = entry;
-  const end = lastKey < 0 ? argumentCount + lastKey : lastKey;
-  for (let index = entry.firstKey; index <= end; index += keyStep) {
-    if (bytes[argumentStart[index]] === 0 && isReservedName(bytes, argumentStart[index], argumentLength[index]))
-      return true;
-  }
-  return false;
-}

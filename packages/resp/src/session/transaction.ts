@@ -7,9 +7,9 @@ export interface QueuedCommand {
   readonly request: Request;
 }
 
-/** The commands between MULTI and EXEC. They outlive the input they came in, so each is copied. */
+/** The commands between MULTI and EXEC. The input buffer is reused before EXEC, so each command is copied. */
 export class Transaction {
-  /** What one queued command costs beside its arguments, roughly. */
+  /** Roughly the memory of one queued command beside its arguments. */
   static readonly COMMAND_OVERHEAD_BYTES = 256;
 
   readonly commands: QueuedCommand[] = [];

@@ -2,7 +2,7 @@ import type { Request } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
 import { textArgument } from '../request/arguments.js';
 
-/** How much of what the client sent is repeated to it, in the name and in the arguments together. */
+/** The error repeats at most this much of the name, and of the arguments together. */
 const REPEATED_CHARACTERS = 128;
 
 export function unknownCommand(request: Request): string {

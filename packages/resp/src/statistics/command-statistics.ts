@@ -2,8 +2,8 @@ import { DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 
 /**
  * Calls and time per command, for INFO commandstats. Reading the clock around every command would cost more than some
- * commands do, so commands that are quick by nature are counted per batch, and the batch's time is shared out among
- * them; those whose cost grows with their arguments are timed one by one.
+ * commands do, so quick commands are counted per turn of a session and share its time equally; commands whose cost
+ * grows with their arguments are timed one by one.
  */
 export class CommandStatistics {
   readonly calls: Float64Array;
@@ -16,10 +16,10 @@ export class CommandStatistics {
   /** Ran and replied with an error. */
   readonly failed: Float64Array;
 
-  private readonly batchCalls: Int32Array;
-  private readonly batchCommands: Int32Array;
-  private batchSize = 0;
-  private batchCallCount = 0;
+  private readonly turnCalls: Int32Array;
+  private readonly turnCommands: Int32Array;
+  private turnSize = 0;
+  private turnCallCount = 0;
   private lastShare = 0;
 
   constructor(commandCount: number) {
@@ -29,13 +29,13 @@ export class CommandStatistics {
     this.timedMicroseconds = new Float64Array(commandCount);
     this.rejected = new Float64Array(commandCount);
     this.failed = new Float64Array(commandCount);
-    this.batchCalls = new Int32Array(commandCount);
-    this.batchCommands = new Int32Array(commandCount);
+    this.turnCalls = new Int32Array(commandCount);
+    this.turnCommands = new Int32Array(commandCount);
   }
 
-  countInBatch(command: number): void {
-    if (this.batchCalls[command]++ === 0) this.batchCommands[this.batchSize++] = command;
-    this.batchCallCount++;
+  countInTurn(command: number): void {
+    if (this.turnCalls[command]++ === 0) this.turnCommands[this.turnSize++] = command;
+    this.turnCallCount++;
   }
 
   countTimed(command: number, microseconds: number): void {
@@ -45,39 +45,39 @@ export class CommandStatistics {
     this.timedMicroseconds[command] += microseconds;
   }
 
-  /** Ends the batch, whose commands took this long together; returns how many there were. */
-  closeBatch(microseconds: number): number {
-    const callCount = this.batchCallCount;
+  /** Ends a turn whose quick commands took this long together; returns their number. */
+  endTurn(microseconds: number): number {
+    const callCount = this.turnCallCount;
     if (callCount === 0) return 0;
     this.lastShare = microseconds / callCount;
     this.recordDurations(this.lastShare);
     return this.shareOut(this.lastShare);
   }
 
-  /** Ends a batch that nobody timed: its commands took as long as those of the last one that was. */
-  closeUntimedBatch(): number {
+  /** Ends a turn that was not timed: its commands count as long as those of the last timed one. */
+  endUntimedTurn(): number {
     return this.shareOut(this.lastShare);
   }
 
   private recordDurations(share: number): void {
     const bucket = durationBucket(share);
-    for (let index = 0; index < this.batchSize; index++) {
-      const command = this.batchCommands[index];
-      this.durations[command * DURATION_BUCKETS + bucket] += this.batchCalls[command];
-      this.timedMicroseconds[command] += share * this.batchCalls[command];
+    for (let index = 0; index < this.turnSize; index++) {
+      const command = this.turnCommands[index];
+      this.durations[command * DURATION_BUCKETS + bucket] += this.turnCalls[command];
+      this.timedMicroseconds[command] += share * this.turnCalls[command];
     }
   }
 
   private shareOut(share: number): number {
-    const callCount = this.batchCallCount;
-    for (let index = 0; index < this.batchSize; index++) {
-      const command = this.batchCommands[index];
-      this.calls[command] += this.batchCalls[command];
-      this.microseconds[command] += share * this.batchCalls[command];
-      this.batchCalls[command] = 0;
+    const callCount = this.turnCallCount;
+    for (let index = 0; index < this.turnSize; index++) {
+      const command = this.turnCommands[index];
+      this.calls[command] += this.turnCalls[command];
+      this.microseconds[command] += share * this.turnCalls[command];
+      this.turnCalls[command] = 0;
     }
-    this.batchSize = 0;
-    this.batchCallCount = 0;
+    this.turnSize = 0;
+    this.turnCallCount = 0;
     return callCount;
   }
 

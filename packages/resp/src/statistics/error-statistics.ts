@@ -1,6 +1,6 @@
 /** Error replies by code (ERR, WRONGTYPE, OOM …), for INFO errorstats. */
 export class ErrorStatistics {
-  /** Codes come from our own registry, so this is never reached unless a client could choose them; then it holds. */
+  /** Never reached: codes come from errors.ts. It bounds the memory if a client could ever choose them. */
   static readonly MAXIMUM_CODES = 128;
 
   total = 0;

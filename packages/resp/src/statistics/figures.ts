@@ -1,25 +1,19 @@
 import type { CommandStatistics } from './command-statistics.js';
+import type { CounterName } from './statistics.js';
 import { addTakes, type TakesByQuota } from './take-statistics.js';
 
-type CommandFigures = Pick<
-  CommandStatistics,
-  'calls' | 'microseconds' | 'durations' | 'timedMicroseconds' | 'rejected' | 'failed'
->;
+type Maxima = Readonly<Record<(typeof MAXIMA)[number], number>>;
+type CommandFigures = Pick<CommandStatistics, (typeof BY_COMMAND)[number]>;
 
-/** What one lane has counted, or all of them together: plain data, so that it can travel between threads. */
-export interface Figures extends CommandFigures {
+/** The figures of one lane, or of all lanes together: plain data, sent between threads. */
+export interface Figures extends CommandFigures, Maxima {
   readonly sums: { [name in SumName]: number };
-  readonly longestTurnMicroseconds: number;
-  readonly longestTurnProcessorMicroseconds: number;
-  readonly peakUsedBytes: number;
-  readonly largestInputBytes: number;
-  readonly largestOutputBytes: number;
   readonly errors: ReadonlyMap<string, number>;
   readonly takes: TakesByQuota;
   readonly lanes: readonly LaneFigures[];
 }
 
-/** What shows whether the work is spread evenly. */
+/** Figures by lane, which show whether the work is spread evenly. */
 export interface LaneFigures {
   readonly lane: number;
   readonly connections: number;
@@ -29,21 +23,10 @@ export interface LaneFigures {
 }
 
 type SumName =
+  | CounterName
   | 'connections'
   | 'blocked'
   | 'clientBytes'
-  | 'connectionsReceived'
-  | 'connectionsRejected'
-  | 'commandsProcessed'
-  | 'inputBytes'
-  | 'outputBytes'
-  | 'readsProcessed'
-  | 'writesProcessed'
-  | 'keyspaceHits'
-  | 'keyspaceMisses'
-  | 'outputLimitDisconnections'
-  | 'queryLimitDisconnections'
-  | 'expiryMicroseconds'
   | 'errorReplies'
   | 'slowCommands'
   | 'slowlogLength'
@@ -53,28 +36,29 @@ type SumName =
   | 'inputBytesPerSecond'
   | 'outputBytesPerSecond';
 
+/** The figures of commands, by the id of the command; added up over lanes. */
+const BY_COMMAND = ['calls', 'microseconds', 'durations', 'timedMicroseconds', 'rejected', 'failed'] as const;
+/** The highest of all lanes counts. */
+const MAXIMA = [
+  'longestTurnMicroseconds',
+  'longestTurnProcessorMicroseconds',
+  'peakUsedBytes',
+  'largestInputBytes',
+  'largestOutputBytes',
+] as const;
+
 export function addFigures(all: readonly Figures[]): Figures {
   return all.reduce((total, figures) => {
     const sums = { ...total.sums };
     for (const name of Object.keys(sums) as SumName[]) sums[name] += figures.sums[name];
     const errors = new Map(total.errors);
     for (const [code, count] of figures.errors) errors.set(code, (errors.get(code) ?? 0) + count);
+    const maxima = Object.fromEntries(MAXIMA.map((name) => [name, Math.max(total[name], figures[name])]));
+    const byCommand = Object.fromEntries(BY_COMMAND.map((name) => [name, added(total[name], figures[name])]));
     return {
+      ...(maxima as Maxima),
+      ...(byCommand as CommandFigures),
       sums,
-      longestTurnMicroseconds: Math.max(total.longestTurnMicroseconds, figures.longestTurnMicroseconds),
-      longestTurnProcessorMicroseconds: Math.max(
-        total.longestTurnProcessorMicroseconds,
-        figures.longestTurnProcessorMicroseconds,
-      ),
-      peakUsedBytes: Math.max(total.peakUsedBytes, figures.peakUsedBytes),
-      largestInputBytes: Math.max(total.largestInputBytes, figures.largestInputBytes),
-      largestOutputBytes: Math.max(total.largestOutputBytes, figures.largestOutputBytes),
-      calls: added(total.calls, figures.calls),
-      microseconds: added(total.microseconds, figures.microseconds),
-      durations: added(total.durations, figures.durations),
-      timedMicroseconds: added(total.timedMicroseconds, figures.timedMicroseconds),
-      rejected: added(total.rejected, figures.rejected),
-      failed: added(total.failed, figures.failed),
       errors,
       takes: addTakes([total.takes, figures.takes]),
       lanes: [...total.lanes, ...figures.lanes],

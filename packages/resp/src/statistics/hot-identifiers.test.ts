@@ -22,7 +22,7 @@ function make() {
 }
 
 describe('the hottest identifiers', () => {
-  test('are exact while there are few decisions, with what was denied', () => {
+  test('are exact while there are few decisions, denials included', () => {
     const { hot, note } = make();
     for (let call = 0; call < 100; call++) note('acme', call % 4 !== 0);
     for (let call = 0; call < 10; call++) note('globex');
@@ -68,7 +68,7 @@ describe('the hottest identifiers', () => {
     passMs(HotIdentifiers.WINDOW_MS * 2);
     expect(hot.list()).toEqual([]);
     for (let call = 0; call < 100; call++) note('next');
-    // What had been left to the next sample may be skipped, no more than one step of the busy time.
+    // The decisions until the next sample may be skipped: at most one step of the busy time.
     for (let call = 0; call < 2000; call++) note('next');
     expect(hot.list()[0].allowedPerSecond).toBeGreaterThan(1900);
   });

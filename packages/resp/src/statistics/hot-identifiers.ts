@@ -1,13 +1,13 @@
 /**
- * The identifiers with the most decisions: a bounded list, made from a sample.
+ * The identifiers with the most decisions on rate limits or quotas: a bounded list, made from a sample.
  *
  *   every decision   | one subtraction, no allocation
  *   every n-th       | the identifier goes into a Space-Saving list of CAPACITY, with the weight n
  *
  * n is 1 while there are few decisions, so that a quiet server samples all of them, and doubles with every
- * SAMPLES_PER_STEP samples of a window: a busy server takes hundreds of samples a second, however busy it is. Steps
- * between two samples are random around n: a client that goes through its keys in order would otherwise be sampled at
- * one of them only.
+ * SAMPLES_PER_STEP samples of a window: even the busiest server takes only hundreds of samples a second. The steps
+ * between two samples are random around n: a client that cycles through its keys would otherwise be sampled at one of
+ * them only.
  *
  * An identifier with more than 1/CAPACITY of all decisions is in the list. The weight that a newcomer inherits from the
  * entry that it replaces is left out of its figures, so these are too high only by chance of the sample. They are of
@@ -16,12 +16,12 @@
 const CAPACITY = 256;
 const SAMPLES_PER_STEP = 2048;
 const WINDOW_MS = 10_000;
-/** A rate is of at least this time: the first decision after a start is not a thousand a second. */
+/** The shortest time span of a rate: the first decision after a start is not a thousand a second. */
 const LEAST_SPAN_MS = 1000;
 /** Longer identifiers are cut: the list must not hold megabytes. */
 const MAXIMUM_BYTES = 256;
 
-/** The rates of an identifier. Plain data: it travels between threads. */
+/** The rates of an identifier: plain data, sent between threads. */
 export interface HotIdentifier {
   /** The number of the quota that the identifier belongs to; 0 for rate limits. */
   readonly scope: number;
@@ -109,7 +109,7 @@ export class HotIdentifiers {
     return entry;
   }
 
-  /** The coldest leaves, and its weight stays: otherwise two that come in turns would replace each other for ever. */
+  /** The newcomer inherits the weight of the coldest, or two alternating ones would replace each other forever. */
   private replaceColdest(newcomer: Entry): void {
     let coldest: Entry | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -131,7 +131,7 @@ export class HotIdentifiers {
     this.previous = isNext ? this.current : new Map();
     this.current = new Map();
     this.startedAtMs = isNext ? this.startedAtMs + WINDOW_MS : nowMs;
-    // Half of it: a busy server doubles it again soon, and a server that has become quiet is soon exact again.
+    // Halved: a busy server soon doubles it again, and a server that has become quiet soon samples every decision.
     this.weight = isNext ? Math.max(1, this.weight / 2) : 1;
     this.samples = 0;
   }

@@ -11,7 +11,7 @@ export class LatencyMonitor {
 
   private readonly events = new Map<string, { samples: [number, number][]; maximumMs: number }>();
 
-  /** Events: `command` (timed one by one), `fast-command` (a whole batch), `expire-cycle`. */
+  /** Events: `command` (timed one by one), `fast-command` (a whole turn), `expire-cycle`. */
   record(name: string, nowMs: number, milliseconds: number): void {
     const atSeconds = Math.floor(nowMs / 1000);
     const event = this.events.get(name) ?? { samples: [], maximumMs: 0 };
@@ -30,13 +30,13 @@ export class LatencyMonitor {
     return [...this.events].map(([name, event]) => ({ name, ...event }));
   }
 
-  /** Forgets the named events, or all; returns the names of those there were. */
+  /** Deletes the named events, or all; returns the names of those that existed. */
   reset(names?: readonly string[]): string[] {
     return (names ?? [...this.events.keys()]).filter((name) => this.events.delete(name));
   }
 }
 
-/** The same events as several lanes saw them, as if one had seen all. */
+/** Merges the events of several lanes. */
 export function mergeLatency(lanes: readonly (readonly LatencyEvent[])[]): LatencyEvent[] {
   const merged = new LatencyMonitor();
   const maxima = new Map<string, number>();

@@ -9,8 +9,8 @@ export interface ProcessMemory {
 let lastResidentBytes = 0;
 
 /**
- * Node reads the resident size from a file, and throws when the process has no descriptor left for it. Just then people
- * ask INFO what is wrong, so the last size known has to do.
+ * Node reads the resident size from a file, and throws when the process has no descriptor left for it. INFO must work
+ * just then, so it shows the last known size.
  */
 export function processMemory(): ProcessMemory {
   const heapUsedBytes = getHeapStatistics().used_heap_size;

@@ -1,4 +1,4 @@
-/** A growing total turned into "per second, lately": the mean over the last samples, as Redis does. */
+/** The recent rate per second of a growing total: the mean of the last samples, as in Redis. */
 export class RateSampler {
   static readonly SAMPLES = 16;
 

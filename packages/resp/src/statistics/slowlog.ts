@@ -10,12 +10,12 @@ export interface SlowCommand {
   readonly clientName: string;
 }
 
-/** The commands that took longest to answer, newest first. What is kept of each is bounded as in Redis. */
+/** Slow commands, newest first. The arguments kept of each are bounded as in Redis. */
 export class Slowlog {
   static readonly MAXIMUM_WORDS = 32;
   static readonly MAXIMUM_WORD_BYTES = 128;
 
-  /** Ever, whether kept or not. */
+  /** Slow commands since the start, also those no longer kept. */
   total = 0;
   private entries: SlowCommand[] = [];
   private readonly nextId: () => number;

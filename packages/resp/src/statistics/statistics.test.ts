@@ -4,13 +4,13 @@ import { ErrorStatistics } from './error-statistics.js';
 import { LatencyMonitor } from './latency-monitor.js';
 import { RateSampler } from './rate-sampler.js';
 
-test('the time of a batch is shared among its commands by how often they ran', () => {
+test('the time of a turn is shared among its commands by how often they ran', () => {
   const statistics = new CommandStatistics(3);
-  for (const command of [0, 0, 0, 2]) statistics.countInBatch(command);
-  expect(statistics.closeBatch(40)).toBe(4);
+  for (const command of [0, 0, 0, 2]) statistics.countInTurn(command);
+  expect(statistics.endTurn(40)).toBe(4);
   expect([...statistics.calls]).toEqual([3, 0, 1]);
   expect([...statistics.microseconds]).toEqual([30, 0, 10]);
-  expect(statistics.closeBatch(99)).toBe(0);
+  expect(statistics.endTurn(99)).toBe(0);
   expect([...statistics.microseconds]).toEqual([30, 0, 10]);
 });
 

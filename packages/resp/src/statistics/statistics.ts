@@ -4,7 +4,24 @@ import { RateSampler } from './rate-sampler.js';
 import { RateStatistics } from './rate-statistics.js';
 import { TakeStatistics } from './take-statistics.js';
 
-/** What INFO reports that happened since the start, or since CONFIG RESETSTAT. */
+/** The fields that are counted up, and added up over lanes. */
+export const COUNTERS = [
+  'connectionsReceived',
+  'connectionsRejected',
+  'commandsProcessed',
+  'inputBytes',
+  'outputBytes',
+  'readsProcessed',
+  'writesProcessed',
+  'keyspaceHits',
+  'keyspaceMisses',
+  'outputLimitDisconnections',
+  'queryLimitDisconnections',
+  'expiryMicroseconds',
+] as const;
+export type CounterName = (typeof COUNTERS)[number];
+
+/** The counts of INFO since the start, or since CONFIG RESETSTAT. */
 export class Statistics {
   static readonly WINDOW_MS = 30_000;
 
@@ -33,7 +50,7 @@ export class Statistics {
   longestTurnMicroseconds = 0;
   /** Time in which the lane did not wait; kept by loops that know. */
   busyMicroseconds = 0;
-  /** The same in time of the processor: without what other threads took from this one meanwhile. */
+  /** The same in processor time, without the time that other threads took from this one. */
   longestTurnProcessorMicroseconds = 0;
   expiryMicroseconds = 0;
   peakUsedBytes = 0;
@@ -76,20 +93,9 @@ export class Statistics {
   reset(): void {
     this.commands.reset();
     this.errors.reset();
-    this.connectionsReceived = 0;
-    this.connectionsRejected = 0;
-    this.commandsProcessed = 0;
-    this.inputBytes = 0;
-    this.outputBytes = 0;
-    this.readsProcessed = 0;
-    this.writesProcessed = 0;
-    this.keyspaceHits = 0;
-    this.keyspaceMisses = 0;
-    this.outputLimitDisconnections = 0;
-    this.queryLimitDisconnections = 0;
+    for (const name of COUNTERS) this[name] = 0;
     this.longestTurnMicroseconds = 0;
     this.longestTurnProcessorMicroseconds = 0;
-    this.expiryMicroseconds = 0;
     this.peakUsedBytes = 0;
     this.operationRate.reset();
     this.inputRate.reset();

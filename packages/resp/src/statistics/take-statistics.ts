@@ -1,20 +1,20 @@
 import { HotIdentifiers } from './hot-identifiers.js';
 
-/** What became of takes of one quota. */
+/** Takes of one quota. */
 export interface TakeCounts {
   allowed: number;
   denied: number;
-  /** What those that were allowed came to. */
+  /** Tokens of the allowed takes. */
   tokens: number;
 }
 
 /** By the number of the quota. */
 export type TakesByQuota = ReadonlyMap<number, Readonly<TakeCounts>>;
 
-/** Numbers of quotas are never used again; those that were used longest ago are forgotten first. */
+/** Numbers of quotas are never reused; the oldest are dropped first. */
 const MAXIMUM_QUOTAS = 2000;
 
-/** What this thread has decided about quotas. */
+/** The takes decided by this thread. */
 export class TakeStatistics {
   readonly hottest: HotIdentifiers;
   private readonly counts = new Map<number, TakeCounts>();

@@ -2,7 +2,7 @@ import type { Configuration } from '@quotadb/config';
 import { Tick } from '../transport/tick.js';
 import { TestLane, type TestSession } from './test-lane.js';
 
-/** Commands as lines of text, for tests that are about what commands do: a line in, the reply out. */
+/** Commands as lines of text, for tests of commands: a line in, the reply out. */
 export class CommandRunner {
   private readonly lane: TestLane;
   private readonly session: TestSession;
@@ -19,7 +19,7 @@ export class CommandRunner {
     return reply;
   }
 
-  /** Lets time pass; what has expired is dropped as the server's tick does it. */
+  /** Advances the clock and deletes expired keys, as the server's tick does. */
   advance(milliseconds: number): void {
     const { clock, lane } = this.lane;
     clock.advance(milliseconds);

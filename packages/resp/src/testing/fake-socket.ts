@@ -1,8 +1,8 @@
 import { Errno, type Libc } from '../transport/epoll/libc.js';
 
 /**
- * A socket without a system behind it: a test says what there is to read and how much room there is to write. One
- * descriptor is all there is. The lane's input is handed in, because `recv` is given an address.
+ * A socket without a system: a test sets the bytes to read and the room to write. There is one descriptor. The lane's
+ * input is a parameter, because `recv` gets an address.
  */
 export class FakeSocket {
   static readonly FD = 7;
@@ -12,7 +12,7 @@ export class FakeSocket {
   readable = 0;
   /** Bytes that the system takes before it says EAGAIN. */
   room = Number.POSITIVE_INFINITY;
-  /** What was sent; only kept where a test asks for it. */
+  /** The sent bytes; only kept where a test asks for them. */
   sent: Buffer[] | undefined = undefined;
   sentBytes = 0;
   interest = 0;

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.js';
 
-/** A clock that moves when it is told to. */
+/** A clock that a test advances. */
 export class ManualClock implements Clock {
   nowMs: number;
 

@@ -8,7 +8,7 @@ export async function infoNumber(client: TestClient, name: string): Promise<numb
   return Number(found[1]);
 }
 
-/** What CLIENT LIST says of one client; undefined when it is not connected. */
+/** A field of one client in CLIENT LIST; undefined when it is not connected. */
 export async function clientField(client: TestClient, id: number, field: string): Promise<string | undefined> {
   const line = await client.call('CLIENT', 'LIST', 'ID', id);
   return new RegExp(` ${field}=(\\S*)`).exec(line)?.[1];

@@ -12,7 +12,7 @@ export class TestClient {
 
   /** Bytes that no reply has been taken from. */
   private received = '';
-  /** Chunks that the reader has not seen. A test that wants the rest of a connection may read bytes that are no reply. */
+  /** Chunks that the reader has not seen: the rest of a connection may hold bytes that are no reply. */
   private chunks: Buffer[] = [];
   private readonly frames: Frame[] = [];
   private readonly reader = new ReplyReader(frameBuilder, (frame) => this.frames.push(frame));

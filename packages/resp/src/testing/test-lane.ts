@@ -16,7 +16,7 @@ export class TestLane {
   readonly clock = new ManualClock();
   readonly config: Configuration;
   readonly lane: Lane;
-  /** Errors that commands threw and should not have. */
+  /** Errors that commands threw. */
   readonly faults: unknown[] = [];
 
   /** Lanes of different nodes have different `originByte`s. */
@@ -41,7 +41,7 @@ export class TestLane {
   }
 }
 
-/** One connection: what it is sent and what comes back, as latin1 text. */
+/** One connection, whose input and replies are latin1 text. */
 export class TestSession implements ClientConnection {
   readonly session: Session;
   readonly client: Client;
@@ -69,7 +69,7 @@ export class TestSession implements ClientConnection {
     this.lane.server.clients.remove(this.client);
   }
 
-  /** One lane answers itself at once: what is waited for comes before anybody has begun to wait. */
+  /** A single lane answers its own question at once, before the session has begun to wait. */
   wake(): void {
     this.woken = true;
   }

@@ -1,4 +1,4 @@
-/** Where time comes from, so that tests can hold it in their hands. */
+/** The source of time, which tests replace. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -7,8 +7,8 @@ export interface Clock {
 }
 
 /**
- * The time of one round of a lane's loop: everything that is served in a round happens at the same time, as in Redis, and
- * the system is asked once. Durations are measured on the real clock all the same.
+ * The time of one round of a lane's loop: all commands of a round run at the same time, as in Redis, and the system
+ * clock is read once. Durations are measured on the real clock.
  */
 export class RoundClock implements Clock {
   private readonly clock: Clock;

@@ -3,13 +3,12 @@ import { errors } from '../errors/errors.js';
 import type { DiskWaiter } from '../services/lane-disk.js';
 import type { Client, ClientConnection } from '../session/client.js';
 import type { Lane } from '../session/lane.js';
-import { isOverdue } from '../session/overdue.js';
 import { Session } from '../session/session.js';
 import { OutputWatch } from './output-watch.js';
 import { PendingOutput } from './pending-output.js';
 import { AWAKE, type Sleeper } from './wake-queue.js';
 
-/** What a socket is read for. `end`: only to learn that the client is gone. */
+/** The purpose of reading a socket. `end`: only to notice that the client has closed the connection. */
 export const Reading = { none: 0, end: 1, all: 2 } as const;
 export type Reading = (typeof Reading)[keyof typeof Reading];
 
@@ -18,25 +17,25 @@ export interface Socket {
   /** host:port of both ends. */
   readonly address: string;
   readonly localAddress: string;
-  /** Bytes that the transport has taken and the system has not. */
+  /** Bytes that the transport has buffered and the system has not taken. */
   readonly unsentBytes: number;
-  /** After a send: the transport still uses the array, which must not be written to again. */
+  /** After a send: the transport still uses the array, which must not be reused. */
   readonly keptBytes: boolean;
-  /** Sends the first `length` bytes. Returns how many were taken; -1 where the connection is broken. */
+  /** Sends the first `length` bytes. Returns the number taken; -1 where the connection is broken. */
   send(bytes: Uint8Array, length: number): number;
-  /** What to read from now on, and whether to call `flush` when there is room to send. */
+  /** Sets the reading from now on, and whether to call `flush` when there is room to send. */
   watch(reading: Reading, wantsRoom: boolean): void;
-  /** Replies wait for the disk: no more input until the next `watch`, or as little as can be had for nothing. */
+  /** Replies wait for the disk: stops reading until the next `watch`, where that costs no system call. */
   holdInput(): void;
   /** Ends the server's half of the connection. False where it is broken. */
   endOutput(): boolean;
-  /** Closes at once; what was not sent is lost. */
+  /** Closes at once; unsent bytes are lost. */
   close(): void;
 }
 
-/** Called when a connection must run though its socket is silent, and when it is gone. */
+/** Runs connections without socket events, and is notified when one has closed. */
 export interface ConnectionScheduler {
-  /** Resume it when the other connections had their turn; it no longer sleeps. */
+  /** Resume it after the turns of the other connections; cancels its sleep. */
   onTurn(connection: Connection): void;
   /** Resume it at this time of the monotonic clock. */
   onSleep(connection: Connection, wakeAtMs: number): void;
@@ -46,10 +45,10 @@ export interface ConnectionScheduler {
 /**
  * One client's connection: the state machine between a socket and a session, the same under every transport.
  *
- *   input → session → one send of all the replies → what to wait for next (`afterTurn`)
+ *   input → session → one send of all the replies → the next state (`afterTurn`)
  *
- * The system takes nearly every reply at once. What it does not take is copied aside and sent when there is room; reading
- * stops once more waits than the soft limit allows, so that nothing piles up on either side.
+ * The system takes nearly every reply at once. The rest is copied into a buffer and sent when there is room; reading
+ * stops once more bytes wait than the soft limit allows, which bounds the memory on both sides.
  *
  *   state                  | reading | ends by
  *   -----------------------|---------|-----------------------------------------------------------
@@ -68,7 +67,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   readonly socket: Socket;
   wakeAtMs = 0;
   sleepIndex = AWAKE;
-  /** It has asked for a turn and not had it yet. */
+  /** A turn is scheduled for it. */
   hasTurn = false;
   closed = false;
 
@@ -77,7 +76,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   private readonly session: Session;
   private readonly output: OutputWatch;
   private readonly pending = new PendingOutput();
-  /** Flushes of the disk that what is pending waits for, and where in it that begins. */
+  /** Flushes of the disk that pending replies wait for, and the position of the first such reply. */
   private holds = 0;
   private heldFrom = 0;
   /** The client will send no more. */
@@ -116,7 +115,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     this.afterTurn();
   }
 
-  /** Where in the lane's input the next bytes belong; see Session.stage. */
+  /** The position of the next bytes in the lane's input; see Session.stage. */
   stage(): number {
     return this.outputEnded ? 0 : this.session.stage();
   }
@@ -151,7 +150,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     if (!this.closed) this.scheduler.onTurn(this);
   }
 
-  /** A wait is over, or it is this connection's turn again. */
+  /** A wait is over, or this connection has its next turn. */
   resume(): void {
     this.hasTurn = false;
     if (this.closed) return;
@@ -172,7 +171,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     this.scheduler.onClose(this);
   }
 
-  /** Answers what has been read, and closes. */
+  /** Runs the commands that have been read, sends the replies, and closes. */
   finish(): void {
     if (this.closed || this.outputEnded) return;
     this.inputEnded = true;
@@ -192,15 +191,15 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
       this.destroy();
       return;
     }
-    if (isOverdue(this.client, config, nowMs)) this.destroy();
+    if (this.client.isOverdue(config, nowMs)) this.destroy();
   }
 
-  /** The changes that the held replies acknowledge are on disk, or will not be. */
+  /** The changes that the held replies acknowledge are on disk, or could not be written. */
   durable(isDurable: boolean): void {
     this.holds--;
     if (this.closed) return;
     if (!isDurable) {
-      // The held replies may be untrue. Of those the client waits for, the first becomes the reason.
+      // The held replies acknowledge changes that were lost: an error replaces them, and the connection closes.
       if (this.heldFrom > 0 || this.client.closing) {
         this.destroy();
         return;
@@ -212,7 +211,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     if (this.holds === 0) this.flush();
   }
 
-  /** Sends what there is and decides what comes next. */
+  /** Sends the replies and chooses the next state. */
   private afterTurn(): void {
     this.sendReplies();
     if (this.closed || this.outputEnded) return;
@@ -241,8 +240,9 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   }
 
   /**
-   * Bytes behind a waiting command stay in the socket. A client that asked to wait (WAIT) and goes away must be noticed;
-   * one that waits for a service of the server, such as a login, gets its answer though it has ended its half.
+   * Bytes behind a waiting command stay in the socket. The end of a client in a blocking command (WAIT) must be
+   * noticed; a client that waits for a service of the server, such as a login, gets its reply though it has ended its
+   * half.
    */
   private wait(): Reading {
     const { session, client } = this;
@@ -282,7 +282,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     }
   }
 
-  /** The replies at hand acknowledge changes that are not on disk yet: they stay here, and reading stops, until they are. */
+  /** Holds replies to changes that are not on disk yet, and stops reading, until the flush. */
   private hold(): void {
     if (this.holds === 0) this.heldFrom = this.pending.length;
     this.holds++;
@@ -290,8 +290,8 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   }
 
   /**
-   * The server's half is done. The client may still be sending: closing with unread bytes in the socket would make the
-   * system throw away replies that are on their way, so what still comes is read and dropped for a while.
+   * Ends the server's half. The client may still be sending: closing with unread bytes in the socket would make the
+   * system discard replies that are on their way, so further input is read and dropped for a while.
    */
   private end(): void {
     this.outputEnded = true;

@@ -22,14 +22,14 @@ test('past the soft limit it is closed when it stays there, and forgiven when it
   expect(watch.exceeded(1000, 22_000)).toBe(true);
 });
 
-test('without limits nobody is closed, but reading stops all the same', () => {
+test('without limits no connection is closed, but reading still stops', () => {
   const watch = watchWith(0, 0, 0);
   expect(watch.exceeded(Number.MAX_SAFE_INTEGER, 1e12)).toBe(false);
   expect(watch.isFull(OutputWatch.FULL_BYTES)).toBe(true);
   expect(watch.isFull(0)).toBe(false);
 });
 
-test('reading stops at the soft limit, but never below what the socket can tell has drained', () => {
+test('reading stops at the soft limit, but never below the size at which the socket reports a drain', () => {
   expect(watchWith(0, 200_000, 10).isFull(199_999)).toBe(false);
   expect(watchWith(0, 200_000, 10).isFull(200_000)).toBe(true);
   expect(watchWith(0, 1, 10).isFull(OutputWatch.LEAST_FULL_BYTES - 1)).toBe(false);

@@ -1,13 +1,13 @@
 import type { Configuration } from '@quotadb/config';
 
 /**
- * client-output-buffer-limit for one connection. What waits to be sent may not pass the hard limit at all, nor stay past
- * the soft limit for longer than the soft seconds; a connection past the soft limit is not read from.
+ * client-output-buffer-limit for one connection. Unsent bytes must not pass the hard limit, nor stay above the soft
+ * limit for longer than the soft seconds; a connection above the soft limit is not read from.
  */
 export class OutputWatch {
   /** Reading stops here where there is no soft limit. */
   static readonly FULL_BYTES = 1024 * 1024;
-  /** Reading never stops below this: the socket tells when it has drained only if more than 16 KiB were waiting. */
+  /** Reading never stops below this: the socket reports a drain only after more than 16 KiB were waiting. */
   static readonly LEAST_FULL_BYTES = 64 * 1024;
 
   private readonly config: Configuration;
@@ -28,7 +28,7 @@ export class OutputWatch {
     return hardBytes > 0 && pendingBytes > hardBytes;
   }
 
-  /** Looked at now and then; true when the connection is to be closed. */
+  /** Called once a second; true when the connection has to be closed. */
   exceeded(pendingBytes: number, nowMs: number): boolean {
     const { softBytes, softSeconds } = this.config.outputLimit;
     if (this.isPastHardLimit(pendingBytes)) return true;

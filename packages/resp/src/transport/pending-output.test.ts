@@ -27,7 +27,7 @@ test('bytes come out as they went in, whatever the pieces', () => {
   );
 });
 
-test('a client that takes little and is sent more costs no more memory than four times what waits', () => {
+test('a client that reads slowly costs at most four times the memory of its waiting bytes', () => {
   const pending = new PendingOutput();
   const chunk = new Uint8Array(1000);
   for (let round = 0; round < 100_000; round++) {

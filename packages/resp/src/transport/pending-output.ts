@@ -1,7 +1,7 @@
 /**
  * Replies that the kernel had no room for, in bytes[start..end). Nearly every connection has none and keeps no buffer.
- * The buffer grows by doubling, so that a client that sends much and reads nothing does not make us copy everything that
- * waits again for every reply.
+ * The buffer grows by doubling, so that a client that does not read does not cause a copy of all waiting bytes for
+ * every reply.
  */
 export class PendingOutput {
   static readonly INITIAL_BYTES = 16 * 1024;
@@ -21,18 +21,18 @@ export class PendingOutput {
     this.end += bytes.length;
   }
 
-  /** What is to be sent next: all of it. */
+  /** All waiting bytes. */
   view(): Uint8Array {
     return this.bytes.subarray(this.start, this.end);
   }
 
-  /** The first so many bytes were sent. */
+  /** The first `count` bytes were sent. */
   consume(count: number): void {
     this.start += count;
     if (this.start === this.end) this.clear();
   }
 
-  /** All of it was handed over together with its array. */
+  /** All bytes were handed over together with their array. */
   abandon(): void {
     this.bytes = NOTHING;
     this.start = 0;
@@ -44,7 +44,7 @@ export class PendingOutput {
     this.abandon();
   }
 
-  /** Moves what there is to the front; in the same buffer only where at least half of it has become free. */
+  /** Moves the bytes to the front; in the same buffer only where at least half of it is free. */
   private makeRoom(needed: number): void {
     const kept = this.view();
     let size = Math.max(this.bytes.length, PendingOutput.INITIAL_BYTES);
@@ -67,8 +67,8 @@ export class PendingOutput {
 const NOTHING = new Uint8Array(0);
 
 /**
- * Buffers of the smallest size, free to be used again by any connection of this thread. Where replies wait for the disk,
- * every one of them needs a buffer for a moment, and making one costs more than the increment did.
+ * Free buffers of the smallest size, for any connection of this thread. Where replies wait for the disk, each needs a
+ * buffer for a moment, and allocating one costs more than the increment did.
  */
 const spares: Uint8Array[] = [];
 const MAXIMUM_SPARES = 256;

@@ -2,26 +2,26 @@ import type { Engine } from '@quotadb/engine';
 import type { ServerState } from '../session/server-state.js';
 
 /**
- * What has to happen though nobody asked: expired keys are dropped, figures sampled, silent connections looked after.
- * Each piece is short, so that no client waits for it; when a piece left work over, `run` says so, and the next follows
- * after everybody was served once.
+ * Background work of a lane: deletes expired keys, samples figures, closes idle connections. Each piece is short, so
+ * that no client waits for it; where a piece leaves work, `run` returns true, and the next follows after a round of
+ * clients.
  */
 export class Tick {
   static readonly INTERVAL_MS = 100;
-  /** Keys dropped in one piece: about half a millisecond. */
+  /** Keys deleted in one piece: about half a millisecond. */
   static readonly EXPIRE_LIMIT = 400;
-  /** Idle and slow connections are counted in seconds. */
+  /** The timeouts of idle and slow connections are in seconds. */
   static readonly SWEEP_INTERVAL_MS = 1000;
 
   private readonly server: ServerState;
   private readonly engine: Engine;
   private readonly expires: boolean;
   private readonly sweep: (nowMs: number) => void;
-  /** Times of the monotonic clock: the other may be set back, and everything here would stand still until it has caught up. */
+  /** Times of the monotonic clock: if the system clock were set back, ticks would stop until it has caught up. */
   private sampledAtMs = 0;
   private sweptAtMs = 0;
 
-  /** Of several lanes on one store, one drops what expired. */
+  /** Of several lanes on one store, one deletes expired keys. */
   constructor(server: ServerState, engine: Engine, options: { expires: boolean; sweep: (nowMs: number) => void }) {
     this.server = server;
     this.engine = engine;
@@ -29,7 +29,7 @@ export class Tick {
     this.sweep = options.sweep;
   }
 
-  /** True when there is more to do. */
+  /** True when work is left. */
   run(): boolean {
     const { clock, statistics } = this.server;
     const startedAtMs = clock.monotonic();

@@ -5,11 +5,11 @@ import type { QuestionName, Questions } from '../session/questions.js';
 /** The server's certificate, which may be replaced while it runs. */
 export interface CertificateSource {
   options(): TlsOptions;
-  /** Gives this server new certificates when there are some. */
+  /** Sets renewed certificates on this server from now on. */
   keepCurrent(server: { setSecureContext(options: SecureContextOptions): void }): void;
 }
 
-/** What carries bytes between clients and sessions. */
+/** Moves bytes between clients and sessions. */
 export interface Transport {
   /** As the ready line names it. */
   readonly name: string;
@@ -17,7 +17,7 @@ export interface Transport {
   readonly laneCount: number;
   /** Starts accepting; resolves to the port, which differs from the one asked for only where that was 0. */
   listen(host: string, port: number): Promise<number>;
-  /** Another thread is about to use the store; resolves when every lane takes locks. */
+  /** Call before another thread uses the store; resolves when every lane takes locks. */
   share(): Promise<void>;
   /** The same for clients that use TLS, beside the others. */
   listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number>;
@@ -26,12 +26,12 @@ export interface Transport {
     name: Name,
     question: Questions[Name]['ask'],
   ): Promise<readonly Questions[Name]['answer'][]>;
-  /** These are the quota policies from now on. */
+  /** Replaces the quota policies in every lane. */
   replacePolicies(policies: readonly Policy[]): void;
-  /** The disk ended a piece of work: clients that wait for it may go on. */
+  /** The disk has finished a flush: wakes the lanes that wait for it. */
   diskReleased(): void;
-  /** A peer has acknowledged changes: clients in WAIT may go on. */
+  /** A peer has acknowledged changes: wakes the lanes for clients in WAIT. */
   peersAcknowledged(): void;
-  /** Stops accepting, answers everything that was read, sends the replies and closes; never takes much longer than this. */
+  /** Stops accepting, runs the commands that were read, sends the replies and closes, within about this time. */
   close(withinMs: number): Promise<void>;
 }

@@ -8,7 +8,7 @@ const action = fc.oneof(
   fc.record({ kind: fc.constant('take' as const), who: fc.constant(0), at: fc.nat(50) }),
 );
 
-test('whoever sleeps is woken in time and in order, whatever was put, moved and removed', () => {
+test('sleepers are woken in time and in order, after any puts, moves and removals', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
       const everybody: Sleeper[] = Array.from({ length: 20 }, () => ({ wakeAtMs: 0, sleepIndex: AWAKE }));

@@ -1,14 +1,14 @@
-/** Something that is to be woken at a time of the monotonic clock. */
+/** To be woken at a time of the monotonic clock. */
 export interface Sleeper {
   wakeAtMs: number;
-  /** Where it lies in the queue; AWAKE when it does not. Kept by the queue. */
+  /** Its index in the queue; AWAKE when it is in none. Set by the queue. */
   sleepIndex: number;
 }
 
 export const AWAKE = -1;
 
 /**
- * Who is to be woken next, as a binary heap: looking costs nothing, and the loop looks every turn, however many wait.
+ * A binary heap of sleepers by wake time: reading the earliest, as the loop does in every round, takes constant time.
  */
 export class WakeQueue<Waiting extends Sleeper> {
   private readonly heap: Waiting[] = [];
@@ -17,12 +17,12 @@ export class WakeQueue<Waiting extends Sleeper> {
     return this.heap.length;
   }
 
-  /** When the first is to be woken; Infinity where nobody sleeps. */
+  /** The earliest wake time; Infinity where the queue is empty. */
   get earliestMs(): number {
     return this.heap.length === 0 ? Number.POSITIVE_INFINITY : this.heap[0].wakeAtMs;
   }
 
-  /** Puts it to sleep, or changes when it wakes. */
+  /** Adds a sleeper, or changes its wake time. */
   put(sleeper: Waiting, wakeAtMs: number): void {
     this.remove(sleeper);
     sleeper.wakeAtMs = wakeAtMs;
@@ -41,7 +41,7 @@ export class WakeQueue<Waiting extends Sleeper> {
     this.sink(last);
   }
 
-  /** The next whose time has come, which is awake then. */
+  /** Removes and returns the next sleeper whose time has come. */
   takeDue(nowMs: number): Waiting | undefined {
     if (this.earliestMs > nowMs) return undefined;
     const [first] = this.heap;

@@ -156,7 +156,7 @@ export const differences: readonly Difference[] = [
     example: {
       commands: [['WATCH', 'key']],
       redis: '+OK',
-      ours: '-ERR WATCH is not supported: MULTI/EXEC here is a batch that nothing interleaves with, without conditions',
+      ours: '-ERR WATCH is not supported: EXEC runs its commands with no other client in between, without conditions',
     },
   },
   {

@@ -5,7 +5,7 @@ export function configurationDocument(names: readonly SettingName[]): string {
   return [
     '# Configuration',
     '',
-    'Made from the table in `packages/config/src/table.ts`; `npm run generate` makes it anew.',
+    'Made from the table in `packages/config/src/settings`; `npm run generate` makes it anew.',
     '',
     'A setting is a flag (`--max-memory 2gb`), an environment variable (`QUOTADB_MAX_MEMORY=2gb`) or a key of the JSON file that',
     '`--config` names (`{"max-memory": "2gb"}`). A flag wins over the environment, the environment over the file. All mistakes',

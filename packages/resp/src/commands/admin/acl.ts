@@ -1,23 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { DEFAULT_USER } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
+import { replyField, replyTexts, replyWords } from '../../reply/values.js';
 import { numberArgument, textArgument } from '../../request/arguments.js';
 import { awaitAnswer } from '../../session/await-answer.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
 import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
 import { categoriesOf } from './command/categories.js';
 import { describeRules, describeUser } from './describe-user.js';
 
-/** As much as Redis makes by default and at most. */
+/** Redis's own default and maximum. */
 const PASSWORD_BITS = 256;
 const MAXIMUM_PASSWORD_BITS = 4096;
-/** Reading a file and telling every lane; whoever asked has waited long enough then. */
+/** Reading the file and replacing the users in every lane takes far less. */
 const RELOAD_PATIENCE_MS = 30_000;
 
-const shared = { group: 'server', since: '6.0.0', complexity: 'O(1)', syntax: '' } as const;
+const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'server', since: '6.0.0' });
 
-const aclWhoami: Command = {
-  ...shared,
+const aclWhoami = define({
   name: 'whoami',
   arity: 2,
   flags: ['noscript', 'loading', 'stale'],
@@ -25,42 +26,33 @@ const aclWhoami: Command = {
   run({ client, reply }) {
     reply.bulkText(client.user?.name ?? DEFAULT_USER);
   },
-};
+});
 
-const aclUsers: Command = {
-  ...shared,
+const aclUsers = define({
   name: 'users',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
   summary: 'The names of all users.',
   complexity: 'O(N) where N is the number of users',
   run({ server, reply }) {
-    const names = server.access.names();
-    reply.array(names.length);
-    for (const name of names) reply.bulkText(name);
+    replyTexts(reply, server.access.names());
   },
-};
+});
 
-const aclList: Command = {
-  ...shared,
+const aclList = define({
   name: 'list',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  summary: 'All users and what they may do, in the words of ACL rules; hashes are not shown.',
+  summary: 'All users with their permissions, as ACL rules; hashes are not shown.',
   complexity: 'O(N) where N is the number of users',
   run({ server, reply }) {
-    const names = server.access.names();
-    reply.array(names.length);
-    for (const name of names) reply.bulkText(describeRules(server, name));
+    const rules = server.access.names().map((name) => describeRules(server, name));
+    replyTexts(reply, rules);
   },
-};
+});
 
-const aclGetUser: Command = {
-  ...shared,
+const aclGetUser = define({
   name: 'getuser',
   arity: 3,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  summary: 'What a user may do; hashes are not shown.',
+  summary: 'The permissions of a user; hashes are not shown.',
   syntax: 'username',
   run(call) {
     const { request, server, reply } = call;
@@ -68,10 +60,9 @@ const aclGetUser: Command = {
     if (!server.access.names().includes(name)) reply.nil();
     else writeUser(call, name);
   },
-};
+});
 
-const aclCat: Command = {
-  ...shared,
+const aclCat = define({
   name: 'cat',
   arity: -2,
   flags: ['noscript', 'loading', 'stale'],
@@ -80,33 +71,25 @@ const aclCat: Command = {
   syntax: '[category]',
   run({ request, server, reply }) {
     const { entries } = server.commands;
-    if (request.argumentCount > 3) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (request.argumentCount > 3) return reply.error(errors.syntax);
     const all = [...new Set(entries.flatMap(({ command }) => categoriesOf(command)))];
     if (request.argumentCount === 2) {
-      reply.array(all.length);
-      for (const category of all) reply.bulkText(category.slice(1));
-      return;
+      const names = all.map((category) => category.slice(1));
+      return replyTexts(reply, names);
     }
     const category = `@${textArgument(request, 2).toLowerCase()}`;
-    if (!all.includes(category)) {
-      reply.error(errors.unknownCategory(textArgument(request, 2)));
-      return;
-    }
-    const names = entries.filter(({ command }) => categoriesOf(command).includes(category));
-    reply.array(names.length);
-    for (const { fullName } of names) reply.bulkText(fullName);
+    if (!all.includes(category)) return reply.error(errors.unknownCategory(textArgument(request, 2)));
+    const members = entries.filter(({ command }) => categoriesOf(command).includes(category));
+    const names = members.map(({ fullName }) => fullName);
+    replyTexts(reply, names);
   },
-};
+});
 
-const aclGenPass: Command = {
-  ...shared,
+const aclGenPass = define({
   name: 'genpass',
   arity: -2,
   flags: ['noscript', 'loading', 'stale'],
-  summary: 'A random password in hexadecimal, of 256 bits or of so many.',
+  summary: 'A random password in hexadecimal, of 256 bits or of the given number.',
   syntax: '[bits]',
   run({ request, reply }) {
     const bits = request.argumentCount === 3 ? numberArgument(request, 2) : PASSWORD_BITS;
@@ -121,10 +104,9 @@ const aclGenPass: Command = {
         .slice(0, digits),
     );
   },
-};
+});
 
-const aclLoad: Command = {
-  ...shared,
+const aclLoad = define({
   name: 'load',
   arity: 2,
   flags: ['admin', 'noscript', 'loading', 'stale', 'no_multi'],
@@ -132,23 +114,19 @@ const aclLoad: Command = {
     'Reads the configuration again, as SIGHUP does: users, certificates, and settings that CONFIG SET can change.',
   complexity: 'O(N) where N is the number of users and connections',
   run(call) {
-    awaitAnswer<string | undefined>(
-      call,
-      RELOAD_PATIENCE_MS,
-      (answered) => call.server.askMain('reload', null, answered),
-      ({ reply }, answer) => {
-        const mistake = answer === undefined ? 'it took too long' : answer.value;
-        if (mistake === undefined) reply.ok();
-        else reply.error(errors.reloadFailed(mistake));
-      },
-    );
+    const ask = (answered: (mistake: string | undefined) => void) => call.server.askMain('reload', null, answered);
+    awaitAnswer(call, RELOAD_PATIENCE_MS, ask, ({ reply }, answer) => {
+      if (answer === undefined) reply.error(errors.reloadLate(RELOAD_PATIENCE_MS));
+      else if (answer.value !== undefined) reply.error(errors.reloadFailed(answer.value));
+      else reply.ok();
+    });
   },
-};
+});
 
 export const acl = container({
   name: 'acl',
   group: 'server',
-  summary: 'Users and what they may do.',
+  summary: 'Users and their permissions.',
   since: '6.0.0',
   subcommands: [aclCat, aclGenPass, aclGetUser, aclList, aclLoad, aclUsers, aclWhoami],
 });
@@ -157,15 +135,10 @@ function writeUser({ server, reply }: Call, name: string): void {
   const { flags, passwords, commands, keys, channels } = describeUser(server, name);
   reply.map(6);
   reply.bulkText('flags');
-  reply.set(flags.length);
-  for (const flag of flags) reply.simple(flag);
+  replyWords(reply, flags);
   reply.bulkText('passwords');
-  reply.array(passwords.length);
-  for (const password of passwords) reply.bulkText(password);
-  for (const [field, value] of Object.entries({ commands, keys, channels })) {
-    reply.bulkText(field);
-    reply.bulkText(value);
-  }
+  replyTexts(reply, passwords);
+  for (const [field, value] of Object.entries({ commands, keys, channels })) replyField(reply, field, value);
   reply.bulkText('selectors');
   reply.array(0);
 }

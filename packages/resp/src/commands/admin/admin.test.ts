@@ -17,7 +17,7 @@ describe('CONFIG', () => {
     expect(session.call('CONFIG', 'GET', 'maxmemory')).toContain(String(512 * 1024 * 1024));
   });
 
-  test('SET changes what may change, all or nothing', () => {
+  test('SET changes parameters that are not fixed, all or none', () => {
     expect(session.call('CONFIG', 'SET', 'maxclients', 7, 'timeout', 30)).toBe('+OK\r\n');
     expect(lane.config).toMatchObject({ maxClients: 7, timeoutSeconds: 30 });
     expect(session.call('CONFIG', 'SET', 'maxclients', 8, 'timeout', -1)).toMatch(
@@ -28,7 +28,7 @@ describe('CONFIG', () => {
     expect(session.call('CONFIG', 'GET', 'client-output-buffer-limit')).toContain('normal 2097152 1048576 5');
   });
 
-  test('SET refuses what is fixed, unless it is what it is', () => {
+  test('SET refuses fixed parameters, except with the value they have', () => {
     expect(session.call('CONFIG', 'SET', 'appendonly', 'yes')).toMatch(/can't set immutable config/);
     expect(session.call('CONFIG', 'SET', 'appendonly', 'no', 'save', '')).toBe('+OK\r\n');
     expect(session.call('CONFIG', 'SET', 'maxmemory', '1gb')).toMatch(/can't set immutable config/);
@@ -89,7 +89,7 @@ describe('COMMAND', () => {
     expect(session.call('COMMAND')).toMatch(new RegExp(`^\\*${commands.length}\r\n`));
   });
 
-  test('INFO describes subcommands too, and says nil for what there is not', () => {
+  test('INFO describes subcommands too, and replies nil for unknown ones', () => {
     expect(session.call('COMMAND', 'INFO', 'incr')).toMatch(/^\*1\r\n\*10\r\n\$4\r\nincr\r\n:2\r\n/);
     expect(session.call('COMMAND', 'INFO', 'client|kill')).toMatch(/^\*1\r\n\*10\r\n\$11\r\nclient\|kill\r\n:-3\r\n/);
     expect(session.call('COMMAND', 'INFO', 'lpush')).toBe('*1\r\n$-1\r\n');
@@ -110,7 +110,7 @@ describe('COMMAND', () => {
 });
 
 describe('SLOWLOG', () => {
-  test('keeps commands that took long, newest first, and cuts what is long', () => {
+  test('keeps commands that took long, newest first, and cuts long arguments', () => {
     session.call('CONFIG', 'SET', 'slowlog-log-slower-than', 0, 'slowlog-max-len', 3);
     session.call('SLOWLOG', 'RESET');
     session.call('CLIENT', 'SETNAME', 'me');
@@ -130,12 +130,12 @@ describe('SLOWLOG', () => {
 });
 
 describe('WAIT and WAITAOF of a server without peers and without a disk', () => {
-  test('asking for nobody is answered at once', () => {
+  test('waiting for no replica returns at once', () => {
     expect(session.call('WAIT', 0, 0)).toBe(':0\r\n');
     expect(session.call('WAITAOF', 0, 0, 0)).toBe('*2\r\n:0\r\n:0\r\n');
   });
 
-  test('asking for somebody waits for the whole time, without end if it is 0', () => {
+  test('waiting for a replica that is not there takes the whole timeout, without end if it is 0', () => {
     expect(session.call('WAIT', 1, 250)).toBe('');
     expect(session.session.waitMs).toBe(250);
     expect(session.resume()).toBe(':0\r\n');
@@ -170,7 +170,7 @@ test('LATENCY keeps the events that took long', () => {
   expect(session.call('LATENCY', 'RESET')).toBe(':1\r\n');
 });
 
-test('MEMORY USAGE tells what a key costs', () => {
+test('MEMORY USAGE returns the memory of a key', () => {
   session.call('SET', 'a', 1);
   expect(session.call('MEMORY', 'USAGE', 'a')).toMatch(/^:[1-9]\d*\r\n$/);
   expect(session.call('MEMORY', 'USAGE', 'none')).toBe('$-1\r\n');

@@ -1,7 +1,7 @@
 import { DEFAULT_USER, type UserRecord } from '@quotadb/config';
 import type { ServerState } from '../../session/server-state.js';
 
-/** A user in the words of Redis's ACL. Of a password only the way it is kept is shown: even a hash can be guessed at. */
+/** A user in the form of Redis's ACL. Of a password only the kind of hash is shown: a hash can be attacked offline. */
 export interface DescribedUser {
   readonly flags: readonly string[];
   readonly passwords: readonly string[];

@@ -1,15 +1,15 @@
 import type { Command } from '../../session/command.js';
 import { acl } from './acl.js';
 import { command } from './command/index.js';
-import { config } from './config/index.js';
-import { debug } from './debug/index.js';
+import { config } from './config.js';
+import { debug } from './debug.js';
 import { info } from './info/index.js';
-import { latency } from './latency/index.js';
-import { memory } from './memory/index.js';
+import { latency } from './latency.js';
+import { memory } from './memory.js';
 import { pubSubCommands } from './pubsub.js';
 import { backup, bgRewriteAof, bgsave, lastSave, save } from './save.js';
 import { functionCommand, script, scriptCalls } from './scripts.js';
-import { slowlog } from './slowlog/index.js';
+import { slowlog } from './slowlog.js';
 import { time } from './time.js';
 import { wait, waitAof } from './wait.js';
 

@@ -1,20 +1,20 @@
 import { errors } from '../../errors/errors.js';
 import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
 function refused(name: string, arity: number, syntax: string, since: string): Command {
-  return {
+  return defineCommand({
     name,
     arity,
     flags: ['noscript', 'loading', 'stale'],
     group: 'server',
     summary: 'Refused: publish/subscribe is not supported.',
     since,
-    complexity: 'O(1)',
     syntax,
     run({ reply }) {
       reply.error(errors.noPubSub);
     },
-  };
+  });
 }
 
 export const pubSubCommands: readonly Command[] = [

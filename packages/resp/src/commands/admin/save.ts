@@ -1,102 +1,66 @@
 import { errors } from '../../errors/errors.js';
-import { textArgument } from '../../request/arguments.js';
+import { textArgument, textArguments } from '../../request/arguments.js';
 import type { DiskRequest } from '../../services/lane-disk.js';
 import { awaitAnswer } from '../../session/await-answer.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 const SCHEDULE = 'schedule';
-/** A snapshot of a full store to a slow disk; whoever asked has waited long enough then. */
+/** More than a snapshot of a full store to a slow disk takes. */
 const PATIENCE_MS = 3_600_000;
 
-export const bgsave: Command = {
+const define = defineFamily({ flags: ['admin', 'noscript', 'no_multi'], group: 'server', since: '1.0.0' });
+
+export const bgsave = define({
   name: 'bgsave',
   arity: -1,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
-  summary: 'Writes a snapshot in the background; the log that it covers is dropped.',
-  since: '1.0.0',
-  complexity: 'O(1)',
+  summary: 'Writes a snapshot in the background and deletes the log that it covers.',
   syntax: '[SCHEDULE]',
-  run({ request, reply, server }) {
-    const { disk } = server;
-    const isUnderstood =
-      request.argumentCount === 1 ||
-      (request.argumentCount === 2 && textArgument(request, 1).toLowerCase() === SCHEDULE);
-    if (!isUnderstood) {
-      reply.error(errors.syntax);
-    } else if (!disk.isOn) {
-      reply.error(errors.noDataDirectory);
-    } else if (disk.board.isSnapshotting) {
-      reply.error(errors.saveInProgress);
-    } else {
-      server.askMain('disk', { kind: 'snapshot' });
-      reply.simple('Background saving started');
-    }
+  run(call) {
+    const { request, reply } = call;
+    const words = textArguments(request, 1).map((word) => word.toLowerCase());
+    if (words.length > 1 || (words.length === 1 && words[0] !== SCHEDULE)) return reply.error(errors.syntax);
+    startSnapshot(call, errors.saveInProgress, 'Background saving started');
   },
-};
+});
 
-/** Redis rewrites its append-only file; here the log becomes a snapshot, which comes to the same. */
-export const bgRewriteAof: Command = {
+/** Redis rewrites its append-only file; QuotaDB replaces the log by a snapshot, with the same effect. */
+export const bgRewriteAof = define({
   name: 'bgrewriteaof',
   arity: 1,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
   summary: 'Folds the log into a snapshot in the background, as BGSAVE does.',
-  since: '1.0.0',
-  complexity: 'O(1)',
-  syntax: '',
-  run({ reply, server }) {
-    const { disk } = server;
-    if (!disk.isOn) {
-      reply.error(errors.noDataDirectory);
-    } else if (disk.board.isSnapshotting) {
-      reply.error(errors.rewriteInProgress);
-    } else {
-      server.askMain('disk', { kind: 'snapshot' });
-      reply.simple('Background append only file rewriting started');
-    }
-  },
-};
+  run: (call) => startSnapshot(call, errors.rewriteInProgress, 'Background append only file rewriting started'),
+});
 
-export const save: Command = {
+export const save = define({
   name: 'save',
   arity: 1,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
   summary: 'Writes a snapshot and answers when it is on disk. Other clients are served meanwhile.',
-  since: '1.0.0',
   complexity: 'O(N) with N being the number of keys',
-  syntax: '',
   run(call) {
     const { disk } = call.server;
     if (!disk.isOn) call.reply.error(errors.noDataDirectory);
     else if (disk.board.isSnapshotting) call.reply.error(errors.saveInProgress);
     else waitForDisk(call, { kind: 'snapshot' }, errors.saveFailed);
   },
-};
+});
 
-export const lastSave: Command = {
+export const lastSave = define({
   name: 'lastsave',
   arity: 1,
   flags: ['loading', 'stale', 'fast'],
-  group: 'server',
-  summary: 'Tells when the last snapshot was finished, in seconds since 1970; without one, when the server started.',
-  since: '1.0.0',
-  complexity: 'O(1)',
-  syntax: '',
+  summary: 'The time of the last snapshot in seconds since 1970; without one, the time of the start.',
   run({ reply, server }) {
     const { disk, identity } = server;
     const lastSaveMs = disk.isOn ? disk.board.figures().lastSaveMs : identity.startedAtMs;
     reply.integer(Math.floor(lastSaveMs / 1000));
   },
-};
+});
 
-export const backup: Command = {
+export const backup = define({
   name: 'backup',
   arity: 2,
-  flags: ['admin', 'noscript', 'no_multi'],
-  group: 'server',
-  summary: 'Writes everything into an empty directory of the machine of the server; another server can start from it.',
+  summary: "Writes all data into an empty directory of the server's machine; another server can start from it.",
   since: '0.1.0',
   complexity: 'O(N) with N being the number of keys',
   syntax: 'directory',
@@ -107,18 +71,25 @@ export const backup: Command = {
       call.reply.error(errors.noDataDirectory);
     }
   },
-};
+});
 
-/** Replies when the disk has done it, or why it could not. */
+/** Replies at once; the snapshot is written in the background. */
+function startSnapshot({ reply, server }: Call, busy: string, started: string): void {
+  const { isOn, board } = server.disk;
+  if (isOn && !board.isSnapshotting) {
+    server.askMain('disk', { kind: 'snapshot' });
+    reply.simple(started);
+  } else {
+    reply.error(isOn ? busy : errors.noDataDirectory);
+  }
+}
+
+/** Replies when the disk is done, with OK or with the reason of the failure. */
 function waitForDisk(call: Call, request: DiskRequest, failed: (reason: string) => string): void {
-  awaitAnswer<string | undefined>(
-    call,
-    PATIENCE_MS,
-    (answered) => call.server.askMain('disk', request, answered),
-    (resumed, answer) => {
-      const reason = answer === undefined ? 'it took too long' : answer.value;
-      if (reason === undefined) resumed.reply.ok();
-      else resumed.reply.error(failed(reason));
-    },
-  );
+  const ask = (answered: (error: string | undefined) => void) => call.server.askMain('disk', request, answered);
+  awaitAnswer(call, PATIENCE_MS, ask, ({ reply }, answer) => {
+    const reason = answer === undefined ? `the disk has not finished after ${PATIENCE_MS} ms` : answer.value;
+    if (reason === undefined) reply.ok();
+    else reply.error(failed(reason));
+  });
 }

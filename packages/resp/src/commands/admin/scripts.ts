@@ -2,73 +2,61 @@ import { errors } from '../../errors/errors.js';
 import { argumentIs, keyword, textArgument } from '../../request/arguments.js';
 import type { Call, Command } from '../../session/command.js';
 import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
 
-/** A server that holds no scripts and no functions, and says so in the words clients know. */
+/** Scripts and functions are not supported: these commands reply with the errors that clients of Redis know. */
 
 const SYNC = keyword('sync');
 const ASYNC = keyword('async');
 const LIBRARYNAME = keyword('libraryname');
 const WITHCODE = keyword('withcode');
 
-const scriptExists: Command = {
+const define = defineFamily({ flags: ['noscript'], group: 'server', since: '2.6.0' });
+
+const scriptExists = define({
   name: 'exists',
   arity: -3,
-  flags: ['noscript'],
-  group: 'server',
   summary: 'Zeros: there are no scripts.',
-  since: '2.6.0',
   complexity: 'O(N) where N is the number of digests',
   syntax: 'sha1 [sha1 ...]',
   run({ request, reply }) {
     reply.array(request.argumentCount - 2);
     for (let index = 2; index < request.argumentCount; index++) reply.integer(0);
   },
-};
+});
 
-const scriptFlush: Command = {
+const scriptFlush = define({
   name: 'flush',
   arity: -2,
-  flags: ['noscript'],
-  group: 'server',
   summary: 'Does nothing: there are no scripts.',
-  since: '2.6.0',
-  complexity: 'O(1)',
   syntax: '[ASYNC | SYNC]',
   run: (call) => flush(call, errors.scriptFlushOption),
-};
+});
 
-const scriptLoad: Command = {
+const scriptLoad = define({
   name: 'load',
   arity: 3,
   flags: ['noscript', 'stale'],
-  group: 'server',
   summary: 'Refused: scripts are not supported.',
-  since: '2.6.0',
-  complexity: 'O(1)',
   syntax: 'script',
   run: refuse,
-};
+});
 
-const functionFlush: Command = {
+const functionFlush = define({
   name: 'flush',
   arity: -2,
   flags: ['write', 'noscript'],
-  group: 'server',
   summary: 'Does nothing: there are no functions.',
   since: '7.0.0',
-  complexity: 'O(1)',
   syntax: '[ASYNC | SYNC]',
   run: (call) => flush(call, errors.functionFlushOption),
-};
+});
 
-const functionList: Command = {
+const functionList = define({
   name: 'list',
   arity: -2,
-  flags: ['noscript'],
-  group: 'server',
   summary: 'Nothing: there are no functions.',
   since: '7.0.0',
-  complexity: 'O(1)',
   syntax: '[LIBRARYNAME library-name-pattern] [WITHCODE]',
   run({ request, reply }) {
     for (let index = 2; index < request.argumentCount; index++) {
@@ -80,7 +68,7 @@ const functionList: Command = {
     }
     reply.array(0);
   },
-};
+});
 
 export const script = container({
   name: 'script',
@@ -100,20 +88,18 @@ export const functionCommand = container({
 });
 
 function refused(name: string, syntax: string, since: string, run: (call: Call) => void): Command {
-  return {
+  return define({
     name,
     arity: -3,
     flags: ['noscript', 'stale'],
-    group: 'server',
     summary: 'Refused: scripts are not supported.',
     since,
-    complexity: 'O(1)',
     syntax,
     run,
-  };
+  });
 }
 
-/** EVALSHA says NOSCRIPT, so that clients fall back to EVAL, which says what is the matter. */
+/** EVALSHA replies NOSCRIPT, so that clients fall back to EVAL, whose error names the reason. */
 export const scriptCalls: readonly Command[] = [
   refused('eval', 'script numkeys [key [key ...]] [arg [arg ...]]', '2.6.0', refuse),
   refused('eval_ro', 'script numkeys [key [key ...]] [arg [arg ...]]', '7.0.0', refuse),

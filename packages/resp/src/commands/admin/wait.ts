@@ -2,60 +2,42 @@ import { OWN_ORIGIN } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { numberArgument } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
-export const wait: Command = {
+const define = defineFamily({ flags: ['noscript'], group: 'generic' });
+
+export const wait = define({
   name: 'wait',
   arity: 3,
-  flags: ['noscript'],
-  group: 'generic',
-  summary: "Waits until so many replicas have this connection's writes; 0 milliseconds waits without end.",
+  summary: "Waits until the given number of replicas hold this connection's writes; a timeout of 0 waits without end.",
   since: '3.0.0',
-  complexity: 'O(1)',
   syntax: 'numreplicas timeout',
   run(call) {
     const { request, reply } = call;
     const replicas = numberArgument(request, 1);
-    if (Number.isNaN(replicas)) {
-      reply.error(errors.notAnInteger);
-      return;
-    }
+    if (Number.isNaN(replicas)) return reply.error(errors.notAnInteger);
     const timeoutMs = readTimeout(request, 2);
-    if (typeof timeoutMs === 'string') {
-      reply.error(timeoutMs);
-      return;
-    }
+    if (typeof timeoutMs === 'string') return reply.error(timeoutMs);
     waitFor(call, timeoutMs, { replicas, disk: false }, (resumed, acknowledged) =>
       resumed.reply.integer(acknowledged.replicas),
     );
   },
-};
+});
 
-export const waitAof: Command = {
+export const waitAof = define({
   name: 'waitaof',
   arity: 4,
-  flags: ['noscript'],
-  group: 'generic',
-  summary: "Waits until this connection's writes are on disk, here and on so many replicas.",
+  summary: "Waits until this connection's writes are on disk, here and on the given number of replicas.",
   since: '7.2.0',
-  complexity: 'O(1)',
   syntax: 'numlocal numreplicas timeout',
   run(call) {
     const { request, reply } = call;
     const local = numberArgument(request, 1);
     const replicas = numberArgument(request, 2);
-    if (Number.isNaN(local) || Number.isNaN(replicas)) {
-      reply.error(errors.notAnInteger);
-      return;
-    }
-    if (local < 0 || local > 1) {
-      reply.error(errors.outOfRangeBetween(0, 1));
-      return;
-    }
-    if (replicas < 0) {
-      reply.error(errors.mustBePositive);
-      return;
-    }
+    if (Number.isNaN(local) || Number.isNaN(replicas)) return reply.error(errors.notAnInteger);
+    if (local < 0 || local > 1) return reply.error(errors.outOfRangeBetween(0, 1));
+    if (replicas < 0) return reply.error(errors.mustBePositive);
     const timeoutMs = readTimeout(request, 3);
     const { disk } = call.server;
     if (typeof timeoutMs === 'string') {
@@ -63,7 +45,7 @@ export const waitAof: Command = {
     } else if (local > 0 && !disk.isOn) {
       reply.error(errors.waitAofDisabled);
     } else {
-      // Members tell what they hold, not what their disks do: as many as asked for are never known to have it there.
+      // Members acknowledge changes in memory, not on disk, so the wanted number is never reached.
       const isEndless = replicas > 0;
       waitFor(
         call,
@@ -77,15 +59,15 @@ export const waitAof: Command = {
       );
     }
   },
-};
+});
 
 interface Acknowledged {
-  /** Members that have everything that was in the store when the command came. */
+  /** Members that hold every change made here before the command came. */
   readonly replicas: number;
   readonly disk: boolean;
 }
 
-/** Replies when enough have acknowledged or the time is over, whichever comes first. */
+/** Replies when the wanted acknowledgements are there or the timeout is over, whichever comes first. */
 function waitFor(
   call: Call,
   timeoutMs: number,
@@ -117,7 +99,7 @@ function waitFor(
       if (!finished && isEnough(acknowledged())) client.connection.wake();
     });
   }
-  // Members are told only what the disk holds: whoever waits for them does not wait for the next flush too.
+  // Only changes on disk are sent to members, so waiting for members includes the flush.
   if (disk.isOn && !onDisk) {
     disk.wait({
       durable(isDurable) {
@@ -128,7 +110,7 @@ function waitFor(
   }
 }
 
-/** In milliseconds; 0 is for ever. */
+/** In milliseconds; 0 stands for no timeout. */
 function readTimeout(request: Request, index: number): number | string {
   const timeoutMs = numberArgument(request, index);
   if (Number.isNaN(timeoutMs)) return errors.timeoutNotAnInteger;

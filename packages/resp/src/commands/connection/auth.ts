@@ -1,10 +1,10 @@
 import { DEFAULT_USER } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
 import { bytesArgument, textArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { logIn } from '../../session/log-in.js';
 
-export const auth: Command = {
+export const auth = defineCommand({
   name: 'auth',
   arity: -2,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
@@ -12,7 +12,6 @@ export const auth: Command = {
   summary:
     'Authenticates the connection as a user of the config file, or as "default" with the password of --password.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax: '[username] password',
   run(call) {
     const { request, server, reply } = call;
@@ -26,4 +25,4 @@ export const auth: Command = {
       logIn(call, name, bytesArgument(request, last), (admitted) => admitted.reply.ok());
     }
   },
-};
+});

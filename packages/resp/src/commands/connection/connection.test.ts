@@ -29,7 +29,7 @@ describe('HELLO', () => {
     expect(session.call('CLIENT', 'GETNAME')).toBe('$6\r\nworker\r\n');
   });
 
-  test('refuses what it does not know, and changes nothing then', () => {
+  test('refuses unknown options, and changes nothing then', () => {
     expect(session.call('HELLO', 4)).toBe('-NOPROTO unsupported protocol version\r\n');
     expect(session.call('HELLO', 'x')).toBe('-ERR Protocol version is not an integer or out of range\r\n');
     expect(session.call('HELLO', 3, 'FOO')).toBe("-ERR Syntax error in HELLO option 'FOO'\r\n");
@@ -54,15 +54,12 @@ describe('with a password', () => {
     expect(session.call('QUIT')).toBe('+OK\r\n');
   });
 
-  test.each([['AUTH secret'], ['AUTH default secret'], ['HELLO 2 AUTH default secret']])(
-    '%s opens the door',
-    (line) => {
-      expect(session.send(`${line}\r\n`)).not.toMatch(/^-/);
-      expect(session.call('INCR', 'a')).toBe(':1\r\n');
-      expect(session.call('RESET')).toBe('+RESET\r\n');
-      expect(session.call('INCR', 'a')).toBe('-NOAUTH Authentication required.\r\n');
-    },
-  );
+  test.each([['AUTH secret'], ['AUTH default secret'], ['HELLO 2 AUTH default secret']])('%s logs in', (line) => {
+    expect(session.send(`${line}\r\n`)).not.toMatch(/^-/);
+    expect(session.call('INCR', 'a')).toBe(':1\r\n');
+    expect(session.call('RESET')).toBe('+RESET\r\n');
+    expect(session.call('INCR', 'a')).toBe('-NOAUTH Authentication required.\r\n');
+  });
 
   test.each([['AUTH wrong'], ['AUTH secre'], ['AUTH secrets'], ['AUTH other secret'], ['HELLO 3 AUTH default wrong']])(
     '%s does not',
@@ -88,7 +85,7 @@ describe('with a password', () => {
     ).toBe('+OK\r\n:0\r\n');
   });
 
-  test('taking the password away lets everybody in', () => {
+  test('removing the password lets every client in', () => {
     const admin = lane.open();
     admin.call('AUTH', 'secret');
     expect(admin.call('CONFIG', 'SET', 'requirepass', '')).toBe('+OK\r\n');
@@ -133,7 +130,7 @@ describe('CLIENT REPLY', () => {
 });
 
 describe('CLIENT LIST and KILL', () => {
-  test('a line for each connection, with what it is and does', () => {
+  test('a line for each connection, with its state', () => {
     const other = lane.open();
     other.call('CLIENT', 'SETNAME', 'other');
     other.call('CLIENT', 'SETINFO', 'LIB-NAME', 'library');

@@ -1,42 +1,34 @@
 import { REDIS_VERSION } from '@quotadb/config';
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
+import { replyField } from '../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import { isPrintable } from '../../session/client-name.js';
-import type { Call, Command } from '../../session/command.js';
+import { isPrintable } from '../../session/client.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { logIn } from '../../session/log-in.js';
 
 const AUTH = keyword('auth');
 const SETNAME = keyword('setname');
 
-export const hello: Command = {
+export const hello = defineCommand({
   name: 'hello',
   arity: -1,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
   group: 'connection',
-  summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and tells who the server is.',
+  summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and describes the server.',
   since: '6.0.0',
-  complexity: 'O(1)',
   syntax: '[protover [AUTH username password] [SETNAME clientname]]',
   run(call) {
     const { request, client, reply } = call;
     let protocol: number = client.protocol;
     if (request.argumentCount > 1) {
       protocol = numberArgument(request, 1);
-      if (Number.isNaN(protocol)) {
-        reply.error(errors.namedNotAnInteger('Protocol version'));
-        return;
-      }
-      if (protocol !== 2 && protocol !== 3) {
-        reply.error(errors.unsupportedProtocol);
-        return;
-      }
+      if (Number.isNaN(protocol)) return reply.error(errors.namedNotAnInteger('Protocol version'));
+      if (protocol !== 2 && protocol !== 3) return reply.error(errors.unsupportedProtocol);
     }
     const options = readOptions(request);
-    if (typeof options === 'string') {
-      reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return reply.error(options);
     if (options.credentialsAt > 0) {
       const name = textArgument(request, options.credentialsAt);
       const password = bytesArgument(request, options.credentialsAt + 1);
@@ -47,9 +39,9 @@ export const hello: Command = {
       reply.error(errors.helloUnauthenticated);
     }
   },
-};
+});
 
-/** Where the credentials are and the name to take, or what is wrong. */
+/** The index of the credentials (0: none) and the new name; or the error reply. */
 function readOptions(request: Request): { credentialsAt: number; name: string | undefined } | string {
   let credentialsAt = 0;
   let name: string | undefined;
@@ -69,28 +61,20 @@ function readOptions(request: Request): { credentialsAt: number; name: string | 
   return { credentialsAt, name };
 }
 
-function greet(call: Call, protocol: number, name: string | undefined): void {
-  const { client, reply } = call;
+function greet({ client, reply }: Call, protocol: number, name: string | undefined): void {
   if (name !== undefined) client.name = name;
   client.protocol = protocol === 3 ? 3 : 2;
   reply.protocol = client.protocol;
-  introduce(call);
-}
-
-function introduce({ client, reply }: Call): void {
-  reply.map(7);
-  reply.bulkText('server');
-  reply.bulkText('redis');
-  reply.bulkText('version');
-  reply.bulkText(REDIS_VERSION);
-  reply.bulkText('proto');
-  reply.integer(client.protocol);
-  reply.bulkText('id');
-  reply.integer(client.id);
-  reply.bulkText('mode');
-  reply.bulkText('standalone');
-  reply.bulkText('role');
-  reply.bulkText('master');
+  const fields = {
+    server: 'redis',
+    version: REDIS_VERSION,
+    proto: client.protocol,
+    id: client.id,
+    mode: 'standalone',
+    role: 'master',
+  };
+  reply.map(Object.keys(fields).length + 1);
+  for (const [field, value] of Object.entries(fields)) replyField(reply, field, value);
   reply.bulkText('modules');
   reply.array(0);
 }

@@ -1,14 +1,13 @@
 import { errors } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const ping: Command = {
+export const ping = defineCommand({
   name: 'ping',
   arity: -1,
   flags: ['fast'],
   group: 'connection',
-  summary: 'Answers PONG, or the message.',
+  summary: 'Returns PONG, or the message.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax: '[message]',
   run({ request, reply }) {
     if (request.argumentCount === 1) reply.simple('PONG');
@@ -16,4 +15,4 @@ export const ping: Command = {
       reply.bulk(request.input.bytes, request.argumentStart[1], request.argumentLength[1]);
     else reply.error(errors.wrongArity('ping'));
   },
-};
+});

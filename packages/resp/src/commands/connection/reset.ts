@@ -1,17 +1,15 @@
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const reset: Command = {
+export const reset = defineCommand({
   name: 'reset',
   arity: 1,
   flags: ['noscript', 'loading', 'stale', 'fast', 'no_auth'],
   group: 'connection',
-  summary: 'Puts the connection back to how it began: RESP2, no name, no transaction, not authenticated.',
+  summary: 'Resets the connection: RESP2, no name, no transaction, not authenticated.',
   since: '6.2.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ client, server, reply }) {
     client.reset(server.access.newcomer());
     reply.protocol = client.protocol;
     reply.simple('RESET');
   },
-};
+});

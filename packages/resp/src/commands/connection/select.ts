@@ -1,16 +1,15 @@
 import { errors } from '../../errors/errors.js';
 import { numberArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
 /** There is one database, as in a Redis cluster. */
-export const select: Command = {
+export const select = defineCommand({
   name: 'select',
   arity: 2,
   flags: ['loading', 'stale', 'fast'],
   group: 'connection',
   summary: 'Chooses the database; there is only database 0.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax: 'index',
   run({ request, reply }) {
     const database = numberArgument(request, 1);
@@ -18,4 +17,4 @@ export const select: Command = {
     else if (database !== 0) reply.error(errors.databaseOutOfRange);
     else reply.ok();
   },
-};
+});

@@ -12,7 +12,7 @@ interface Settings {
   saturates?: boolean;
 }
 
-/** What is added to the value; the name of the decision where nothing is. */
+/** The amount added to the value; the name of the decision where nothing is added. */
 function decide(value: bigint, { by = 1n, lower = LOWEST, upper = HIGHEST, saturates = false }: Settings) {
   const increment = new BoundedIncrement();
   [increment.amountHigh, increment.amountLow] = splitInt64(by);

@@ -13,12 +13,12 @@ export const Decision = {
   Apply: 0,
   /** Out of bounds: nothing is added. */
   Decline: 1,
-  /** The way to the bound does not fit into 64 bits, so it could not be reported. */
+  /** The distance to the bound does not fit into 64 bits, so the reply could not state it. */
   Overflow: 2,
 } as const;
 export type Decision = (typeof Decision)[keyof typeof Decision];
 
-/** What INCREX does to a number: an increment that has to end between two bounds. */
+/** The increment of INCREX: its result has to lie between two bounds. */
 export class BoundedIncrement {
   amountHigh = 0;
   amountLow = 1;
@@ -26,10 +26,10 @@ export class BoundedIncrement {
   lowerLow = LOWEST_LOW;
   upperHigh = HIGHEST_HIGH;
   upperLow = HIGHEST_LOW;
-  /** Whether a result out of bounds ends at the bound; without it, nothing is added. */
+  /** Whether a result out of bounds becomes the bound; otherwise nothing is added. */
   saturates = false;
 
-  /** What `decide` found is to be added, and what the value is then. */
+  /** Set by `decide`: the amount to add, and the value afterwards. */
   appliedHigh = 0;
   appliedLow = 0;
   valueHigh = 0;
@@ -50,12 +50,12 @@ export class BoundedIncrement {
   }
 
   /**
-   * Decides what is added to this value. The bounds hold for the result, not for the way there: a value that lies above the upper bound
-   * may come down, and with `saturates` is brought down by an increment that is positive.
+   * Decides the amount to add to this value. The bounds hold for the result only: a value above the upper bound may be
+   * decremented, and with `saturates` even a positive increment lowers it to the bound.
    */
   decide(high: number, low: number): Decision {
     const fits = addInt64(high, low, this.amountHigh, this.amountLow);
-    // What does not fit into 64 bits has left in the direction of the amount.
+    // A sum that does not fit into 64 bits lies out of bounds on the side of the amount's sign.
     const isAbove = fits
       ? compareInt64(result.high, result.low, this.upperHigh, this.upperLow) > 0
       : this.amountHigh >= 0;

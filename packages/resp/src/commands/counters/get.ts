@@ -1,4 +1,5 @@
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 /** GET and MGET. Like INCR, they allocate nothing. */
 
@@ -19,27 +20,22 @@ export function replyValue(call: Call, index: number): void {
   }
 }
 
-export const get: Command = {
+const define = defineFamily({ flags: ['readonly', 'fast'], group: 'counter', since: '1.0.0' });
+
+export const get = define({
   name: 'get',
   arity: 2,
-  flags: ['readonly', 'fast'],
   keys: [1, 1, 1],
-  group: 'counter',
   summary: 'Returns the value of a counter.',
-  since: '1.0.0',
-  complexity: 'O(1)',
   syntax: 'key',
   run: (call) => replyValue(call, 1),
-};
+});
 
-export const mget: Command = {
+export const mget = define({
   name: 'mget',
   arity: -2,
-  flags: ['readonly', 'fast'],
   keys: [1, -1, 1],
-  group: 'counter',
   summary: 'Returns the values of one or more counters.',
-  since: '1.0.0',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',
   run: (call) => {
@@ -51,4 +47,4 @@ export const mget: Command = {
     for (let index = 1; index < argumentCount; index++) replyValue(call, index);
     if (several) call.engine.unlock();
   },
-};
+});

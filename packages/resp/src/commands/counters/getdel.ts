@@ -1,8 +1,8 @@
 import { Status } from '@quotadb/engine';
 import { statusError } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const getdel: Command = {
+export const getdel = defineCommand({
   name: 'getdel',
   arity: 2,
   flags: ['write', 'fast'],
@@ -10,7 +10,6 @@ export const getdel: Command = {
   group: 'counter',
   summary: 'Returns the value of a counter and deletes it.',
   since: '6.2.0',
-  complexity: 'O(1)',
   syntax: 'key',
   run: ({ request, reply, engine }) => {
     let status: Status = Status.Ok;
@@ -24,4 +23,4 @@ export const getdel: Command = {
     else if (exists) reply.bulkInteger64(oldHigh, oldLow);
     else reply.nil();
   },
-};
+});

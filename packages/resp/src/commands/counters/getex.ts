@@ -1,12 +1,13 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { readGetexOptions, type SetOptions } from './set-options.js';
 
 const FIRST_OPTION = 2;
 
-/** Changes the expiry of the open key as the options say; undefined having replied with an error. */
+/** Changes the expiry of the open key as the options ask; undefined after an error reply. */
 function changeExpiry(call: Call, options: SetOptions): Status | undefined {
   const { engine } = call;
   if (options.persists) return engine.persist();
@@ -16,7 +17,7 @@ function changeExpiry(call: Call, options: SetOptions): Status | undefined {
   return engine.expireAt(absoluteMs(engine, options.expiryUnit, expiry));
 }
 
-export const getex: Command = {
+export const getex = defineCommand({
   name: 'getex',
   arity: -2,
   flags: ['write', 'fast'],
@@ -24,7 +25,6 @@ export const getex: Command = {
   group: 'counter',
   summary: 'Returns the value of a counter and sets or removes its expiration time.',
   since: '6.2.0',
-  complexity: 'O(1)',
   syntax: 'key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]',
   run: (call) => {
     const { request, reply, engine } = call;
@@ -33,7 +33,7 @@ export const getex: Command = {
     const exists = engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
     const high = engine.valueHigh;
     const low = engine.valueLow;
-    // As in Redis, the expiry of a key that is not there is not even looked at.
+    // As in Redis, the expiry argument of a missing key is not even parsed.
     const status = exists ? changeExpiry(call, options) : Status.Ok;
     engine.close();
 
@@ -42,4 +42,4 @@ export const getex: Command = {
     else if (exists) reply.bulkInteger64(high, low);
     else reply.nil();
   },
-};
+});

@@ -1,9 +1,9 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const getset: Command = {
+export const getset = defineCommand({
   name: 'getset',
   arity: 3,
   flags: ['write', 'denyoom', 'fast'],
@@ -11,7 +11,6 @@ export const getset: Command = {
   group: 'counter',
   summary: 'Sets a counter and returns the value it had.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax: 'key value',
   run: ({ request, reply, engine }) => {
     if (!integerArgument(request, 2)) return reply.error(errors.notAnInteger);
@@ -25,4 +24,4 @@ export const getset: Command = {
     else if (exists) reply.bulkInteger64(oldHigh, oldLow);
     else reply.nil();
   },
-};
+});

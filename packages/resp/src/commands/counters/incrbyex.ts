@@ -1,14 +1,14 @@
 import { addExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount, SECONDS } from '../keys/expiry-time.js';
 
 const AMOUNT = 2;
 const EXPIRY = 3;
 
-/** INCREX in its shortest form: the window counter that INCR and EXPIRE are sent for, as one command. Allocates nothing. */
-export const incrbyex: Command = {
+/** The shortest INCREX: one command for a counter with a window, instead of INCR and EXPIRE. Allocates nothing. */
+export const incrbyex = defineCommand({
   name: 'incrbyex',
   arity: 4,
   flags: ['write', 'denyoom', 'fast'],
@@ -16,7 +16,6 @@ export const incrbyex: Command = {
   group: 'counter',
   summary: 'Increments a counter by a number, and starts its expiration time where it has none.',
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key increment seconds',
   run: (call) => {
     const request = call.request;
@@ -36,4 +35,4 @@ export const incrbyex: Command = {
     if (status === Status.Ok) call.reply.integer64(high, low);
     else call.reply.error(statusError(status));
   },
-};
+});

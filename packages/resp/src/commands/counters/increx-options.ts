@@ -5,7 +5,7 @@ import type { Call } from '../../session/command.js';
 import { type ExpiryUnit, expiryUnitOption } from '../keys/expiry-time.js';
 import { BoundedIncrement } from './bounded-increment.js';
 
-/** The options of INCREX. Unlike those of SET none may be given twice, whatever its value. */
+/** The options of INCREX. Unlike those of SET, none may be given twice. */
 
 const BYINT = keyword('BYINT');
 const BYFLOAT = keyword('BYFLOAT');
@@ -19,14 +19,14 @@ const FIRST_OPTION = 2;
 export interface IncrexOptions {
   readonly increment: BoundedIncrement;
   readonly persists: boolean;
-  /** Whether an expiry that the key has is left alone. */
+  /** Whether an expiry that the key has already stays. */
   readonly onlyWithoutExpiry: boolean;
   /** The unit of the expiry, and where its number is; undefined without one. */
   readonly expiryUnit: ExpiryUnit | undefined;
   readonly expiryIndex: number;
 }
 
-/** Where each option with a number has it; 0 where the option was not given. */
+/** The indexes of the options' numbers; 0 where an option was not given. */
 class OptionReader implements IncrexOptions {
   readonly increment = new BoundedIncrement();
   persists = false;
@@ -84,7 +84,7 @@ class OptionReader implements IncrexOptions {
     return true;
   }
 
-  /** Reads the numbers that were found; the error where one is none. */
+  /** Reads the numbers that were found; returns the error where one is not an integer. */
   read(request: Request): string | undefined {
     const { increment } = this;
     if (this.amountIndex !== 0) {
@@ -106,10 +106,10 @@ class OptionReader implements IncrexOptions {
   }
 }
 
-/** One for the thread: what is returned holds until the next command is read. */
+/** One per thread: valid until the next command is read. */
 const options = new OptionReader();
 
-/** The options of the call; undefined having replied with an error. */
+/** The options of the call; undefined after an error reply. */
 export function readIncrexOptions(call: Call): IncrexOptions | undefined {
   options.reset();
   const error = errorOf(call);

@@ -21,7 +21,7 @@ function pair(value: string | number, applied: string | number): string {
 }
 
 describe('the value', () => {
-  test('goes up by one unless told otherwise, from 0 where there is no key', () => {
+  test('adds one by default, from 0 where there is no key', () => {
     expect(run('INCREX k')).toBe(pair(1, 1));
     expect(run('INCREX k BYINT 41')).toBe(pair(42, 41));
     expect(run('increx k byint -50')).toBe(pair(-8, -50));
@@ -56,7 +56,7 @@ describe('the value', () => {
     expect(run('GET k')).toBe(`$19\r\n${HIGHEST}\r\n`);
   });
 
-  test('a key is made by what is applied, even 0, and not by what is declined', () => {
+  test('an applied increment, even of 0, makes the key, and a declined one does not', () => {
     expect(run('INCREX k BYINT 15 UBOUND 10 EX 100')).toBe(pair(0, 0));
     expect(run('EXISTS k')).toBe(':0\r\n');
     expect(run('INCREX k UBOUND 0 SATURATE')).toBe(pair(0, 0));
@@ -95,20 +95,20 @@ describe('the expiry', () => {
     expect(run('PEXPIRETIME k')).toBe(`:${FAR}\r\n`);
   });
 
-  test('is left alone by what a bound declines', () => {
+  test('is not changed by an increment that a bound declines', () => {
     run(`SET k 10 PXAT ${FAR}`);
     expect(run('INCREX k UBOUND 10 EX 100')).toBe(pair(10, 0));
     expect(run('INCREX k UBOUND 10 PERSIST')).toBe(pair(10, 0));
     expect(run('PEXPIRETIME k')).toBe(`:${FAR}\r\n`);
   });
 
-  test('is set by what SATURATE applies', () => {
+  test('is set by an increment that SATURATE applies', () => {
     run('SET k 10');
     expect(run(`INCREX k BYINT 100 UBOUND 15 SATURATE PXAT ${FAR}`)).toBe(pair(15, 5));
     expect(run('PEXPIRETIME k')).toBe(`:${FAR}\r\n`);
   });
 
-  test('in the past deletes the key, and says what it came to', () => {
+  test('in the past deletes the key, and replies with the value', () => {
     run('SET k 10');
     expect(run('INCREX k EXAT 1')).toBe(pair(11, 1));
     expect(run('EXISTS k')).toBe(':0\r\n');
@@ -124,7 +124,7 @@ describe('the expiry', () => {
   });
 });
 
-describe('what is refused, leaving the key as it was', () => {
+describe('refusals that leave the key as it was', () => {
   test.each([
     'BYINT',
     'FOO',

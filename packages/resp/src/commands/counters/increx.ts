@@ -1,16 +1,17 @@
 import { addExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { Decision } from './bounded-increment.js';
 import { type IncrexOptions, readIncrexOptions } from './increx-options.js';
 
 /**
- * INCREX, as Redis 8.8 has it: an increment that stays within bounds, with an expiry, in one step. The reply is the value and how much was
- * added. What the bounds decline leaves the key as it was, and does not create it.
+ * INCREX, as in Redis 8.8: an increment that stays within bounds, with an expiry, in one step. The reply is the value
+ * and the amount added. An increment that the bounds decline does not change or create the key.
  */
 
-/** Changes the open key by what was decided, and its expiry as the options say. */
+/** Adds the decided amount to the open key, and sets its expiry as the options ask. */
 function apply({ engine }: Call, options: IncrexOptions, expiry: number): Status {
   const { appliedHigh, appliedLow } = options.increment;
   const { expiryUnit } = options;
@@ -19,12 +20,12 @@ function apply({ engine }: Call, options: IncrexOptions, expiry: number): Status
     return status === Status.Ok && options.persists ? engine.persist() : status;
   }
   const expiresAtMs = absoluteMs(engine, expiryUnit, expiry);
-  // Already over: what is counted is gone before anybody can see it.
+  // The expiry has passed already: the key ends at once.
   if (expiresAtMs <= engine.nowMs) return engine.remove();
   return addExpiring(engine, appliedHigh, appliedLow, expiresAtMs);
 }
 
-export const increx: Command = {
+export const increx = defineCommand({
   name: 'increx',
   arity: -2,
   flags: ['write', 'denyoom', 'fast'],
@@ -32,9 +33,9 @@ export const increx: Command = {
   group: 'counter',
   summary: 'Increments a counter within bounds and sets its expiration time. A key that does not exist counts from 0.',
   since: '8.8.0',
-  complexity: 'O(1)',
   syntax:
-    'key [BYINT increment] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]',
+    'key [BYINT increment] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] ' +
+    '[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]',
   run: (call) => {
     const { request, reply, engine } = call;
     const options = readIncrexOptions(call);
@@ -57,4 +58,4 @@ export const increx: Command = {
     reply.integer64(increment.valueHigh, increment.valueLow);
     reply.integer64(increment.appliedHigh, increment.appliedLow);
   },
-};
+});

@@ -1,6 +1,6 @@
 /**
- * Signed 64-bit arithmetic on pairs of int32 halves, for what commands work out before they ask the engine. Results go
- * to `result`, one for the thread; nothing is allocated.
+ * Signed 64-bit arithmetic on pairs of int32 halves, for commands that calculate before they call the engine. Results
+ * go to `result`, one per thread; nothing is allocated.
  */
 export const result = { high: 0, low: 0 };
 

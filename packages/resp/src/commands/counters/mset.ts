@@ -2,12 +2,12 @@ import { type Engine, Status } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
-import { withKeysLocked } from '../keys/locked.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 /**
- * MSET and MSETNX: all of it or nothing, and nobody on this node sees a part. Memory can run out between two keys, so
- * what each key was is remembered until all of them are set, and put back where that fails.
+ * MSET and MSETNX: all keys or none, and no other client of this node sees a part. Memory can run out between two keys,
+ * so the previous value of each key is remembered until all are set, and restored where that fails.
  */
 
 interface Previous {
@@ -48,7 +48,7 @@ function assignAll({ engine, request }: Call): Status {
   return Status.Ok;
 }
 
-/** Latest first, so that a key named twice ends as what it was before the first. */
+/** Latest first, so that a key named twice gets its first previous value back. */
 function putBack(engine: Engine, request: Request, previous: readonly Previous[]): void {
   for (const { index, exists, valueHigh, valueLow, expiresAtMs } of previous.toReversed()) {
     openKey(engine, request, index);
@@ -62,7 +62,18 @@ function putBack(engine: Engine, request: Request, previous: readonly Previous[]
   }
 }
 
-/** Whether the request is well formed; replies where it is not. */
+/** Runs the work with the keys of the command locked. */
+function withKeysLocked<Result>({ engine, request }: Call, work: () => Result): Result {
+  const { input, argumentStart, argumentLength, argumentCount } = request;
+  engine.lockKeys(input, argumentStart, argumentLength, 1, argumentCount, 2);
+  try {
+    return work();
+  } finally {
+    engine.unlock();
+  }
+}
+
+/** Whether the request is well formed; replies with an error where it is not. */
 function isValid({ request, reply }: Call, commandName: string): boolean {
   if (request.argumentCount % 2 === 0) {
     reply.error(errors.wrongArity(commandName));
@@ -77,7 +88,7 @@ function isValid({ request, reply }: Call, commandName: string): boolean {
   return true;
 }
 
-const shared = {
+const define = defineFamily({
   arity: -3,
   flags: ['write', 'denyoom'],
   keys: [1, -1, 2],
@@ -85,29 +96,27 @@ const shared = {
   since: '1.0.1',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key value [key value ...]',
-} as const;
+});
 
-export const mset: Command = {
-  ...shared,
+export const mset = define({
   name: 'mset',
   summary: 'Sets one or more counters, all of them or none.',
   run: (call) => {
     if (!isValid(call, 'mset')) return;
-    const status = withKeysLocked(call, 2, () => assignAll(call));
+    const status = withKeysLocked(call, () => assignAll(call));
     if (status === Status.Ok) call.reply.ok();
     else call.reply.error(statusError(status));
   },
-};
+});
 
-export const msetnx: Command = {
-  ...shared,
+export const msetnx = define({
   name: 'msetnx',
   summary: 'Sets one or more counters, only where none of the keys exists.',
   run: (call) => {
     if (!isValid(call, 'msetnx')) return;
-    const status = withKeysLocked(call, 2, () => (anyExists(call) ? undefined : assignAll(call)));
+    const status = withKeysLocked(call, () => (anyExists(call) ? undefined : assignAll(call)));
     if (status === undefined) call.reply.integer(0);
     else if (status === Status.Ok) call.reply.integer(1);
     else call.reply.error(statusError(status));
   },
-};
+});

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { errors } from '../../errors/errors.js';
 import { CommandRunner } from '../../testing/index.js';
 
-/** What the engine refuses, as clients see it. */
+/** Refusals of the engine, as clients see them. */
 
 const longest = 'k'.repeat(Engine.MAX_KEY_BYTES);
 const tooLong = `${longest}k`;

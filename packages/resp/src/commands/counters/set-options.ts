@@ -3,8 +3,8 @@ import { argumentIs, keyword } from '../../request/arguments.js';
 import { type ExpiryUnit, expiryUnitOption } from '../keys/expiry-time.js';
 
 /**
- * The options of SET and of GETEX, which Redis reads with one set of rules: an option may be repeated, the last one counting, and two
- * that contradict each other are a syntax error.
+ * The options of SET and of GETEX, which Redis reads by the same rules: of a repeated option the last one counts, and
+ * two options that contradict each other are a syntax error.
  */
 
 const NX = keyword('NX');
@@ -43,7 +43,7 @@ class OptionReader implements SetOptions {
     this.expiryIndex = 0;
   }
 
-  /** Takes the option at the index if it is one of SET's own; false where it is not, or contradicts what came before. */
+  /** Takes an option of SET's own; false where it is another, or contradicts an option before it. */
   takeSetOption(request: Request, index: number): boolean {
     if (argumentIs(request, index, NX) && !this.onlyIfPresent) this.onlyIfMissing = true;
     else if (argumentIs(request, index, XX) && !this.onlyIfMissing) this.onlyIfPresent = true;
@@ -59,7 +59,7 @@ class OptionReader implements SetOptions {
     return true;
   }
 
-  /** Takes an expiry and the number behind it. */
+  /** Takes an expiry option and the number after it. */
   takeExpiry(request: Request, index: number): boolean {
     const unit = expiryUnitOption(request, index);
     if (unit === undefined || index + 1 >= request.argumentCount) return false;
@@ -71,7 +71,7 @@ class OptionReader implements SetOptions {
   }
 }
 
-/** One for the thread: what a reader returns holds until the next command is read. */
+/** One per thread: valid until the next command is read. */
 const options = new OptionReader();
 
 /** The options of SET from this argument on; undefined where they are a syntax error. */

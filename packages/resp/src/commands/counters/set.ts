@@ -1,24 +1,24 @@
 import { assignExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { readSetOptions } from './set-options.js';
 
 const VALUE = 2;
 const FIRST_OPTION = 3;
 
-export const set: Command = {
+export const set = defineCommand({
   name: 'set',
   arity: -3,
   flags: ['write', 'denyoom'],
   keys: [1, 1, 1],
   group: 'counter',
-  summary: 'Sets a counter to an integer, whatever it was before.',
+  summary: 'Sets a counter to an integer.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax:
-    'key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]',
+    'key value [NX | XX] [GET] ' +
+    '[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]',
   run: (call) => {
     const { request, reply, engine } = call;
     const options = readSetOptions(request, FIRST_OPTION);
@@ -49,4 +49,4 @@ export const set: Command = {
     else if (options.returnsOld || declined) reply.nil();
     else reply.ok();
   },
-};
+});

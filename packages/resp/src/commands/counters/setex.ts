@@ -1,10 +1,11 @@
 import { assignExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import { absoluteMs, type ExpiryUnit, expiryAmount, MILLISECONDS, SECONDS } from '../keys/expiry-time.js';
 
-/** SETEX and PSETEX: SET with an expiry, from before SET had options. */
+/** SETEX and PSETEX: SET with an expiry, older than the options of SET. */
 
 const EXPIRY = 2;
 const VALUE = 3;
@@ -26,28 +27,25 @@ function setWithExpiry(call: Call, unit: ExpiryUnit, commandName: string): void 
   else reply.error(statusError(status));
 }
 
-const shared = {
+const define = defineFamily({
   arity: 4,
   flags: ['write', 'denyoom'],
   keys: [1, 1, 1],
   group: 'counter',
-  complexity: 'O(1)',
-} as const;
+});
 
-export const setex: Command = {
-  ...shared,
+export const setex = define({
   name: 'setex',
   summary: 'Sets a counter and its expiration time in seconds.',
   since: '2.0.0',
   syntax: 'key seconds value',
   run: (call) => setWithExpiry(call, SECONDS, 'setex'),
-};
+});
 
-export const psetex: Command = {
-  ...shared,
+export const psetex = define({
   name: 'psetex',
   summary: 'Sets a counter and its expiration time in milliseconds.',
   since: '2.6.0',
   syntax: 'key milliseconds value',
   run: (call) => setWithExpiry(call, MILLISECONDS, 'psetex'),
-};
+});

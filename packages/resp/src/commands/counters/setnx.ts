@@ -1,9 +1,9 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const setnx: Command = {
+export const setnx = defineCommand({
   name: 'setnx',
   arity: 3,
   flags: ['write', 'denyoom', 'fast'],
@@ -11,7 +11,6 @@ export const setnx: Command = {
   group: 'counter',
   summary: 'Sets a counter only where the key does not exist.',
   since: '1.0.0',
-  complexity: 'O(1)',
   syntax: 'key value',
   run: ({ request, reply, engine }) => {
     if (!integerArgument(request, 2)) return reply.error(errors.notAnInteger);
@@ -23,4 +22,4 @@ export const setnx: Command = {
     if (status !== Status.Ok) reply.error(statusError(status));
     else reply.integer(exists ? 0 : 1);
   },
-};
+});

@@ -1,10 +1,12 @@
 import { Status } from '@quotadb/engine';
 import { statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 /**
- * DEL and UNLINK. Freeing a counter is no work worth deferring, so the two are the same. Keys go one by one, in order, with
- * nobody in between; a key that may not be deleted ends the command with an error, and those before it are gone.
+ * DEL and UNLINK. Freeing a counter is too little work to defer, so the two are the same. Keys are deleted one by one,
+ * in order, under one lock; a key that may not be deleted ends the command with an error, and those before it stay
+ * deleted.
  */
 function remove({ request, reply, engine }: Call): void {
   const { input, argumentStart, argumentLength } = request;
@@ -24,27 +26,25 @@ function remove({ request, reply, engine }: Call): void {
   else reply.error(statusError(status));
 }
 
-const shared = {
+const define = defineFamily({
   arity: -2,
   keys: [1, -1, 1],
   group: 'generic',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',
   run: remove,
-} as const;
+});
 
-export const del: Command = {
-  ...shared,
+export const del = define({
   name: 'del',
   flags: ['write'],
   summary: 'Deletes one or more keys.',
   since: '1.0.0',
-};
+});
 
-export const unlink: Command = {
-  ...shared,
+export const unlink = define({
   name: 'unlink',
   flags: ['write', 'fast'],
   summary: 'Deletes one or more keys; the same as DEL here.',
   since: '4.0.0',
-};
+});

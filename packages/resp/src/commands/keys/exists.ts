@@ -1,4 +1,5 @@
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 /** EXISTS and TOUCH: both reply with how many of the keys exist, a key named twice counting twice. */
 function countExisting({ request, reply, engine }: Call): void {
@@ -15,7 +16,7 @@ function countExisting({ request, reply, engine }: Call): void {
   reply.integer(found);
 }
 
-const shared = {
+const define = defineFamily({
   arity: -2,
   flags: ['readonly', 'fast'],
   keys: [1, -1, 1],
@@ -23,18 +24,16 @@ const shared = {
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',
   run: countExisting,
-} as const;
+});
 
-export const exists: Command = {
-  ...shared,
+export const exists = define({
   name: 'exists',
   summary: 'Counts how many of the given keys exist.',
   since: '1.0.0',
-};
+});
 
-export const touch: Command = {
-  ...shared,
+export const touch = define({
   name: 'touch',
   summary: 'Counts how many of the given keys exist; access times are not kept.',
   since: '3.2.1',
-};
+});

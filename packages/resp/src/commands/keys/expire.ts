@@ -3,6 +3,7 @@ import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors/errors.js';
 import { argumentIs, keyword, textArgument } from '../../request/arguments.js';
 import type { Call, Command } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import {
   anyTimeArgument,
   type ExpiryUnit,
@@ -20,16 +21,16 @@ const XX = keyword('XX');
 const GT = keyword('GT');
 const LT = keyword('LT');
 
-/** When the new time is taken: bits, because XX goes with GT or LT. */
+/** The conditions for a new expiry, as bits, because XX can be combined with GT or LT. */
 const ONLY_WITHOUT_EXPIRY = 1;
 const ONLY_WITH_EXPIRY = 2;
 const ONLY_LATER = 4;
 const ONLY_EARLIER = 8;
 
-/** To the engine 0 is no expiry, and any time that has passed is as good as another: the key is gone at once. */
+/** For the engine 0 means no expiry, and every past time has the same effect: the key is deleted at once. */
 const LONG_PAST_MS = 1;
 
-/** The condition that an option names; 0 where it is none. */
+/** The condition that an option names; 0 where it names none. */
 function conditionOption(request: Request, index: number): number {
   if (argumentIs(request, index, NX)) return ONLY_WITHOUT_EXPIRY;
   if (argumentIs(request, index, XX)) return ONLY_WITH_EXPIRY;
@@ -38,7 +39,7 @@ function conditionOption(request: Request, index: number): number {
   return 0;
 }
 
-/** All conditions together; negative having replied with an error. */
+/** All conditions together; negative after an error reply. */
 function readConditions(call: Call): number {
   const { request, reply } = call;
   let conditions = 0;
@@ -62,7 +63,7 @@ function readConditions(call: Call): number {
   return conditions;
 }
 
-/** Whether the conditions let this time replace the current one, where 0 is no expiry, later than any. */
+/** Whether the conditions let this time replace the current one; 0 is no expiry, which counts as later than any. */
 function isAllowed(conditions: number, atMs: number, currentMs: number): boolean {
   if (conditions === 0) return true;
   const hasExpiry = currentMs !== 0;
@@ -90,45 +91,40 @@ function expire(call: Call, unit: ExpiryUnit, commandName: string): void {
   else reply.integer(taken ? 1 : 0);
 }
 
-const shared = {
+const define = defineFamily({
   arity: -3,
   flags: ['write', 'fast'],
   keys: [1, 1, 1],
   group: 'generic',
-  complexity: 'O(1)',
-} as const;
+});
 
 export const expireCommands: readonly Command[] = [
-  {
-    ...shared,
+  define({
     name: 'expire',
     summary: 'Sets the expiration time of a key in seconds.',
     since: '1.0.0',
     syntax: 'key seconds [NX | XX | GT | LT]',
     run: (call) => expire(call, SECONDS, 'expire'),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'pexpire',
     summary: 'Sets the expiration time of a key in milliseconds.',
     since: '2.6.0',
     syntax: 'key milliseconds [NX | XX | GT | LT]',
     run: (call) => expire(call, MILLISECONDS, 'pexpire'),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'expireat',
     summary: 'Sets the expiration time of a key to a Unix timestamp in seconds.',
     since: '1.2.0',
     syntax: 'key unix-time-seconds [NX | XX | GT | LT]',
     run: (call) => expire(call, UNIX_SECONDS, 'expireat'),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'pexpireat',
     summary: 'Sets the expiration time of a key to a Unix timestamp in milliseconds.',
     since: '2.6.0',
     syntax: 'key unix-time-milliseconds [NX | XX | GT | LT]',
     run: (call) => expire(call, UNIX_MILLISECONDS, 'pexpireat'),
-  },
+  }),
 ];

@@ -5,8 +5,8 @@ import { argumentIs, integerArgument, integerHalves, keyword, numberArgument } f
 import type { Call } from '../../session/command.js';
 
 /**
- * How an expiry is written. Redis has four ways, here told apart by the unit and by whether it counts from now:
- * EX and EXPIRE, PX and PEXPIRE, EXAT and EXPIREAT, PXAT and PEXPIREAT.
+ * The four forms of an expiry in Redis, by unit and by whether it counts from now: EX and EXPIRE, PX and PEXPIRE, EXAT
+ * and EXPIREAT, PXAT and PEXPIREAT.
  */
 export interface ExpiryUnit {
   readonly unitMs: 1 | 1000;
@@ -33,15 +33,15 @@ export function expiryUnitOption(request: Request, index: number): ExpiryUnit | 
 }
 
 /**
- * The latest expiry we take: past it a double no longer holds every millisecond. Redis goes on to 2^63 (292 million years);
- * this is the year 287396, and what lies past it gets Redis's error for a time that is out of range.
+ * The latest expiry (the year 287396): a double does not hold every millisecond past it. Redis's limit is 2^63 (292
+ * million years); times between the two get Redis's error for a time out of range.
  */
 const LATEST_EXPIRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** Redis's bound for a time in seconds, which it multiplies by a thousand in 64 bits. */
 const EARLIEST_SECONDS = -(2n ** 63n) / 1000n;
 
-/** What the readers below return having replied with an error; Number.isNaN tells. */
+/** Returned by the readers below after an error reply; check with Number.isNaN. */
 const REFUSED = Number.NaN;
 
 /** The absolute time that an amount of the unit stands for. */
@@ -49,7 +49,7 @@ export function absoluteMs(engine: Engine, unit: ExpiryUnit, amount: number): nu
   return amount * unit.unitMs + (unit.fromNow ? engine.nowMs : 0);
 }
 
-/** The absolute time that an argument of EXPIRE and its kin stands for, in the past or not. Replies where it is none. */
+/** The absolute time of an argument of the four EXPIRE commands, in the past or not; REFUSED after an error. */
 export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
   const amount = numberArgument(call.request, index);
   if (Number.isNaN(amount)) {
@@ -65,9 +65,9 @@ export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, com
 }
 
 /**
- * The amount that an option of SET, GETEX or INCREX, or an argument of SETEX or INCRBYEX, has: these take none that is zero
- * or negative. Replies where it is none. What time it stands for is left to absoluteMs, because most calls of INCRBYEX
- * never need it, and a number that large is an allocation.
+ * The amount of an expiry option of SET, GETEX or INCREX, or of an argument of SETEX or INCRBYEX, which must be
+ * positive; REFUSED after an error. The caller converts it with absoluteMs where it needs the time: most calls of
+ * INCRBYEX do not, and a number that large is an allocation.
  */
 export function expiryAmount(call: Call, index: number, unit: ExpiryUnit, commandName: string): number {
   const amount = numberArgument(call.request, index);

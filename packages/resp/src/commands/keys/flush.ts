@@ -2,11 +2,12 @@ import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { argumentIs, keyword } from '../../request/arguments.js';
 import type { Call, Command } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
 const ASYNC = keyword('ASYNC');
 const SYNC = keyword('SYNC');
 
-/** FLUSHALL and FLUSHDB: there is one database. ASYNC is taken and done at once all the same. */
+/** FLUSHALL and FLUSHDB: there is one database. ASYNC is accepted and runs synchronously. */
 function flush({ request, reply, engine }: Call): void {
   if (!isValid(request)) {
     reply.error(errors.syntax);
@@ -21,7 +22,7 @@ function isValid(request: Request): boolean {
   return request.argumentCount === 2 && (argumentIs(request, 1, ASYNC) || argumentIs(request, 1, SYNC));
 }
 
-const shared = {
+const define = defineFamily({
   arity: -1,
   flags: ['write'],
   role: 'admin',
@@ -30,9 +31,9 @@ const shared = {
   complexity: 'O(N) where N is the number of keys.',
   syntax: '[ASYNC | SYNC]',
   run: flush,
-} as const;
+});
 
 export const flushCommands: readonly Command[] = [
-  { ...shared, name: 'flushall', summary: 'Removes all keys; those of grow-only namespaces stay.' },
-  { ...shared, name: 'flushdb', summary: 'Removes all keys; those of grow-only namespaces stay.' },
+  define({ name: 'flushall', summary: 'Removes all keys; those of grow-only namespaces stay.' }),
+  define({ name: 'flushdb', summary: 'Removes all keys; those of grow-only namespaces stay.' }),
 ];

@@ -8,10 +8,10 @@
  *   \x       the byte x itself, inside a class too
  *
  * A class without its closing bracket ends with the pattern; `[]` matches nothing and `[^]` any byte. The empty text is
- * matched by the empty pattern alone (so `**` does not match it; a bare `*` is never handed to this file).
+ * matched by the empty pattern alone (so `**` does not match it; keyFilter handles a bare `*`).
  *
- * Everything but `*` takes exactly one byte. So when a byte does not fit, only the latest `*` has to take one more: what
- * earlier ones took can stay. Hostile patterns cost pattern × text at worst, not an exponent of it.
+ * Every element but `*` takes exactly one byte. So when a byte does not fit, only the latest `*` has to take one more
+ * and earlier ones stay. Hostile patterns cost pattern × text at worst, not an exponent of it.
  */
 
 const STAR = 42;
@@ -53,7 +53,13 @@ export function globMatches(pattern: Uint8Array, text: Uint8Array): boolean {
   return patternAt === pattern.length;
 }
 
-/** Where the pattern goes on after the element at `at` took this byte; NO_MATCH where it does not take it. */
+/** A test of keys by pattern; undefined where the pattern matches every key, which needs no comparison. */
+export function keyFilter(pattern: Uint8Array): ((key: Uint8Array) => boolean) | undefined {
+  if (pattern.length === 1 && pattern[0] === STAR) return undefined;
+  return (key) => globMatches(pattern, key);
+}
+
+/** The position after the element at `at` where it takes this byte; NO_MATCH where it does not. */
 function matchByte(pattern: Uint8Array, at: number, byte: number): number {
   switch (pattern[at]) {
     case QUESTION_MARK:

@@ -1,20 +1,20 @@
 import { isReservedName } from '@quotadb/rate';
+import { replyBytes } from '../../reply/values.js';
 import { bytesArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
-import { withAllKeysLocked } from './locked.js';
-import { keyFilter } from './match.js';
+import { keyFilter } from './glob.js';
 
-/** Keys looked at in one step of the walk; the locks are held for the whole of it, as Redis holds everything. */
+/** Keys visited in one step of the walk; all locks are held for the whole walk, as Redis blocks for it. */
 const STEP_KEYS = 4096;
 
-export const keys: Command = {
+export const keys = defineCommand({
   name: 'keys',
   arity: 2,
   flags: ['readonly'],
   leavesOutKeys: true,
   group: 'generic',
-  summary: 'Returns all keys that match a pattern. Nothing else runs meanwhile: prefer SCAN.',
+  summary: 'Returns all keys that match a pattern. Blocks all other commands: prefer SCAN.',
   since: '1.0.0',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'pattern',
@@ -26,13 +26,15 @@ export const keys: Command = {
       if (isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
       if (isVisible === undefined || isVisible(key)) found.push(key);
     };
-    withAllKeysLocked(engine, () => {
+    engine.lockAll();
+    try {
       let cursor = 0n;
       do {
         cursor = engine.scan(cursor, STEP_KEYS, visit);
       } while (cursor !== 0n);
-    });
-    reply.array(found.length);
-    for (const key of found) reply.bulk(key, 0, key.length);
+    } finally {
+      engine.unlock();
+    }
+    replyBytes(reply, found);
   },
-};
+});

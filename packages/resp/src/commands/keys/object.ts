@@ -1,12 +1,13 @@
 import { errors } from '../../errors/errors.js';
 import type { Call } from '../../session/command.js';
 import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
 
-/** OBJECT, as far as it means something here: every value is an integer, held once, and access times are not kept. */
+/** OBJECT: every value is an integer with one reference, and access times are not kept. */
 
 const KEY = 2;
 
-/** Replies null where there is no such key, else what `reply` writes. */
+/** Replies null where there is no such key; otherwise `reply` writes the reply. */
 function aboutKey(call: Call, reply: (call: Call) => void): void {
   const { request, engine } = call;
   const exists = engine.open(request.input, request.argumentStart[KEY], request.argumentLength[KEY]);
@@ -15,48 +16,43 @@ function aboutKey(call: Call, reply: (call: Call) => void): void {
   else call.reply.nil();
 }
 
-const shared = {
+const define = defineFamily({
   arity: 3,
   flags: ['readonly'],
   keys: [KEY, KEY, 1],
   group: 'generic',
-  complexity: 'O(1)',
   syntax: 'key',
-} as const;
+});
 
 export const object = container({
   name: 'object',
   group: 'generic',
-  summary: 'Holds the commands that look at how a value is kept.',
+  summary: 'How a value is stored.',
   since: '2.2.3',
   subcommands: [
-    {
-      ...shared,
+    define({
       name: 'encoding',
       summary: 'Returns how a value is encoded: always int.',
       since: '2.2.3',
       run: (call) => aboutKey(call, ({ reply }) => reply.bulkText('int')),
-    },
-    {
-      ...shared,
+    }),
+    define({
       name: 'refcount',
-      summary: 'Returns how often a value is referred to: always 1.',
+      summary: 'Returns the number of references to a value: always 1.',
       since: '2.2.3',
       run: (call) => aboutKey(call, ({ reply }) => reply.integer(1)),
-    },
-    {
-      ...shared,
+    }),
+    define({
       name: 'idletime',
-      summary: 'Returns the time since the last access: always 0, it is not kept.',
+      summary: 'Returns the time since the last access: always 0, access times are not kept.',
       since: '2.2.3',
       run: (call) => aboutKey(call, ({ reply }) => reply.integer(0)),
-    },
-    {
-      ...shared,
+    }),
+    define({
       name: 'freq',
-      summary: 'Returns the access frequency: refused, it is not kept.',
+      summary: 'Refused: access frequencies are not kept.',
       since: '4.0.0',
       run: (call) => aboutKey(call, ({ reply }) => reply.error(errors.frequencyNotTracked)),
-    },
+    }),
   ],
 });

@@ -1,8 +1,8 @@
 import { Status } from '@quotadb/engine';
 import { statusError } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const persist: Command = {
+export const persist = defineCommand({
   name: 'persist',
   arity: 2,
   flags: ['write', 'fast'],
@@ -10,7 +10,6 @@ export const persist: Command = {
   group: 'generic',
   summary: 'Removes the expiration time of a key.',
   since: '2.2.0',
-  complexity: 'O(1)',
   syntax: 'key',
   run: ({ request, reply, engine }) => {
     let status: Status = Status.Ok;
@@ -22,4 +21,4 @@ export const persist: Command = {
     if (status !== Status.Ok) reply.error(statusError(status));
     else reply.integer(hadExpiry ? 1 : 0);
   },
-};
+});

@@ -1,8 +1,8 @@
 import type { Engine } from '@quotadb/engine';
 import { isReservedName } from '@quotadb/rate';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-/** Cells of windows and limits are no keys of anybody's; where there is little else, one may not be found. */
+/** Cells of windows and limits are hidden. Where nearly all keys are cells, the command may find none. */
 const ATTEMPTS = 100;
 
 function randomKey(engine: Engine): Uint8Array | undefined {
@@ -13,18 +13,16 @@ function randomKey(engine: Engine): Uint8Array | undefined {
   return undefined;
 }
 
-export const randomkey: Command = {
+export const randomkey = defineCommand({
   name: 'randomkey',
   arity: 1,
   flags: ['readonly'],
   group: 'generic',
   summary: 'Returns a random key.',
   since: '1.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run: ({ reply, engine }) => {
     const key = randomKey(engine);
     if (key === undefined) reply.nil();
     else reply.bulk(key, 0, key.length);
   },
-};
+});

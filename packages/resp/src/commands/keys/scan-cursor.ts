@@ -1,13 +1,13 @@
 /**
- * A cursor as Redis reads one, with C's strtoul: an optional sign and decimal digits, leading zeros allowed, no digits at
- * all being 0, and a minus sign counting down from 2^64. A zero byte ends it. Anything else behind the digits, or a number
- * past 64 bits, is refused.
+ * A cursor as Redis reads one, with C's strtoul: an optional sign and decimal digits, leading zeros allowed, the empty
+ * text being 0, and a minus sign counting down from 2^64. A zero byte ends it. Other bytes after the digits, or a
+ * number past 64 bits, are refused.
  */
 
 const DECIMAL = /^[+-]?[0-9]*$/;
 const MAX_CURSOR = 2n ** 64n - 1n;
 
-/** A 64-bit number has 20 digits; what is much longer is not worth turning into a number to find out. */
+/** A 64-bit number has 20 digits; a much longer text is refused without parsing. */
 const MAX_CURSOR_BYTES = 64;
 const decoder = new TextDecoder('latin1');
 
@@ -18,7 +18,7 @@ export function parseScanCursor(bytes: Uint8Array): bigint | undefined {
   const text = decoder.decode(bytes.subarray(0, length));
   if (!DECIMAL.test(text)) return undefined;
   const digits = text.replace(/^[+-]/, '');
-  // A sign with no digits is no number to strtoul: it stops at the sign.
+  // strtoul does not accept a sign without digits.
   if (digits === '') return text === '' ? 0n : undefined;
   const magnitude = BigInt(digits);
   if (magnitude > MAX_CURSOR) return undefined;

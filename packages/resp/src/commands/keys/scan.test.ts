@@ -69,7 +69,7 @@ test('keys that go while the tables shrink take none of the others along', () =>
   for (let index = 0; index < 50_000; index += 50) expect(seen.has(`key:${index}`)).toBe(true);
 });
 
-test('MATCH and TYPE filter what is returned, not where the scan goes', () => {
+test('MATCH and TYPE filter the returned keys, not the way of the scan', () => {
   const runner = new CommandRunner();
   for (let index = 0; index < 1000; index++) runner.run(`SET key:${index} 1`);
   expect(scanAll(runner, 'COUNT 50 MATCH key:99?', () => {}).size).toBe(10);

@@ -1,9 +1,11 @@
 import { isReservedName } from '@quotadb/rate';
 import { errors } from '../../errors/errors.js';
+import { replyBytes } from '../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
-import { keyFilter } from './match.js';
+import { keyFilter } from './glob.js';
 import { parseScanCursor } from './scan-cursor.js';
 import { TYPE_NAME } from './type.js';
 
@@ -13,17 +15,17 @@ const TYPE = keyword('TYPE');
 const FIRST_OPTION = 2;
 const DEFAULT_COUNT = 10;
 
-/** COUNT is a hint. One call stops here whatever the client asks for, and the client comes back with the cursor. */
+/** COUNT is a hint: one call stops here at the latest, and the client continues with the cursor. */
 const MAX_COUNT = 1_000_000;
 
 interface ScanOptions {
   count: number;
   matches: ((key: Uint8Array) => boolean) | undefined;
-  /** Whether TYPE asks for what we hold; any other type has no keys here. */
+  /** Whether TYPE asks for counters; there are no keys of other types. */
   typeFits: boolean;
 }
 
-/** The options after the cursor; undefined having replied with an error. */
+/** The options after the cursor; undefined after an error reply. */
 function readOptions({ request, reply }: Call): ScanOptions | undefined {
   const options: ScanOptions = { count: DEFAULT_COUNT, matches: undefined, typeFits: true };
   for (let index = FIRST_OPTION; index < request.argumentCount; index += 2) {
@@ -50,7 +52,7 @@ function readOptions({ request, reply }: Call): ScanOptions | undefined {
   return options;
 }
 
-export const scan: Command = {
+export const scan = defineCommand({
   name: 'scan',
   arity: -2,
   flags: ['readonly'],
@@ -76,7 +78,6 @@ export const scan: Command = {
     });
     reply.array(2);
     reply.bulkText(next.toString());
-    reply.array(found.length);
-    for (const key of found) reply.bulk(key, 0, key.length);
+    replyBytes(reply, found);
   },
-};
+});

@@ -1,6 +1,7 @@
 import type { Call, Command } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 
-/** TTL, PTTL, EXPIRETIME and PEXPIRETIME: the same time, seen from now or as a timestamp, in seconds or milliseconds. */
+/** TTL, PTTL, EXPIRETIME and PEXPIRETIME: the expiry, from now or as a timestamp, in seconds or milliseconds. */
 
 const NO_KEY = -2;
 const NO_EXPIRY = -1;
@@ -26,18 +27,16 @@ function remainingMs(call: Call): number {
   return atMs < 0 ? atMs : Math.max(0, atMs - call.engine.nowMs);
 }
 
-const shared = {
+const define = defineFamily({
   arity: 2,
   flags: ['readonly', 'fast'],
   keys: [1, 1, 1],
   group: 'generic',
-  complexity: 'O(1)',
   syntax: 'key',
-} as const;
+});
 
 export const ttlCommands: readonly Command[] = [
-  {
-    ...shared,
+  define({
     name: 'ttl',
     summary: 'Returns the remaining time to live of a key in seconds.',
     since: '1.0.0',
@@ -45,16 +44,14 @@ export const ttlCommands: readonly Command[] = [
       const left = remainingMs(call);
       call.reply.integer(left < 0 ? left : toSeconds(left));
     },
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'pttl',
     summary: 'Returns the remaining time to live of a key in milliseconds.',
     since: '2.6.0',
     run: (call) => call.reply.integer(remainingMs(call)),
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'expiretime',
     summary: 'Returns the Unix timestamp in seconds at which a key expires.',
     since: '7.0.0',
@@ -62,12 +59,11 @@ export const ttlCommands: readonly Command[] = [
       const atMs = expiresAtMs(call);
       call.reply.integer(atMs < 0 ? atMs : toSeconds(atMs));
     },
-  },
-  {
-    ...shared,
+  }),
+  define({
     name: 'pexpiretime',
     summary: 'Returns the Unix timestamp in milliseconds at which a key expires.',
     since: '7.0.0',
     run: (call) => call.reply.integer(expiresAtMs(call)),
-  },
+  }),
 ];

@@ -3,7 +3,7 @@ import type { QuotaAnswer, QuotaRequest } from '../../services/lane-quotas.js';
 import { awaitAnswer } from '../../session/await-answer.js';
 import type { Call } from '../../session/command.js';
 
-/** Asks the main thread, which bounds how long a request waits; the command is refused inside EXEC. */
+/** Asks the main thread, which bounds the wait; inside EXEC the command is refused. */
 export function askQuotas(call: Call, request: QuotaRequest, finish: (call: Call, value: never) => void): void {
   awaitAnswer<QuotaAnswer>(
     call,

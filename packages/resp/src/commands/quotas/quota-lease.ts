@@ -1,32 +1,28 @@
 import type { Renewed } from '@quotadb/quota';
 import { errors } from '../../errors/errors.js';
 import { argumentIs, copyArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
 import { type Held, writeHeld } from './quota-reserve.js';
 import { readOptions } from './take-options.js';
 
 const TTL = keyword('ttl');
 
-export const quotaAcquire: Command = {
+const define = defineFamily({ flags: ['write', 'denyoom', 'noscript'], role: 'quota', group: 'quota', since: '0.2.0' });
+
+export const quotaAcquire = define({
   name: 'quota.acquire',
   arity: -5,
-  flags: ['write', 'denyoom', 'noscript'],
-  role: 'quota',
   keys: [2, 2, 1],
-  group: 'quota',
   summary:
-    'Takes a lease of a quota that limits what is held at once, until QUOTA.RELEASE or for its TTL: allowed, the id of the lease, remaining here, remaining everywhere as far as is known, -1, milliseconds until it is worth trying again.',
-  since: '0.2.0',
-  complexity: 'O(1)',
+    'Takes a lease of a quota that limits concurrent leases, until QUOTA.RELEASE or the end of its TTL. Returns ' +
+    'allowed (1 or 0), the id of the lease, tokens remaining here, tokens remaining in all regions as far as this ' +
+    'one knows, -1, and the milliseconds after which a retry makes sense.',
   syntax: 'name subject TTL milliseconds [WAIT milliseconds] [ID token]',
   run(call) {
     const { request, reply } = call;
     const options = argumentIs(request, 3, TTL) ? readOptions(request, 5) : errors.syntax;
-    if (typeof options === 'string') {
-      reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return reply.error(options);
     const { waitMs, id } = options;
     const asked = {
       kind: 'acquire',
@@ -38,18 +34,14 @@ export const quotaAcquire: Command = {
     } as const;
     askQuotas(call, asked, (resumed, answer: Held) => writeHeld(resumed.reply, answer));
   },
-};
+});
 
-export const quotaRenew: Command = {
+export const quotaRenew = define({
   name: 'quota.renew',
   arity: -4,
-  flags: ['write', 'denyoom', 'noscript'],
-  role: 'quota',
-  group: 'quota',
   summary:
-    'Lets a lease end so long after now: renewed, milliseconds that it holds from now on, milliseconds until it is worth trying again.',
-  since: '0.2.0',
-  complexity: 'O(1)',
+    'Extends a lease to the given TTL from now. Returns renewed (1 or 0), the milliseconds until the lease ends, ' +
+    'and the milliseconds after which a retry makes sense.',
   syntax: 'lease TTL milliseconds [WAIT milliseconds]',
   run(call) {
     const { request, reply } = call;
@@ -71,20 +63,16 @@ export const quotaRenew: Command = {
       resumed.reply.integer(renewed.retryAfterMs);
     });
   },
-};
+});
 
-export const quotaRelease: Command = {
+export const quotaRelease = define({
   name: 'quota.release',
   arity: 2,
   flags: ['write', 'noscript'],
-  role: 'quota',
-  group: 'quota',
-  summary: 'Gives a lease back: 1, or 0 where it has ended.',
-  since: '0.2.0',
-  complexity: 'O(1)',
+  summary: 'Gives a lease back. Returns 1, or 0 where the lease has ended already.',
   syntax: 'lease',
   run(call) {
     const lease = textArgument(call.request, 1);
     askQuotas(call, { kind: 'release', lease }, ({ reply }, wasHeld: boolean) => reply.integer(wasHeld ? 1 : 0));
   },
-};
+});

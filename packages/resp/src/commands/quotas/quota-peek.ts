@@ -2,10 +2,10 @@ import { MAXIMUM_SUBJECT_BYTES, type Standing, SUBJECT_TOO_LONG } from '@quotadb
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { copyArgument, textArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
 
-export const quotaPeek: Command = {
+export const quotaPeek = defineCommand({
   name: 'quota.peek',
   arity: 3,
   flags: ['readonly', 'noscript', 'fast'],
@@ -13,9 +13,9 @@ export const quotaPeek: Command = {
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Looks at a quota and takes nothing: remaining here, remaining everywhere as far as is known, milliseconds until the window is over.',
+    'Reads a quota and takes nothing. Returns tokens remaining here, tokens remaining in all regions as far as this ' +
+    'one knows, and the milliseconds until the window ends.',
   since: '0.2.0',
-  complexity: 'O(1)',
   syntax: 'name subject',
   run(call) {
     const { request, reply, server, engine } = call;
@@ -35,7 +35,7 @@ export const quotaPeek: Command = {
       );
     }
   },
-};
+});
 
 function writePeek(reply: ReplyWriter, standing: Standing): void {
   reply.array(3);

@@ -2,31 +2,28 @@ import type { Settlement, Standing } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { argumentIs, copyArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
 import { readOptions } from './take-options.js';
 
 const TTL = keyword('ttl');
 
-export const quotaReserve: Command = {
+const define = defineFamily({ flags: ['write', 'denyoom', 'noscript'], role: 'quota', group: 'quota', since: '0.2.0' });
+
+export const quotaReserve = define({
   name: 'quota.reserve',
   arity: -6,
-  flags: ['write', 'denyoom', 'noscript'],
-  role: 'quota',
   keys: [2, 2, 1],
-  group: 'quota',
   summary:
-    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL; after its TTL it comes back or, with LAPSE CHARGE, counts as used: allowed, the id of the reservation, remaining here, remaining everywhere, milliseconds until the window is over, milliseconds until it is worth trying again.',
-  since: '0.2.0',
-  complexity: 'O(1)',
+    'Takes an estimate, to be settled by QUOTA.COMMIT or QUOTA.CANCEL. After its TTL the estimate is refunded or, ' +
+    'with LAPSE CHARGE, counts as used. Returns allowed (1 or 0), the id of the reservation, tokens remaining here, ' +
+    'tokens remaining in all regions, the milliseconds until the window ends, and those after which a retry makes ' +
+    'sense.',
   syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds] [ID token] [LAPSE REFUND|CHARGE]',
   run(call) {
     const { request, reply } = call;
     const options = argumentIs(request, 4, TTL) ? readOptions(request, 6, true) : errors.syntax;
-    if (typeof options === 'string') {
-      reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return reply.error(options);
     const item = {
       name: textArgument(request, 1),
       subject: copyArgument(request, 2),
@@ -35,7 +32,7 @@ export const quotaReserve: Command = {
     const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), ...options } as const;
     askQuotas(call, asked, (resumed, answer: Held) => writeHeld(resumed.reply, answer));
   },
-};
+});
 
 export interface Held {
   readonly isAllowed: boolean;
@@ -43,7 +40,7 @@ export interface Held {
   readonly standing: Standing;
 }
 
-/** What is held under an id, where it was allowed. */
+/** The reply to QUOTA.RESERVE and QUOTA.ACQUIRE. */
 export function writeHeld(reply: ReplyWriter, { isAllowed, id, standing }: Held): void {
   const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = standing;
   reply.array(6);
@@ -52,16 +49,12 @@ export function writeHeld(reply: ReplyWriter, { isAllowed, id, standing }: Held)
   for (const number of [remainingHere, remainingEverywhere, resetMs, retryAfterMs]) reply.integer(number);
 }
 
-export const quotaCommit: Command = {
+export const quotaCommit = define({
   name: 'quota.commit',
   arity: 3,
-  flags: ['write', 'denyoom', 'noscript'],
-  role: 'quota',
-  group: 'quota',
   summary:
-    'Settles a reservation with what it cost in truth: what was charged, and what could not be because the limit had no more.',
-  since: '0.2.0',
-  complexity: 'O(1)',
+    'Settles a reservation with the actual cost. Returns the tokens charged, and those that could not be charged ' +
+    'because the limit was used up.',
   syntax: 'reservation actual',
   run(call) {
     const { request } = call;
@@ -77,20 +70,16 @@ export const quotaCommit: Command = {
       },
     );
   },
-};
+});
 
-export const quotaCancel: Command = {
+export const quotaCancel = define({
   name: 'quota.cancel',
   arity: 2,
   flags: ['write', 'noscript'],
-  role: 'quota',
-  group: 'quota',
-  summary: 'Gives a reservation back: 1, or 0 where there is none that is not settled.',
-  since: '0.2.0',
-  complexity: 'O(1)',
+  summary: 'Gives a reservation back. Returns 1, or 0 where there is no such open reservation.',
   syntax: 'reservation',
   run(call) {
     const reservation = textArgument(call.request, 1);
     askQuotas(call, { kind: 'cancel', reservation }, ({ reply }, wasHeld: boolean) => reply.integer(wasHeld ? 1 : 0));
   },
-};
+});

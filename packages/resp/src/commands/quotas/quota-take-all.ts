@@ -1,19 +1,20 @@
 import { MAXIMUM_ITEMS, type Standing } from '@quotadb/quota';
 import { errors } from '../../errors/errors.js';
 import { copyArgument, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
 import { writeStanding } from './quota-take.js';
 import { readOptions } from './take-options.js';
 
-export const quotaTakeAll: Command = {
+export const quotaTakeAll = defineCommand({
   name: 'quota.takeall',
   arity: -5,
   flags: ['write', 'denyoom', 'noscript'],
   role: 'quota',
   group: 'quota',
   summary:
-    'Takes from several quotas at once, from all of them or from none: allowed, and then for each what QUOTA.TAKE tells of it.',
+    'Takes from several quotas, from all of them or from none. Returns allowed (1 or 0), and the reply of ' +
+    'QUOTA.TAKE for each quota.',
   since: '0.2.0',
   complexity: 'O(N) in the number of quotas',
   syntax: `count name subject cost [name subject cost …] [WAIT milliseconds] [ID token]`,
@@ -21,15 +22,12 @@ export const quotaTakeAll: Command = {
     const { request, reply } = call;
     const count = numberArgument(request, 1);
     if (!(count >= 1 && count <= MAXIMUM_ITEMS)) {
-      reply.error(errors.quota(`1 to ${MAXIMUM_ITEMS} limits can be taken from at once`));
+      reply.error(errors.quota(`count is out of range: 1 to ${MAXIMUM_ITEMS} quotas can be taken from at once`));
       return;
     }
     const end = 2 + 3 * count;
     const options = request.argumentCount < end ? errors.syntax : readOptions(request, end);
-    if (typeof options === 'string') {
-      reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return reply.error(options);
     const items = Array.from({ length: count }, (_, index) => ({
       name: textArgument(request, 2 + 3 * index),
       subject: copyArgument(request, 3 + 3 * index),
@@ -41,7 +39,7 @@ export const quotaTakeAll: Command = {
       for (const standing of answer.standings) writeStanding(resumed.reply, answer.isAllowed, standing);
     });
   },
-};
+});
 
 interface Taken {
   readonly isAllowed: boolean;

@@ -12,11 +12,12 @@ import {
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { copyArgument, numberArgument, textArgument } from '../../request/arguments.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
 import { NO_OPTIONS, readOptions, type TakeOptions } from './take-options.js';
 
-export const quotaTake: Command = {
+export const quotaTake = defineCommand({
   name: 'quota.take',
   arity: -4,
   flags: ['write', 'denyoom', 'noscript', 'fast'],
@@ -24,35 +25,27 @@ export const quotaTake: Command = {
   keys: [2, 2, 1],
   group: 'quota',
   summary:
-    'Takes so much of a quota, if there is enough: allowed, remaining here, remaining everywhere as far as is known, milliseconds until the window is over, milliseconds until it is worth trying again.',
+    'Takes tokens from a quota if it has enough. Returns allowed (1 or 0), tokens remaining here, tokens remaining ' +
+    'in all regions as far as this one knows, the milliseconds until the window ends, and those after which a retry ' +
+    'makes sense.',
   since: '0.2.0',
-  complexity: 'O(1)',
   syntax: 'name subject cost [WAIT milliseconds] [ID token]',
   run(call) {
     const { request, server } = call;
     const cost = numberArgument(request, 3);
     const options = request.argumentCount > 4 ? readOptions(request, 4) : NO_OPTIONS;
-    if (typeof options === 'string') {
-      call.reply.error(options);
-      return;
-    }
+    if (typeof options === 'string') return call.reply.error(options);
     const { bytes } = request.input;
     const policy = server.quotas.policies.find(bytes, request.argumentStart[1], request.argumentLength[1]);
-    // A policy that this lane has not heard of may have been defined just now; ids are remembered in one place for all lanes.
-    if (policy === undefined || options.id !== undefined) {
-      takeElsewhere(call, cost, options);
-      return;
-    }
+    // A policy unknown to this lane may be a new one. Ids are kept on the main thread, for all lanes.
+    if (policy === undefined || options.id !== undefined) return takeElsewhere(call, cost, options);
     const mistake = findMistake(policy, cost, request.argumentLength[2]);
-    if (mistake !== undefined) {
-      call.reply.error(errors.quota(mistake));
-      return;
-    }
+    if (mistake !== undefined) return call.reply.error(errors.quota(mistake));
     takeHere(call, policy, cost, options);
   },
-};
+});
 
-/** From the local balance; asks the main thread only where that has too little. */
+/** Takes from the local balance; asks the main thread only where that is too low. */
 function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions): void {
   const { request, reply, server, engine } = call;
   const taker = server.quotas.taker(engine);
@@ -90,16 +83,16 @@ function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   );
 }
 
-/** One for the thread, written and read at once. */
-const told = new Float64Array(5);
+/** One per thread, written and read at once. */
+const numbers = new Float64Array(5);
 
 export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: Standing): void {
-  told[0] = isAllowed ? 1 : 0;
-  told[1] = standing.remainingHere;
-  told[2] = standing.remainingEverywhere;
-  told[3] = standing.resetMs;
-  told[4] = standing.retryAfterMs;
-  reply.integerArray(told);
+  numbers[0] = isAllowed ? 1 : 0;
+  numbers[1] = standing.remainingHere;
+  numbers[2] = standing.remainingEverywhere;
+  numbers[3] = standing.resetMs;
+  numbers[4] = standing.retryAfterMs;
+  reply.integerArray(numbers);
 }
 
 function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {

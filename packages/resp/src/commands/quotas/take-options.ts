@@ -3,7 +3,10 @@ import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { argumentIs, bytesArgument, keyword, numberArgument } from '../../request/arguments.js';
 
-/** What may follow the amounts: how long to wait; an id that makes a repetition free; of a reservation, what becomes of it in the end. */
+/**
+ * The options after the cost: how long to wait for a refill; an id, under which a repeated request is answered and not
+ * charged again; for a reservation, whether its estimate is refunded or charged after the TTL.
+ */
 export interface TakeOptions {
   readonly waitMs?: number | undefined;
   readonly id?: string | undefined;
@@ -18,7 +21,7 @@ const REFUND = keyword('refund');
 const CHARGE = keyword('charge');
 const MAXIMUM_ID_BYTES = 128;
 
-/** The options from an argument on, or what is wrong with them. */
+/** The options from the argument `first` on, or the error reply. */
 export function readOptions(request: Request, first: number, isReservation = false): TakeOptions | string {
   let waitMs: number | undefined;
   let id: string | undefined;
@@ -35,7 +38,8 @@ export function readOptions(request: Request, first: number, isReservation = fal
       else return errors.syntax;
     } else if (argumentIs(request, index, ID) && id === undefined) {
       const length = request.argumentLength[index + 1];
-      if (length < 1 || length > MAXIMUM_ID_BYTES) return errors.quota(`an ID has 1 to ${MAXIMUM_ID_BYTES} bytes`);
+      if (length < 1 || length > MAXIMUM_ID_BYTES)
+        return errors.quota(`ID must have 1 to ${MAXIMUM_ID_BYTES} bytes, this one has ${length}`);
       id = Buffer.from(bytesArgument(request, index + 1)).toString('latin1');
     } else return errors.syntax;
   }

@@ -1,11 +1,11 @@
 import { splitInt64 } from '@quotadb/engine';
 import { SlidingCells } from '@quotadb/rate';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { isKeyRefused, windowArgument } from './limit-arguments.js';
 
 const cells = new SlidingCells();
 
-export const rateCells: Command = {
+export const rateCells = defineCommand({
   name: 'rate.cells',
   arity: 3,
   flags: ['readonly'],
@@ -13,7 +13,8 @@ export const rateCells: Command = {
   keys: [1, 1, 1],
   group: 'rate',
   summary:
-    'Returns what RATE.LIMIT decides from: the start of the current window, what was counted in it here and elsewhere, and the same two for the window before.',
+    'Returns the counts that RATE.LIMIT decides on: the start of the current window, its counts here and in other ' +
+    'regions, and the same two counts of the window before.',
   since: 'quotadb 0.1.0',
   complexity: 'O(N) where N is the number of regions that counted.',
   syntax: 'key window-ms',
@@ -29,4 +30,4 @@ export const rateCells: Command = {
     for (const count of [current.own, current.foreign, previous.own, previous.foreign])
       reply.integer64(...splitInt64(count));
   },
-};
+});

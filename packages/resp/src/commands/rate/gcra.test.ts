@@ -29,7 +29,7 @@ describe('RATE.GCRA', () => {
     expect(gcra(2, 1, 1_000)).toEqual([0, 3, 0, -1, 3_000]);
   });
 
-  test('a billion a minute is worked with exactly; what cannot be is refused', () => {
+  test('a billion a minute is counted exactly; numbers that cannot be are refused', () => {
     expect(gcra(0, 1_000_000_000, 60_000)).toEqual([0, 1, 0, -1, 1]);
     expect(call('RATE.GCRA', 'k', 0, 4_194_305, 2)).toBe(
       '-ERR burst, count and period are too large to be worked with exactly\r\n',

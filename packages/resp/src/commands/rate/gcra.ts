@@ -1,9 +1,9 @@
 import { Status } from '@quotadb/engine';
 import { bucketOf, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
+import { noteRate } from './limit.js';
 import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
-import { noteRate } from './note-rate.js';
 
 const KEY = 1;
 const BURST = 2;
@@ -12,11 +12,11 @@ const PERIOD = 4;
 const COST = 5;
 const MAXIMUM_ARGUMENTS = 6;
 
-/** One for the thread: a command has finished with it before the next begins. */
+/** One per thread: used by one command at a time. */
 const gcra = new GcraLimit();
 
-/** Replies as CL.THROTTLE of redis-cell does, in milliseconds where that has seconds. */
-export const rateGcra: Command = {
+/** The reply has the fields of redis-cell's CL.THROTTLE, with milliseconds instead of seconds. */
+export const rateGcra = defineCommand({
   name: 'rate.gcra',
   arity: -5,
   flags: ['write', 'denyoom', 'fast'],
@@ -24,9 +24,11 @@ export const rateGcra: Command = {
   keys: [KEY, KEY, 1],
   group: 'rate',
   summary:
-    'Takes from a bucket that count requests fill in a period, and that holds burst + 1. Returns 0 if it was allowed and 1 if not, what the bucket holds, what remains, after how many milliseconds to try again (-1: no need, or no use), and after how many it is full. Every node has buckets of its own.',
+    'Takes from a bucket that holds burst + 1 requests and is refilled by count requests in a period. Returns 0 if ' +
+    'it was allowed and 1 if not, the size of the bucket, the remaining requests, the milliseconds after which a ' +
+    'retry makes sense (-1: no need, or never), and those after which the bucket is full. Every node has buckets of ' +
+    'its own.',
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key burst count period-ms [cost]',
   run: (call) => {
     const { request, reply, engine } = call;
@@ -64,4 +66,4 @@ export const rateGcra: Command = {
     reply.integer(retryAfterMs);
     reply.integer(resetAfterMs);
   },
-};
+});

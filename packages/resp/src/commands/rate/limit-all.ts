@@ -1,19 +1,18 @@
 import { Status } from '@quotadb/engine';
 import { decideAll, MAX_LIMITS, SlidingLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
-import { replyDecision } from './limit.js';
+import { defineCommand } from '../../session/define.js';
+import { noteRate, replyDecision } from './limit.js';
 import { costArgument, locateLimit } from './limit-arguments.js';
-import { noteRate } from './note-rate.js';
 
 const COST = 1;
 const FIRST_KEY = 2;
 const STEP = 3;
 
-/** Made when they are first needed; then kept. */
+/** Made on first use and kept. */
 const pool: SlidingLimit[] = [];
 
-export const rateLimitall: Command = {
+export const rateLimitall = defineCommand({
   name: 'rate.limitall',
   arity: -5,
   flags: ['write', 'denyoom'],
@@ -21,7 +20,8 @@ export const rateLimitall: Command = {
   keys: [FIRST_KEY, -STEP, STEP],
   group: 'rate',
   summary:
-    'Counts a request against several sliding windows if it is within all of them, otherwise against none. Returns whether it is, and then what RATE.LIMIT returns for each.',
+    'Counts a request against several sliding windows if it is within all of them, otherwise against none. Returns ' +
+    'allowed (1 or 0), and the reply of RATE.LIMIT for each.',
   since: 'quotadb 0.1.0',
   complexity: 'O(N) where N is the number of limits.',
   syntax: 'cost key limit window-ms [key limit window-ms ...]',
@@ -45,4 +45,4 @@ export const rateLimitall: Command = {
       replyDecision(call, limit);
     }
   },
-};
+});

@@ -3,10 +3,10 @@ import { errors } from '../../errors/errors.js';
 import { argumentIs, keyword, numberArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 
-/** Up to here a double holds every integer, and limits are compared as doubles. */
+/** Limits are compared as doubles, which hold every integer up to here. */
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 
-/** What the readers return having replied with an error; check with Number.isNaN. */
+/** Returned by the readers after an error reply; check with Number.isNaN. */
 const REFUSED = Number.NaN;
 
 export function isKeyRefused({ request, reply }: Call, index: number): boolean {
@@ -23,7 +23,7 @@ export function limitArgument(call: Call, index: number, lowest = 0, highest = H
   return boundedArgument(call, index, lowest, highest, errors.limitOutOfRange);
 }
 
-/** Reads `key limit window-ms` and locates that limit; false having replied with an error. */
+/** Reads `key limit window-ms` and locates that limit; false after an error reply. */
 export function locateLimit(call: Call, keyIndex: number, sliding: SlidingLimit): boolean {
   const { input, argumentStart, argumentLength } = call.request;
   if (isKeyRefused(call, keyIndex)) return false;
@@ -35,7 +35,7 @@ export function locateLimit(call: Call, keyIndex: number, sliding: SlidingLimit)
   return true;
 }
 
-/** 1 where it is left out. */
+/** 1 where the argument is left out. */
 export function costArgument(call: Call, index: number): number {
   if (index >= call.request.argumentCount) return 1;
   return boundedArgument(call, index, 0, HIGHEST, errors.costOutOfRange);
@@ -45,7 +45,7 @@ const PUBLISH = keyword('publish');
 const PUBLISH_WORDS = 2;
 const ALL_PERCENT = 100;
 
-/** The percentage behind PUBLISH, the last words of a command; where they are left out, the server's own. */
+/** The percentage of the last option, `PUBLISH percent`; without the option, the server's setting. */
 export function publishArgument(call: Call, index: number): number {
   const { request, reply } = call;
   if (index >= request.argumentCount) return call.server.config.ratePublishPercent;

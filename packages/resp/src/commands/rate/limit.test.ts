@@ -51,7 +51,7 @@ test('RATE.PEEK replies as RATE.LIMIT would, and counts nothing', () => {
     expect(call('RATE.PEEK', 'k', 3, WINDOW_MS)).toBe('*5\r\n:1\r\n:3\r\n:3\r\n:10000\r\n:0\r\n');
 });
 
-test('RATE.ADD counts what was admitted elsewhere, past the limit too; RATE.CELLS shows it', () => {
+test('RATE.ADD counts requests admitted elsewhere, past the limit too; RATE.CELLS shows them', () => {
   expect(call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toBe('*5\r\n:1\r\n:10\r\n:3\r\n:10000\r\n:0\r\n');
   expect(call('RATE.ADD', 'k', 10, WINDOW_MS, 7)).toMatch(/^\*5\r\n:0\r\n:10\r\n:0\r\n/);
   expect(call('RATE.CELLS', 'k', WINDOW_MS)).toBe(`*5\r\n:${lane.clock.now()}\r\n:14\r\n:0\r\n:0\r\n:0\r\n`);

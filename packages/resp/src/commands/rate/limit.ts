@@ -1,15 +1,15 @@
 import { Status } from '@quotadb/engine';
 import { Charge, SlidingLimit } from '@quotadb/rate';
 import { statusError } from '../../errors/errors.js';
-import type { Call, Command } from '../../session/command.js';
+import type { Call } from '../../session/command.js';
+import { defineFamily } from '../../session/define.js';
 import { costArgument, locateLimit, publishArgument } from './limit-arguments.js';
-import { noteRate } from './note-rate.js';
 
 const KEY = 1;
 const COST = 4;
 const PUBLISH = 5;
 
-/** One for the thread: a command has finished with it before the next begins. */
+/** One per thread: used by one command at a time. */
 const sliding = new SlidingLimit();
 
 /** RATE.LIMIT, RATE.PEEK and RATE.ADD. */
@@ -28,6 +28,12 @@ function decide(call: Call, charge: Charge): void {
   replyDecision(call, sliding);
 }
 
+/** Counts a rate decision on the key at this index of the request; see HotIdentifiers for the cost. */
+export function noteRate({ request, server }: Call, index: number, isAllowed: boolean): void {
+  const { input, argumentStart, argumentLength } = request;
+  server.statistics.rates.note(input.bytes, argumentStart[index], argumentLength[index], isAllowed);
+}
+
 /** `[allowed, limit, remaining, reset-ms, retry-after-ms]` */
 export function replyDecision({ reply }: Call, decided: SlidingLimit): void {
   reply.array(5);
@@ -38,38 +44,36 @@ export function replyDecision({ reply }: Call, decided: SlidingLimit): void {
   reply.integer(decided.retryAfterMs);
 }
 
-const shared = {
+const define = defineFamily({
   keys: [1, 1, 1],
   group: 'rate',
   arity: -4,
   quotaSuffices: true,
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key limit window-ms [cost [PUBLISH percent]]',
-} as const;
+});
 
-export const rateLimit: Command = {
-  ...shared,
+export const rateLimit = define({
   name: 'rate.limit',
   flags: ['write', 'denyoom', 'fast'],
   summary:
-    'Counts a request against the limit of a sliding window if it is within it. Returns whether it is, the limit, what remains, milliseconds to the end of the current window, and after how many to try again (-1: never).',
+    'Counts a request against the limit of a sliding window if it is within the limit. Returns allowed (1 or 0), the ' +
+    'limit, the remaining requests, the milliseconds to the end of the current window, and those after which a retry ' +
+    'makes sense (-1: never).',
   run: (call) => decide(call, Charge.IfAllowed),
-};
+});
 
-export const ratePeek: Command = {
-  ...shared,
+export const ratePeek = define({
   name: 'rate.peek',
   flags: ['readonly', 'fast'],
-  summary: 'Returns what RATE.LIMIT would, and counts nothing.',
+  summary: 'Returns the reply of RATE.LIMIT without counting.',
   run: (call) => decide(call, Charge.Never),
-};
+});
 
-/** For clients that decide in their own process, and report what they admitted. */
-export const rateAdd: Command = {
-  ...shared,
+/** For clients that decide in their own process and report the requests they admitted. */
+export const rateAdd = define({
   name: 'rate.add',
   flags: ['write', 'denyoom', 'fast'],
-  summary: 'Counts what was admitted elsewhere, within the limit or not. Returns what RATE.LIMIT does.',
+  summary: 'Counts requests admitted elsewhere, within the limit or not. Returns the reply of RATE.LIMIT.',
   run: (call) => decide(call, Charge.Always),
-};
+});

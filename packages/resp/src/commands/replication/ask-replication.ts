@@ -5,7 +5,7 @@ import type { Call } from '../../session/command.js';
 
 const PATIENCE_MS = 10_000;
 
-/** Asks the main thread, which replicates. */
+/** Asks the main thread, which runs replication. */
 export function askReplication(
   call: Call,
   request: ReplicationRequest,
@@ -16,7 +16,7 @@ export function askReplication(
     PATIENCE_MS,
     (answered) => call.server.askMain('replication', request, answered),
     (resumed, answer) => {
-      if (answer === undefined) resumed.reply.error(errors.replication('it took too long'));
+      if (answer === undefined) resumed.reply.error(errors.replicationLate(PATIENCE_MS));
       else if ('error' in answer.value) resumed.reply.error(errors.replication(answer.value.error));
       else finish(resumed, answer.value.value);
     },

@@ -1,33 +1,27 @@
 import { errors } from '../../errors/errors.js';
 import { numberArgument } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { replyValue } from '../counters/get.js';
 
-/** GET by clients that would rather know nothing than something old. */
-export const freshGet: Command = {
+/** GET for clients that prefer an error to an old value. */
+export const freshGet = defineCommand({
   name: 'fresh.get',
   arity: 3,
   flags: ['readonly', 'fast'],
   keys: [1, 1, 1],
   group: 'replication',
   summary:
-    'Returns the value of a counter, or an error where what other regions had is not known up to so many milliseconds ago.',
+    'Returns the value of a counter, or an error where the view of another region is older than `max-age-ms` ' +
+    'milliseconds.',
   since: '0.1.0',
-  complexity: 'O(1)',
   syntax: 'key max-age-ms',
   run(call) {
     const { request, reply, server } = call;
     const maximumAgeMs = numberArgument(request, 2);
-    if (!(maximumAgeMs >= 0)) {
-      reply.error(errors.maximumAge);
-      return;
-    }
-    // Asked before the value is read: what is read is then at least as new.
-    if (server.replication.isFresh(maximumAgeMs)) {
-      replyValue(call, 1);
-      return;
-    }
+    if (!(maximumAgeMs >= 0)) return reply.error(errors.maximumAge);
+    // Checked before the value is read, so that the value is at least as new.
+    if (server.replication.isFresh(maximumAgeMs)) return replyValue(call, 1);
     const stalest = server.replication.stalest();
     reply.error(errors.stale(stalest?.region ?? '?', stalest?.ageMs, maximumAgeMs));
   },
-};
+});

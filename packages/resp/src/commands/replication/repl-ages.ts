@@ -1,20 +1,17 @@
-import type { Command } from '../../session/command.js';
+import { replyMap } from '../../reply/values.js';
+import { defineCommand } from '../../session/define.js';
 
-export const replAges: Command = {
+export const replAges = defineCommand({
   name: 'repl.ages',
   arity: 1,
   flags: ['readonly', 'fast'],
   group: 'replication',
-  summary: 'Tells for each other region how many milliseconds ago all of it was known here; -1 where it never was.',
+  summary: "The age in milliseconds of this node's complete view of each other region; -1 where it was never complete.",
   since: '0.1.0',
   complexity: 'O(N) with N being the number of regions',
-  syntax: '',
   run({ reply, server }) {
     const ages = server.replication.ages();
-    reply.map(ages.length);
-    for (const { region, ageMs } of ages) {
-      reply.bulkText(region);
-      reply.integer(ageMs === undefined ? -1 : Math.round(ageMs));
-    }
+    const fields = ages.map(({ region, ageMs }) => [region, ageMs === undefined ? -1 : Math.round(ageMs)] as const);
+    replyMap(reply, fields);
   },
-};
+});

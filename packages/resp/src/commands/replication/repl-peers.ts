@@ -1,43 +1,36 @@
 import { checkRegion, Mistake, parseAddress } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
+import { replyMap } from '../../reply/values.js';
 import { textArgument } from '../../request/arguments.js';
 import type { ReplicationRequest } from '../../services/lane-replication.js';
 import type { PeerDescription } from '../../services/replication-description.js';
 import type { Call, Command } from '../../session/command.js';
 import { container } from '../../session/container.js';
+import { defineFamily } from '../../session/define.js';
 import { askReplication } from './ask-replication.js';
 
-const list: Command = {
+const define = defineFamily({ flags: ['admin', 'no_multi'], group: 'replication', since: '0.1.0' });
+
+const list = define({
   name: 'list',
   arity: 2,
   flags: ['readonly'],
-  group: 'replication',
   summary: 'Lists the regions this one replicates with: state, lag, figures.',
-  since: '0.1.0',
   complexity: 'O(N) with N being the number of peers',
-  syntax: '',
   run({ reply, server }) {
     const peers = server.replication.describe()?.peers ?? [];
     reply.array(peers.length);
     for (const peer of peers) {
-      const lines = Object.entries(flatten(peer));
-      reply.map(lines.length);
-      for (const [name, value] of lines) {
-        reply.bulkText(name);
-        reply.bulkText(String(value));
-      }
+      const fields = Object.entries(flatten(peer)).map(([name, value]) => [name, String(value)] as const);
+      replyMap(reply, fields);
     }
   },
-};
+});
 
-const add: Command = {
+const add = define({
   name: 'add',
   arity: 4,
-  flags: ['admin', 'no_multi'],
-  group: 'replication',
-  summary: 'Replicates with another region from now on, until the server stops; --peer makes it last.',
-  since: '0.1.0',
-  complexity: 'O(1)',
+  summary: 'Replicates with another region until the server stops; --peer makes it permanent.',
   syntax: 'region host:port',
   run: (call) =>
     change(call, () => ({
@@ -45,19 +38,15 @@ const add: Command = {
       region: checkRegion(textArgument(call.request, 2)),
       ...parseAddress(textArgument(call.request, 3)),
     })),
-};
+});
 
-const remove: Command = {
+const remove = define({
   name: 'remove',
   arity: 3,
-  flags: ['admin', 'no_multi'],
-  group: 'replication',
-  summary: 'Stops replicating with a region: it is not dialed, not let in, not waited for and not asked to be fresh.',
-  since: '0.1.0',
-  complexity: 'O(1)',
+  summary: 'Stops replicating with a region: no connections, no acknowledgements to wait for, no age.',
   syntax: 'region',
   run: (call) => change(call, () => ({ kind: 'removePeer', region: checkRegion(textArgument(call.request, 2)) })),
-};
+});
 
 export const replPeers: Command = container({
   name: 'repl.peers',

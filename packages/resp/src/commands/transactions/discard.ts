@@ -1,21 +1,16 @@
 import { errors } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-export const discard: Command = {
+export const discard = defineCommand({
   name: 'discard',
   arity: 1,
   flags: ['noscript', 'loading', 'stale', 'fast'],
   group: 'transactions',
   summary: 'Drops a transaction.',
   since: '2.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ client, reply }) {
-    if (client.transaction === undefined) {
-      reply.error(errors.noTransaction('DISCARD'));
-      return;
-    }
+    if (client.transaction === undefined) return reply.error(errors.noTransaction('DISCARD'));
     client.transaction = undefined;
     reply.ok();
   },
-};
+});

@@ -1,8 +1,8 @@
 import { errors } from '../../errors/errors.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 
-/** Nothing else on this node runs in between: the whole store is locked for as long as the commands take. */
-export const exec: Command = {
+/** No other command of this node runs in between: the whole store is locked while the commands run. */
+export const exec = defineCommand({
   name: 'exec',
   arity: 1,
   flags: ['noscript', 'loading', 'stale'],
@@ -10,19 +10,12 @@ export const exec: Command = {
   summary: 'Runs the commands of a transaction, with no other client in between.',
   since: '1.2.0',
   complexity: 'Depends on commands in the transaction',
-  syntax: '',
   run(call) {
     const { client, reply, engine } = call;
     const { transaction } = client;
-    if (transaction === undefined) {
-      reply.error(errors.noTransaction('EXEC'));
-      return;
-    }
+    if (transaction === undefined) return reply.error(errors.noTransaction('EXEC'));
     client.transaction = undefined;
-    if (transaction.broken) {
-      reply.error(errors.transactionBroken);
-      return;
-    }
+    if (transaction.broken) return reply.error(errors.transactionBroken);
     reply.array(transaction.commands.length);
     engine.lockAll();
     try {
@@ -31,4 +24,4 @@ export const exec: Command = {
       engine.unlock();
     }
   },
-};
+});

@@ -1,9 +1,9 @@
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { cell, chooseWindow, replyWindow } from './window-arguments.js';
 
 const OPTIONS = 3;
 
-export const windowGet: Command = {
+export const windowGet = defineCommand({
   name: 'window.get',
   arity: -3,
   flags: ['readonly', 'fast'],
@@ -12,7 +12,6 @@ export const windowGet: Command = {
   summary:
     "Returns the count of a fixed window of time, 0 where nothing was counted, with the window's start and its end.",
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key window-ms [START start-ms]',
   run: (call) => {
     if (!chooseWindow(call, OPTIONS)) return;
@@ -20,4 +19,4 @@ export const windowGet: Command = {
     cell.read(call.engine, input, argumentStart[1], argumentLength[1]);
     replyWindow(call);
   },
-};
+});

@@ -1,23 +1,23 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
 import { integerArgument, integerHalves } from '../../request/arguments.js';
-import type { Command } from '../../session/command.js';
+import { defineCommand } from '../../session/define.js';
 import { cell, chooseWindow, replyWindow } from './window-arguments.js';
 
 const AMOUNT = 3;
 const OPTIONS = 4;
 
 /** Like INCRBYEX it allocates nothing, once the cell of the window exists. */
-export const windowIncrby: Command = {
+export const windowIncrby = defineCommand({
   name: 'window.incrby',
   arity: -4,
   flags: ['write', 'denyoom', 'fast'],
   keys: [1, 1, 1],
   group: 'window',
   summary:
-    "Counts in a fixed window of time: the node's current one, or the one that begins at START. Returns the count, the window's start and its end.",
+    "Counts in a fixed window of time: the node's current one, or the one that begins at START. Returns the count, " +
+    "the window's start and its end.",
   since: 'quotadb 0.1.0',
-  complexity: 'O(1)',
   syntax: 'key window-ms amount [START start-ms]',
   run: (call) => {
     const { request, reply, engine } = call;
@@ -33,4 +33,4 @@ export const windowIncrby: Command = {
     if (status === Status.Ok) replyWindow(call);
     else reply.error(statusError(status));
   },
-};
+});

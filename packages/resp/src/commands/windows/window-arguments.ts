@@ -7,12 +7,12 @@ import { isKeyRefused } from '../rate/limit-arguments.js';
 const START = keyword('START');
 const START_WORDS = 2;
 
-/** One for the thread: a command has finished with it before the next begins. */
+/** One per thread: used by one command at a time. */
 export const cell = new WindowCell();
 
 /**
- * Reads `key window-ms` and, from `optionsAt` on, `[START start-ms]`, and chooses the window. False having replied with
- * an error.
+ * Reads `key window-ms` and, from `optionsAt` on, `[START start-ms]`, and chooses the window. False after an error
+ * reply.
  */
 export function chooseWindow(call: Call, optionsAt: number): boolean {
   const { request, reply, engine } = call;

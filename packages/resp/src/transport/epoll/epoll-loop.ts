@@ -8,35 +8,38 @@ import { Interest, Poller } from './poller.js';
 import { ThreadTime } from './thread-time.js';
 
 const EVENTFD_BYTES = 8;
-/** Before a flush that all of a round wait for, how often the sockets are looked at again. */
+/** How often the sockets are polled again before the flush of a round, to include more changes in it. */
 const MAXIMUM_LOOKS = 4;
 /**
- * Where a tick leaves work over and clients want something too, the next waits so many times as long as it took: dropping
- * a million expired keys takes a fifth of the lane, not all of it.
+ * Where a tick leaves work and clients are active, the next tick waits this many times as long as the last one took:
+ * deleting a million expired keys takes a fifth of the lane's time, not all of it.
  */
 const TICK_REST_FACTOR = 4;
-/** Where rounds take longer than this, the processor time of the next is taken too: that costs half a percent of it. */
+/** After a round longer than this, the processor time of the next is measured too, at half a percent of its time. */
 const LONG_ROUND_MS = 0.1;
 
-/** What else a loop does: taken between connections, on its own thread. */
+/** Work of a loop beside its connections, on the same thread. */
 export interface LoopDuties {
-  /** Somebody wrote to the wake descriptor: a message or a new connection is waiting. */
+  /** Another thread wrote to the wake descriptor: a message or a new connection is waiting. */
   woken(): void;
   /** The descriptor given to `listenOn` has connections to accept. */
   acceptable(): void;
-  /** A connection of this lane is gone. */
+  /** A connection of this lane has closed. */
   closed(): void;
-  /** Every TICK_MS or a little later. Returns true where more work is left: then at once when nobody wants anything. */
+  /**
+   * Called every TICK_MS or a little later. Returns true where work is left: then called again as soon as the lane is
+   * idle.
+   */
   tick(): boolean;
 }
 
 /**
- * A lane's loop: wait → read → apply → write, on one thread, without promises or callbacks of Node's own event loop, which
- * stands still meanwhile. Everything that comes from outside comes through the epoll set: sockets, and one eventfd that
- * other threads write to.
+ * A lane's loop: wait → read → apply → write, on one thread, without promises and callbacks of Node's own event loop,
+ * which does not run meanwhile. All events come through the epoll set: sockets, and one eventfd that other threads
+ * write to.
  */
 export class EpollLoop implements ConnectionScheduler {
-  /** Also the longest time a thread sleeps in the kernel, where nothing but its epoll set can reach it. */
+  /** Also the longest sleep of the thread in the kernel, where only its epoll set can wake it. */
   static readonly TICK_MS = 100;
 
   readonly poller: Poller;
@@ -48,7 +51,7 @@ export class EpollLoop implements ConnectionScheduler {
   private readonly inputAddress: number;
   private readonly sockets = new Map<number, EpollSocket>();
   private readonly sleepers = new WakeQueue<Connection>();
-  /** Those that have a turn in the round to come, and a spare array for the round after it. */
+  /** Connections with a turn in the next round, and a spare array for the round after it. */
   private turns: Connection[] = [];
   private spareTurns: Connection[] = [];
   private readonly wakeDescriptor: number;
@@ -60,11 +63,11 @@ export class EpollLoop implements ConnectionScheduler {
   private stopped = false;
   private finishByMs = Number.POSITIVE_INFINITY;
   private tickAtMs = 0;
-  /** The last tick left work over. */
+  /** The last tick left work. */
   private hasMore = false;
   private readonly threadTime: ThreadTime;
 
-  /** The wake descriptor is an eventfd, of whoever made it for others to write to. */
+  /** The wake descriptor is an eventfd of the main thread, which other threads write to. */
   constructor(libc: Libc, lane: Lane, clock: RoundClock, wakeDescriptor: number, duties: LoopDuties) {
     this.libc = libc;
     this.lane = lane;
@@ -92,7 +95,7 @@ export class EpollLoop implements ConnectionScheduler {
     this.poller.add(this.listener, Interest.readable | Interest.exclusive);
   }
 
-  /** Serves this connection from now on; one that comes while the loop is ending is closed. */
+  /** Serves this connection from now on; closes it where the loop is ending. */
   adopt(fd: number): void {
     if (this.stopped) {
       this.libc.close(fd);
@@ -125,7 +128,7 @@ export class EpollLoop implements ConnectionScheduler {
     this.duties.closed();
   }
 
-  /** Answers everything that was read, then ends the loop, at the latest after this time. */
+  /** Runs the commands that were read, sends the replies, then ends the loop, at the latest after this time. */
   stop(withinMs: number): void {
     if (this.stopped) return;
     this.stopped = true;
@@ -144,7 +147,7 @@ export class EpollLoop implements ConnectionScheduler {
       const startedAt = isLong ? threadTime.microseconds() : 0;
       clock.startRound();
       this.dispatchAll(count);
-      // Who has sent meanwhile shares the flush that this round waits for: a look costs far less than one flush more.
+      // Changes that came meanwhile share the flush of this round: polling costs far less than another flush.
       for (let looks = 0; disk.isGathering && looks < MAXIMUM_LOOKS; looks++) {
         const more = this.poller.wait(0);
         if (more === 0) break;
@@ -192,8 +195,8 @@ export class EpollLoop implements ConnectionScheduler {
   }
 
   /**
-   * New connections come in after the news of this round was handed out: one may get the descriptor of a connection that
-   * was closed in this round, and must not get the news meant for that.
+   * New connections are adopted after all events of this round: one may get the descriptor of a connection that was
+   * closed in this round, and must not get its events.
    */
   private letIn(): void {
     this.hasArrivals = false;
@@ -214,7 +217,7 @@ export class EpollLoop implements ConnectionScheduler {
     return until <= nowMs ? 0 : Math.ceil(Math.min(until - nowMs, EpollLoop.TICK_MS));
   }
 
-  /** Whoever asks for another turn in its turn gets it in the next round, after the network had its own. */
+  /** A connection that asks for another turn in its turn gets it in the next round, after the socket events. */
   private giveTurns(): void {
     const round = this.turns;
     this.turns = this.spareTurns;

@@ -5,7 +5,7 @@ import { encodeCommand, TestLane } from '../../testing/index.js';
 import { EpollSocket } from './epoll-socket.js';
 import { Interest, Poller } from './poller.js';
 
-/** A connection on a fake socket, with a record of what it asked of its loop. */
+/** A connection on a fake socket, with a record of its requests to the loop. */
 function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
   const test = new TestLane(settings);
   const socket = new FakeSocket();
@@ -32,7 +32,7 @@ function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
   return { test, socket, connection, handle, asked, receive, sent };
 }
 
-test('what the system does not take is kept, sent when there is room, and in order', () => {
+test('bytes that the system does not take are kept, sent when there is room, and in order', () => {
   const { socket, connection, receive, sent, handle } = open();
   socket.room = 3;
   receive('PING\r\nECHO abc\r\n');
@@ -80,7 +80,7 @@ test('while a command waits, the socket is watched only for its end', () => {
   expect([socket.isClosed, asked.closed]).toEqual([true, 1]);
 });
 
-test('a stop sends what it can, then the rest when there is room, and reads no more', () => {
+test('a stop sends the bytes that fit, then the rest when there is room, and reads no more', () => {
   const { socket, connection, receive, sent, handle } = open();
   socket.room = 3;
   receive('DEBUG SLEEP 10\r\nPING\r\n');
@@ -96,7 +96,7 @@ test('a stop sends what it can, then the rest when there is room, and reads no m
   expect(socket.isClosed).toBe(false);
 });
 
-test('a broken connection is closed once, whatever is told of it', () => {
+test('a broken connection is closed once, whatever epoll reports of it', () => {
   const { socket, connection, asked, receive, handle } = open();
   handle(Interest.failed | Interest.hungUp);
   handle(Interest.failed);
@@ -108,11 +108,12 @@ test('a broken connection is closed once, whatever is told of it', () => {
   expect([socket.isClosed, asked.closed, asked.turns]).toEqual([true, 1, 0]);
 });
 
+const built = (path: string) => JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url));
 const MEASURE = `
-  import { encodeCommand, TestLane } from ${JSON.stringify(new URL('../../../dist/testing/test-lane.js', import.meta.url))};
-  import { FakeSocket } from ${JSON.stringify(new URL('../../../dist/testing/fake-socket.js', import.meta.url))};
-  import { EpollSocket } from ${JSON.stringify(new URL('../../../dist/transport/epoll/epoll-socket.js', import.meta.url))};
-  import { Interest, Poller } from ${JSON.stringify(new URL('../../../dist/transport/epoll/poller.js', import.meta.url))};
+  import { encodeCommand, TestLane } from ${built('testing/test-lane.js')};
+  import { FakeSocket } from ${built('testing/fake-socket.js')};
+  import { EpollSocket } from ${built('transport/epoll/epoll-socket.js')};
+  import { Interest, Poller } from ${built('transport/epoll/poller.js')};
   const { lane } = new TestLane();
   const socket = new FakeSocket();
   const libc = socket.libc(lane.input.bytes);

@@ -15,16 +15,16 @@ const TCP_KEEPINTVL = 5;
 const TCP_KEEPCNT = 6;
 const KEEPALIVE_PROBES = 3;
 
-/** What epoll watches for each kind of reading. */
+/** The epoll events of each kind of reading. */
 const INTERESTS = [Interest.none, Interest.peerEnded, Interest.readable] as const;
 
-/** A socket that the loop of its lane drives: one recv into the lane's input for each event, one send for the replies. */
+/** A socket in the loop of its lane: one recv into the lane's input per event, one send for all replies. */
 export class EpollSocket implements Socket {
   readonly fd: number;
   readonly address: string;
   readonly localAddress: string;
   readonly connection: Connection;
-  /** The system takes bytes at once or not at all. */
+  /** The system takes bytes at once, or the connection keeps them. */
   readonly unsentBytes = 0;
   readonly keptBytes = false;
 
@@ -33,7 +33,7 @@ export class EpollSocket implements Socket {
   private readonly inputAddress: number;
   private interest: number = Interest.readable;
 
-  /** `inputAddress` is where the lane's input lies in memory. */
+  /** `inputAddress` is the address of the lane's input in memory. */
   constructor(
     libc: Libc,
     poller: Poller,
@@ -57,13 +57,13 @@ export class EpollSocket implements Socket {
     return this.poller.add(this.fd, this.interest);
   }
 
-  /** Handles what epoll reports. */
+  /** Handles the events that epoll reports. */
   handle(events: number): void {
     const { connection } = this;
     if ((events & Interest.writable) !== 0) connection.flush();
     if (connection.closed) return;
     if ((events & Interest.readable) !== 0) {
-      // Few clients send more before they have their replies: only for those does holding cost a system call.
+      // Few clients send more before they have their replies: only for those a held connection costs a system call.
       if (connection.isHeld) this.change(Interest.none);
       else this.read();
     } else if ((events & (Interest.failed | Interest.hungUp | Interest.peerEnded)) !== 0) {
@@ -88,7 +88,7 @@ export class EpollSocket implements Socket {
     return this.libc.shutdown(this.fd, SHUTDOWN_WRITE) === 0;
   }
 
-  /** Closing takes it out of the epoll set. */
+  /** Closing removes it from the epoll set. */
   close(): void {
     this.libc.close(this.fd);
   }
@@ -99,7 +99,7 @@ export class EpollSocket implements Socket {
     this.poller.change(this.fd, interest);
   }
 
-  /** One read at most; epoll reports what is left again, after the other sockets had their turn. */
+  /** At most one read; epoll reports further bytes again, after the events of the other sockets. */
   private read(): void {
     const { connection } = this;
     const staged = connection.stage();

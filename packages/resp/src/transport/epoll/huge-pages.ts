@@ -4,8 +4,9 @@ const MADV_HUGEPAGE = 14;
 const PAGE_BYTES = 4096;
 
 /**
- * Asks for pages of 2 MiB under the store. Keys are looked up all over it, and with small pages nearly every look-up
- * misses the processor's table of pages as well as its cache. Where the system does not do it, nothing is lost.
+ * Asks for pages of 2 MiB for the store. Look-ups of keys are spread over all of it, and with small pages nearly every
+ * one misses the processor's TLB as well as its cache. Where the system ignores the advice, the store works with small
+ * pages.
  */
 export function adviseHugePages(libc: Libc, buffer: SharedArrayBuffer): void {
   const bytes = new Uint8Array(buffer);

@@ -1,9 +1,9 @@
 /**
- * The few functions of libc that a lane needs, called through koffi. Only Linux has epoll and only some machines have a
- * koffi binary: where either is missing, `loadLibc` says why and the server falls back to node:net.
+ * The functions of libc that a lane needs, called through koffi. Only Linux has epoll and only some machines have a
+ * koffi binary: where either is missing, `loadLibc` throws the reason and the server falls back to node:net.
  *
- * All return what the system call returns; -1 leaves the reason in `errno()`. Memory is passed as a typed array or as an
- * address (a number), which spares making a view for every read.
+ * All return the result of the system call; after -1 `errno()` has the reason. Memory is passed as a typed array or as
+ * an address (a number), which saves making a view for every read.
  */
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
@@ -24,11 +24,11 @@ export interface Libc {
   read(fd: number, bytes: Uint8Array, length: number): number;
   write(fd: number, bytes: Uint8Array, length: number): number;
   madvise(address: number, length: number, advice: number): number;
-  /** The same on a thread of Node's pool; for advice that takes long. */
+  /** The same on a thread of Node's pool, for advice that takes long. */
   madviseAside(address: number, length: number, advice: number, done: (result: number) => void): void;
   clockGettime(clock: number, time: BigInt64Array): number;
   errno(): number;
-  /** Where a typed array's bytes lie. They stay there as long as the array is referenced. */
+  /** The address of a typed array's bytes, valid as long as the array is referenced. */
   addressOf(bytes: Uint8Array): number;
 }
 
@@ -51,9 +51,10 @@ export class EpollUnavailable extends Error {
 }
 
 export async function loadLibc(): Promise<Libc> {
-  if (process.platform !== 'linux') throw new EpollUnavailable(`epoll is Linux's; this is ${process.platform}`);
+  if (process.platform !== 'linux')
+    throw new EpollUnavailable(`epoll exists on Linux only, and this is ${process.platform}`);
   if (process.arch !== 'x64' && process.arch !== 'arm64') {
-    throw new EpollUnavailable(`the layout of epoll events on ${process.arch} is not known here`);
+    throw new EpollUnavailable(`the layout of epoll events is known for x64 and arm64, and this is ${process.arch}`);
   }
   const koffi = await import('koffi').then(
     (module) => module.default,

@@ -10,7 +10,7 @@ const SO_REUSEADDR = 2;
 const IPPROTO_IPV6 = 41;
 const IPV6_V6ONLY = 26;
 
-/** As long a queue as the system allows by default; a burst of clients must not be turned away while one is served. */
+/** The default limit of the system: a burst of clients must not be refused while one is accepted. */
 const BACKLOG = 511;
 
 const CODES: ReadonlyMap<number, string> = new Map([

@@ -5,13 +5,14 @@ const MADV_POPULATE_WRITE = 23;
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 /** Keys filled in at full speed take a huge page in about this time. */
 const INTERVAL_MS = 20;
-/** How much further ahead than the growth of one interval. */
+/** Touches this many times the growth of the last interval ahead. */
 const HASTE = 3;
 
 /**
- * Touches the store's memory before a lane does. The first touch of a huge page has the system find and clear two
- * megabytes, and on a virtual machine the host as well: milliseconds in which the lane serves nobody. So a thread of the
- * pool does it, one page ahead of what is in use, and more while it grows fast. Where the system does not know how, lanes touch it themselves.
+ * Touches the store's memory before a lane does. On the first touch of a huge page the system finds and clears two
+ * megabytes, and on a virtual machine the host does too: milliseconds in which the lane would serve no client. So a
+ * thread of the pool does it, one page ahead of the memory in use, and further ahead while that grows fast. Where the
+ * system does not support it, lanes touch the memory.
  */
 export class MemoryAhead {
   private readonly libc: Libc;
@@ -62,7 +63,7 @@ export class MemoryAhead {
   }
 }
 
-/** Where the huge page that this address lies in ends. */
+/** The end of the huge page of this address. */
 function boundaryBehind(address: number): number {
   return Math.ceil(address / HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES;
 }

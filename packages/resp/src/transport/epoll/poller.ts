@@ -1,13 +1,13 @@
 import { Errno, type Libc } from './libc.js';
 
-/** What a file descriptor is watched for, and what epoll says of it. */
+/** The events that a file descriptor is watched for, and that epoll reports. */
 export const Interest = {
   none: 0,
   readable: 0x001,
   writable: 0x004,
   failed: 0x008,
   hungUp: 0x010,
-  /** The other side has ended its half: told though nobody reads. */
+  /** The other side has ended its half: reported also where no input is read. */
   peerEnded: 0x2000,
   /** Of several epoll sets that watch it, not all are woken. */
   exclusive: 1 << 28,
@@ -19,7 +19,7 @@ const CONTROL_REMOVE = 2;
 const CONTROL_CHANGE = 3;
 
 /**
- * One epoll set, level-triggered: what was not read or written this time is told again the next.
+ * One epoll set, level-triggered: it reports unread input and unused room again at the next wait.
  *
  * struct epoll_event is packed on x64 (12 bytes: events, data) and is not on arm64 (16 bytes, data at 8). Our data is
  * the descriptor, so its low word is all that is used.
@@ -42,7 +42,7 @@ export class Poller {
     if (this.epoll === -1) throw new Error(`epoll_create1: errno ${libc.errno()}`);
   }
 
-  /** How many descriptors have news, at most MAX_EVENTS; 0 when the time is over. */
+  /** The number of descriptors with events, at most MAX_EVENTS; 0 after the timeout. */
   wait(timeoutMs: number): number {
     const count = this.libc.epollWait(this.epoll, this.events, Poller.MAX_EVENTS, timeoutMs);
     if (count >= 0) return count;

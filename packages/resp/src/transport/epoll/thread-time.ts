@@ -1,12 +1,14 @@
 import type { Libc } from './libc.js';
 
 const CLOCK_THREAD_CPUTIME_ID = 3;
+/** struct timespec: two 64-bit fields, of which the low words suffice. */
+const TIMESPEC_FIELDS = 2;
+const LowWord = { seconds: 0, nanoseconds: 2 } as const;
 
-/** How long this thread has been running on a core: what a turn took less what other threads took from it. */
+/** The processor time of this thread: the time of a turn without the time that other threads took from it. */
 export class ThreadTime {
   private readonly libc: Libc;
-  /** struct timespec: seconds, nanoseconds. */
-  private readonly time = new BigInt64Array(2);
+  private readonly time = new BigInt64Array(TIMESPEC_FIELDS);
   private readonly words = new Int32Array(this.time.buffer);
 
   constructor(libc: Libc) {
@@ -16,6 +18,6 @@ export class ThreadTime {
   /** A system call of about half a microsecond. */
   microseconds(): number {
     this.libc.clockGettime(CLOCK_THREAD_CPUTIME_ID, this.time);
-    return this.words[0] * 1e6 + this.words[2] / 1000;
+    return this.words[LowWord.seconds] * 1e6 + this.words[LowWord.nanoseconds] / 1000;
   }
 }

@@ -2,7 +2,7 @@ import type { Socket as NodeSocket } from 'node:net';
 import type { Lane } from '../../session/lane.js';
 import { Connection, type ConnectionScheduler, Reading, type Socket } from '../connection.js';
 
-/** A socket of node:net or node:tls. Node buffers what the system does not take at once. */
+/** A socket of node:net or node:tls. Node buffers the bytes that the system does not take at once. */
 export class NetSocket implements Socket {
   readonly address: string;
   readonly localAddress: string;
@@ -31,8 +31,8 @@ export class NetSocket implements Socket {
   }
 
   /**
-   * Nearly always the system takes all of it at once, and the array can be used again; where it does not, Node keeps the
-   * array. What comes behind bytes that already wait is copied, so that a few bytes do not hold on to a whole array.
+   * The system nearly always takes all bytes at once, and the array can be reused; where it does not, Node keeps the
+   * array. Bytes behind others that wait already are copied, so that a few bytes do not keep a whole array alive.
    */
   send(bytes: Uint8Array, length: number): number {
     const { socket } = this;
@@ -47,7 +47,7 @@ export class NetSocket implements Socket {
     return length;
   }
 
-  /** Node reports the end of the client only to those who read: the session bounds what comes meanwhile. */
+  /** Node reports the end of the client only while the socket is read: the session bounds the input meanwhile. */
   watch(reading: Reading, wantsRoom: boolean): void {
     this.wantsRoom = wantsRoom;
     if (reading === Reading.none) this.socket.pause();

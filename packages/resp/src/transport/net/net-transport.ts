@@ -11,15 +11,15 @@ import { AWAKE } from '../wake-queue.js';
 import { NetSocket } from './net-socket.js';
 
 export interface NetOptions {
-  /** Whether this lane drops what expired. */
+  /** Whether this lane deletes expired keys. */
   readonly expires: boolean;
-  /** Connections that others serve, of those that may be served at once. */
+  /** Connections of other lanes, which count towards --max-clients too. */
   readonly othersCount: () => number;
 }
 
 const ALONE: NetOptions = { expires: true, othersCount: () => 0 };
 
-/** node:net and node:tls, one thread: the main one, which does everything else too. */
+/** node:net and node:tls, on the main thread. */
 export class NetTransport implements Transport, ConnectionScheduler {
   readonly name = 'net';
   readonly laneCount = 1;
@@ -30,7 +30,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
   private readonly connections = new Set<Connection>();
   private readonly timers = new Map<Connection, NodeJS.Timeout>();
   private allClosed = (): void => {};
-  /** Sockets of TLS, whether or not they have come to a connection yet. */
+  /** Sockets of TLS, also those still in the handshake. */
   private readonly secured = new Set<Socket>();
   private ticking: TickTimer | undefined = undefined;
 
@@ -40,7 +40,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
   }
 
   listen(host: string, port: number): Promise<number> {
-    // Half-open, because a client may well say goodbye before it has its last answer.
+    // Half-open, because a client may end its half before it has its last reply.
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accept(socket));
     return this.open(server, host, port);
   }
@@ -50,7 +50,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
     const server = createTlsServer(options, (socket) => this.accept(socket));
     certificates.keepCurrent(server);
     server.on('connection', (socket: Socket) => this.boundHandshakes(socket));
-    // One that speaks no TLS, or has no certificate where one is needed: that connection is over, the others are not.
+    // A client without TLS, or without a certificate where one is required: only its connection is closed.
     server.on('tlsClientError', (_error, socket) => {
       this.lane.server.statistics.connectionsRejected++;
       socket.destroy();
@@ -64,7 +64,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
       server.once('error', reject);
       server.listen({ host, port, backlog: BACKLOG }, () => {
         server.removeListener('error', reject);
-        // Such as EMFILE on accept: that connection is lost, the others must not be.
+        // Such as EMFILE on accept: only that connection is lost.
         server.on('error', () => {
           this.lane.server.statistics.connectionsRejected++;
         });
@@ -75,7 +75,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
     });
   }
 
-  // The lane runs on the main thread: the services there have changed its state already.
+  // The lane runs on the main thread, whose services have changed its state already.
   async share(): Promise<void> {}
   replacePolicies(): void {}
   diskReleased(): void {}
@@ -112,12 +112,12 @@ export class NetTransport implements Transport, ConnectionScheduler {
   }
 
   private sweep(nowMs: number): void {
-    // This lane shares its thread, whose load is its own.
+    // The lane shares the main thread: its load is that of the whole thread.
     this.lane.server.statistics.busyMicroseconds = performance.eventLoopUtilization().active * 1000;
     for (const connection of this.connections) connection.sweep(nowMs);
   }
 
-  /** A handshake costs more than most commands, and one that never ends a place: there are no more than clients. */
+  /** Handshakes are costly and may never end, so they count towards --max-clients too. */
   private boundHandshakes(socket: Socket): void {
     const { statistics, config } = this.lane.server;
     if (this.secured.size + this.options.othersCount() >= config.maxClients) {
@@ -152,7 +152,7 @@ export class NetTransport implements Transport, ConnectionScheduler {
   onSleep(connection: Connection, wakeAtMs: number): void {
     this.stopTimer(connection);
     const delayMs = wakeAtMs - this.lane.server.clock.monotonic();
-    // A longer wait is as good as one without end.
+    // Such a long wait counts as one without end.
     if (delayMs > LONGEST_TIMER_MS) return;
     connection.sleepIndex = ASLEEP;
     const timer = setTimeout(() => {
@@ -175,15 +175,15 @@ export class NetTransport implements Transport, ConnectionScheduler {
   }
 }
 
-/** Has a timer; where a connection lies in a queue means nothing here. */
+/** The connection has a timer; there is no queue here for the index to point into. */
 const ASLEEP = 0;
-/** setTimeout takes no longer. */
+/** The maximum of setTimeout. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** As long a queue as the system allows by default; a burst of clients must not be turned away while one is served. */
+/** The default limit of the system: a burst of clients must not be refused while one is accepted. */
 const BACKLOG = 511;
 
-/** What the client already sent is read and dropped, or the error might never reach it. */
+/** Input that the client has sent already is read and dropped, or the error might never reach the client. */
 function refuse(socket: Socket): void {
   socket.on('error', () => socket.destroy());
   socket.resume();

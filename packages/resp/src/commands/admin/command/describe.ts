@@ -1,4 +1,5 @@
 import type { ReplyWriter } from '@quotadb/wire';
+import { replyField, replyMap, replyWords } from '../../../reply/values.js';
 import type { CommandEntry } from '../../../session/command-index.js';
 import { categoriesOf } from './categories.js';
 
@@ -9,11 +10,11 @@ export function describeCommand(reply: ReplyWriter, entry: CommandEntry): void {
   reply.array(10);
   reply.bulkText(entry.fullName);
   reply.integer(command.arity);
-  simpleSet(reply, command.flags);
+  replyWords(reply, command.flags);
   reply.integer(first);
   reply.integer(last);
   reply.integer(step);
-  simpleSet(reply, categoriesOf(command));
+  replyWords(reply, categoriesOf(command));
   // Tips for cluster clients: none.
   reply.set(0);
   describeKeys(reply, entry);
@@ -27,7 +28,7 @@ export function keyFlagsOf(entry: CommandEntry): readonly string[] {
   return entry.command.flags.includes('write') ? ['RW', 'access', 'update'] : ['RO', 'access'];
 }
 
-/** Key specifications: where to start looking, and how far the keys go (a last key counted from there). */
+/** Key specifications: the first key, and how far the keys go (the last key counted from the first). */
 function describeKeys(reply: ReplyWriter, entry: CommandEntry): void {
   const { keys } = entry.command;
   if (keys === undefined) {
@@ -38,27 +39,21 @@ function describeKeys(reply: ReplyWriter, entry: CommandEntry): void {
   reply.set(1);
   reply.map(3);
   reply.bulkText('flags');
-  simpleSet(reply, keyFlagsOf(entry));
+  replyWords(reply, keyFlagsOf(entry));
   reply.bulkText('begin_search');
   reply.map(2);
-  reply.bulkText('type');
-  reply.bulkText('index');
+  replyField(reply, 'type', 'index');
   reply.bulkText('spec');
-  reply.map(1);
-  reply.bulkText('index');
-  reply.integer(first);
+  replyMap(reply, [['index', first]]);
   reply.bulkText('find_keys');
   reply.map(2);
-  reply.bulkText('type');
-  reply.bulkText('range');
+  replyField(reply, 'type', 'range');
   reply.bulkText('spec');
-  reply.map(3);
-  reply.bulkText('lastkey');
-  reply.integer(last < 0 ? last : last - first);
-  reply.bulkText('keystep');
-  reply.integer(step);
-  reply.bulkText('limit');
-  reply.integer(0);
+  replyMap(reply, [
+    ['lastkey', last < 0 ? last : last - first],
+    ['keystep', step],
+    ['limit', 0],
+  ]);
 }
 
 /** One entry of COMMAND DOCS: the name and a map. */
@@ -67,21 +62,9 @@ export function documentCommand(reply: ReplyWriter, entry: CommandEntry): void {
   const subcommands = entry.subcommands?.entries ?? [];
   reply.bulkText(entry.fullName);
   reply.map(subcommands.length > 0 ? 5 : 4);
-  reply.bulkText('summary');
-  reply.bulkText(command.summary);
-  reply.bulkText('since');
-  reply.bulkText(command.since);
-  reply.bulkText('group');
-  reply.bulkText(command.group);
-  reply.bulkText('complexity');
-  reply.bulkText(command.complexity);
+  for (const field of ['summary', 'since', 'group', 'complexity'] as const) replyField(reply, field, command[field]);
   if (subcommands.length === 0) return;
   reply.bulkText('subcommands');
   reply.map(subcommands.length);
   for (const subcommand of subcommands) documentCommand(reply, subcommand);
-}
-
-function simpleSet(reply: ReplyWriter, words: readonly string[]): void {
-  reply.set(words.length);
-  for (const word of words) reply.simple(word);
 }

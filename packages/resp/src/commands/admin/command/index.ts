@@ -1,9 +1,11 @@
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors/errors.js';
+import { replyTexts, replyWords } from '../../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, textArgument } from '../../../request/arguments.js';
 import type { Call, Command } from '../../../session/command.js';
 import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
 import { container } from '../../../session/container.js';
+import { defineFamily } from '../../../session/define.js';
 import { globMatches } from '../../keys/glob.js';
 import { categoriesOf } from './categories.js';
 import { describeCommand, documentCommand, keyFlagsOf } from './describe.js';
@@ -15,35 +17,26 @@ const ACLCAT = keyword('aclcat');
 const PATTERN = keyword('pattern');
 const encoder = new TextEncoder();
 
-const commandCount: Command = {
+const define = defineFamily({ flags: ['loading', 'stale'], group: 'server', since: '2.8.13' });
+
+const commandCount = define({
   name: 'count',
   arity: 2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'How many commands there are.',
-  since: '2.8.13',
-  complexity: 'O(1)',
-  syntax: '',
   run({ server, reply }) {
     reply.integer(server.commands.index.entries.length);
   },
-};
+});
 
-const commandInfo: Command = {
+const commandInfo = define({
   name: 'info',
   arity: -2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'Arity, flags and keys of commands.',
-  since: '2.8.13',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[command-name [command-name ...]]',
   run(call) {
     const { request, server, reply } = call;
-    if (request.argumentCount === 2) {
-      describeAll(call);
-      return;
-    }
+    if (request.argumentCount === 2) return describeAll(call);
     reply.array(request.argumentCount - 2);
     for (let index = 2; index < request.argumentCount; index++) {
       const entry = find(server.commands, textArgument(request, index));
@@ -51,14 +44,12 @@ const commandInfo: Command = {
       else describeCommand(reply, entry);
     }
   },
-};
+});
 
-const commandDocs: Command = {
+const commandDocs = define({
   name: 'docs',
   arity: -2,
-  flags: ['loading', 'stale'],
-  group: 'server',
-  summary: 'What commands are for.',
+  summary: 'The documentation of commands.',
   since: '7.0.0',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[command-name [command-name ...]]',
@@ -72,39 +63,31 @@ const commandDocs: Command = {
     reply.map(entries.length);
     for (const entry of entries) documentCommand(reply, entry);
   },
-};
+});
 
-const commandList: Command = {
+const commandList = define({
   name: 'list',
   arity: -2,
-  flags: ['loading', 'stale'],
-  group: 'server',
   summary: 'The names of all commands, or of some.',
   since: '7.0.0',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]',
   run({ request, server, reply }) {
     const chosen = readFilter(request);
-    if (chosen === undefined) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (chosen === undefined) return reply.error(errors.syntax);
     const names = server.commands.index.entries.filter(chosen).map((entry) => entry.fullName);
-    reply.array(names.length);
-    for (const name of names) reply.bulkText(name);
+    replyTexts(reply, names);
   },
-};
+});
 
 function getKeys(
   name: string,
   since: string,
   write: (call: Call, indexes: number[], entry: CommandEntry) => void,
 ): Command {
-  return {
+  return define({
     name,
     arity: -3,
-    flags: ['loading', 'stale'],
-    group: 'server',
     summary: 'Which arguments of a command are keys.',
     since,
     complexity: 'O(N) where N is the number of arguments',
@@ -115,7 +98,7 @@ function getKeys(
       if (typeof indexes === 'string') reply.error(indexes);
       else write(call, indexes.indexes, indexes.entry);
     },
-  };
+  });
 }
 
 const commandGetKeys = getKeys('getkeys', '2.8.13', ({ request, reply }, indexes) => {
@@ -131,8 +114,7 @@ const commandGetKeysAndFlags = getKeys('getkeysandflags', '7.0.0', ({ request, r
     const flags = keyFlagsOf(entry);
     reply.array(2);
     reply.bulk(request.input.bytes, request.argumentStart[index], request.argumentLength[index]);
-    reply.set(flags.length);
-    for (const flag of flags) reply.simple(flag);
+    replyWords(reply, flags);
   }
 });
 
@@ -160,7 +142,7 @@ function find({ index }: CommandDirectory, name: string): CommandEntry | undefin
   return rest.length === 0 ? entry?.subcommands?.findText(child) : undefined;
 }
 
-/** Undefined where the words make no filter. There are no modules, so nothing is in one. */
+/** Undefined on a syntax error. There are no modules, so the filter by module matches no command. */
 function readFilter(request: Request): ((entry: CommandEntry) => boolean) | undefined {
   if (request.argumentCount === 2) return () => true;
   if (request.argumentCount !== 5 || !argumentIs(request, 2, FILTERBY)) return undefined;

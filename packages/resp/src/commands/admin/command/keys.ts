@@ -2,7 +2,7 @@ import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors/errors.js';
 import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
 
-/** Which arguments are keys, of the command that begins at the argument `at`; or what is wrong with it. */
+/** The indexes of the keys of the command that begins at the argument `at`; or the error reply. */
 export function keyIndexes(
   { index }: CommandDirectory,
   request: Request,

@@ -11,7 +11,7 @@ export function humanBytes(bytes: number): string {
   return unit === 0 ? `${value}B` : `${value.toFixed(2)}${UNITS[unit]}`;
 }
 
-/** Two decimals; zero where there is nothing to divide by. */
+/** With two decimals; 0.00 where the divisor is zero. */
 export function ratio(part: number, whole: number): string {
   return whole > 0 ? (part / whole).toFixed(2) : '0.00';
 }

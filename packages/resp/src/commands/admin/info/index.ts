@@ -1,11 +1,11 @@
 import type { Request } from '@quotadb/wire';
 import { askLanes } from '../../../questions/ask-lanes.js';
-import { textArgument } from '../../../request/arguments.js';
-import type { Command } from '../../../session/command.js';
+import { textArguments } from '../../../request/arguments.js';
+import { defineCommand } from '../../../session/define.js';
 import { addFigures } from '../../../statistics/figures.js';
 import { type InfoSection, infoSections } from './sections.js';
 
-export const info: Command = {
+export const info = defineCommand({
   name: 'info',
   arity: -1,
   flags: ['loading', 'stale'],
@@ -25,12 +25,11 @@ export const info: Command = {
       resumed.reply.verbatim(texts.join('\r\n'));
     });
   },
-};
+});
 
-/** Sections come in their own order whatever the order they are asked for in; names that are none are ignored. */
+/** Sections come in Redis's order, not in that of the arguments; unknown names are ignored. */
 function chosenSections(request: Request): readonly InfoSection[] {
-  const words = new Set<string>();
-  for (let index = 1; index < request.argumentCount; index++) words.add(textArgument(request, index).toLowerCase());
+  const words = new Set(textArguments(request, 1).map((word) => word.toLowerCase()));
   if (words.has('all') || words.has('everything')) return infoSections;
   const usual = words.size === 0 || words.has('default');
   return infoSections.filter((section) => (usual && section.usual) || words.has(section.name));

@@ -6,7 +6,7 @@ import type { Figures } from '../../../statistics/figures.js';
 import { processMemory } from '../../../statistics/process-memory.js';
 import { humanBytes, ratio } from './format.js';
 
-/** What INFO can tell, section by section, in Redis's order and under Redis's names; ours begin with `quotadb_`. */
+/** The sections of INFO, in Redis's order and under Redis's names; QuotaDB's own lines begin with `quotadb_`. */
 export interface InfoSection {
   readonly name: string;
   readonly title: string;

@@ -7,7 +7,7 @@ import { clientGetName, clientId, clientSetInfo, clientSetName } from './names.j
 export const client = container({
   name: 'client',
   group: 'connection',
-  summary: 'About the connections: this one, and all of them.',
+  summary: 'Connections: this one, and all of them.',
   since: '2.4.0',
   subcommands: [
     clientGetName,

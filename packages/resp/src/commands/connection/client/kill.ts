@@ -2,11 +2,12 @@ import { errors } from '../../../errors/errors.js';
 import { isMeant } from '../../../questions/answers.js';
 import { askLanes } from '../../../questions/ask-lanes.js';
 import { numberArgument, textArgument } from '../../../request/arguments.js';
-import type { Call, Command } from '../../../session/command.js';
+import type { Call } from '../../../session/command.js';
+import { defineCommand } from '../../../session/define.js';
 import type { ClientFilter } from '../../../session/questions.js';
-import { typeIsNormal } from './types.js';
+import { typeIsNormal } from './list.js';
 
-export const clientKill: Command = {
+export const clientKill = defineCommand({
   name: 'kill',
   arity: -3,
   flags: ['admin', 'noscript', 'loading', 'stale'],
@@ -15,7 +16,8 @@ export const clientKill: Command = {
   since: '2.4.0',
   complexity: 'O(N) where N is the number of connections',
   syntax:
-    '<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE seconds]>',
+    '<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] [ADDR ip:port] ' +
+    '[LADDR ip:port] [SKIPME <YES | NO>] [MAXAGE seconds]>',
   run(call) {
     const { request, reply } = call;
     if (request.argumentCount === 3) {
@@ -29,9 +31,9 @@ export const clientKill: Command = {
     if (typeof order === 'string') reply.error(order);
     else kill(call, order.filter, order.skipMe, ({ reply }, killed) => reply.integer(killed));
   },
-};
+});
 
-/** The caller must still get its answer, so it is left to the end. */
+/** The caller's own connection is closed last, after its reply. */
 function kill(call: Call, filter: ClientFilter, skipMe: boolean, answer: (call: Call, killed: number) => void): void {
   const { client } = call;
   const isCallerMeant = !skipMe && isMeant(client, filter);

@@ -2,6 +2,7 @@ import { errors } from '../../../errors/errors.js';
 import { argumentIs, keyword } from '../../../request/arguments.js';
 import { type Client, ReplyMode } from '../../../session/client.js';
 import type { Command } from '../../../session/command.js';
+import { defineFamily } from '../../../session/define.js';
 
 const ON = keyword('on');
 const OFF = keyword('off');
@@ -11,51 +12,43 @@ const SKIP = keyword('skip');
 function turn(set: (client: Client, isOn: boolean) => void): NonNullable<Command['run']> {
   return ({ request, client, reply }) => {
     const isOn = argumentIs(request, 2, ON);
-    if (!isOn && !argumentIs(request, 2, OFF)) {
-      reply.error(errors.syntax);
-      return;
-    }
+    if (!isOn && !argumentIs(request, 2, OFF)) return reply.error(errors.syntax);
     set(client, isOn);
     reply.ok();
   };
 }
 
-export const clientNoEvict: Command = {
+const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'connection' });
+
+export const clientNoEvict = define({
   name: 'no-evict',
   arity: 3,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'connection',
-  summary: 'Accepted for the sake of clients; connections are never evicted.',
+  summary: 'Accepted for compatibility; connections are never evicted.',
   since: '7.0.0',
-  complexity: 'O(1)',
   syntax: '<ON | OFF>',
   run: turn((client, isOn) => {
     client.noEvict = isOn;
   }),
-};
+});
 
-export const clientNoTouch: Command = {
+export const clientNoTouch = define({
   name: 'no-touch',
   arity: 3,
   flags: ['noscript', 'loading', 'stale'],
-  group: 'connection',
-  summary: 'Accepted for the sake of clients; when a key was last used is not kept.',
+  summary: 'Accepted for compatibility; access times of keys are not kept.',
   since: '7.2.0',
-  complexity: 'O(1)',
   syntax: '<ON | OFF>',
   run: turn((client, isOn) => {
     client.noTouch = isOn;
   }),
-};
+});
 
-export const clientReply: Command = {
+export const clientReply = define({
   name: 'reply',
   arity: 3,
   flags: ['noscript', 'loading', 'stale'],
-  group: 'connection',
-  summary: 'Whether commands are answered: all, none, or all but the next.',
+  summary: 'Turns replies to this connection on, off, or off for the next command.',
   since: '3.2.0',
-  complexity: 'O(1)',
   syntax: '<ON | OFF | SKIP>',
   run({ request, client, reply }) {
     if (argumentIs(request, 2, ON)) {
@@ -69,33 +62,26 @@ export const clientReply: Command = {
       reply.error(errors.syntax);
     }
   },
-};
+});
 
-/** Refused: holding every client still would hold replication still too. */
-export const clientPause: Command = {
+/** Refused: a pause of all clients would stop replication too. */
+export const clientPause = define({
   name: 'pause',
   arity: -3,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'connection',
   summary: 'Refused: connections cannot be paused.',
   since: '3.0.0',
-  complexity: 'O(1)',
   syntax: 'timeout [WRITE | ALL]',
   run({ reply }) {
     reply.error(errors.noPause);
   },
-};
+});
 
-export const clientUnpause: Command = {
+export const clientUnpause = define({
   name: 'unpause',
   arity: 2,
-  flags: ['admin', 'noscript', 'loading', 'stale'],
-  group: 'connection',
-  summary: 'Does nothing, since nothing can be paused.',
+  summary: 'Does nothing: connections cannot be paused.',
   since: '6.2.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ reply }) {
     reply.ok();
   },
-};
+});

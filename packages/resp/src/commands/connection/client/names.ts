@@ -1,67 +1,50 @@
 import { errors } from '../../../errors/errors.js';
 import { argumentIs, bytesArgument, keyword, textArgument } from '../../../request/arguments.js';
-import { isPrintable } from '../../../session/client-name.js';
-import type { Command } from '../../../session/command.js';
+import { isPrintable } from '../../../session/client.js';
+import { defineFamily } from '../../../session/define.js';
 
 const LIBRARY_NAME = keyword('lib-name');
 const LIBRARY_VERSION = keyword('lib-ver');
 
-export const clientId: Command = {
+const define = defineFamily({ flags: ['noscript', 'loading', 'stale'], group: 'connection', since: '2.6.9' });
+
+export const clientId = define({
   name: 'id',
   arity: 2,
-  flags: ['noscript', 'loading', 'stale'],
-  group: 'connection',
   summary: 'The id of this connection.',
   since: '5.0.0',
-  complexity: 'O(1)',
-  syntax: '',
   run({ client, reply }) {
     reply.integer(client.id);
   },
-};
+});
 
-export const clientGetName: Command = {
+export const clientGetName = define({
   name: 'getname',
   arity: 2,
-  flags: ['noscript', 'loading', 'stale'],
-  group: 'connection',
   summary: 'The name of this connection.',
-  since: '2.6.9',
-  complexity: 'O(1)',
-  syntax: '',
   run({ client, reply }) {
     if (client.name === '') reply.nil();
     else reply.bulkText(client.name);
   },
-};
+});
 
-export const clientSetName: Command = {
+export const clientSetName = define({
   name: 'setname',
   arity: 3,
-  flags: ['noscript', 'loading', 'stale'],
-  group: 'connection',
-  summary: 'Names this connection; an empty name takes the name away.',
-  since: '2.6.9',
-  complexity: 'O(1)',
+  summary: 'Names this connection; an empty name removes the name.',
   syntax: 'connection-name',
   run({ request, client, reply }) {
-    if (!isPrintable(bytesArgument(request, 2))) {
-      reply.error(errors.clientNameInvalid);
-      return;
-    }
+    if (!isPrintable(bytesArgument(request, 2))) return reply.error(errors.clientNameInvalid);
     client.name = textArgument(request, 2);
     reply.ok();
   },
-};
+});
 
-export const clientSetInfo: Command = {
+export const clientSetInfo = define({
   name: 'setinfo',
   arity: 4,
-  flags: ['noscript', 'loading', 'stale'],
-  group: 'connection',
-  summary: 'Tells which client library this connection uses.',
+  summary: 'Sets the name or version of the client library of this connection.',
   since: '7.2.0',
-  complexity: 'O(1)',
   syntax: '<LIB-NAME libname | LIB-VER libver>',
   run({ request, client, reply }) {
     const isName = argumentIs(request, 2, LIBRARY_NAME);
@@ -75,4 +58,4 @@ export const clientSetInfo: Command = {
       reply.ok();
     }
   },
-};
+});

@@ -1,0 +1,56 @@
+import { LACKS_EVERYTHING, lacksOf, type Role } from './roles.js';
+
+/** A user of the configuration: plain data, sent between threads. */
+export interface UserRecord {
+  readonly name: string;
+  readonly roles: readonly Role[];
+  /** Keys that begin with one of these; none means all keys. */
+  readonly prefixes: readonly string[];
+  /** `scrypt:…`, from `quotadb hash-password`; each of them is accepted, so that a password can be rotated. */
+  readonly passwords: readonly string[];
+  /** `sha256:…`, for HTTP. */
+  readonly tokens: readonly string[];
+}
+
+export type Users = ReadonlyMap<string, UserRecord>;
+
+export const DEFAULT_USER = 'default';
+
+/** A user with the checks of every call computed beforehand. */
+export class User {
+  readonly name: string;
+  readonly record: UserRecord | undefined;
+  /** See Need. */
+  readonly lacks: number;
+  private readonly prefixes: readonly Uint8Array[];
+
+  /** Without a record the user may run every command. */
+  constructor(name: string, record?: UserRecord) {
+    this.name = name;
+    this.record = record;
+    this.lacks = record === undefined ? 0 : lacksOf(record.roles, record.prefixes.length > 0);
+    this.prefixes = (record?.prefixes ?? []).map((prefix) => Buffer.from(prefix));
+  }
+
+  get hasPrefixes(): boolean {
+    return this.prefixes.length > 0;
+  }
+
+  mayTouch(bytes: Uint8Array, start: number, length: number): boolean {
+    return this.prefixes.some((prefix) => {
+      if (prefix.length > length) return false;
+      for (let offset = 0; offset < prefix.length; offset++) {
+        if (bytes[start + offset] !== prefix[offset]) return false;
+      }
+      return true;
+    });
+  }
+}
+
+/** The user of --password, or of a server that has no credentials at all. */
+export const defaultUser: User = new User(DEFAULT_USER);
+
+/** The permissions that a client lacks; all where it has not logged in. */
+export function lacksOfClient(user: User | undefined): number {
+  return user === undefined ? LACKS_EVERYTHING : user.lacks;
+}

@@ -1,0 +1,62 @@
+import type { Feed } from '../kinds/kinds.js';
+import { feeds, integer, list, text } from '../kinds/kinds.js';
+import { setting } from './setting.js';
+
+/** Settings of the counts API and its PostgreSQL. */
+export const countsSettings = {
+  postgresUrl: setting({
+    flag: 'postgres',
+    kind: text('url', /^(?:postgres(?:ql)?:\/\/.*)?$/s, 'postgresql://user:password@host:port/database?sslmode=…'),
+    default: '',
+    help:
+      'the PostgreSQL that stores the counts; without one, an embedded one starts with the first use of the counts ' +
+      'API, on disk where --data is set',
+    secret: true,
+  }),
+  postgresStatements: setting({
+    flag: 'postgres-statements',
+    kind: integer('count', 1, 32),
+    default: 2,
+    help: 'concurrent statements that change counts, each on its own connection',
+  }),
+  postgresConnections: setting({
+    flag: 'postgres-connections',
+    kind: integer('count', 1, 100),
+    default: 4,
+    help: 'further connections, for reading, creating and deleting counts',
+  }),
+  countsTokens: setting({
+    flag: 'counts-token',
+    kind: list('token', 'any text without commas; may be given several times'),
+    default: [] as readonly string[],
+    help:
+      'a token for "Authorization: Bearer …" that may change counts, and count in windows and against limits; needed ' +
+      'where other machines can reach the port',
+    secret: true,
+  }),
+  countsInternalTokens: setting({
+    flag: 'counts-internal-token',
+    kind: list('token', 'any text without commas; may be given several times'),
+    default: [] as readonly string[],
+    help: 'a token that may create, read, set and delete counts',
+    secret: true,
+  }),
+  idempotencyWindowHours: setting({
+    flag: 'idempotency-window',
+    kind: integer('hours', 1, 720),
+    default: 24,
+    help: 'how long an Idempotency-Key of the counts API is kept',
+  }),
+  feeds: setting({
+    flag: 'feed',
+    kind: feeds(),
+    default: [] as readonly Feed[],
+    help: 'a count that is fed by a counter: increments of the key in all regions are added to the count exactly once',
+  }),
+  feedIntervalMs: setting({
+    flag: 'feed-interval',
+    kind: integer('milliseconds', 10, 3_600_000),
+    default: 1_000,
+    help: 'how often counters that feed a count are read',
+  }),
+};

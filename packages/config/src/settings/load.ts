@@ -1,0 +1,99 @@
+import { Mistake } from '../kinds/mistake.js';
+import { checkTogether } from './rules.js';
+import {
+  type Configuration,
+  defaultConfiguration,
+  environmentVariable,
+  type SettingName,
+  settingNames,
+  settingOf,
+} from './table.js';
+
+export interface ConfigurationSources {
+  /** The values of the command line, by flag. */
+  readonly flags: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The config file, if one was named. */
+  readonly file?: { readonly path: string; readonly text: string } | undefined;
+}
+
+/** All mistakes together, so that one start shows every one. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.mistakes = mistakes;
+  }
+}
+
+type Given = { readonly value: unknown; readonly from: string };
+
+/** A flag wins over the environment, the environment over the file, the file over the default. */
+export function loadConfiguration(sources: ConfigurationSources): Configuration {
+  const mistakes: string[] = [];
+  const file = readFile(sources.file, mistakes);
+  const configuration: Record<string, unknown> = defaultConfiguration();
+  for (const name of settingNames) {
+    const given = find(name, sources, file);
+    if (given === undefined) continue;
+    try {
+      configuration[name] = readValue(name, given.value);
+    } catch (error) {
+      if (!(error instanceof Mistake)) throw error;
+      mistakes.push(`${given.from}: ${error.message}`);
+    }
+  }
+  mistakes.push(...checkTogether(configuration as Configuration));
+  if (mistakes.length > 0) throw new ConfigurationError(mistakes);
+  return configuration as Configuration;
+}
+
+function find(name: SettingName, sources: ConfigurationSources, file: Map<string, Given>): Given | undefined {
+  const { flag, standardVariable } = settingOf(name);
+  const onCommandLine = sources.flags[flag];
+  if (onCommandLine !== undefined) return { value: onCommandLine, from: `--${flag}` };
+  const variable = environmentVariable(flag);
+  const inEnvironment = sources.environment[variable];
+  if (inEnvironment !== undefined) return { value: inEnvironment, from: variable };
+  const inFile = file.get(flag);
+  if (inFile !== undefined || standardVariable === undefined) return inFile;
+  const standard = sources.environment[standardVariable];
+  return standard === undefined ? undefined : { value: standard, from: standardVariable };
+}
+
+function readValue(name: SettingName, value: unknown): unknown {
+  const { kind } = settingOf(name);
+  if (kind.read !== undefined && typeof value === 'object') return kind.read(value);
+  if (Array.isArray(value)) {
+    if (!Array.isArray(settingOf(name).default)) throw new Mistake('argument must be given once');
+    return value.flatMap((item) => kind.parse(String(item)));
+  }
+  if (value === null || typeof value === 'object')
+    throw new Mistake('argument must be a text, a number, true or false');
+  return kind.parse(String(value));
+}
+
+function readFile(file: ConfigurationSources['file'], mistakes: string[]): Map<string, Given> {
+  const values = new Map<string, Given>();
+  if (file === undefined) return values;
+  let content: unknown;
+  try {
+    content = JSON.parse(file.text);
+  } catch (error) {
+    mistakes.push(`${file.path}: not JSON: ${(error as Error).message}`);
+    return values;
+  }
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) {
+    mistakes.push(`${file.path}: must hold one JSON object`);
+    return values;
+  }
+  const known = new Set(settingNames.map((name) => settingOf(name).flag));
+  for (const [key, value] of Object.entries(content)) {
+    const from = `${file.path}: "${key}"`;
+    if (known.has(key)) values.set(key, { value, from });
+    else mistakes.push(`${from}: no such setting`);
+  }
+  return values;
+}

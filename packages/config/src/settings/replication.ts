@@ -1,0 +1,77 @@
+import { integer, peerAddresses, pemFile, text, yesOrNo } from '../kinds/kinds.js';
+import type { PeerAddress } from '../kinds/peer-address.js';
+import { MAXIMUM_INT32, setting } from './setting.js';
+
+/** Settings of replication between regions. */
+export const replicationSettings = {
+  cluster: setting({
+    flag: 'cluster',
+    kind: text('name', /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, '1 to 64 of letters, digits, ".", "_" and "-"'),
+    default: 'quotadb',
+    help: 'the name of the cluster; regions of other clusters are refused',
+  }),
+  replicationPort: setting({
+    flag: 'repl',
+    kind: integer('port', -1, 65_535),
+    default: 7380,
+    help: 'the port where other regions connect; 0 picks a free one, -1 for none. Idle until the first peer',
+  }),
+  replicationHost: setting({
+    flag: 'repl-host',
+    kind: text('address', /^\S+$/, 'a host name or an IP address'),
+    default: '127.0.0.1',
+    help: 'the address to listen on for other regions; one that other machines can reach needs certificates',
+  }),
+  peers: setting({
+    flag: 'peer',
+    kind: peerAddresses(),
+    default: [] as readonly PeerAddress[],
+    help: 'another region and its address; may be given several times',
+  }),
+  replicationCertificate: setting({
+    flag: 'repl-cert',
+    kind: pemFile('; empty for none'),
+    default: '',
+    help: 'the certificate of this region for replication (quotadb certs issue); read again when it changes',
+  }),
+  replicationKey: setting({
+    flag: 'repl-key',
+    kind: pemFile('; empty for none'),
+    default: '',
+    help: 'the private key of that certificate',
+  }),
+  replicationAuthority: setting({
+    flag: 'repl-ca',
+    kind: pemFile('; empty for none'),
+    default: '',
+    help: 'the authority that signed the certificates of all regions',
+  }),
+  replicationPlaintext: setting({
+    flag: 'repl-plaintext',
+    kind: yesOrNo(),
+    default: false,
+    help: 'replicate without TLS beyond this machine: any client that reaches the port can change every counter',
+  }),
+  replicationIntervalMs: setting({
+    flag: 'repl-interval',
+    kind: integer('milliseconds', 1, 1000),
+    default: 10,
+    help: 'how long changes are collected before they are sent to other regions',
+  }),
+  clockSkewBoundMs: setting({
+    flag: 'clock-skew-bound',
+    kind: integer('milliseconds', 0, 3_600_000),
+    default: 120_000,
+    help:
+      'maximum difference of the clocks of regions: expired keys are kept this long for late changes, and a larger ' +
+      'difference is logged',
+  }),
+  peerPatienceSeconds: setting({
+    flag: 'peer-patience',
+    kind: integer('seconds', 1, MAXIMUM_INT32),
+    default: 3600,
+    help:
+      'how long deleted keys are kept for a region that is away, before garbage collection; the region is repaired ' +
+      'when it is back',
+  }),
+};

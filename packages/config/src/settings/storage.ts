@@ -1,0 +1,60 @@
+import type { FsyncMode } from '@quotadb/storage';
+import { fsyncMode, list, powerOfTwo, size, text, yesOrNo } from '../kinds/kinds.js';
+import { GIBIBYTE, MEBIBYTE, setting } from './setting.js';
+
+/** Settings of memory and disk. */
+export const storageSettings = {
+  maxMemoryBytes: setting({
+    flag: 'max-memory',
+    kind: size(4 * MEBIBYTE, 8 * GIBIBYTE),
+    default: 512 * MEBIBYTE,
+    help: 'memory for keys and counters; when it is full, new keys are refused and existing keys continue to count',
+    parameter: 'maxmemory',
+  }),
+  shardCount: setting({
+    flag: 'shards',
+    kind: powerOfTwo('count', 1, 1024),
+    default: 64,
+    help: 'number of parts of the store; more parts make each pause for growth shorter',
+  }),
+  growOnlyPrefixes: setting({
+    flag: 'grow-only',
+    kind: list('prefix', 'key prefixes; may be given several times'),
+    default: [] as readonly string[],
+    help: 'keys with this prefix can only be incremented: no DECR, SET, DEL or FLUSHALL',
+  }),
+  dataDirectory: setting({
+    flag: 'data',
+    kind: text('directory', /^[^\0]*$/, 'the path of a directory; empty for none'),
+    default: '',
+    help:
+      'the directory of the log and snapshots, created if missing; without it all data is in memory only. ' +
+      'With peers, rate counts below the publish threshold and GCRA buckets stay in memory',
+    parameter: 'dir',
+  }),
+  memory: setting({
+    flag: 'memory',
+    kind: yesOrNo(),
+    default: false,
+    help: 'keep all data in memory only, which is the default without --data; refuses to start with --data',
+  }),
+  fsync: setting({
+    flag: 'fsync',
+    kind: fsyncMode(),
+    default: 100 as FsyncMode,
+    help: 'when changes are synced to disk: "always" before the reply, every given number of milliseconds, or "never"',
+  }),
+  snapshotLogBytes: setting({
+    flag: 'snapshot-log-size',
+    kind: size(MEBIBYTE, 1024 * GIBIBYTE),
+    default: 64 * MEBIBYTE,
+    help: 'take a snapshot when the log is larger than this and than the last snapshot',
+    parameter: 'auto-aof-rewrite-min-size',
+  }),
+  keepIncarnation: setting({
+    flag: 'keep-incarnation',
+    kind: yesOrNo(),
+    default: false,
+    help: 'continue the identity of a backup in --data; only where the server it was taken of will never run again',
+  }),
+};
