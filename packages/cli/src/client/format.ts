@@ -32,7 +32,7 @@ export function formatReply(reply: Reply, indent = ''): string {
   }
 }
 
-/** The same, and behind each number what it means, where the command is one that replies with a row of them. */
+/** The same, and behind each number its meaning, for the commands that reply with a row of numbers. */
 export function formatReplyTo(command: string, reply: Reply): string {
   const labels = labelsOf(command, reply);
   if (labels === undefined) return formatReply(reply);
@@ -41,7 +41,7 @@ export function formatReplyTo(command: string, reply: Reply): string {
   return rows.map((row, index) => `${row.padEnd(width)}  ${DIM}${labels[index]}${PLAIN}`).join('\n');
 }
 
-/** The reply as JSON. Integers past 2^53 are texts, so that nobody rounds them. */
+/** The reply as JSON. Integers past 2^53 are texts, so that no JSON parser rounds them. */
 export function replyToJson(reply: Reply): unknown {
   switch (reply.kind) {
     case 'nil':
@@ -65,7 +65,7 @@ export function replyToJson(reply: Reply): unknown {
   }
 }
 
-/** For pipes: nothing but what the server said, byte by byte. */
+/** For pipes: the content of the reply, byte by byte, without quotes and types. */
 export function rawReply(reply: Reply): Uint8Array {
   switch (reply.kind) {
     case 'nil':
@@ -132,9 +132,9 @@ function quotedBytes(bytes: Buffer): string {
   return `"${visible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
 }
 
-/** What a terminal would act upon is written out: a key may hold anything. */
+/** Control characters as escapes: a key may hold any bytes, and a terminal would act on them. */
 function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the ones to replace
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
     const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
     return named[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;

@@ -1,7 +1,7 @@
 import type { Reply } from './reply.js';
 
 /**
- * What the numbers of a reply mean, for the commands that reply with a row of them: shown to people, never to
+ * The meaning of each number in a reply, for the commands that reply with a row of numbers: shown to people, never to
  * programs.
  */
 const LIMIT = ['allowed', 'limit', 'remaining', 'ms until the window ends', 'ms until it is worth trying again'];
@@ -25,7 +25,7 @@ export const replyLabels: Readonly<Record<string, readonly string[]>> = {
   'QUOTA.COMMIT': ['charged', 'could not be charged'],
 };
 
-/** The labels of this reply to this command; none where it does not have that many parts. */
+/** The labels of this reply to this command; undefined where the reply has another number of parts. */
 export function labelsOf(command: string, reply: Reply): readonly string[] | undefined {
   const labels = replyLabels[command.toUpperCase()];
   return reply.kind === 'array' && reply.items.length === labels?.length ? labels : undefined;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { encodeCommand, ReplyReader } from '@quotadb/client/resp';
-import { type Reply, replyBuilder } from './reply.js';
+import { type Reply, replyBuilder, textOf } from './reply.js';
 
 export interface Target {
   readonly host: string;
@@ -13,25 +13,25 @@ export interface Target {
 }
 
 export interface TlsTarget {
-  /** Paths; without an authority the system's are believed. */
+  /** Paths of files; without an authority, those of the system count. */
   readonly authority?: string | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/** The server could not be reached, or went away. */
+/** The server could not be reached, or closed the connection. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** The server said no. */
+/** The server replied with an error. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** A connection for tools: one command after another, replies in RESP3 where the server can. */
+/** A connection for tools: one command after another, replies in RESP3 where the server has it. */
 export class RespClient {
   readonly where: string;
   private readonly socket: Socket;
@@ -49,7 +49,7 @@ export class RespClient {
     socket.on('close', () => this.end(new Unreachable(`${where} closed the connection`)));
   }
 
-  /** Connects, logs in where that is asked for, and turns to RESP3. */
+  /** Connects, logs in where there is a password, and switches to RESP3. */
   static async open(target: Target): Promise<RespClient> {
     const { host, port, user, password } = target;
     const where = `${host}:${port}`;
@@ -58,7 +58,7 @@ export class RespClient {
     try {
       const login = password === undefined ? [] : ['AUTH', user ?? 'default', password];
       const greeting = await client.call('HELLO', '3', ...login);
-      // One that does not know HELLO is served in RESP2; one that wants a password says so to the first command too.
+      // A server without HELLO replies in RESP2; one that wants a password refuses the first command as well.
       if (greeting.kind === 'error' && login.length > 0) throw new Refused(greeting.text);
       return client;
     } catch (error) {
@@ -69,7 +69,7 @@ export class RespClient {
 
   call(...words: readonly (string | Uint8Array)[]): Promise<Reply> {
     if (this.over !== undefined) return Promise.reject(this.over);
-    // What is asked in one go leaves in one go.
+    // Commands of one turn of the event loop leave in one write.
     if (this.socket.writableCorked === 0) {
       this.socket.cork();
       process.nextTick(() => this.socket.uncork());
@@ -81,9 +81,7 @@ export class RespClient {
 
   /** The reply as text; an error reply throws. */
   async text(...words: readonly string[]): Promise<string> {
-    const reply = await this.call(...words);
-    if (reply.kind === 'error') throw new Refused(reply.text);
-    return 'text' in reply ? reply.text : '';
+    return checkedText(await this.call(...words));
   }
 
   close(): void {
@@ -103,6 +101,29 @@ export class RespClient {
     this.over ??= error;
     for (const { reject } of this.waiting.splice(0)) reject(this.over);
   }
+}
+
+/** Runs `use` with a connection, and closes it afterwards. */
+export async function withClient<Result>(
+  target: Target,
+  use: (client: RespClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await RespClient.open(target);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** The reply; an error reply throws. */
+export function checked(reply: Reply): Reply {
+  if (reply.kind === 'error') throw new Refused(reply.text);
+  return reply;
+}
+
+export function checkedText(reply: Reply): string {
+  return textOf(checked(reply));
 }
 
 function reach({ host, port, tls }: Target, where: string): Promise<Socket> {

@@ -33,7 +33,7 @@ async function run(...words: string[]): Promise<{ code: number | undefined; out:
     return true;
   });
   const program = new Command('quotadb').exitOverride();
-  program.addCommand(certsCommand((exit) => (code = exit)).copyInheritedSettings(program));
+  certsCommand(program, (exit) => (code = exit));
   await program.parseAsync(['certs', ...words], { from: 'user' }).catch((error: Error) => {
     err += error.message;
   });

@@ -47,7 +47,7 @@ test('what was right once is hashed no more, until its hash is gone', async () =
   expect([...recognised.keys()]).toEqual([hashes[0]]);
   const before = users;
   users = new Map();
-  subject.forget();
+  subject.dropStale();
   expect(recognised.size).toBe(0);
   users = before;
 });

@@ -61,8 +61,8 @@ export class LoginQueue {
     return false;
   }
 
-  /** The users have changed: what was recognised by hashes that are gone is forgotten. */
-  forget(): void {
+  /** After a change of users: drops the digests of hashes that no user has any more. */
+  dropStale(): void {
     const hashes = new Set([...this.users().values()].flatMap(({ passwords }) => passwords));
     for (const hash of this.recognised.keys()) if (!hashes.has(hash)) this.recognised.delete(hash);
   }

@@ -1,7 +1,7 @@
 import { settingNames } from '@quotadb/config';
 import { commands } from '@quotadb/resp';
 import { apis } from '../http/ports/apis.js';
-import { metricTables } from '../metrics/table.js';
+import { metricTables } from '../metrics/all-metrics.js';
 import { commandsDocument } from './commands-document.js';
 import { configurationDocument } from './configuration-document.js';
 import { httpDocument } from './http-document.js';

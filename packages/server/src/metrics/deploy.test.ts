@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { metricTables } from './table.js';
+import { metricTables } from './all-metrics.js';
 
 /** What the files of deploy/ ask for must be something that a server tells. */
 const series = new Set(

@@ -7,9 +7,9 @@ import { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from '@quotadb/
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseExposition } from '../testing/exposition.js';
 import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
+import { metricTables } from './all-metrics.js';
 import { renderMetric } from './metric.js';
 import { MetricRegistry } from './registry.js';
-import { metricTables } from './table.js';
 
 let server: TestServer | undefined;
 let client: TestClient | undefined;
@@ -167,8 +167,6 @@ test('the tables name everything a server tells', async () => {
 });
 
 test('two sources cannot have one name', () => {
-  const registry = new MetricRegistry();
   const source = { metrics: { a_total: { type: 'counter', help: 'x' } }, collect: () => ({ a_total: 1 }) } as const;
-  registry.register(source);
-  expect(() => registry.register(source)).toThrow(/two metrics named a_total/);
+  expect(() => new MetricRegistry([source, source])).toThrow(/two metrics named a_total/);
 });

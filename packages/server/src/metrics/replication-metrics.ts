@@ -1,8 +1,8 @@
 import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
-import type { PeerDescription, RegionAge, ReplicationDescription, ShardLag } from '@quotadb/resp';
+import type { PeerDescription, RegionAge, ReplicationDescription, ServerState, ShardLag } from '@quotadb/resp';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
-/** What the regions tell that this one replicates with; nothing before there was one. */
+/** The peers of this region; no samples before the first peer. */
 export const replicationMetricTable = {
   quotadb_peer_connected: gauge('1 while the other region is connected, by peer and the state it is in.'),
   quotadb_peer_lag_seconds: gauge('How far the other region is behind with the changes of this one.'),
@@ -31,24 +31,26 @@ const MILLISECONDS = 1000;
 const BATCH_SIZE_BOUNDS = Array.from({ length: BATCH_SIZE_BUCKETS - 1 }, (_, bucket) => 2 ** bucket);
 const PERCENT = 100;
 
-export function replicationMetrics(
-  describe: () => ReplicationDescription | undefined,
-  ages: () => readonly RegionAge[],
-  shardsOf: (region: string) => readonly ShardLag[],
-): MetricSource<Name> {
+export interface ReplicationMetricsOptions {
+  readonly state: ServerState;
+  readonly shardsOf: (region: string) => readonly ShardLag[];
+}
+
+export function replicationMetrics({ state, shardsOf }: ReplicationMetricsOptions): MetricSource<Name> {
+  const { replication } = state;
   return {
     metrics: replicationMetricTable,
     collect() {
-      const description = describe();
+      const description = replication.describe();
       if (description?.isActive !== true) return {};
       const { peers } = description;
-      return { ...ofPeers(peers), ...ofShards(peers, shardsOf), ...ofRegions(description, ages()) };
+      return { ...ofPeers(peers), ...ofShards(peers, shardsOf), ...ofRegions(description, replication.ages()) };
     },
   };
 }
 
 function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
-  /** Of those for which there is a figure at all. */
+  /** A sample for each peer that has the figure. */
   const each = (value: (peer: PeerDescription) => number | undefined): Sample[] =>
     peers.flatMap((peer) => {
       const found = value(peer);
