@@ -73,7 +73,7 @@ test('an address that has long been quiet begins anew', () => {
   const failed = new FailedLogins(clock);
   failed.record('a');
   expect(failed.record('a').delayMs).toBe(200);
-  clock.advance(FailedLogins.FORGET_AFTER_MS);
+  clock.advance(FailedLogins.RESET_AFTER_MS);
   expect(failed.record('a').delayMs).toBe(100);
 });
 

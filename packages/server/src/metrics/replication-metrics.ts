@@ -8,21 +8,21 @@ export const replicationMetricTable = {
   quotadb_peer_lag_seconds: gauge('How far the other region is behind with the changes of this one.'),
   quotadb_peer_lag_shards: gauge('Shards of which the other region has not acknowledged everything.'),
   quotadb_peer_shard_lag_seconds: gauge(
-    'By shard: from the last change of this region that the other has acknowledged to the last one there is.',
+    'By shard: time between the last change of this region that the other has acknowledged and the last one made.',
   ),
   quotadb_peer_round_trip_seconds: gauge('Time to the other region and back.'),
   quotadb_peer_clock_skew_seconds: gauge('How far the clock of the other region is ahead of this one.'),
-  quotadb_peer_joined_ratio: gauge('How much of what the other region holds is here, after a start with nothing.'),
+  quotadb_peer_joined_ratio: gauge('Share of the other region’s keys that are here, after a start without data.'),
   quotadb_peer_bytes_total: counter('Bytes exchanged with the other region, by direction.'),
   quotadb_peer_batches_total: counter('Batches exchanged with the other region, by direction.'),
   quotadb_peer_components_total: counter('Components exchanged with the other region, by direction.'),
   quotadb_peer_batch_components: histogram('Components in a batch sent to the other region.'),
-  quotadb_peer_gaps_total: counter('Batches that did not follow on what had come before, and were asked for again.'),
+  quotadb_peer_gaps_total: counter('Batches that left a gap behind the last one, and were requested again.'),
   quotadb_peer_digest_mismatches_total: counter('Comparisons with the other region that found a difference.'),
   quotadb_peer_components_resent_total: counter('Components sent again to repair a difference.'),
-  quotadb_peer_connections_total: counter('Times the other region was connected.'),
+  quotadb_peer_connections_total: counter('Connections made with the other region.'),
   quotadb_replication_refusals_total: counter('Regions that were refused, by code.'),
-  quotadb_region_age_seconds: gauge('How old the view of another region is that values here are made of.'),
+  quotadb_region_age_seconds: gauge('Age of the data of another region that values here include.'),
 } satisfies MetricSource['metrics'];
 
 type Name = keyof typeof replicationMetricTable;
