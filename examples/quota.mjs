@@ -1,4 +1,4 @@
-/** A limit that is never passed: takes that the process answers by itself, and costs that are known only afterwards. */
+/** A limit that is never exceeded: takes that the process answers alone, and costs that are known only afterwards. */
 import { Quota, QuotadbClient } from '@quotadb/client';
 
 const client = QuotadbClient.open(process.env.QUOTADB_URL ?? 'quotadb://127.0.0.1:6380');
@@ -14,7 +14,7 @@ for (let request = 0; request < 500; request++) {
 }
 console.log(`${admitted} admitted, ${answeredHere > 0 ? 'some' : 'none'} of them without asking`);
 
-// What `await using` does by itself, where the runtime has it.
+// `await using` does the same, in runtimes that have it.
 const reservation = await quota.reserve('alice', 400);
 try {
   const { charged } = await reservation.commit(150);

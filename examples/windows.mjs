@@ -1,4 +1,4 @@
-/** Counting in fixed windows: facts, and nothing decided. Put another store in and the rest stays as it is. */
+/** Counting in fixed windows. The counter reports counts and makes no decision; with another store the rest stays the same. */
 import { QuotadbClient } from '@quotadb/client';
 import { bucketKey, QuotadbWindowStore, TimeWindowCounter } from '@quotadb/windows';
 

@@ -1,4 +1,4 @@
-/** Writes what is made from tables in the code: npm run generate. A test compares the two. */
+/** Writes the references in docs/ from the tables in the code: npm run generate. A test compares both. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { documents } from '@quotadb/server';
 

@@ -1,11 +1,11 @@
 /**
- * Measures rate limits across simulated regions (packages/server/src/testing/rates) and writes down what came out: a row each in
+ * Measures rate limits across simulated regions (packages/simulator/src/rates) and writes the results: a row each in
  * bench/results/rates, the plot and the tables of docs/algorithms/sliding-window.md. The same source gives the same figures anywhere.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { measureRates, plotRates, tabulateRates } from '../packages/server/dist/testing/rates/measure-all.js';
+import { measureRates, plotRates, tabulateRates } from '../packages/simulator/dist/rates/figures.js';
 
 const PAGE = 'docs/algorithms/sliding-window.md';
 const PLOT = 'docs/algorithms/sliding-window-regions.svg';

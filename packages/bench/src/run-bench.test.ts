@@ -1,53 +1,28 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { measureNames } from './measure/measures.js';
 import { readHistory } from './results/history.js';
-import { ExitCode, runBench } from './run-bench.js';
-import { testWithRedis } from './testing/requires.js';
+import { ExitCode } from './run-bench.js';
+import { bench, testWithRedis } from './testing/bench.js';
+import { temporaryDirectory } from './testing/temporary-directory.js';
 
 const BUILT_ENTRY = new URL('../dist/index.js', import.meta.url);
 const TIMEOUT_MS = 120_000;
 
 let directory: string;
-/** Where everything temporary of the bench goes, so that nothing of it can be overlooked. */
+/** Where everything temporary of the bench goes, so that no leftover can be overlooked. */
 let temporary: string;
-let printed: string;
-let progress: string;
-const output = {
-  print: (text: string) => {
-    printed += `${text}\n`;
-  },
-  progress: (text: string) => {
-    progress += `${text}\n`;
-  },
-};
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'quotadb-bench-test-'));
+  directory = temporaryDirectory();
   temporary = join(directory, 'temporary');
   mkdirSync(temporary);
   vi.stubEnv('TMPDIR', temporary);
-  printed = '';
-  progress = '';
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(directory, { recursive: true });
-});
+afterEach(() => vi.unstubAllEnvs());
 
 /** Processes that work in the temporary directory, files in it, control groups of this bench. */
 function leftovers(benchPid: number): string[] {
@@ -69,67 +44,35 @@ testWithRedis(
   async () => {
     const results = join(directory, 'results');
     const json = join(directory, 'rows.json');
-    const code = await runBench(
-      [
-        ...['--smoke', '--workload', 'incr-uniform,incrbyex,mixed,memory-expiring', '--keys', '1000'],
-        ...['--pipeline', '16', '--rounds', '2', '--results', results, '--json', json],
-      ],
-      output,
+    const { code, printed, progress } = await bench(
+      ...['--smoke', '--workload', 'incrbyex', '--keys', '100', '--connections', '2'],
+      ...['--pipeline', '16', '--results', results, '--json', json],
     );
     expect(progress).not.toContain('quotadb bench:');
     expect(code).toBe(ExitCode.Ok);
     const rows = readHistory(results);
     expect(rows).toEqual(JSON.parse(readFileSync(json, 'utf8')));
-    expect(rows.map((row) => row.workload)).toEqual(['incr-uniform', 'incrbyex', 'mixed', 'memory-expiring']);
+    expect(rows.map((row) => row.workload)).toEqual(['incrbyex']);
     for (const row of rows) {
       expect(Object.keys(row.sides)).toEqual(expect.arrayContaining(['redis', 'quotadb']));
-      expect(row.smoke).toBe(true);
-      expect(row.rounds).toBe(2);
+      expect(row).toMatchObject({ smoke: true, rounds: 1, keyBytes: 42, client: 'quotadb-bench' });
       const { redis, quotadb } = row.sides;
       expect(Object.keys(redis!.measures)).toEqual(Object.keys(quotadb!.measures));
       for (const side of [redis!, quotadb!]) {
         expect(side.version).toMatch(/^\d+\.\d+/);
         expect(side.limits).toMatch(/^2 CPUs, 2 GiB$|^none: ./);
-        for (const name of measureNames) {
-          const summary = side.measures[name];
-          if (summary === undefined) continue;
-          expect(summary.rounds).toHaveLength(2);
+        for (const [name, summary] of Object.entries(side.measures)) {
+          expect(summary.rounds).toHaveLength(1);
           expect(Number.isFinite(summary.median), name).toBe(true);
         }
         if (row.pipeline > 0) expect(side.measures.throughputPerSecond!.minimum).toBeGreaterThan(0);
       }
     }
     expect(rows[0]!.ratiosToRedis.quotadb!.throughputPerSecond).toBeGreaterThan(0);
-    expect(rows[1]!.sides.redis!.commands).toContain('MULTI; INCR {key}; EXPIRE {same key}');
-    expect(rows[1]!.sides.quotadb!.commands).toContain('INCRBYEX {key} 1');
-    expect(printed).toContain('incr-uniform, pipeline 16, 5 connections');
+    expect(rows[0]!.sides.redis!.commands).toContain('MULTI; INCR {key}; EXPIRE {same key}');
+    expect(rows[0]!.sides.quotadb!.commands).toContain('INCRBYEX {key} 1');
+    expect(printed).toContain('incrbyex, pipeline 16, 2 connections');
     expect(printed).toMatch(/Redis is ahead of quotadb in (none|\d+) of \d+ measures/);
-    expect(leftovers(process.pid)).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
-
-testWithRedis(
-  'redis-benchmark as the client gives the same kind of row',
-  async () => {
-    const results = join(directory, 'results');
-    const code = await runBench(
-      [
-        ...['--smoke', '--workload', 'get,mixed', '--keys', '1000', '--pipeline', '16', '--client', 'redis-benchmark'],
-        ...['--no-half-load', '--results', results],
-      ],
-      output,
-    );
-    expect(progress).not.toContain('quotadb bench:');
-    expect(code).toBe(ExitCode.Ok);
-    const [get, mixed] = readHistory(results);
-    expect(get!.client).toBe('redis-benchmark');
-    expect(mixed!.client).toBe('quotadb-bench');
-    for (const side of [get!.sides.redis!, get!.sides.quotadb!]) {
-      expect(side.measures.throughputPerSecond!.median).toBeGreaterThan(0);
-      expect(side.measures.p999Ms!.median).toBeGreaterThan(0);
-      expect(side.measures.halfLoadP99Ms).toBeUndefined();
-    }
     expect(leftovers(process.pid)).toEqual([]);
   },
   TIMEOUT_MS,
@@ -159,11 +102,12 @@ testWithRedis(
 );
 
 testWithRedis(
-  'a server that does not start is a failure that says why, and leaves nothing behind',
+  'a server that does not start is a failure with the output of that server, and leaves nothing behind',
   async () => {
     const broken = join(directory, 'quotadb.js');
     writeFileSync(broken, 'console.error("out of order"); process.exit(1);');
-    expect(await runBench(['--smoke', '--quotadb', broken], output)).toBe(ExitCode.Failed);
+    const { code, progress } = await bench('--smoke', '--quotadb', broken);
+    expect(code).toBe(ExitCode.Failed);
     expect(progress).toContain('quotadb did not start');
     expect(progress).toContain('out of order');
     expect(leftovers(process.pid)).toEqual([]);
@@ -171,18 +115,43 @@ testWithRedis(
   TIMEOUT_MS,
 );
 
-test('without redis-server it says so plainly, with a code of its own', async () => {
+test('without redis-server the message says so, with an exit code of its own', async () => {
   vi.stubEnv('PATH', directory);
-  expect(await runBench(['--smoke'], output)).toBe(ExitCode.NoRedis);
-  expect(progress).toContain('There is no redis-server on this machine');
-  progress = '';
-  expect(await runBench(['--smoke', '--redis', join(directory, 'none')], output)).toBe(ExitCode.NoRedis);
-  expect(progress).toContain('is no program');
+  const missing = await bench('--smoke');
+  expect(missing.code).toBe(ExitCode.NoRedis);
+  expect(missing.progress).toContain('There is no redis-server on this machine');
+  const wrong = await bench('--smoke', '--redis', join(directory, 'none'));
+  expect(wrong.code).toBe(ExitCode.NoRedis);
+  expect(wrong.progress).toContain('none is not an executable file');
 });
 
-test('a mistake in the command line has a code of its own, help has none', async () => {
-  expect(await runBench(['--pipeline', 'many'], output)).toBe(ExitCode.Usage);
+test('a mistake in the command line has an exit code of its own', async () => {
+  const { code, progress } = await bench('--pipeline', 'many');
+  expect(code).toBe(ExitCode.Usage);
   expect(progress).toContain('--pipeline: "many" is not a whole number');
-  expect(await runBench(['--help'], output)).toBe(ExitCode.Ok);
-  expect(printed).toContain('side by side with Redis');
+});
+
+test('the help names every suite, workload and flag', async () => {
+  const { code, printed } = await bench('--help');
+  expect(code).toBe(ExitCode.Ok);
+  const suites = ['counts', 'durability', 'replication', 'limits', 'quotas', 'steps', 'report'];
+  for (const suite of suites) {
+    expect(printed).toContain(`quotadb bench ${suite}`);
+    expect(await bench(suite, '--help')).toMatchObject({
+      code: ExitCode.Ok,
+      printed: expect.stringContaining('--help'),
+    });
+  }
+  for (const word of ['side by side with Redis', 'incr-zipf', 'memory-expiring', '--no-limits', '--serve-arguments']) {
+    expect(printed).toContain(word);
+  }
+});
+
+test.each([
+  ['durability', /--seconds.*\n--rounds/],
+  ['replication', /--seconds.*\n--rounds/],
+])('mistakes in the command line of %s are reported at once', async (suite, expected) => {
+  const { code, progress } = await bench(suite, '--seconds', 'few', '--rounds', '0');
+  expect(code).toBe(ExitCode.Usage);
+  expect(progress).toMatch(expected);
 });

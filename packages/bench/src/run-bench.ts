@@ -1,55 +1,39 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { measureAll, type Output } from './bench.js';
-import { Cleanup } from './cleanup.js';
-import { NoRedisError } from './contenders.js';
-import { runCountsBench } from './counts/run-counts-bench.js';
-import { runDurabilityBench } from './durability/run-durability-bench.js';
-import { UsageError } from './flags.js';
-import { runLimitsBench } from './limits/run-limits-bench.js';
-import { type BenchOptions, benchHelpText, parseOptions } from './options.js';
-import { formatRow } from './output/table.js';
-import { formatVerdict } from './output/verdict.js';
-import { runQuotasBench } from './quotas/run-quotas-bench.js';
-import { runReplicationBench } from './replication/run-replication-bench.js';
-import { runReport } from './report/run-report.js';
-import { resultsDirectory } from './results/environment.js';
+import { helpText, type Options, parseFlags, UsageError } from './command-line/flags.js';
+import { type AnySuite, helpFlag, type Output, rowFlags, type sharedFlags } from './command-line/suite.js';
+import { counts } from './counts/suite.js';
+import { durability } from './durability/suite.js';
+import { limits } from './limits/suite.js';
+import { Cleanup } from './machine/cleanup.js';
+import { quotas } from './quotas/suite.js';
+import { replication } from './replication/suite.js';
+import { report } from './report/suite.js';
 import { readHistory, writeHistory } from './results/history.js';
-import type { ResultRow } from './results/row.js';
-import { runSteps } from './steps/run-steps.js';
+import { type RunStamp, repositoryDirectory, stampRun } from './results/stamp.js';
+import { NoRedisError } from './servers/redis.js';
+import { sideBySide } from './side-by-side/suite.js';
+import { steps } from './steps/suite.js';
 
 export const ExitCode = { Ok: 0, Failed: 1, Usage: 2, NoRedis: 3, Interrupted: 130 } as const;
+
+const suites: readonly AnySuite[] = [sideBySide, counts, durability, replication, limits, quotas, steps, report];
 
 const STANDARD_OUTPUT: Output = {
   print: (text) => process.stdout.write(`${text}\n`),
   progress: (text) => process.stderr.write(`${text}\n`),
 };
 
-type Subcommand = (argv: readonly string[], cleanup: Cleanup, signal: AbortSignal, output: Output) => unknown;
-
-/** What is measured by a word of its own; everything else is flags of `quotadb bench` itself. */
-const subcommands: Readonly<Record<string, Subcommand>> = {
-  counts: runCountsBench,
-  durability: runDurabilityBench,
-  limits: runLimitsBench,
-  quotas: (argv, _cleanup, signal, output) => runQuotasBench(argv, signal, output),
-  replication: runReplicationBench,
-  report: (argv, _cleanup, _signal, output) => {
-    for (const file of runReport(argv)) output.print(file);
-  },
-  steps: (_argv, _cleanup, _signal, output) => runSteps(output),
-};
-
 /**
- * `quotadb bench`: QuotaDB and Redis side by side, both started here, on free ports, in temporary directories, without
- * persistence, and both gone again when this returns, whether it went well, went wrong or was interrupted.
+ * `quotadb bench`: runs one suite. Servers are started here, on free ports, in temporary directories, and all are gone
+ * again when this returns, whether the run succeeded, failed or was interrupted.
  *
- * The load comes from our own generator, in a process of its own. It was held against redis-benchmark on a machine of 2
- * cores with Redis 7.0.15 and drives a server about as hard (harder without pipelining, where redis-benchmark changes its
- * epoll set twice per request), at about the same cost per operation; and it sends what redis-benchmark cannot: skewed
- * keys, mixed commands, transactions, a given load with latencies counted from when each request was due.
- * `--client redis-benchmark` remains as a second opinion that owes nothing to us.
+ * The load comes from our own generator, in a process of its own. On a machine of 2 cores with Redis 7.0.15 it drove a
+ * server about as hard as redis-benchmark (harder without pipelining, where redis-benchmark changes its epoll set twice
+ * per request), at about the same cost per operation; and it sends what redis-benchmark cannot: skewed keys, mixed
+ * commands, transactions, a given load with latencies counted from when each request was due.
+ * `--client redis-benchmark` remains as a second opinion from a program that is not ours.
  */
 export async function runBench(argv: readonly string[], output: Output = STANDARD_OUTPUT): Promise<number> {
   const cleanup = new Cleanup();
@@ -64,10 +48,14 @@ export async function runBench(argv: readonly string[], output: Output = STANDAR
   process.on('SIGTERM', interrupt);
   process.on('exit', cleanUpAtOnce);
   try {
-    return await benchAndClean(argv, cleanup, interruption.signal, output);
+    await runSuite(argv, cleanup, interruption.signal, output);
+    return ExitCode.Ok;
   } catch (error) {
     if (interruption.signal.aborted) return ExitCode.Interrupted;
-    output.progress(error instanceof UsageError ? `${error.message}\nSee quotadb bench --help.` : messageOf(error));
+    const message = error instanceof Error ? error.message : String(error);
+    output.progress(
+      error instanceof UsageError ? `${message}\nSee quotadb bench --help.` : `quotadb bench: ${message}`,
+    );
     if (error instanceof UsageError) return ExitCode.Usage;
     return error instanceof NoRedisError ? ExitCode.NoRedis : ExitCode.Failed;
   } finally {
@@ -77,64 +65,51 @@ export async function runBench(argv: readonly string[], output: Output = STANDAR
   }
 }
 
-async function benchAndClean(
-  argv: readonly string[],
-  cleanup: Cleanup,
-  signal: AbortSignal,
-  output: Output,
-): Promise<number> {
-  const [name = '', ...rest] = argv;
-  const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
-  if (subcommand === undefined) return benchBesideRedis(argv, cleanup, signal, output);
-  try {
-    await subcommand(rest, cleanup, signal, output);
-  } finally {
-    await cleanup.gently();
-  }
-  return ExitCode.Ok;
-}
-
-async function benchBesideRedis(
-  argv: readonly string[],
-  cleanup: Cleanup,
-  signal: AbortSignal,
-  output: Output,
-): Promise<number> {
-  const options = parseOptions(argv);
+async function runSuite(argv: readonly string[], cleanup: Cleanup, signal: AbortSignal, output: Output): Promise<void> {
+  const named = suites.find(({ name }) => name !== '' && name === argv[0]);
+  const suite = named ?? sideBySide;
+  const flags = { ...suite.flags, ...(suite.rows && rowFlags(suite.rows.folder)), ...helpFlag };
+  const options = parseFlags(flags, named === undefined ? argv : argv.slice(1));
   if (options.help) {
-    output.print(benchHelpText());
-    return ExitCode.Ok;
+    output.print(helpText(usage(suite), flags, suite.appendix));
+    return;
   }
-  const rows: ResultRow[] = [];
+  const rows: RunStamp[] = [];
+  const keep = (row: RunStamp) => {
+    rows.push(row);
+    output.print(suite.rows!.format(row));
+  };
   try {
-    await measureAll(options, cleanup, signal, output, (row) => {
-      rows.push(row);
-      output.print(formatRow(row));
-    });
+    await suite.run(options, { ...output, stamp: stampRun(), cleanup, signal, keep });
   } finally {
     try {
       await cleanup.gently();
     } finally {
-      // Also what was measured before a failure or an interruption is worth keeping.
-      if (rows.length > 0) keep(rows, options, output);
+      // Rows measured before a failure or an interruption are worth keeping too.
+      if (rows.length > 0) keepRows(rows, suite.rows!.folder, options as unknown as RowOptions, output);
     }
   }
-  output.print(formatVerdict(rows));
-  return ExitCode.Ok;
 }
 
-function keep(rows: readonly ResultRow[], options: BenchOptions, output: Output): void {
+function usage(suite: AnySuite): string[] {
+  const listed = suite === sideBySide ? suites : [suite];
+  return listed.map(({ name, summary }) => `${`quotadb bench ${name}`.trim().padEnd(25)} [flags]   ${summary}`);
+}
+
+type RowOptions = Options<ReturnType<typeof rowFlags> & Partial<Pick<typeof sharedFlags, 'smoke'>>>;
+
+function keepRows(rows: readonly RunStamp[], folder: string, options: RowOptions, output: Output): void {
   if (options.json !== '') writeFileSync(options.json, `${JSON.stringify(rows, null, 2)}\n`);
   if (options.smoke && options.results === '') {
     checkHistory(rows);
     output.progress('smoke run: the harness works; the figures mean nothing and were not kept');
     return;
   }
-  output.progress(`results: ${writeHistory(resultsDirectory(options.results), rows)}`);
+  output.progress(`results: ${writeHistory(repositoryDirectory(options.results, 'bench', 'results', folder), rows)}`);
 }
 
-/** Writes and reads the rows as a real run would, somewhere else. */
-function checkHistory(rows: readonly ResultRow[]): void {
+/** Writes and reads the rows as a real run would, in a temporary directory. */
+function checkHistory(rows: readonly RunStamp[]): void {
   const directory = mkdtempSync(join(tmpdir(), 'quotadb-bench-smoke-'));
   try {
     writeHistory(directory, rows);
@@ -142,8 +117,4 @@ function checkHistory(rows: readonly ResultRow[]): void {
   } finally {
     rmSync(directory, { recursive: true });
   }
-}
-
-function messageOf(error: unknown): string {
-  return `quotadb bench: ${error instanceof Error ? error.message : String(error)}`;
 }

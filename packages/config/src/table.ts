@@ -136,7 +136,7 @@ export const settings = {
     flag: 'data',
     kind: text('directory', /^[^\0]*$/, 'the path of a directory; empty for none'),
     default: '',
-    help: 'keep everything on disk in this directory, which is made if it is not there; without it everything is in memory',
+    help: 'keep data on disk in this directory, which is made if it is not there; without it everything is in memory. With peers, rate counts below the publish threshold and GCRA buckets stay in memory',
     parameter: 'dir',
   }),
   memory: setting({

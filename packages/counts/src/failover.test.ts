@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { TcpProxy } from '@quotadb/wire/proxy';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
@@ -13,44 +13,13 @@ import { until } from './testing/until.js';
 
 const run = promisify(execFile);
 
-/** The address that stays the same in a failover: whatever is behind it, as a virtual IP or a DNS name would have it. */
-class FixedAddress {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  behind: ConnectionOptions;
-
-  constructor(behind: ConnectionOptions) {
-    this.behind = behind;
-    this.#server = createServer((client) => {
-      const database = connect(`${this.behind.host}/.s.PGSQL.5432`);
-      for (const [from, to] of [
-        [client, database],
-        [database, client],
-      ] as const) {
-        this.#sockets.add(from);
-        from.on('error', () => undefined);
-        from.on('close', () => to.destroy());
-        from.pipe(to);
-      }
-    });
-  }
-
-  async listen(): Promise<ConnectionOptions> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return { ...this.behind, host: '127.0.0.1', port: (this.#server.address() as AddressInfo).port };
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
-
 let folder: string;
 let primary: EmbeddedPostgres;
 let standby: EmbeddedPostgres;
 let standbyOptions: ConnectionOptions;
-let address: FixedAddress;
+/** The address that stays the same in a failover, as a virtual IP or a DNS name does. */
+let address: TcpProxy;
+const socketOf = ({ host }: ConnectionOptions) => `${host}/.s.PGSQL.5432`;
 let service: CountsService;
 
 /** A primary whose commits wait for a standby that streams from it: what was acknowledged is on both. */
@@ -67,8 +36,8 @@ beforeAll(async () => {
   const source = `primary_conninfo=host=${options.host} user=${options.user}`;
   standby = new EmbeddedPostgres({ directory: directory('standby'), settings: [source] });
   standbyOptions = await standby.start();
-  address = new FixedAddress(options);
-  service = createCountsService({ postgres: await address.listen() });
+  address = await TcpProxy.open(socketOf(options));
+  service = createCountsService({ postgres: { ...options, host: '127.0.0.1', port: address.port } });
   await service.ready();
 }, 60_000);
 
@@ -116,7 +85,7 @@ test('the primary dies and its standby takes over: no acknowledged change is mis
   process.kill(primary.pid!, 'SIGQUIT');
   await until(() => primary.pid === undefined);
   // For a while there is only a server that reads: it refuses changes, and says so.
-  address.behind = standbyOptions;
+  address.target = socketOf(standbyOptions);
   await until(() => plain.tally.refused > 0 && keyed.tally.refused > 0);
   const session = new pg.Client(standbyOptions);
   await session.connect();

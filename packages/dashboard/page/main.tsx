@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { rememberCredentials } from './connection.js';
-import { failure, needsToken, regions, sources, start } from './regions.js';
+import { rememberCredentials } from './live/connection.js';
+import { failure, needsToken, regions, sources, start } from './live/regions.js';
+import { State } from './parts/panel.js';
 import { Counts } from './views/counts.js';
 import { Demo, followDemo } from './views/demo.js';
 import { firstSearch, Keys } from './views/keys.js';
@@ -11,12 +12,12 @@ import { Quotas } from './views/quotas.js';
 import { loadConfiguration, ServerView } from './views/server.js';
 
 const VIEWS = [
-  { path: '#overview', name: 'Overview' },
-  { path: '#keys', name: 'Keys' },
-  { path: '#quotas', name: 'Quotas' },
-  { path: '#limits', name: 'Rate limits' },
-  { path: '#counts', name: 'Counts' },
-  { path: '#server', name: 'Server' },
+  { path: '#overview', name: 'Overview', View: Overview },
+  { path: '#keys', name: 'Keys', View: Keys },
+  { path: '#quotas', name: 'Quotas', View: Quotas },
+  { path: '#limits', name: 'Rate limits', View: Limits },
+  { path: '#counts', name: 'Counts', View: Counts },
+  { path: '#server', name: 'Server', View: ServerView },
 ] as const;
 
 const path = signal(location.hash || '#overview');
@@ -29,7 +30,11 @@ addEventListener('hashchange', () => {
 function App() {
   if (needsToken.value) return <Login />;
   const all = [...regions.value.values()];
-  const silent = all.filter((region) => !region.isConnected && region.snapshot !== null);
+  const silent = all
+    .filter((region) => !region.isConnected && region.snapshot !== null)
+    .map(({ source }) => source.region);
+  const { View } = VIEWS.find((view) => view.path === path.value) ?? VIEWS[0];
+  const isLive = silent.length === 0 && failure.value === '';
   const title = sources.value?.isDemo ? 'demo' : (all[0]?.source.region ?? '');
   return (
     <>
@@ -45,33 +50,20 @@ function App() {
             </a>
           ))}
         </nav>
-        <span class="state" role="status">
-          <span class={`dot ${silent.length === 0 && failure.value === '' ? 'good' : 'bad'}`} />
-          {silent.length === 0 && failure.value === '' ? 'live' : 'disconnected'}
-        </span>
+        <div role="status">
+          <State dot={isLive ? 'good' : 'bad'}>{isLive ? 'live' : 'disconnected'}</State>
+        </div>
       </header>
-      {(failure.value !== '' || silent.length > 0) && (
+      {!isLive && (
         <p class="banner" role="alert">
           {failure.value !== ''
             ? `Disconnected: ${failure.value}. Trying again …`
-            : `No word from ${silent.map((region) => region.source.region).join(', ')}: what is shown of it is old. Trying again …`}
+            : `No data from ${silent.join(', ')}: the figures are old. Trying again …`}
         </p>
       )}
       <main tabIndex={-1}>
         {sources.value?.isDemo && <Demo isWhole={path.value === '#overview'} />}
-        {path.value === '#keys' ? (
-          <Keys />
-        ) : path.value === '#quotas' ? (
-          <Quotas />
-        ) : path.value === '#limits' ? (
-          <Limits />
-        ) : path.value === '#counts' ? (
-          <Counts />
-        ) : path.value === '#server' ? (
-          <ServerView />
-        ) : (
-          <Overview />
-        )}
+        <View />
       </main>
     </>
   );
@@ -82,7 +74,7 @@ function Login() {
     <main>
       <section class="panel" style="max-width:420px">
         <h2>Log in</h2>
-        <p class="note">This server has credentials. A user with the right to read, or a token without a name.</p>
+        <p class="note">This server asks for credentials: a user with the role to read, or a token without a user.</p>
         <form
           class="search"
           onSubmit={(event) => {

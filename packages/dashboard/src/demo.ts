@@ -1,4 +1,4 @@
-/** What the demo tells its page. */
+/** The state of the demo, as its page reads it. */
 export interface DemoState {
   /** Asked for, of each kind, in each region. */
   readonly requestsPerSecond: number;

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 const PAGE = fileURLToPath(new URL('../dist/page/', import.meta.url));
-/** The page and what belongs to it; the build puts a hash into every name. */
+/** The page and its files; the build puts a hash into every name. */
 const FILE_NAME = /^(?:index\.html|assets\/[\w.-]+\.(?:js|css))$/;
 
 /** A file of the page, or undefined where there is no such file. `index.html` is the page itself. */
@@ -29,10 +29,18 @@ export function readPageFile(name: string): PageFile | undefined {
   }
 }
 
-/** Nothing is loaded from elsewhere, nothing runs that is not in the files, and no other page may frame this one. */
+/** The page loads and runs its own files only, and no other page may frame it. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };

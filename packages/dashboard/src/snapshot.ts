@@ -1,6 +1,6 @@
 /**
- * What the page is told, once a second. Plain data: the server fills it in, the page shows it, and nothing else lies
- * between them. Figures that a server does not have are left out, and the page does not show them.
+ * The figures that the server sends to the page once a second. Figures that a server does not have are left out, and
+ * the page does not show them.
  */
 export interface Snapshot {
   readonly atMs: number;
@@ -12,7 +12,7 @@ export interface Snapshot {
   readonly slowCommands: readonly SlowCommand[];
   readonly rates: RateFigures;
   readonly quotas: readonly QuotaFigures[];
-  /** What went between this region and others, of all quotas. */
+  /** Tokens of all quotas that went between this region and others. */
   readonly tokenFlow: readonly TokenFlow[];
   readonly counts: CountsFigures;
 }
@@ -30,7 +30,7 @@ export interface TrafficFigures {
   readonly commandsTotal: number;
   readonly commandsPerSecond: number;
   readonly connections: number;
-  /** Of the time that a command takes inside the server, in microseconds; null where nothing was measured. */
+  /** The time of a command inside the server, in microseconds; null without a measurement. */
   readonly p50Microseconds: number | null;
   readonly p99Microseconds: number | null;
   readonly longestTurnMicroseconds: number;
@@ -104,7 +104,7 @@ export interface RateFigures {
   readonly hottest: readonly HotFigures[];
 }
 
-/** Who is decided about most, from a sample of the last ten seconds. */
+/** The identifiers with the most decisions, from a sample of the last ten seconds. */
 export interface HotFigures {
   readonly identifier: string;
   readonly allowedPerSecond: number;
@@ -148,7 +148,7 @@ export interface CountsFigures {
   readonly statementP99Microseconds: number | null;
 }
 
-/** One subject of a quota: where its tokens are, as far as the region that tells it knows. */
+/** One subject of a quota: where its tokens are, as far as the region that answers knows. */
 export interface QuotaDetails {
   readonly name: string;
   readonly subject: string;
@@ -163,13 +163,13 @@ export interface TokenPlace {
   readonly isOwn: boolean;
   /** Neither spent nor set aside. */
   readonly held: number;
-  /** Set aside to be spent there: what is spent, and what is not yet. */
+  /** Set aside to be spent there, spent or not. */
   readonly setAside: number;
-  /** What of it is not spent yet; a region knows it of itself only. */
+  /** The local balance: set aside and not spent; a region knows its own only. */
   readonly pocket: number | null;
 }
 
-/** One key, looked at closely. */
+/** One key by its components. */
 export interface KeyDetails {
   readonly key: string;
   readonly exists: boolean;

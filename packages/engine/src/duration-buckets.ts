@@ -1,6 +1,6 @@
 /**
- * How durations are sorted for histograms: bucket n holds what took up to 2^n microseconds, the last one everything longer.
- * Twenty-two of them reach from one microsecond to one second, each twice the one before.
+ * How durations are sorted for histograms: bucket n holds what took up to 2^n microseconds, the last one everything
+ * longer. Twenty-two of them reach from one microsecond to one second, each twice the one before.
  */
 export const DURATION_BUCKETS = 22;
 

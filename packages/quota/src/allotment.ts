@@ -1,14 +1,14 @@
 import { ByteInput, ORIGIN_ID_BYTES, RESERVED_PREFIX } from '@quotadb/engine';
 
 /**
- * An allotment is one subject of one policy in one window. What is known of it are ordinary counters under reserved keys, so that
- * they replicate, reach the disk and expire like any other.
+ * An allotment is one subject's share of one policy in one window. It is kept in ordinary counters under reserved keys,
+ * so that they replicate, reach the disk and expire like any other.
  *
  *   bytes | key
  *   ------|---------------------------------------------------------------------------------------------
  *   0–3   | RESERVED_PREFIX
- *   4     | 'm' marks: each origin's component is what it has set aside to spend, P, less what it gave back, N
- *         | 'g' grants to one origin: each origin's component is what it has granted to it
+ *   4     | 'm' marks: each origin's component is the tokens it set aside to spend, P, less those it gave back, N
+ *         | 'g' grants to one origin: each origin's component is the tokens it has granted to it
  *   5–8   | number of the policy
  *   9–16  | window, a double
  *   17 …  | 'm': the subject. 'g': the 32 bytes of the origin, then the subject
@@ -30,7 +30,7 @@ const HEADER_BYTES = WINDOW_AT + 8;
 const MARKS = 0x6d;
 const GRANTS = 0x67;
 
-/** A key being put together, again and again in the same place. */
+/** A buffer in which one key after another is put together. */
 export class AllotmentKey {
   readonly input = new ByteInput(
     new Uint8Array(HEADER_BYTES + ORIGIN_ID_BYTES + MAXIMUM_SUBJECT_BYTES + ByteInput.SLACK_BYTES),
@@ -46,7 +46,10 @@ export class AllotmentKey {
     return this.end(HEADER_BYTES, subject, start, length);
   }
 
-  /** The same for another subject of the same policy and window, from where a request lies and a word at a time: behind its end there are bytes to read. */
+  /**
+   * The same policy and window for a subject in a request, copied a word at a time: the request has slack behind its
+   * end.
+   */
   sameMarksOf({ view }: ByteInput, start: number, length: number): this {
     const target = this.input.view;
     for (let index = 0; index < length; index += 4)

@@ -1,7 +1,7 @@
-/** Nothing is done before its time, and up to twice this after it. */
+/** A deadline is processed between its time and twice this after it. */
 const STEP_MS = 100;
 
-/** What is due at a time that can be changed, by name. A name has one place in the schedule, however often its time changes. */
+/** Deadlines that can be changed, by name. A name has one place in the schedule, however often its time changes. */
 export class Deadlines {
   /** In steps. */
   private readonly dueAt = new Map<string, number>();
@@ -16,19 +16,19 @@ export class Deadlines {
   set(name: string, atMs: number): void {
     const step = Math.ceil(atMs / STEP_MS);
     this.dueAt.set(name, step);
-    // Where it is looked at earlier in any case, it is put off then.
+    // It has an earlier place already, and is moved when that comes.
     if ((this.placedAt.get(name) ?? Number.POSITIVE_INFINITY) <= step) return;
     this.unplace(name);
     this.place(name, step);
   }
 
-  /** Nothing is left of it: what is settled long before its time must not pile up until then. */
+  /** Removes all of it: deadlines that are settled long before their time must not pile up until then. */
   delete(name: string): void {
     this.dueAt.delete(name);
     this.unplace(name);
   }
 
-  /** Forgets everything that is due, and tells it. */
+  /** Removes every deadline that is due, and passes it on. */
   pass(nowMs: number, isDue: (name: string) => void): void {
     const upTo = Math.floor(nowMs / STEP_MS);
     for (let step = this.doneUpTo; step < upTo && this.schedule.size > 0; step++) {

@@ -2,19 +2,19 @@
 export interface SavedGrantee {
   /** In hexadecimal. */
   readonly origin: string;
-  /** Until then something that was granted to it may count; null = for ever. */
+  /** Until then a grant to it may count; null = for ever. */
   readonly untilMs: number | null;
 }
 
 export interface SavedGrantees {
   readonly grantees: readonly SavedGrantee[];
-  /** What ended before this is not known any more: nothing is granted or marked in such a window, whatever the clock says. */
+  /** Grants in windows that ended before this are not known any more: nothing is granted or marked in those windows. */
   readonly forgottenUpToMs: number;
 }
 
-/** What a node holds is found by going through them: a region that restarts without a disk is another one each time. */
+/** A node's rights are computed over all grantees, and a region that restarts without a disk is a new one each time. */
 export const MAXIMUM_GRANTEES = 1000;
-/** So much is noted ahead, so that the file is not written for every window. */
+/** Noted ahead, so that the file is not written for every window. */
 const AHEAD_MS = 3_600_000;
 
 interface Grantee {
@@ -23,9 +23,9 @@ interface Grantee {
 }
 
 /**
- * Everybody that this incarnation has granted anything to that may still count. They are on disk before the first grant is made:
- * after a restart what was granted is found by going through them, and none may be missing. One whose windows are all over is
- * forgotten, and with it that those windows ever were: a clock that is set back does not bring them back.
+ * The origins with grants of this incarnation that may still count. They are on disk before the first grant is made:
+ * after a restart the grants are summed over them, and none may be missing. An origin whose windows are all over is
+ * dropped, and those windows stay closed: a clock that is set back does not open them again.
  */
 export class Grantees {
   private readonly save: (saved: SavedGrantees) => void;
@@ -57,7 +57,7 @@ export class Grantees {
     return describe(this.known, this.forgotten);
   }
 
-  /** False where there are too many: nothing may be granted. Throws where it cannot be written down. */
+  /** False where there are too many: nothing may be granted. Throws where it cannot be saved. */
   note(origin: Uint8Array, endMs: number, nowMs: number): boolean {
     const name = Buffer.from(origin).toString('hex');
     const before = this.known.get(name);

@@ -29,7 +29,6 @@ export {
 export { checkReaches, MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
 export { Taker, Verdict } from './taker.js';
 export {
-  type DemandOutcome,
   type QuotaPeers,
   TokenBroker,
   type TokenBrokerEvents,

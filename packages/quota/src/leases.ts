@@ -18,13 +18,13 @@ export type Acquired =
 
 export type Renewed =
   | { readonly error: string }
-  /** How long the lease holds from now on; as long as before where there was nothing to renew it with. */
+  /** How long the lease holds from now on; as before where there were no tokens to renew it with. */
   | { readonly isRenewed: boolean; readonly ttlMs: number; readonly retryAfterMs: number };
 
 interface Lease {
   readonly name: string;
   readonly subject: Uint8Array;
-  /** One for every window that it holds a token of, in their order. */
+  /** One for every window in which it holds a token, in their order. */
   allotments: readonly Allotment[];
   untilMs: number;
 }
@@ -32,17 +32,17 @@ interface Lease {
 export interface LeasesOptions {
   readonly operations: Operations;
   readonly monotonicMs: () => number;
-  /** A name that nobody can guess. */
+  /** A name that cannot be guessed. */
   readonly newId: () => string;
 }
 
 /**
- * What is held at once, and for a time. A lease holds one token in every window that any clock within the bound comes to before it
- * ends; each window has the whole limit, so at no moment more than the limit are held, wherever. Renewing it takes the tokens
- * of further windows.
+ * Limits on leases that are held at once. A lease holds one token in every window that any clock within the bound
+ * reaches before it ends; each window has the whole limit, so at no moment more leases than the limit are held, in all
+ * regions together. Renewing it takes the tokens of further windows.
  *
- * A lease is known to the node that gave it, and to its memory alone. What a crash loses of it are tokens of windows that end
- * soon: nothing is given out twice, and the windows after them begin with the limit.
+ * A lease is kept by the node that gave it, in memory only. A crash loses tokens of windows that end soon: no token is
+ * given out twice, and the windows after them begin with the whole limit.
  */
 export class Leases {
   private readonly options: LeasesOptions;
@@ -71,7 +71,9 @@ export class Leases {
     });
   }
 
-  /** It ends so long after now; where a window that this reaches into has no token left it ends when it would have. */
+  /**
+   * Makes it end `ttlMs` from now. Where one of the windows until then has no token left, it ends when it would have.
+   */
   renew(id: string, ttlMs: number, waitMs: number | undefined, done: (renewed: Renewed) => void): void {
     const lease = this.held.get(id);
     if (lease === undefined) {
@@ -114,12 +116,12 @@ export class Leases {
     return this.held.has(id);
   }
 
-  /** Nobody has renewed them in time. */
+  /** Ends leases that were not renewed in time. */
   tick(): void {
     this.deadlines.pass(this.options.monotonicMs(), (id) => this.release(id));
   }
 
-  /** How many leases hold something, by allotment. */
+  /** How many leases hold a token, by allotment. */
   outstanding(): Map<string, number> {
     const amounts = new Map<string, number>();
     for (const { allotments } of this.held.values())
@@ -134,11 +136,11 @@ export class Leases {
     this.deadlines.set(id, lease.untilMs);
   }
 
-  /** Another renewal of the same lease may have been faster: what is held already goes back. */
+  /** Another renewal of the same lease may have been faster: tokens that are held twice go back. */
   private extend(lease: Lease, allotments: readonly Allotment[]): void {
     const last = lease.allotments[lease.allotments.length - 1].window;
     this.giveBack(allotments.filter(({ window }) => window <= last));
-    // Tokens of windows that are over are of no use to anybody.
+    // Tokens of windows that are over are worthless.
     lease.allotments = [...lease.allotments, ...allotments.filter(({ window }) => window > last)].filter(
       ({ policy, window }) => !this.options.operations.isOver(policy, window),
     );

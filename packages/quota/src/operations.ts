@@ -1,11 +1,12 @@
 import { ByteInput, type Engine } from '@quotadb/engine';
 import { type Allotment, AllotmentKey, MAXIMUM_SUBJECT_BYTES } from './allotment.js';
+import type { DemandOutcome } from './allotment-states.js';
 import { isLeased, MAXIMUM_WAIT_MS, type Policy, windowAt, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 import { Taker, Verdict } from './taker.js';
-import type { DemandOutcome, TokenBroker } from './token-broker.js';
+import type { TokenBroker } from './token-broker.js';
 
-/** One limit that is asked for something. */
+/** A cost for one limit. */
 export interface TakeItem {
   readonly name: string;
   readonly subject: Uint8Array;
@@ -17,18 +18,18 @@ export interface HoldRequest {
   readonly name: string;
   readonly subject: Uint8Array;
   readonly holdMs: number;
-  /** What is held already: only of this very policy, up to this window. */
+  /** Of a renewal: the lease holds tokens of this policy up to this window. */
   readonly held?: { readonly policy: number; readonly upTo: number };
   readonly waitMs?: number | undefined;
 }
 
 export interface TakeRequest {
   readonly items: readonly TakeItem[];
-  /** How long to wait for what other regions hold; what the policies say where it is left out. */
+  /** How long to wait for tokens of other regions; as the policies say where it is left out. */
   readonly waitMs?: number | undefined;
 }
 
-/** How a limit stands after a take. */
+/** The state of a limit after a take. */
 export interface Standing {
   readonly remainingHere: number;
   readonly remainingEverywhere: number;
@@ -47,35 +48,35 @@ export interface OperationsOptions {
   readonly monotonicMs: () => number;
 }
 
-/** More limits than one request has any use for. */
+/** More limits than one request needs. */
 export const MAXIMUM_ITEMS = 16;
-/** What is held here is waited for in any case: a flush or two. */
+/** A take always waits for tokens that this node holds: a flush or two. */
 const LOCAL_PATIENCE_MS = 2000;
-/** Tokens that were there are gone again so often before it counts as a denial: others were faster. */
+/** A take is denied after this many attempts in which other takes were faster. */
 const MAXIMUM_ATTEMPTS = 50;
 
 interface ResolvedItem {
   readonly policy: Policy;
   readonly subject: Uint8Array;
   readonly cost: number;
-  /** Of a lease: what it holds it holds in every window until it ends. */
+  /** Of a lease: it holds a token of every window until it ends. */
   readonly hold?: { readonly ms: number; readonly after: number };
 }
 
-/** What is taken from one allotment. */
+/** The part of an item that is taken from one allotment. */
 interface Part {
   readonly item: ResolvedItem;
   readonly allotment: Allotment;
 }
 
 interface Patience {
-  /** Until then it waits for what others hold. */
+  /** Until then it waits for tokens of other regions. */
   readonly untilMs: number;
   readonly lastMs: number;
   attemptsLeft: number;
 }
 
-/** Takes that may have to wait, of one limit or of several at once, on the thread of the broker. */
+/** Takes that may have to wait, from one limit or from several at once, on the thread of the token broker. */
 export class Operations {
   readonly taker: Taker;
   private readonly options: OperationsOptions;
@@ -86,7 +87,7 @@ export class Operations {
     this.taker = new Taker(options.engine);
   }
 
-  /** All or none: where one limit has too little, nothing is taken from the others. */
+  /** Takes from all limits or from none. */
   take({ items, waitMs }: TakeRequest, done: (answer: TakeAnswer) => void): void {
     const resolved = this.resolve(items);
     if (typeof resolved === 'string') {
@@ -96,7 +97,7 @@ export class Operations {
     this.begin(resolved, waitMs, done);
   }
 
-  /** One token of every window from now, or from the last one that is held, until the hold is over by any clock. */
+  /** Takes a token of every window from now, or from the last one that is held, until the hold is over by any clock. */
   hold({ name, subject, holdMs, held, waitMs }: HoldRequest, done: (answer: TakeAnswer) => void): void {
     const policy = this.options.book.named(name);
     const mistake = this.findMistake(policy, name, subject, holdMs);
@@ -112,7 +113,7 @@ export class Operations {
     this.begin([{ policy, subject, cost: 1, hold }], waitMs, done);
   }
 
-  /** By this node's clock the window is behind it. */
+  /** Whether a window is over by this node's clock. */
   isOver(policyNumber: number, window: number): boolean {
     const policy = this.options.book.numbered(policyNumber);
     return policy === undefined || this.options.engine.nowMs >= windowEndMs(policy, window);
@@ -151,7 +152,10 @@ export class Operations {
     for (const { allotment, cost } of missing) broker.demand(allotment, cost, waitMs, heard);
   }
 
-  /** Under the locks of all their shards, taken in one order: nobody sees a part of it, and nobody waits in a circle. */
+  /**
+   * Under the locks of all their shards, taken in one order: no other take sees a part of it, and no two wait for each
+   * other.
+   */
   private takeAll(items: readonly ResolvedItem[]): {
     verdict: Verdict;
     missing: readonly { allotment: Allotment; cost: number }[];
@@ -162,7 +166,7 @@ export class Operations {
     const parts = items.flatMap((item) => this.partsOf(item));
     const allotments = parts.map(({ allotment }) => allotment);
     const low: { allotment: Allotment; target: number }[] = [];
-    // One allotment is taken from under its own lock.
+    // A take from one allotment needs only the lock of its key.
     const isLocked = allotments.length > 1;
     if (isLocked) this.lock(allotments);
     try {
@@ -215,7 +219,7 @@ export class Operations {
     return { remainingHere, remainingEverywhere, resetMs, retryAfterMs };
   }
 
-  /** What is wrong with it, in words. */
+  /** The policies of the items, or the error of the first item that cannot be taken. */
   private resolve(items: readonly TakeItem[], leastCost = 1): readonly ResolvedItem[] | string {
     if (items.length === 0 || items.length > MAXIMUM_ITEMS)
       return `1 to ${MAXIMUM_ITEMS} limits can be taken from at once`;
@@ -247,14 +251,14 @@ export class Operations {
     if (subject.length > MAXIMUM_SUBJECT_BYTES) return SUBJECT_TOO_LONG;
     if (!Number.isSafeInteger(holdMs) || holdMs < 1 || holdMs > leaseMs)
       return `a lease of '${name}' holds for 1 to ${leaseMs} milliseconds`;
-    // A bound on clocks that is far above the home's.
+    // The bound on clocks here is far above the home's.
     if ((holdMs + this.options.broker.skewBoundMs) / windowMs + 2 > MAXIMUM_ITEMS)
       return `the clock skew bound of this region is too large for leases of '${name}'`;
     return undefined;
   }
 }
 
-/** Of a lease that is held in several windows the one with the least left counts. */
+/** Of a lease in several windows the one with the least left counts. */
 function scarcer(one: Standing | undefined, other: Standing): Standing {
   if (one === undefined) return other;
   return {

@@ -3,17 +3,20 @@ import { Grantees, type SavedGrantees } from './grantees.js';
 import { type Definition, type Policy, reachMs, startingRegions, windowStartMs } from './policy.js';
 import { checkDefinition, MAXIMUM_NUMBER, MAXIMUM_POLICIES, PolicyError, type PolicySet } from './policy-set.js';
 
-/** What is kept on disk. */
+/** The book as it is saved on disk. */
 export interface SavedBook extends SavedGrantees {
   readonly set: PolicySet | undefined;
   readonly incarnation: string;
   /** When this incarnation began, by its own clock. */
   readonly beganMs: number;
-  /** Policies defined before this are not begun with: an earlier part of this life may have, and its memory is lost. */
+  /**
+   * This incarnation takes no initial rights of policies defined before this: it may have spent them, and lost its
+   * file.
+   */
   readonly startsFromMs: number;
 }
 
-/** What the home knows of a region that is there now. */
+/** The state of a region that the home can reach now. */
 export interface RegionState {
   readonly incarnation: string;
   readonly hasDisk: boolean;
@@ -22,27 +25,26 @@ export interface RegionState {
 export interface PolicyBookOptions {
   readonly home: string;
   readonly region: string;
-  /** This life of the replica. */
   readonly incarnation: string;
-  /** False where this life has run before: if nothing is saved of it, it has forgotten something. */
+  /** False where this incarnation has run before: if nothing is saved of it, its file is lost. */
   readonly isNewIncarnation: boolean;
   readonly hasDisk: boolean;
   readonly nowMs: number;
   readonly skewBoundMs: number;
-  /** There are no peers that could know of policies which this node has forgotten. */
+  /** No peer could know of policies that this node has lost. */
   readonly isAlone: boolean;
   readonly saved?: SavedBook;
-  /** Writes it to disk, and returns when it is there; throws where it cannot. Nothing where there is no disk. */
+  /** Writes it to disk, and returns when it is there; throws where it cannot. Does nothing without a disk. */
   readonly save: (book: SavedBook) => void;
 }
 
 /**
- * The policies of the cluster. One region is their home: only there they are defined and changed, so that no limit is ever
- * given out by two allocators; everybody else holds the newest set that the home has sent.
+ * The policies of the cluster. One region is their home: only there they are defined and changed, so that no limit is
+ * ever given out by two allocators; every other region holds the newest set that the home has sent.
  *
- * An allocator that lost its memory must not give the limit out a second time. So a life of a region starts an allotment with its
- * share only where nobody can have done so before in its place: the window began after it did, with room for clocks that
- * differ; or the home saw this very life when it defined the policy.
+ * An allocator that lost its memory must not give the limit out a second time. So an incarnation of a region starts an
+ * allotment with its share only where no earlier incarnation can have done so: the window began after this incarnation,
+ * with room for clocks that differ; or the home saw this incarnation when it defined the policy.
  */
 export class PolicyBook {
   private readonly options: PolicyBookOptions;
@@ -56,18 +58,20 @@ export class PolicyBook {
   constructor(options: PolicyBookOptions) {
     this.options = options;
     const { saved, home, region, incarnation, nowMs } = options;
-    const isSameLife = saved?.incarnation === incarnation;
-    this.beganMs = isSameLife ? saved.beganMs : nowMs;
-    const hasForgotten = saved === undefined && !options.isNewIncarnation;
-    this.startsFromMs = isSameLife ? saved.startsFromMs : hasForgotten ? nowMs + options.skewBoundMs : 0;
-    this.grantees = new Grantees(isSameLife ? saved : undefined, (grantees) => this.save(this.current, grantees));
+    const isSameIncarnation = saved?.incarnation === incarnation;
+    this.beganMs = isSameIncarnation ? saved.beganMs : nowMs;
+    const hasLostFile = saved === undefined && !options.isNewIncarnation;
+    this.startsFromMs = isSameIncarnation ? saved.startsFromMs : hasLostFile ? nowMs + options.skewBoundMs : 0;
+    this.grantees = new Grantees(isSameIncarnation ? saved : undefined, (grantees) =>
+      this.save(this.current, grantees),
+    );
     this.current = saved?.set?.home === home ? saved.set : undefined;
     this.index();
     if (home === region && options.isAlone && this.current === undefined) this.begin();
-    else if (!isSameLife) this.save(this.current, this.grantees.saved);
+    else if (!isSameIncarnation) this.save(this.current, this.grantees.saved);
   }
 
-  /** Undefined before the home was heard of. */
+  /** Undefined until a set of the home has arrived. */
   get set(): PolicySet | undefined {
     return this.current;
   }
@@ -112,15 +116,15 @@ export class PolicyBook {
   }
 
   /**
-   * At the home: a new policy, or other numbers for one that is there. `regionState` tells of regions that are there now.
-   * One that is only said again, as by a file at every start, may be older than all of them: nobody starts with it before
-   * its next window.
+   * At the home: a new policy, or other numbers for one that exists. `regionState` describes regions that can be
+   * reached now. A policy that is repeated, as from a file at every start, may be older than all of them: no region
+   * starts with it before its next window.
    */
   define(
     definition: Definition,
     nowMs: number,
     regionState: (region: string) => RegionState | undefined = () => undefined,
-    isSaidAgain = false,
+    isRepeated = false,
   ): Policy {
     this.mustBeHome();
     checkDefinition(definition);
@@ -141,8 +145,8 @@ export class PolicyBook {
       if (windowMs === 0) this.mustLast(region, state);
       return state === undefined ? [] : [{ region, incarnation: state.incarnation }];
     });
-    if (windowMs === 0 && isSaidAgain)
-      throw new PolicyError('a quota without a window cannot come from a file: QUOTA.DEFINE it once');
+    if (windowMs === 0 && isRepeated)
+      throw new PolicyError(`${WINDOWLESS} cannot come from a file: QUOTA.DEFINE it once`);
     const number = Math.max(set.lastNumber + 1, Math.floor((nowMs - EPOCH_MS) / 1000));
     if (number > MAXIMUM_NUMBER) throw new PolicyError('there are no numbers left for policies');
     const policy: Policy = {
@@ -155,13 +159,13 @@ export class PolicyBook {
       shares,
       waitMs,
       definedMs: nowMs,
-      starters: isSaidAgain ? [] : starters,
+      starters: isRepeated ? [] : starters,
     };
     this.replace({ ...set, version: nextVersion(set, nowMs), lastNumber: number, policies: [...set.policies, policy] });
     return policy;
   }
 
-  /** Only what no region could misunderstand that has not heard of it yet. */
+  /** Changes only numbers that are safe while some regions still have the old ones. */
   private change(set: PolicySet, before: Policy, definition: Definition, nowMs: number): Policy {
     const { limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = definition;
     const isFixed = (what: string) =>
@@ -170,7 +174,7 @@ export class PolicyBook {
     if (leaseMs === 0 && before.windowMs !== windowMs) throw isFixed('window');
     if (before.allocator !== allocator) throw isFixed('allocator');
     if (JSON.stringify(before.shares) !== JSON.stringify(shares)) throw isFixed('shares');
-    // A limit can change: whoever starts with a part of the old one makes no more of it than the higher of the two.
+    // A limit can change: regions that start with the old one together give out no more than the higher of the two.
     if (before.limit === limit && before.waitMs === waitMs) return before;
     const policy: Policy = { ...before, limit, waitMs };
     const policies = set.policies.map((other) => (other === before ? policy : other));
@@ -188,7 +192,7 @@ export class PolicyBook {
     return true;
   }
 
-  /** At the home: nobody who was asked knows of any policies, so there are none. True when that is news, to be told to all. */
+  /** At the home: no peer has any policies, so there are none. True when that is news, to be sent to all peers. */
   begin(): boolean {
     const { home } = this.options;
     if (!this.isHome || this.current !== undefined) return false;
@@ -196,7 +200,7 @@ export class PolicyBook {
     return true;
   }
 
-  /** From a peer; true when it was news. */
+  /** Takes over a set from a peer; true when it was news. */
   adopt(set: PolicySet): boolean {
     if (set.home !== this.options.home || set.version <= this.version) return false;
     this.replace(set);
@@ -212,15 +216,15 @@ export class PolicyBook {
     return region === this.options.region ? { incarnation, hasDisk } : regionState(region);
   }
 
-  /** What a limit without a window loses is lost for ever. */
+  /** Tokens of a limit without a window are lost for ever with the state of their region. */
   private mustLast(region: string, state: RegionState | undefined): void {
     if (state === undefined)
       throw new PolicyError(
-        `a quota without a window begins where it starts: region ${region} must be connected to its home when it is defined`,
+        `${WINDOWLESS} begins where it starts: region ${region} must be connected to its home when it is defined`,
       );
     if (!state.hasDisk)
       throw new PolicyError(
-        `a quota without a window needs a disk in region ${region} (--data): with its memory the tokens would be lost for ever`,
+        `${WINDOWLESS} needs a disk in region ${region} (--data): with its memory the tokens would be lost for ever`,
       );
   }
 
@@ -235,6 +239,8 @@ export class PolicyBook {
     this.byNumber = new Map(this.list().map((policy) => [policy.number, policy]));
   }
 }
+
+const WINDOWLESS = 'a quota without a window';
 
 /** Higher than any that a home could have made before it lost its memory. */
 function nextVersion(set: PolicySet, nowMs: number): number {

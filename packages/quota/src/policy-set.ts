@@ -22,7 +22,7 @@ const MAXIMUM_SHARES = 64;
 
 export class PolicyError extends Error {}
 
-/** Throws where it makes no sense. */
+/** Throws a PolicyError where a definition is invalid. */
 export function checkDefinition({ name, limit, windowMs, leaseMs = 0, shares, waitMs, allocator }: Definition): void {
   if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > MAXIMUM_NAME_BYTES)
     throw new PolicyError(`a policy's name has 1 to ${MAXIMUM_NAME_BYTES} bytes`);
@@ -43,7 +43,7 @@ export function checkDefinition({ name, limit, windowMs, leaseMs = 0, shares, wa
     throw new PolicyError('a region has one share');
 }
 
-/** What a peer or a file says; throws where that is no set of policies. */
+/** Checks a set from a peer or a file; throws a PolicyError where it is invalid. */
 export function checkPolicySet(given: unknown): PolicySet {
   const set = given as PolicySet;
   const isSet =

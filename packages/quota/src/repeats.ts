@@ -1,4 +1,4 @@
-/** How long the answer to an operation is remembered, and how many are: the oldest are forgotten first. */
+/** How long the answer to an operation is kept, and how many are: the oldest are dropped first. */
 export const REPEAT_WINDOW_MS = 600_000;
 const MAXIMUM_REMEMBERED = 100_000;
 
@@ -6,13 +6,13 @@ interface Remembered<Answer> {
   readonly payload: string;
   readonly atMs: number;
   answer: Answer | undefined;
-  /** Whoever asked the same while it was under way. */
+  /** Callers that asked the same while it was under way. */
   readonly waiting: ((answer: Answer) => void)[];
 }
 
 /**
- * Operations that are known by an id of the caller: what is asked again within the window is not done again, and gets the
- * first answer. Only what was done is remembered; what was denied has burnt nothing and may be tried anew.
+ * Operations under an id that the caller chose: one that is repeated within the window is not done again, and gets the
+ * first answer. Only operations that were done are kept; a denied one has spent nothing and may be tried again.
  */
 export class Repeats<Answer> {
   private readonly monotonicMs: () => number;
@@ -25,14 +25,14 @@ export class Repeats<Answer> {
     this.isDone = isDone;
   }
 
-  /** False where the id stands for another operation: nothing is done then. */
+  /** False where the id belongs to another operation: nothing is done then. */
   run(
     id: string,
     payload: string,
     work: (done: (answer: Answer) => void) => void,
     done: (answer: Answer) => void,
   ): boolean {
-    this.forgetOld();
+    this.dropOld();
     const before = this.remembered.get(id);
     if (before !== undefined) {
       if (before.payload !== payload) return false;
@@ -50,7 +50,7 @@ export class Repeats<Answer> {
     return true;
   }
 
-  private forgetOld(): void {
+  private dropOld(): void {
     const sinceMs = this.monotonicMs() - REPEAT_WINDOW_MS;
     for (const [id, { atMs }] of this.remembered) {
       if (atMs >= sinceMs && this.remembered.size < MAXIMUM_REMEMBERED) return;

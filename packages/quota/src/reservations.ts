@@ -5,13 +5,13 @@ import type { Operations, Standing, TakeItem } from './operations.js';
 export const MAXIMUM_RESERVATION_MS = 3_600_000;
 /** Reservations held at once. */
 export const MAXIMUM_RESERVATIONS = 100_000;
-/** How long it is remembered what became of one, and of how many: whoever has not heard the answer asks again. The oldest are forgotten first. */
+/** How long settlements are kept, and how many, for callers that ask again. The oldest are dropped first. */
 const SETTLED_MS = 600_000;
 export const MAXIMUM_SETTLED = 100_000;
 
 export type Settlement =
   | { readonly error: string }
-  /** What was charged in the end, and what was used and could not be: the limit had no more. */
+  /** The cost that was charged, and the cost beyond it that the limit had no tokens for. */
   | { readonly charged: number; readonly uncharged: number };
 
 export type Reserved =
@@ -19,8 +19,8 @@ export type Reserved =
   | { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
 
 /**
- * What becomes of a reservation that nobody settles in time. `refund` is for work that has not happened if nobody speaks of it;
- * `charge` for those who spend on their own word and may die before they can say how much: what they spent must not come back.
+ * What becomes of a reservation that is not settled in time. `refund` is for work that has not happened unless it is
+ * settled; `charge` for callers that spend first and may die before they can report the cost, which must not come back.
  */
 export type Lapse = 'refund' | 'charge';
 
@@ -46,21 +46,21 @@ interface Settled {
 export interface ReservationsOptions {
   readonly operations: Operations;
   readonly monotonicMs: () => number;
-  /** A name that nobody can guess. */
+  /** A name that cannot be guessed. */
   readonly newId: () => string;
 }
 
 /**
- * Costs that are known only afterwards: an estimate is taken at once; what was too much comes back when the true cost is
- * known, and all of it when nobody has said so in time, unless it was agreed that it counts as used then. A reservation is a take like any other, held by the node that made it and
- * in its memory alone: a crash wastes it for the window, and nothing is ever spent twice.
+ * Costs that are known only afterwards: an estimate is taken at once; the excess comes back when the true cost is
+ * known, and all of it when the reservation is not settled in time, unless it lapses as charged. A reservation is a
+ * take like any other, kept by the node that made it, in memory only: a crash wastes it for the window, and no token is
+ * ever spent twice.
  */
 export class Reservations {
   private readonly options: ReservationsOptions;
   private readonly held = new Map<string, Reservation>();
   /** In the order in which they were settled. */
   private readonly settled = new Map<string, Settled>();
-  /** When what is held lapses. */
   private readonly deadlines: Deadlines;
 
   constructor(options: ReservationsOptions) {
@@ -88,7 +88,7 @@ export class Reservations {
     });
   }
 
-  /** The true cost: what was too much goes back, what is missing is taken, as far as the limit has it. */
+  /** Settles with the true cost: the excess goes back, or the missing tokens are taken as far as the limit has them. */
   commit(id: string, actual: number, done: (settlement: Settlement) => void): void {
     if (!Number.isSafeInteger(actual) || actual < 0) {
       done({ error: 'the actual cost is a whole number of at least 0' });
@@ -113,7 +113,7 @@ export class Reservations {
       done({ charged: actual, uncharged: 0 });
       return;
     }
-    // Settled before anything else can happen to it; how much more can be had is seen then.
+    // Settled before it can lapse; how many more tokens can be had is known when the take is answered.
     const settled = this.settle(id, actual, { charged: item.cost, uncharged: missing });
     operations.take({ items: [{ ...item, cost: missing }], waitMs: 0 }, (answer) => {
       const isAllowed = !('error' in answer) && answer.isAllowed;
@@ -123,7 +123,7 @@ export class Reservations {
     });
   }
 
-  /** All of it goes back; false where there is no such reservation, or it is settled. */
+  /** Gives all of it back; false where there is no such reservation, or it is settled. */
   cancel(id: string): boolean {
     const reservation = this.held.get(id);
     if (reservation === undefined) return false;
@@ -132,13 +132,13 @@ export class Reservations {
     return true;
   }
 
-  /** What nobody has settled in time comes back. */
+  /** Ends reservations that were not settled in time. */
   tick(): void {
     this.deadlines.pass(this.options.monotonicMs(), (id) => this.lapse(id));
-    this.forgetSettled();
+    this.dropSettled();
   }
 
-  /** What is held and not settled, by allotment. */
+  /** Tokens in reservations that are not settled, by allotment. */
   outstanding(): Map<string, number> {
     const amounts = new Map<string, number>();
     for (const { allotment, item } of this.held.values()) {
@@ -160,11 +160,11 @@ export class Reservations {
     this.held.delete(id);
     this.deadlines.delete(id);
     this.settled.set(id, settled);
-    this.forgetSettled();
+    this.dropSettled();
     return settled;
   }
 
-  private forgetSettled(): void {
+  private dropSettled(): void {
     const nowMs = this.options.monotonicMs();
     for (const [id, { untilMs }] of this.settled) {
       if (untilMs > nowMs && this.settled.size <= MAXIMUM_SETTLED) return;

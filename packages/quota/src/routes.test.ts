@@ -46,8 +46,8 @@ class TestRegions {
     for (let isNews = true; isNews; ) {
       isNews = false;
       for (const [one, other] of this.links) {
-        isNews = this.of(other).hear(one, true, checkReaches(this.of(one).tell(other))) || isNews;
-        isNews = this.of(one).hear(other, true, checkReaches(this.of(other).tell(one))) || isNews;
+        isNews = this.of(other).hear(one, true, checkReaches(this.of(one).reachesFor(other))) || isNews;
+        isNews = this.of(one).hear(other, true, checkReaches(this.of(other).reachesFor(one))) || isNews;
         if (++this.told > 1000) throw new Error('they do not come to an end');
       }
     }

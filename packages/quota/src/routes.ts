@@ -1,4 +1,4 @@
-/** A region that somebody can pass things on to, and the life that it is in. */
+/** A region that can be reached, and its incarnation. */
 export interface Reach {
   readonly region: string;
   /** In hexadecimal. */
@@ -8,7 +8,7 @@ export interface Reach {
   readonly hops: number;
 }
 
-/** Regions that are further away are not asked. It also ends what two regions tell each other about one that is gone. */
+/** Regions that are further away are not asked. It also ends the claims of two regions about a third that is gone. */
 export const MAXIMUM_HOPS = 4;
 const MAXIMUM_REACHES = 256;
 
@@ -20,9 +20,9 @@ interface Neighbour<Link> {
 }
 
 /**
- * The way to regions that there is no link to. Every region tells its neighbours whom it reaches and how far away they are,
- * except through the neighbour itself; each passes on to the neighbour that is nearest to the one that is meant. Ways that are
- * wrong for a moment lose what is sent along them, no more: it is asked for again.
+ * Routes to regions without a link. Every region sends its neighbours the regions that it reaches and their distance,
+ * except those that it reaches through the neighbour; each forwards a frame to the neighbour nearest to its
+ * destination. A route that is wrong for a moment loses the frames on it, no more: they are requested again.
  */
 export class Routes<Link> {
   private readonly region: string;
@@ -48,7 +48,7 @@ export class Routes<Link> {
     return true;
   }
 
-  /** What a neighbour has told; true where the ways are others now. */
+  /** Takes the regions that a neighbour reaches; true where the routes are others now. */
   hear(region: string, hasDisk: boolean, reaches: readonly Reach[]): boolean {
     const neighbour = this.neighbours.get(region);
     if (neighbour === undefined) return false;
@@ -57,12 +57,12 @@ export class Routes<Link> {
     return this.findWays();
   }
 
-  /** What a neighbour is to be told. */
-  tell(neighbour: string): Reach[] {
-    const told: Reach[] = [];
+  /** The regions that a neighbour can reach through this one. */
+  reachesFor(neighbour: string): Reach[] {
+    const reaches: Reach[] = [];
     for (const { region, origin, hasDisk, hops, via } of this.ways.values())
-      if (via !== neighbour && hops < MAXIMUM_HOPS) told.push({ region, origin, hasDisk, hops });
-    return told.slice(0, MAXIMUM_REACHES);
+      if (via !== neighbour && hops < MAXIMUM_HOPS) reaches.push({ region, origin, hasDisk, hops });
+    return reaches.slice(0, MAXIMUM_REACHES);
   }
 
   regions(): Iterable<string> {
@@ -104,7 +104,7 @@ export class Routes<Link> {
   }
 }
 
-/** What a neighbour says; throws where that makes no sense. */
+/** Checks the reaches from a neighbour; throws where they are invalid. */
 export function checkReaches(given: unknown): readonly Reach[] {
   if (given === undefined) return [];
   const isReach = ({ region, origin, hasDisk, hops }: Reach) =>
@@ -115,6 +115,6 @@ export function checkReaches(given: unknown): readonly Reach[] {
     Number.isSafeInteger(hops) &&
     hops >= 1;
   if (!Array.isArray(given) || given.length > MAXIMUM_REACHES || !given.every(isReach))
-    throw new Error('it does not say whom it reaches');
+    throw new Error('the neighbour sent an invalid list of the regions that it reaches');
   return given;
 }

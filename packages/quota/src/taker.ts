@@ -2,32 +2,32 @@ import { type ByteInput, type Engine, LocalBalances } from '@quotadb/engine';
 import { type Allotment, AllotmentKey } from './allotment.js';
 import { isLeased, type Policy, windowAt, windowEndMs } from './policy.js';
 
-const NOBODY = new Uint8Array(0);
+const NO_SUBJECT = new Uint8Array(0);
 
-/** What became of a take. With `unknown` it is up to the broker: there is too little here, and nobody has been asked yet. */
+/** The outcome of a take. `unknown`: the local balance has too little, and the token broker has to find more. */
 export const Verdict = { allowed: 0, denied: 1, unknown: 2 } as const;
 export type Verdict = (typeof Verdict)[keyof typeof Verdict];
 
 /**
- * Spends from pockets, on whatever thread it is. A take is a look-up and a subtraction under the lock of one shard; nothing
- * here allocates. What is to be said about the last one is left in the fields.
+ * Spends from local balances, on any thread. A take is a look-up and a subtraction under the lock of one shard, and
+ * allocates nothing: the fields describe the last one.
  */
 export class Taker {
-  /** What this node can still give: what is in the pocket, and what it held beyond it when that was filled. */
+  /** The tokens that this node can still give: the local balance, and its rights when that was filled. */
   remainingHere = 0;
-  /** What is left of the limit everywhere, as far as is known here. */
+  /** The rest of the limit in all regions, as far as is known here. */
   remainingEverywhere = 0;
   /** Until the window is over; -1 where there is none. */
   resetMs = 0;
   /** When it is worth trying again; 0 = now, -1 = never. */
   retryAfterMs = 0;
   window = 0;
-  /** The pocket has just run low: so much should be in it. 0 = it has not. */
+  /** The refill target of a local balance that has just run low; 0 = it has not. */
   refillTarget = 0;
   private readonly engine: Engine;
-  private readonly pockets: LocalBalances;
+  private readonly balances: LocalBalances;
   private readonly key = new AllotmentKey();
-  /** The policy and the moment of the last take, and what follows from them. */
+  /** The policy and the time of the last take, and the values that follow from them. */
   private hotPolicy: Policy | undefined = undefined;
   private hotMs = Number.NaN;
   private hotWindow = 0;
@@ -36,7 +36,7 @@ export class Taker {
 
   constructor(engine: Engine) {
     this.engine = engine;
-    this.pockets = new LocalBalances(engine);
+    this.balances = new LocalBalances(engine);
   }
 
   /** The subject lies in a request. */
@@ -61,27 +61,27 @@ export class Taker {
     this.window = windowAt(policy, nowMs);
     this.hotWindow = this.window;
     this.hotResetMs = this.resetOf(policy);
-    this.hotKey.marks(policy.number, this.window, NOBODY, 0, 0);
+    this.hotKey.marks(policy.number, this.window, NO_SUBJECT, 0, 0);
   }
 
   private takeOf(policy: Policy, key: AllotmentKey, cost: number): Verdict {
-    const { pockets } = this;
-    pockets.open(key.input, 0, key.length);
-    const before = pockets.balance;
-    const isTaken = before >= cost && pockets.take(cost);
+    const { balances } = this;
+    balances.open(key.input, 0, key.length);
+    const before = balances.balance;
+    const isTaken = before >= cost && balances.take(cost);
     if (isTaken) {
-      const low = pockets.lowWatermark;
+      const low = balances.lowWatermark;
       this.refillTarget = before >= low && before - cost < low ? 2 * low : 0;
       this.note(policy, before - cost);
       this.retryAfterMs = 0;
-      pockets.close();
+      balances.close();
       return Verdict.allowed;
     }
     this.refillTarget = 0;
-    const isDenied = pockets.deniedUntilMs > this.engine.nowMs;
+    const isDenied = balances.deniedUntilMs > this.engine.nowMs;
     this.note(policy, before);
     this.retryAfterMs = this.retryAfter(policy, cost);
-    pockets.close();
+    balances.close();
     return isDenied ? Verdict.denied : Verdict.unknown;
   }
 
@@ -90,38 +90,38 @@ export class Taker {
     this.window = windowAt(policy, this.engine.nowMs);
     this.resetMs = this.resetOf(policy);
     const { input, length: keyLength } = this.key.marks(policy.number, this.window, subject, start, length);
-    this.pockets.open(input, 0, keyLength);
-    this.note(policy, this.pockets.balance);
+    this.balances.open(input, 0, keyLength);
+    this.note(policy, this.balances.balance);
     this.retryAfterMs = 0;
-    this.pockets.close();
+    this.balances.close();
   }
 
-  /** Takes as much as is in the pocket, at most so much, out of an allotment; returns how much that was. */
+  /** Takes up to `atMost` tokens from the local balance of an allotment; returns how many it took. */
   takeSome(allotment: Allotment, atMost: number): number {
-    const { pockets } = this;
+    const { balances } = this;
     const { input, length } = this.key.marksOf(allotment);
-    pockets.open(input, 0, length);
-    const amount = Math.max(0, Math.min(pockets.balance, atMost));
-    if (amount > 0) pockets.take(amount);
-    pockets.close();
+    balances.open(input, 0, length);
+    const amount = Math.max(0, Math.min(balances.balance, atMost));
+    if (amount > 0) balances.take(amount);
+    balances.close();
     return amount;
   }
 
-  /** Puts back what was taken and not used. Where the allotment is gone by now it is lost, with its window. */
+  /** Puts back tokens that were not used. They are lost where the allotment has expired with its window. */
   giveBack(allotment: Allotment, amount: number): void {
     if (amount <= 0) return;
-    const { pockets } = this;
+    const { balances } = this;
     const { input, length } = this.key.marksOf(allotment);
-    if (pockets.open(input, 0, length)) pockets.give(amount);
-    pockets.denyUntil(0);
-    pockets.close();
+    if (balances.open(input, 0, length)) balances.give(amount);
+    balances.denyUntil(0);
+    balances.close();
   }
 
-  /** The allotment's key is open: what all have marked of it is its value. */
+  /** The allotment's key is open: its value is the marks of all origins. */
   private note(policy: Policy, balance: number): void {
     const { engine } = this;
     const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
-    this.remainingHere = balance + this.pockets.reserve;
+    this.remainingHere = balance + this.balances.reserve;
     this.remainingEverywhere = Math.max(0, policy.limit - marked) + balance;
   }
 
@@ -133,7 +133,7 @@ export class Taker {
   private retryAfter(policy: Policy, cost: number): number {
     // A lease may be given back at any moment.
     if (this.remainingEverywhere < cost && !isLeased(policy)) return this.resetMs;
-    const soonMs = Math.max(1, this.pockets.deniedUntilMs - this.engine.nowMs);
+    const soonMs = Math.max(1, this.balances.deniedUntilMs - this.engine.nowMs);
     return this.resetMs === -1 ? soonMs : Math.min(soonMs, this.resetMs);
   }
 }

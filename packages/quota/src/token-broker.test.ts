@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
+import type { DemandOutcome } from './allotment-states.js';
 import type { Policy } from './policy.js';
 import { Taker } from './taker.js';
 import { startLoneRegion } from './testing/lone-region.js';
-import type { DemandOutcome } from './token-broker.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const WINDOW_MS = 3_600_000;
 
-/** Found by seed 1011 of the simulator: the allotment was let go with tokens on their way, and they were lost for the window. */
-test('tokens on their way to the disk get into the pocket also where there was enough without them', () => {
+/**
+ * Found by seed 1011 of the simulator: the state was dropped with tokens on their way, which were lost for the window.
+ */
+test('tokens on their way to the disk reach the local balance even where it has enough without them', () => {
   let durable = 0;
   const { engine, book, broker } = startLoneRegion({ nowMs: () => NOW_MS, durable: () => durable });
   const definition = { name: 'calls', limit: 100, windowMs: WINDOW_MS, allocator: 'a', shares: [], waitMs: 0 };
@@ -26,7 +28,7 @@ test('tokens on their way to the disk get into the pocket also where there was e
   const held = broker.ledger.balance(allotment);
   expect(taker.takeSome(allotment, held)).toBe(held);
   broker.demand(allotment, 5, 1000, (outcome) => outcomes.push(outcome));
-  // A reservation is given back before the disk holds what was marked for the second caller.
+  // A reservation is given back before the disk holds the mark for the second caller.
   taker.giveBack(allotment, held);
   broker.tick();
   expect(outcomes).toEqual(['ready', 'ready']);

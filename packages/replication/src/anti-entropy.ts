@@ -41,8 +41,8 @@ interface Suspicion {
  *   2  a replica with another digest at the same watermark, still so at the next comparison, sends digests by range
  *   3  the peer answers with an inventory (keys and versions) of each range that differs, and gets one back
  *   4  each side compares the peer's inventory with its own: it sends components that are newer here, and drops those
- *      that the peer has seen past and does not hold. An origin that finds an own component missing at the peer writes it
- *      anew: the origin knows best
+ *      that the peer has seen past and does not hold. An origin that finds an own component missing at the peer writes
+ *      it anew: the origin knows best
  */
 export class AntiEntropy {
   private readonly replica: Replica;

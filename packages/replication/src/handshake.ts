@@ -8,22 +8,20 @@ export interface RefusalReason {
   readonly message: string;
 }
 
-export const REFUSAL_CODES = [
-  'protocol',
-  'cluster',
-  'shards',
-  'agreement',
-  'self',
-  'region',
-  'identity',
-  'certificate',
-  'duplicate',
-  'relay',
-  'broken',
-  'amnesia',
-  'removed',
-] as const;
-export type RefusalCode = (typeof REFUSAL_CODES)[number];
+export type RefusalCode =
+  | 'protocol'
+  | 'cluster'
+  | 'shards'
+  | 'agreement'
+  | 'self'
+  | 'region'
+  | 'identity'
+  | 'certificate'
+  | 'duplicate'
+  | 'relay'
+  | 'broken'
+  | 'amnesia'
+  | 'removed';
 
 /** The facts about a peer that are known before its hello. */
 export interface Acquaintance {

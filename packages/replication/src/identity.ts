@@ -13,8 +13,8 @@ export interface ReplicaIdentity {
 }
 
 /**
- * A replica is known by its region: the same after every restart, with or without its disk, and a certificate for another
- * region cannot claim it. Its incarnation is new after every start without the disk.
+ * A replica is known by its region: the same after every restart, with or without its disk, and a certificate for
+ * another region cannot claim it. Its incarnation is new after every start without the disk.
  */
 export function replicaIdOf(cluster: string, region: string): Uint8Array {
   const digest = createHash('sha256').update(`quotadb replica\0${cluster}\0${region}`).digest();

@@ -3,4 +3,4 @@ export { isSameReplica, nameOfOrigin, REPLICA_ID_BYTES, replicaIdOf } from './id
 export type { Link, LinkTransport } from './link.js';
 export type { Member } from './member.js';
 export { Replica, type ReplicaEvents } from './replica.js';
-export type { ReplicationSettings } from './settings.js';
+export { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';

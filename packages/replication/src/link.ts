@@ -354,8 +354,8 @@ function isQuotaFrame(frame: Frame): frame is QuotaFrame {
 }
 
 /**
- * A ping carries the time at which it was sent, so its sender need not remember it. Rounded down to a microsecond, so that
- * no view of another origin is taken for younger than it is.
+ * A ping carries the time at which it was sent, so its sender need not remember it. Rounded down to a microsecond, so
+ * that no view of another origin is taken for younger than it is.
  */
 function tokenAt(nowMs: number): number {
   return Math.floor(nowMs * 1000);

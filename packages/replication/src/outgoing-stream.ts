@@ -24,8 +24,8 @@ interface OpenWalk extends WalkPlace {
 }
 
 /**
- * One origin's changes to one peer that requested them. For each shard it keeps the watermark up to which they were sent,
- * and nothing else: later changes stay in the store, so a peer that is away costs no memory, however long.
+ * One origin's changes to one peer that requested them. For each shard it keeps the watermark up to which they were
+ * sent, and nothing else: later changes stay in the store, so a peer that is away costs no memory, however long.
  *
  *   a shard is …  | then
  *   --------------|----------------------------------------------------------------------------------------

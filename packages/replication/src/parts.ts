@@ -25,8 +25,8 @@ export interface WalkPlace {
 }
 
 /**
- * Makes parts of walks. Peers that keep up are all at the same watermark, so a part that was made for one of them is kept
- * for the others until the next tick.
+ * Makes parts of walks. Peers that keep up are all at the same watermark, so a part that was made for one of them is
+ * kept for the others until the next tick.
  */
 export class PartMaker {
   private readonly engine: Engine;

@@ -7,14 +7,14 @@ export interface ProtocolRange {
 }
 
 /**
- * Raise `highest` with every change that an older replica would not understand, and keep speaking the lower versions for
- * as long as releases that need them may be in one cluster with this one.
+ * Raise `highest` with every change that an older replica would not understand, and keep speaking the lower versions
+ * for as long as releases that need them may be in one cluster with this one.
  */
 export const PROTOCOL_VERSIONS: ProtocolRange = { lowest: 1, highest: 1 };
 
 /**
- * `protocol` is the lowest version: releases from before there were ranges compare it with their only version, and ignore
- * the field of the highest. A hello without that field comes from such a release.
+ * `protocol` is the lowest version: releases from before there were ranges compare it with their only version, and
+ * ignore the field of the highest. A hello without that field comes from such a release.
  */
 export function protocolFields({ lowest, highest }: ProtocolRange): Pick<Hello, 'protocol' | 'highestProtocol'> {
   return { protocol: lowest, highestProtocol: highest === lowest ? 0 : highest };

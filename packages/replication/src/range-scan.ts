@@ -6,9 +6,9 @@ const STEP_COMPONENTS = 256;
 const STEP_KEY_BYTES = 64 * 1024;
 
 /**
- * Visits all components of one origin in one shard, a piece at a time, while the store goes on changing. A component that
- * changes meanwhile moves towards the end of the list and is visited there, so none that stays is missed. `version` is the
- * watermark at the beginning: a component below it that is not visited was gone by then.
+ * Visits all components of one origin in one shard, a piece at a time, while the store goes on changing. A component
+ * that changes meanwhile moves towards the end of the list and is visited there, so none that stays is missed.
+ * `version` is the watermark at the beginning: a component below it that is not visited was gone by then.
  */
 export class RangeScan {
   readonly shard: number;
@@ -78,8 +78,8 @@ export interface Holding {
 }
 
 /**
- * The components in some ranges, key by key. Above the watermark empty ones are listed too: a replica that holds an older
- * state learns only from them that it has ended, where the origin died before it had sent that to all members.
+ * The components in some ranges, key by key. Above the watermark empty ones are listed too: a replica that holds an
+ * older state learns only from them that it has ended, where the origin died before it had sent that to all members.
  */
 export class RangeInventory {
   readonly scan: RangeScan;

@@ -2,7 +2,7 @@ import type { Batch } from '@quotadb/engine';
 import { expect, test } from 'vitest';
 import { TestCluster } from './testing/test-cluster.js';
 
-test('what is counted anywhere is counted everywhere, once', () => {
+test('an increment anywhere is counted everywhere, once', () => {
   const cluster = new TestCluster(['us', 'eu', 'ap']);
   cluster.connectAll();
   cluster.add('us', 'k', 3n);
@@ -51,7 +51,7 @@ test('what only one of the survivors had received of a dead origin reaches the o
   expect(cluster.value('ap', 'k')).toBe(5n);
 });
 
-test('nothing is told before the own disk holds it', () => {
+test('no change is sent before the own disk holds it', () => {
   const durable = new Float64Array(64);
   const cluster = new TestCluster(['us', 'eu'], { durable: { us: (shard) => durable[shard] } });
   cluster.connectAll();
@@ -63,7 +63,7 @@ test('nothing is told before the own disk holds it', () => {
   expect(cluster.value('eu', 'k')).toBe(5n);
 });
 
-test('a difference that has come about by a mistake is found and repaired, and both are told', () => {
+test('a difference that a defect has caused is found and repaired, and both sides report it', () => {
   const said: string[] = [];
   const cluster = new TestCluster(['us', 'eu'], {
     events: {
@@ -94,7 +94,7 @@ test('a difference that has come about by a mistake is found and repaired, and b
   expect(said.at(-1)).toMatch(new RegExp(`^same as (us|eu) in ${shard} again$`));
 });
 
-test('whoever sent something hears at once that it was taken in, and others with everything else', () => {
+test('a sender gets its acknowledgement at once, and other peers with the next full report', () => {
   const cluster = new TestCluster(['us', 'eu', 'ap'], {
     settings: { statusIntervalMs: 3000, idleStatusIntervalMs: 3000 },
   });

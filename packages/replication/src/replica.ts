@@ -231,7 +231,9 @@ export class Replica {
     return others.length === 0 ? known : [...known, ...others];
   }
 
-  /** This node's watermarks of an origin. The next call for the same origin overwrites the array: copy it to keep it. */
+  /**
+   * This node's watermarks of an origin. The next call for the same origin overwrites the array: copy it to keep it.
+   */
   seenOf(origin: string): Watermarks {
     const { engine } = this;
     this.origins();

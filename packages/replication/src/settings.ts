@@ -18,7 +18,9 @@ export interface ReplicationSettings {
   readonly patienceMs: number;
   /** A stream that should move and has not for this long is requested again. */
   readonly stallMs: number;
-  /** Garbage collection stops waiting for a peer that is away for this long; anti-entropy repairs it when it is back. */
+  /**
+   * Garbage collection stops waiting for a peer that is away for this long; anti-entropy repairs it when it is back.
+   */
   readonly giveUpAfterMs: number;
   /** A larger difference between two wall clocks is reported. */
   readonly skewBoundMs: number;

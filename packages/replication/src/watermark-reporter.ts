@@ -4,11 +4,12 @@ import type { Replica } from './replica.js';
 import type { Watermarks } from './watermarks.js';
 
 /**
- * Reports this node's watermarks to one peer, in `seen` frames. Reports of what came over this link are acknowledgements,
- * so they leave at every tick. Reports of all origins leave less often: the peer measures replication lag by them.
+ * Reports this node's watermarks to one peer, in `seen` frames. Reports of what came over this link are
+ * acknowledgements, so they leave at every tick. Reports of all origins leave less often: the peer measures replication
+ * lag by them.
  *
- * A watermark says what the store holds. Where a crash could take some of that back (there is a disk, and it is behind),
- * what the disk holds is reported apart, as durable: garbage collection waits for that.
+ * A watermark says what the store holds. Where a crash could take some of that back (there is a disk, and it is
+ * behind), what the disk holds is reported apart, as durable: garbage collection waits for that.
  */
 export class WatermarkReporter {
   private readonly replica: Replica;

@@ -3,7 +3,7 @@ import { ByteReader } from './bytes.js';
 import { StorageError } from './errors.js';
 import { readBatch, readDropped, Section } from './sections.js';
 
-/** Puts what records hold back into a store. */
+/** Restores the sections of records into a store. */
 export class SectionApplier {
   components = 0;
   /** The last section of a snapshot was there. */

@@ -9,7 +9,7 @@ export class ByteWriter {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Room for so many more bytes; what is written within it needs no further check. */
+  /** Makes room for `count` more bytes; the writes that follow do not check for it. */
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.bytes.length) return;

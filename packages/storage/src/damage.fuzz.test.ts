@@ -9,10 +9,9 @@ import { contentOf, makeEngine, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
 
 /**
- * Files of a data directory that are nearly right, from packages/storage/golden/format-1 and a seed: what a failing
- * disk, a bad copy
- * or somebody with a hex editor makes of them. Some get checksums that fit again, so that the damage is met by what reads
- * the records and not by the checksum.
+ * Damaged files of a data directory, made from packages/storage/golden/format-1 and a seed: as by a failing disk, a bad
+ * copy or a hex editor. Some get right checksums again, so that the reader of records meets the damage and not the check
+ * of the checksum.
  */
 const corpus = new URL('../golden/format-1/', import.meta.url);
 const names = readdirSync(corpus).sort();
@@ -103,7 +102,7 @@ test('repair salvages from every damage, or says that it cannot', async () => {
     const fileSystem = damagedDirectory(seed, seed % 2 === 0);
     const engine = makeEngine();
     try {
-      await repair({ directory: DIRECTORY, engine, nowMs: START_MS, fileSystem, makeDirectory: () => {} });
+      await repair({ directory: DIRECTORY, engine, nowMs: START_MS, fileSystem });
       contentOf(engine);
     } catch (error) {
       if (!(error instanceof StorageError)) throw new Error(`seed ${seed}`, { cause: error });

@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(path, { recursive: true });
 });
 
-/** As a process that is killed leaves it: nobody holds it any more, and nobody has closed it. */
+/** As a killed process leaves it: not held any more, and not closed. */
 function leave(directory: DataDirectory): void {
   const identity = readFileSync(join(path, 'identity.json'));
   directory.close();
@@ -77,7 +77,7 @@ test('a second opening is refused, naming who has it; after it was closed the di
   open().close();
 });
 
-test('the lock of a process that was killed holds nobody up', async () => {
+test('the lock of a process that was killed does not hold up the next one', async () => {
   const child = spawn(process.execPath, ['-e', 'console.log("up"); setInterval(() => {}, 1000)']);
   await once(child.stdout, 'data');
   const started = readFileSync(`/proc/${child.pid}/stat`, 'latin1').split(') ')[1].split(' ')[19];

@@ -14,14 +14,14 @@ import {
 import { join } from 'node:path';
 import { StorageError } from './errors.js';
 import { FORMAT_VERSION, OLDEST_READ_VERSION } from './format.js';
-import { DirectoryLock, type Flock } from './lock.js';
+import { type Flock, lockDirectory } from './lock.js';
 
 /**
- * Who a data directory belongs to. The replica id stays for ever; the incarnation stays as long as the directory does,
- * because what this replica once said about its own components must never be taken back. A directory that is a copy (a
- * backup) is not the disk of the incarnation that wrote it, so whoever starts from it is a new one, unless told that the
- * other is gone for good. The same goes for one that was never synced when the power failed: what it has forgotten it may
- * have told others, and spent.
+ * The replica that a data directory belongs to. The replica id stays for ever; the incarnation stays as long as the
+ * directory does, because changes that a replica once sent of its own components must never be taken back. A backup is
+ * not the disk of the incarnation that wrote it, so a server that starts from it is a new one, unless
+ * --keep-incarnation says that the other is gone for good. The same goes for a directory that was never synced when the
+ * power failed: changes that it lost may have reached peers, and its tokens may have been spent.
  */
 export interface Identity {
   readonly replicaId: string;
@@ -31,11 +31,12 @@ export interface Identity {
   readonly cluster?: string;
   readonly shardCount: number;
   readonly formatVersion: number;
-  /** The directory was made by `quotadb backup` and nobody has started from it yet. */
+  /** The directory was made by `quotadb backup`, and no server has started from it yet. */
   readonly isBackup?: boolean;
   /**
-   * Since this start of the machine it is written to and never synced. As long as the machine is up its memory holds what
-   * was written; after that nobody knows how much of it the disk has, so whoever starts from it is a new incarnation.
+   * Since this boot of the machine it is written to and never synced. As long as the machine is up its memory holds
+   * what was written; after that the disk may hold any part of it, so a server that starts from it is a new
+   * incarnation.
    */
   readonly unsyncedSinceBoot?: string;
 }
@@ -44,14 +45,14 @@ export interface DirectoryOptions {
   readonly path: string;
   readonly region: string;
   readonly cluster: string;
-  /** In hexadecimal digits: who this region is among all replicas of its cluster. */
+  /** In hexadecimal digits: the id of this region's replica in its cluster. */
   readonly replicaId: string;
   readonly shardCount: number;
-  /** A backup goes on as the incarnation that it was taken of, which must never run again. */
+  /** Start from a backup as the incarnation that wrote it, which must never run again. */
   readonly keepIncarnation: boolean;
-  /** Nothing of what will be written is synced. */
+  /** Whether the server will write without ever syncing. */
   readonly isUnsynced?: boolean;
-  /** Tells starts of the machine apart. */
+  /** Another one after every boot of the machine. */
   readonly bootId?: string | undefined;
   readonly flock?: Flock | undefined;
 }
@@ -64,16 +65,16 @@ export class DataDirectory {
   readonly identity: Identity;
   /** True when this start made the identity, or a new incarnation of it. */
   readonly isNewIncarnation: boolean;
-  private readonly lock: DirectoryLock;
+  private readonly unlock: () => void;
 
-  private constructor(path: string, identity: Identity, isNewIncarnation: boolean, lock: DirectoryLock) {
+  private constructor(path: string, identity: Identity, isNewIncarnation: boolean, unlock: () => void) {
     this.path = path;
     this.identity = identity;
     this.isNewIncarnation = isNewIncarnation;
-    this.lock = lock;
+    this.unlock = unlock;
   }
 
-  /** Synchronous: nothing else can begin before it is known who this is. Throws a StorageError. */
+  /** Synchronous: nothing else can begin before the identity is known. Throws a StorageError. */
   static open(options: DirectoryOptions): DataDirectory {
     const { path } = options;
     try {
@@ -82,19 +83,19 @@ export class DataDirectory {
     } catch (error) {
       throw unusable(path, error as NodeJS.ErrnoException);
     }
-    const lock = DirectoryLock.take(path, options.flock);
+    const unlock = lockDirectory(path, options.flock);
     try {
       const found = readIdentity(path);
       if (found !== undefined) check(found, options);
-      // A directory that knows no cluster has an id of its own making: what is in it becomes another origin's.
+      // A directory from before there were clusters has a random id: its components become another origin's.
       const isStranger = found !== undefined && found.replicaId !== options.replicaId;
       const isCopy = found?.isBackup === true && !options.keepIncarnation;
       const bootId = options.bootId ?? bootIdOfMachine();
       const unsynced = found?.unsyncedSinceBoot;
-      const mayHaveForgotten = unsynced !== undefined && unsynced !== bootId;
-      const isNew = found === undefined || isStranger || isCopy || mayHaveForgotten;
-      // What an earlier process left unsynced stays so until somebody closes the directory.
-      const isUnsynced = options.isUnsynced === true || (unsynced !== undefined && !mayHaveForgotten);
+      const mayHaveLost = unsynced !== undefined && unsynced !== bootId;
+      const isNew = found === undefined || isStranger || isCopy || mayHaveLost;
+      // Bytes that an earlier process left unsynced stay so until a process closes the directory.
+      const isUnsynced = options.isUnsynced === true || (unsynced !== undefined && !mayHaveLost);
       const identity: Identity = {
         replicaId: options.replicaId,
         incarnation: isNew ? randomId() : (found as Identity).incarnation,
@@ -104,33 +105,33 @@ export class DataDirectory {
         formatVersion: FORMAT_VERSION,
         ...(isUnsynced && { unsyncedSinceBoot: bootId }),
       };
-      // An older format is said to be the newest before anything is written in that.
+      // The identity names the newest format before any file of that format is written.
       const isOlder = found?.formatVersion !== FORMAT_VERSION;
       const isMarked = unsynced !== identity.unsyncedSinceBoot;
       if (isNew || isOlder || isMarked || found?.isBackup === true) writeIdentity(path, identity);
-      return new DataDirectory(path, identity, isNew, lock);
+      return new DataDirectory(path, identity, isNew, unlock);
     } catch (error) {
-      lock.give();
+      unlock();
       if (error instanceof StorageError) throw error;
       throw unusable(path, error as NodeJS.ErrnoException);
     }
   }
 
-  /** Replica id and incarnation, as the engine wants it. */
+  /** Replica id and incarnation, as the engine needs them. */
   get origin(): Uint8Array {
     return Buffer.from(this.identity.replicaId + this.identity.incarnation, 'hex');
   }
 
-  /** The process is done with it, and everything it wanted to write is written. */
+  /** Called when the process has written everything. */
   close(): void {
     try {
       if (this.identity.unsyncedSinceBoot !== undefined) this.sync();
     } finally {
-      this.lock.give();
+      this.unlock();
     }
   }
 
-  /** Whatever the machine does now, all of it will be there. */
+  /** Syncs every file, so that a power failure loses none of it. */
   private sync(): void {
     for (const entry of readdirSync(this.path, { withFileTypes: true }))
       if (entry.isFile()) syncFile(join(this.path, entry.name));
@@ -149,7 +150,7 @@ function syncFile(path: string): void {
   }
 }
 
-/** Another for each start of the machine; where the system does not say, no two calls agree. */
+/** Where the system has no boot id, each call returns another one. */
 function bootIdOfMachine(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -168,7 +169,8 @@ function unusable(path: string, error: NodeJS.ErrnoException): StorageError {
     EEXIST: 'it is not a directory',
   };
   return new StorageError(
-    `the data directory ${path} cannot be used: ${reasons[error.code ?? ''] ?? error.message}. Choose another with --data, or start without one to keep everything in memory`,
+    `the data directory ${path} cannot be used: ${reasons[error.code ?? ''] ?? error.message}. ` +
+      'Choose another with --data, or start without one to keep everything in memory',
   );
 }
 
@@ -189,7 +191,7 @@ export function readIdentity(directory: string): Identity | undefined {
     const identity = JSON.parse(text) as Identity;
     if (/^[0-9a-f]{32}$/.test(identity.replicaId) && /^[0-9a-f]{32}$/.test(identity.incarnation)) return identity;
   } catch {
-    // Said below, in the same words.
+    // Reported below.
   }
   throw new StorageError(`${path} is not readable as an identity. Restore it from a backup of this directory`);
 }
@@ -197,17 +199,20 @@ export function readIdentity(directory: string): Identity | undefined {
 function check(found: Identity, { path, region, cluster, shardCount }: DirectoryOptions): void {
   if (found.formatVersion < OLDEST_READ_VERSION || found.formatVersion > FORMAT_VERSION) {
     throw new StorageError(
-      `the data directory ${path} has format ${found.formatVersion}; this version reads formats ${OLDEST_READ_VERSION} to ${FORMAT_VERSION}`,
+      `the data directory ${path} has format ${found.formatVersion}; ` +
+        `this version reads formats ${OLDEST_READ_VERSION} to ${FORMAT_VERSION}`,
     );
   }
   if (found.region !== region) {
     throw new StorageError(
-      `the data directory ${path} belongs to region "${found.region}", not "${region}": start with --region ${found.region}, or with another --data`,
+      `the data directory ${path} belongs to region "${found.region}", not "${region}": ` +
+        `start with --region ${found.region}, or with another --data`,
     );
   }
   if (found.cluster !== undefined && found.cluster !== cluster) {
     throw new StorageError(
-      `the data directory ${path} belongs to cluster "${found.cluster}", not "${cluster}": start with --cluster ${found.cluster}, or with another --data`,
+      `the data directory ${path} belongs to cluster "${found.cluster}", not "${cluster}": ` +
+        `start with --cluster ${found.cluster}, or with another --data`,
     );
   }
   if (found.shardCount !== shardCount) {
@@ -217,7 +222,7 @@ function check(found: Identity, { path, region, cluster, shardCount }: Directory
   }
 }
 
-/** All of it or nothing, also when the power fails in between. */
+/** Atomic, also when the power fails in between. */
 export function writeIdentity(directory: string, identity: Identity): void {
   const path = join(directory, IDENTITY);
   const part = `${path}.part`;

@@ -244,7 +244,7 @@ test('a snapshot that cannot be written changes nothing', async () => {
   expect(contentOf((await open(fileSystem.afterPowerFailure(() => 0))).engine)).toBe('a=4');
 });
 
-test('what is written after a segment that was begun in vain, and could not be removed, is there after a restart', async () => {
+test('changes written after a segment that failed to open and could not be removed are there after a restart', async () => {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);
   add(engine, 'a', 3);

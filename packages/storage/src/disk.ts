@@ -3,11 +3,11 @@ import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { FlushEvents } from './flush-events.js';
 import { Log } from './log.js';
-import type { LogDurations } from './log-state.js';
+import type { LogDurations, LogTotals } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
 
-/** When a flush is due: after every change somebody waits for, so many milliseconds apart, or never synced at all. */
+/** When to flush: after every change that a client waits for, at this interval in ms, or without ever syncing. */
 export type FsyncMode = 'always' | 'never' | number;
 
 export interface DiskOptions {
@@ -23,44 +23,40 @@ export interface DiskOptions {
   readonly flushes?: FlushEvents;
 }
 
-export interface DiskEvents {
+interface DiskEvents {
   progress(progress: Progress): void;
-  /** The disk does not take what it is given; said once, until it does again. */
+  /** A flush failed. Called once, until one succeeds again. */
   failed(error: Error): void;
+  /** The first flush after a failure succeeded. */
   recovered(): void;
   snapshotTaken(bytes: number, milliseconds: number): void;
   snapshotFailed(error: Error): void;
 }
 
-/** What INFO tells of it. */
-export interface DiskStatus {
+/** The figures of INFO's section on persistence. */
+export interface DiskStatus extends LogTotals {
   readonly isFailed: boolean;
   readonly lastError: string;
-  readonly logBytes: number;
   readonly snapshotBytes: number;
   readonly lastSaveMs: number;
   readonly lastSnapshotFailed: boolean;
   readonly lastSnapshotMs: number;
   readonly isSnapshotting: boolean;
-  readonly writtenBytesTotal: number;
-  readonly syncsTotal: number;
-  readonly flushesTotal: number;
-  readonly lastFlushMs: number;
   /** Flushes that took longer than the time between two: the disk is the bottleneck. */
   readonly lateFlushesTotal: number;
 }
 
-/** Where nobody waits, what the node itself changes (expiries) and what `never` leaves to the system is written this often. */
+/** How often changes are written that no client waits for: expiries, and all of them with --fsync never. */
 const BACKGROUND_FLUSH_MS = 100;
-/** After a failure, how long until the disk is tried again. */
+/** After a failure, the time until the next attempt. */
 const RETRY_MS = 1000;
-/** A directory of many small segments, from many short runs, is tidied up too. */
+/** With more log segments than this, from many short runs, a snapshot replaces them. */
 const MAXIMUM_SEGMENTS = 64;
 
 /**
- * The disk of a running server: one flush at a time for everybody who waits, snapshots beside it, and a way back after
- * it failed. While it fails the store goes on and is its own log: nothing queues up, and the first segment that can be
- * written again begins with all that was missed.
+ * The disk of a running server: one flush at a time for all waiting clients, snapshots beside it, and recovery after a
+ * failure. While the disk fails the store goes on and is its own log: nothing queues up, and the first segment that can
+ * be written again begins with all changes that were missed.
  */
 export class Disk {
   private readonly options: DiskOptions;
@@ -95,7 +91,7 @@ export class Disk {
     });
   }
 
-  /** Brings the store back to what the directory holds and begins a new segment. Nobody may use the store before. */
+  /** Restores the store from the directory and begins a new segment. The store must not be used before this ends. */
   static async open(options: DiskOptions): Promise<{ disk: Disk; recovered: Recovered }> {
     const disk = new Disk(options);
     const { fileSystem } = disk;
@@ -114,17 +110,17 @@ export class Disk {
     return { disk, recovered };
   }
 
-  /** Up to which of this node's own changes in a shard the disk holds everything: peers may be told so much. */
+  /** The disk holds this node's own changes in a shard up to this version: they may be sent to peers. */
   durable(shard: number): number {
     return this.log.durable(shard, OWN_ORIGIN);
   }
 
-  /** The same for any origin, by its index: so much can be acknowledged for good. */
+  /** The same for any origin, by its index: they may be reported as durable. */
   durableOf(shard: number, origin: number): number {
     return this.log.durable(shard, origin);
   }
 
-  /** From now on changes reach the disk by themselves. */
+  /** Starts the timer that flushes. */
   start(): void {
     const { fsync } = this.options;
     const intervalMs = typeof fsync === 'number' ? fsync : BACKGROUND_FLUSH_MS;
@@ -132,8 +128,8 @@ export class Disk {
   }
 
   /**
-   * Everything changed before this call to disk; all who call while a flush is under way share the next. Rejects where
-   * that cannot be done. `syncs` asks for fsync also where --fsync never would not.
+   * Writes all changes made before this call to disk. Calls during a flush share the next one. Rejects where the disk
+   * fails. `syncs` asks for fsync also with --fsync never.
    */
   flush({ syncs = false } = {}): Promise<void> {
     if (syncs) this.mustSync = true;
@@ -145,7 +141,7 @@ export class Disk {
     return this.following;
   }
 
-  /** A snapshot, and then away with the log it covers. One at a time: whoever asks meanwhile gets the one under way. */
+  /** Writes a snapshot and removes the log it covers. A call during a snapshot gets the one under way. */
   snapshot(): Promise<void> {
     this.snapshotting ??= this.takeSnapshot().finally(() => {
       this.snapshotting = undefined;
@@ -153,7 +149,7 @@ export class Disk {
     return this.snapshotting;
   }
 
-  /** Everything as of now into another directory, from which a server can start; see DataDirectory. */
+  /** Writes a snapshot into another directory, from which a server can start; see DataDirectory. */
   async copyTo(directory: string): Promise<number> {
     return writeSnapshot({ fileSystem: this.fileSystem, directory, engine: this.options.engine, number: 1 });
   }
@@ -166,31 +162,26 @@ export class Disk {
     await this.exclusively(() => this.log.close());
   }
 
-  /** What lanes need to write to the log by themselves; see LaneLog. */
+  /** The memory through which lanes write to the log; see LaneLog. */
   get shared(): SharedArrayBuffer {
     return this.log.state.buffer;
   }
 
-  /** How long flushes and syncs took, those of lanes included. */
+  /** Durations of flushes and syncs, those of lanes included. */
   durations(): LogDurations {
     return this.log.state.durations();
   }
 
   status(): DiskStatus {
-    const { state } = this.log;
     return {
+      ...this.log.state.totals(),
       isFailed: this.error !== undefined,
       lastError: this.error?.message ?? '',
-      logBytes: state.bytes,
       snapshotBytes: this.snapshotBytes,
       lastSaveMs: this.lastSaveMs,
       lastSnapshotFailed: this.lastSnapshotFailed,
       lastSnapshotMs: this.lastSnapshotMs,
       isSnapshotting: this.snapshotting !== undefined,
-      writtenBytesTotal: state.writtenBytesTotal,
-      syncsTotal: state.syncsTotal,
-      flushesTotal: state.flushesTotal,
-      lastFlushMs: state.lastFlushMs,
       lateFlushesTotal: this.lateFlushesTotal,
     };
   }
@@ -242,9 +233,9 @@ export class Disk {
 
   private fail(error: Error): void {
     this.retryAtMs = this.options.now() + RETRY_MS;
-    const isNews = this.error === undefined;
+    const isFirst = this.error === undefined;
     this.error = error;
-    if (isNews) this.options.events?.failed?.(error);
+    if (isFirst) this.options.events?.failed?.(error);
   }
 
   private considerSnapshot(): void {
@@ -310,7 +301,7 @@ export class Disk {
       ...snapshots.filter((snapshot) => snapshot < number).map((snapshot) => snapshotPath(directory, snapshot)),
     ];
     for (const path of covered) await this.fileSystem.remove(path);
-    await this.exclusively(async () => this.log.forgetBefore());
+    await this.exclusively(async () => this.log.dropBefore());
     this.segments = logs.filter((log) => log >= number).length;
   }
 }

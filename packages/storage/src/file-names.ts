@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FileSystem } from './file-system.js';
 
-/** log-0000000007.qdb, snapshot-0000000007.qdb; what ends in .part was never finished and is thrown away. */
+/** log-0000000007.qdb, snapshot-0000000007.qdb; files that end in .part were never finished and are removed. */
 const NAME = /^(log|snapshot)-(\d{10})\.qdb$/;
 const UNFINISHED = '.part';
 

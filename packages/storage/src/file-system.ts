@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { constants, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 
 /**
- * What storage asks of a disk. Small, so that a test can put a disk behind it that loses what was not synced, writes half
- * of what it was given, or fails.
+ * The operations that storage needs of a disk. Few, so that a test can implement a disk that loses unsynced bytes,
+ * writes only half, or fails.
  */
 export interface FileSystem {
   /** A new, empty file; one that is there already is an error. */
@@ -14,16 +14,16 @@ export interface FileSystem {
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
   makeDirectory(path: string): Promise<void>;
-  /** Makes what was created, renamed and removed in it survive a power failure. */
+  /** Makes creations, renames and removals in it survive a power failure. */
   syncDirectory(path: string): Promise<void>;
 }
 
 export interface WritableFile {
-  /** By which other threads can write to it too; undefined where only this object can. */
+  /** With it other threads can write to the file too; undefined where only this object can. */
   readonly descriptor?: number;
-  /** Where the next append goes: behind the last one, unless others have written meanwhile. */
+  /** Where the next append goes: after the last one, unless other threads have written meanwhile. */
   position?: number;
-  /** All of it, behind what was written before. */
+  /** Writes all bytes at `position`. */
   append(bytes: Uint8Array): Promise<void>;
   /** Returns when everything appended is on disk. */
   sync(): Promise<void>;
@@ -33,7 +33,7 @@ export interface WritableFile {
 
 export interface ReadableFile {
   readonly size: number;
-  /** Fills the target from this place in the file; returns how much there was. */
+  /** Fills the target from this offset of the file; returns how many bytes there were. */
   read(target: Uint8Array, position: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -72,8 +72,8 @@ export const nodeFileSystem: FileSystem = {
 };
 
 /**
- * Up to this, bytes are handed to the system without going through a thread of the pool: it only copies them, which takes
- * microseconds, and the way there and back takes tens of them.
+ * Up to this length bytes are written on this thread and not on one of the pool: the system only copies them, which
+ * takes microseconds, while the way to the pool and back takes tens of them.
  */
 const SMALL_WRITE_BYTES = 256 * 1024;
 

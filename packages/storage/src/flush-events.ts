@@ -5,8 +5,8 @@ export interface FlushListener {
   /** The flush succeeded: the disk holds everything that was in the store at `beforeFlush`. */
   afterFlush?(): void;
   /**
-   * The disk ended a piece of work, successfully or not. Sessions that wait for the disk check whether their changes are
-   * durable, and lanes may write to the log again.
+   * The disk ended a piece of work, successfully or not. Sessions that wait for the disk check whether their changes
+   * are durable, and lanes may write to the log again.
    */
   diskReleased?(): void;
 }

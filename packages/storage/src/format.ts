@@ -4,8 +4,8 @@ import { ByteReader, ByteWriter } from './bytes.js';
 
 /**
  * The files of a data directory. Log segments and snapshots have one format: a header, then records. All numbers are
- * little-endian; a double is an IEEE 754 one; a varint holds seven bits a byte, the lowest first. The checksum is CRC-32 as
- * zlib has it, which finds every burst of errors up to 32 bits.
+ * little-endian; a double is an IEEE 754 one; a varint holds seven bits a byte, the lowest first. The checksum is
+ * CRC-32 as zlib has it, which finds every burst of errors up to 32 bits.
  *
  *   file header | what
  *   ------------|-----------------------------------------------------------------------------------------------
@@ -15,7 +15,7 @@ import { ByteReader, ByteWriter } from './bytes.js';
  *   10–11       | kind: 1 log segment, 2 snapshot
  *   12–15       | how many shards the store has
  *   16–23       | number, a double: a segment's own; a snapshot's is that of the first segment behind it
- *   24–31       | segments: how many bytes of the segment before are whole, a double; what is behind was given up
+ *   24–31       | segments: where the whole records of the segment before end, a double; later bytes were given up
  *   32–39       | when the file was begun, ms, a double
  *   40–71       | the origin that wrote it: replica id, incarnation
  *   72–79       | 0
@@ -25,12 +25,16 @@ import { ByteReader, ByteWriter } from './bytes.js';
  *   0–3         | "QREC"
  *   4–7         | checksum of bytes 8 to the end of the record
  *   8–11        | bytes of sections that follow the record's header
- *   12–19       | up to which byte this file was known to be on disk when the record was made, a double
+ *   12–19       | the byte up to which this file was known to be on disk when the record was made, a double
  *   20–27       | the node's time, ms, a double
  *   28 …        | sections (sections.ts)
  *
- * A record that is not whole, with nothing behind it that says it had reached the disk, is a write that the end of the
- * process or of the power cut short: a torn tail. Anything else that is not whole was damaged later.
+ * A record is whole when its magic, its length and its checksum are right. A record of the last segment that is not
+ * whole is
+ *
+ *   1. a torn tail, if no whole record after it has a synced byte (12–19) past its beginning: a write that a crash cut
+ *      short. It is cut off, and nothing that was synced is lost;
+ *   2. damage otherwise, and so is one in any other file: recovery stops, and `quotadb repair` salvages the rest.
  */
 /** Since 2 keys may begin with bytes of the key before them. Files of 1 are read too. */
 export const FORMAT_VERSION = 2;
@@ -38,8 +42,8 @@ export const OLDEST_READ_VERSION = 1;
 export const FILE_HEADER_BYTES = 80;
 export const RECORD_HEADER_BYTES = 28;
 
-/** A record that claims more than this is nonsense: the most a shard's walk can come to is far below. */
-export const MAXIMUM_RECORD_BYTES = 2 ** 31 - 1;
+/** A record that claims more than this is damaged: the longest that is written is far below. */
+const MAXIMUM_RECORD_BYTES = 2 ** 31 - 1;
 
 export const FileKind = { log: 1, snapshot: 2 } as const;
 export type FileKind = (typeof FileKind)[keyof typeof FileKind];
@@ -72,11 +76,11 @@ export function encodeFileHeader(header: FileHeader): Uint8Array {
   return writer.bytes;
 }
 
-/** The header, or in words why these bytes are none. */
+/** The header, or the reason why these bytes are none. */
 export function decodeFileHeader(bytes: Uint8Array): FileHeader | string {
   if (bytes.length < FILE_HEADER_BYTES) return 'the file ends within its header';
   const reader = new ByteReader(bytes.subarray(0, FILE_HEADER_BYTES));
-  if (reader.uint32() !== FILE_MAGIC) return 'this is no file of QuotaDB';
+  if (reader.uint32() !== FILE_MAGIC) return 'the file does not begin with QDBF: QuotaDB did not write it';
   if (reader.uint32() !== crc32(reader.bytes.subarray(8))) return 'the file header is damaged';
   const version = reader.uint16();
   if (version < OLDEST_READ_VERSION || version > FORMAT_VERSION) {

@@ -12,8 +12,8 @@ import { FaultyFileSystem } from './testing/faulty-file-system.js';
 
 /**
  * Files of every format that this release reads, in packages/storage/golden, held to their content and, for the format
- * that it writes, to every byte. UPDATE_GOLDEN=1 writes those anew: only together with a new FORMAT_VERSION, and with the
- * files of the old format kept.
+ * that it writes, to every byte. UPDATE_GOLDEN=1 writes those anew: only together with a new FORMAT_VERSION, and with
+ * the files of the old format kept.
  */
 const golden = fileURLToPath(new URL('../golden', import.meta.url));
 const isUpdate = process.env.UPDATE_GOLDEN === '1';
@@ -56,8 +56,8 @@ function receive(merge: Merge, other: Engine): void {
 }
 
 /**
- * Own and foreign components, a dropped one, a removed one, a cancel, an expiry, large, negative and prefixed ones: in a
- * log, and in a snapshot with a log behind it.
+ * Own and foreign components, a dropped one, a removed one, a cancel, an expiry, large, negative and prefixed ones: in
+ * a log, and in a snapshot with a log behind it.
  */
 async function writeFiles(): Promise<{ early: FaultyFileSystem; late: FaultyFileSystem }> {
   const fileSystem = new FaultyFileSystem();

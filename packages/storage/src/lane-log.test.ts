@@ -42,7 +42,7 @@ async function afterKill(name: string): Promise<{ content: string; cut: unknown 
   return { content: contentOf(engine), cut: recovered.cut };
 }
 
-test('what a lane flushed by itself is there after a crash, and the room it made ahead is no torn tail', async () => {
+test('changes that a lane flushed are there after a crash, and the zeros it wrote ahead are no torn tail', async () => {
   const { engine, disk, lane } = await openNew();
   const settled: boolean[] = [];
   for (let round = 1; round <= 5; round++) {
@@ -63,7 +63,7 @@ test('what a lane flushed by itself is there after a crash, and the room it made
   expect(statSync(path).size).toBe(disk.status().logBytes);
 });
 
-test('after a lane failed, its segment is left alone and the next one begins with everything that was missed', async () => {
+test('after a lane failed, its segment is not used again and the next one begins with all missed changes', async () => {
   const { engine, disk, lane, failures } = await openNew();
   add(engine, 'a', 1);
   lane.tryFlush(() => {});
@@ -78,7 +78,8 @@ test('after a lane failed, its segment is left alone and the next one begins wit
   expect(failures).toHaveLength(1);
   await disk.flush();
   expect(disk.status().isFailed).toBe(false);
-  expect(lane.isUsable).toBe(true);
+  // Not `isUsable`, which also depends on how long the last sync took.
+  expect(state.descriptor).not.toBe(-1);
   expect((await afterKill('data')).content).toBe('a=1 b=2');
   add(engine, 'c', 3);
   expect(lane.tryFlush(() => {})).toBe('flushed');
@@ -86,7 +87,7 @@ test('after a lane failed, its segment is left alone and the next one begins wit
   await disk.close();
 });
 
-test('a lane never waits: while somebody writes, or the owner wants to be next, it is told to come again', async () => {
+test('a lane never waits: while another thread writes, or the main thread wants the lock, it gets busy', async () => {
   const { engine, disk, lane } = await openNew();
   const state = new LogState(engine.shardCount, disk.shared);
   add(engine, 'a', 1);
@@ -118,5 +119,5 @@ async function openNew() {
   return open('data');
 }
 
-/** No process has so many files open. */
+/** No process has this many files open. */
 const NO_DESCRIPTOR = 1_000_000;

@@ -4,20 +4,20 @@ import { LogPieces } from './log-pieces.js';
 import { LogState } from './log-state.js';
 
 /**
- * Zeros are written ahead of the log in steps of this. A sync of bytes that take the place of others changes no size and
- * allocates nothing, so the file system has no journal to write: it takes half as long. A step costs a few milliseconds.
+ * Zeros are written ahead of the log in steps of this. A sync of overwritten bytes changes no size and allocates
+ * nothing, so the file system has no journal to write: it takes half as long. A step costs a few milliseconds.
  */
 const ALLOCATION_BYTES = 1024 * 1024;
 const ZEROS = new Uint8Array(ALLOCATION_BYTES);
 
-/** A lane waits for the disk itself only while that is quick: on a slow one its readers would wait along. */
+/** A lane syncs on its own thread only while syncs are shorter than this: the lane's other clients wait for them. */
 const QUICK_SYNC_MS = 5;
 
 export type LaneFlush = 'flushed' | 'failed' | 'busy';
 
 /**
- * The log as a lane writes to it: everything changed so far, written and synced on the lane's own thread, without a word to
- * any other. That spares four ways between threads for each flush, which take longer than the sync does.
+ * The log as a lane writes to it: all changes so far, written and synced on the lane's own thread. That spares four
+ * messages between threads for each flush, which take longer than the sync does.
  */
 export class LaneLog {
   private readonly state: LogState;
@@ -30,12 +30,12 @@ export class LaneLog {
     this.pieces = new LogPieces(engine, this.state);
   }
 
-  /** Otherwise the thread that owns the log has to do it. */
+  /** Where false, the main thread has to flush. */
   get isUsable(): boolean {
     return this.state.descriptor !== -1 && this.state.lastSyncMs < QUICK_SYNC_MS;
   }
 
-  /** `settled` is called before anybody else can write. */
+  /** `settled` is called before another thread can write. */
   tryFlush(settled: (isDurable: boolean) => void): LaneFlush {
     const { state } = this;
     if (!state.tryTake()) return 'busy';
@@ -48,7 +48,7 @@ export class LaneLog {
     } catch (error) {
       state.descriptor = -1;
       state.failure = Math.abs((error as NodeJS.ErrnoException).errno ?? UNKNOWN_ERRNO);
-      // Whoever owns the log cannot know what was taken out of the store here: the disk needs everything anew.
+      // The main thread cannot know which drops were taken out of the store here: the disk needs a new snapshot.
       if (this.pieces.dropped.length > 0) this.engine.dropped.markLost();
       this.pieces.dropped = [];
     } finally {
@@ -76,7 +76,7 @@ export class LaneLog {
     state.noteFlush(performance.now() - startedAtMs);
   }
 
-  /** Where there is no room for zeros there may still be some for what matters. */
+  /** Where the disk has no room for zeros it may still have some for records. */
   private allocate(fd: number, upTo: number): void {
     const { state } = this;
     try {
@@ -94,5 +94,5 @@ function writeAll(fd: number, bytes: Uint8Array, position: number): void {
   }
 }
 
-/** EIO: what failed without saying why must not be taken for a success. */
+/** EIO: an error without a number must not be taken for a success. */
 const UNKNOWN_ERRNO = 5;

@@ -8,55 +8,48 @@ export type Flock = (fd: number) => boolean;
 const LOCK = 'lock';
 
 /**
- * One process a data directory. Where flock can be had it decides, and nothing is left behind by a process that was
- * killed. Elsewhere the file names its holder by process id and start time, and a holder that is not running any more
- * is no holder.
+ * Lets one process use a data directory; returns a function that unlocks it. Where flock is available it decides, and a
+ * killed process leaves no lock behind. Elsewhere the file names its holder by process id and start time; a holder that
+ * is not running any more is ignored.
  */
-export class DirectoryLock {
-  private readonly path: string;
-  private readonly fd: number;
-  private readonly removes: boolean;
-
-  private constructor(path: string, fd: number, removes: boolean) {
-    this.path = path;
-    this.fd = fd;
-    this.removes = removes;
-  }
-
-  static take(directory: string, flock: Flock | undefined): DirectoryLock {
-    const path = join(directory, LOCK);
-    return flock === undefined ? takeByName(path, directory) : takeByFlock(path, directory, flock);
-  }
-
-  static make(path: string, fd: number, removes: boolean): DirectoryLock {
-    ftruncateSync(fd, 0);
-    writeSync(fd, `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`, 0);
-    return new DirectoryLock(path, fd, removes);
-  }
-
-  give(): void {
-    if (this.removes) unlinkSync(this.path);
-    closeSync(this.fd);
-  }
+export function lockDirectory(directory: string, flock: Flock | undefined): () => void {
+  const path = join(directory, LOCK);
+  return flock === undefined ? lockByName(path, directory) : lockByFlock(path, directory, flock);
 }
 
-function takeByFlock(path: string, directory: string, flock: Flock): DirectoryLock {
+function lockByFlock(path: string, directory: string, flock: Flock): () => void {
   const fd = openSync(path, 'a+', 0o640);
-  if (flock(fd)) return DirectoryLock.make(path, fd, false);
-  closeSync(fd);
-  throw inUse(directory, holderOf(path)?.pid);
+  if (!flock(fd)) {
+    closeSync(fd);
+    throw inUse(directory, holderOf(path)?.pid);
+  }
+  writeHolder(fd);
+  return () => closeSync(fd);
 }
 
-function takeByName(path: string, directory: string): DirectoryLock {
+function lockByName(path: string, directory: string): () => void {
+  const create = () => {
+    const fd = openSync(path, 'wx', 0o640);
+    writeHolder(fd);
+    return () => {
+      unlinkSync(path);
+      closeSync(fd);
+    };
+  };
   try {
-    return DirectoryLock.make(path, openSync(path, 'wx', 0o640), true);
+    return create();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   const holder = holderOf(path);
   if (holder !== undefined && isRunning(holder)) throw inUse(directory, holder.pid);
   unlinkSync(path);
-  return DirectoryLock.make(path, openSync(path, 'wx', 0o640), true);
+  return create();
+}
+
+function writeHolder(fd: number): void {
+  ftruncateSync(fd, 0);
+  writeSync(fd, `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`, 0);
 }
 
 function inUse(directory: string, pid: number | undefined): StorageError {
@@ -77,7 +70,7 @@ function holderOf(path: string): Holder | undefined {
 function isRunning({ pid, startTime }: Holder): boolean {
   if (pid === process.pid) return true;
   const started = startTimeOf(pid);
-  // A process id is used again; the time at which its process started tells the two apart.
+  // A process id is reused; the start time distinguishes the two processes.
   if (started !== undefined) return startTime === '' || started === startTime;
   try {
     process.kill(pid, 0);

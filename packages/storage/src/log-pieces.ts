@@ -5,21 +5,21 @@ import type { LogState } from './log-state.js';
 import { writeDropped } from './sections.js';
 import { DONE, SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
 
-/** A record is ended once it is longer than this and a walk is not under way, so that a checksum covers a bounded piece. */
+/** A record past this length ends when no walk is under way, so that a checksum covers a bounded piece. */
 const RECORD_BYTES = 1024 * 1024;
-/** Handed to the disk at once; a flush that comes to more is written in pieces, and synced once. */
+/** Written at once; a longer flush is written in pieces, and synced once. */
 const WRITE_BYTES = 8 * 1024 * 1024;
 const INITIAL_BYTES = 64 * 1024;
-/** Notes of what was let go, taken from a shard under one hold of its lock. */
+/** Drops taken from a shard under one hold of its lock. */
 const DROPPED_LIMIT = 4096;
 
-export interface Moved {
+interface Moved {
   readonly origin: number;
   readonly shard: number;
   readonly version: number;
 }
 
-/** What a flush writes: everything in the store behind the watermarks, in pieces. */
+/** The bytes of a flush: all changes past the watermarks, in pieces. */
 export class LogPieces {
   /** Watermarks that may move once everything is on disk. */
   moved: Moved[] = [];
@@ -45,13 +45,13 @@ export class LogPieces {
     };
   }
 
-  /** Each piece is valid until the next is asked for. */
+  /** Each piece is valid until the next is requested. */
   *collect(): Generator<Uint8Array, void> {
     const { engine, writer } = this;
     writer.length = 0;
     this.moved = [];
     let start = this.beginRecord(0);
-    // What a flush that failed had already taken out of the store.
+    // Drops that a failed flush had already taken out of the store.
     for (const dropped of this.dropped) writeDropped(writer, dropped);
     for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
       this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
@@ -68,7 +68,7 @@ export class LogPieces {
     if (writer.length > 0) yield writer.bytes.subarray(0, writer.length);
   }
 
-  /** All of it is on disk. */
+  /** Called when all pieces are on disk. */
   settle(): void {
     this.dropped = [];
     for (const { origin, shard, version } of this.moved) this.state.setWatermark(origin, shard, version);

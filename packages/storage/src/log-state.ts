@@ -1,23 +1,23 @@
 import { DURATION_BUCKETS, durationBucket, MAX_ORIGINS } from '@quotadb/engine';
 
 /**
- * What threads that write to one log share: whoever holds its lock may write to the segment in use, and leaves it, the
- * watermarks and the figures as the next one needs them.
+ * Memory shared by the threads that write to one log. The thread that holds its lock may write to the segment in use,
+ * and updates the watermarks and the figures for the next one.
  *
  *   word      | what
  *   ----------|--------------------------------------------------------------------------------------------------
- *   0         | 1 while somebody writes
- *   1         | 1 while the thread that owns the log wants to be next, and lanes stand back
+ *   0         | 1 while a thread writes
+ *   1         | 1 while the main thread wants to be next: lanes do not take the lock then
  *   2         | file descriptor + 1 of the segment that lanes may write to, 0 = none
- *   3         | the errno (positive) with which a lane failed; nobody writes to that segment again
- *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin and shard up to which version the
- *             | disk holds everything
+ *   3         | the errno (positive) with which a lane failed: that segment is not written to again
+ *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin and shard the version up to
+ *             | which the disk holds all changes
  */
 const Word = { lock: 0, wanted: 1, descriptor: 2, failure: 3 } as const;
 const WORDS = 4;
 
 const Figure = {
-  /** Bytes of the segment: handed over, covered by the watermarks, known to be on disk, and filled with zeros ahead. */
+  /** Bytes of the segment: written, covered by the watermarks, known to be on disk, and filled with zeros ahead. */
   written: 0,
   whole: 1,
   synced: 2,
@@ -37,13 +37,21 @@ const FLUSHES_AT = WORDS * 4 + NUMBERS * 8;
 const SYNCS_AT = FLUSHES_AT + DURATION_BUCKETS * 8;
 const WATERMARKS_AT = SYNCS_AT + DURATION_BUCKETS * 8;
 
-/** How long flushes and syncs took, whichever thread did them. */
+/** Durations of flushes and syncs of all threads. */
 export interface LogDurations {
   /** By duration bucket. */
   readonly flushes: Float64Array;
   readonly flushMsTotal: number;
   readonly syncs: Float64Array;
   readonly syncMsTotal: number;
+}
+
+export interface LogTotals {
+  readonly logBytes: number;
+  readonly writtenBytesTotal: number;
+  readonly syncsTotal: number;
+  readonly flushesTotal: number;
+  readonly lastFlushMs: number;
 }
 
 export class LogState {
@@ -56,7 +64,7 @@ export class LogState {
   private readonly watermarks: Float64Array;
 
   constructor(shardCount: number, buffer?: SharedArrayBuffer) {
-    // Reserved for as many origins as there can be; the system gives memory to what is used of it.
+    // Reserved for the maximum of origins; the system provides memory only for the part that is used.
     this.buffer = buffer ?? new SharedArrayBuffer(WATERMARKS_AT + MAX_ORIGINS * shardCount * 8);
     this.shardCount = shardCount;
     this.words = new Int32Array(this.buffer, 0, WORDS);
@@ -66,7 +74,7 @@ export class LogState {
     this.watermarks = new Float64Array(this.buffer, WATERMARKS_AT);
   }
 
-  /** A lane's attempt: it never waits, and stands back for the owner. */
+  /** A lane's attempt: it never waits, and fails while the main thread wants the lock. */
   tryTake(): boolean {
     return Atomics.load(this.words, Word.wanted) === 0 && this.tryTakeAsOwner();
   }
@@ -148,28 +156,22 @@ export class LogState {
     this.numbers[Figure.bytes] = bytes;
   }
 
-  get writtenBytesTotal(): number {
-    return this.numbers[Figure.writtenBytesTotal];
-  }
-
-  get syncsTotal(): number {
-    return this.numbers[Figure.syncsTotal];
-  }
-
-  get flushesTotal(): number {
-    return this.numbers[Figure.flushesTotal];
-  }
-
-  get lastFlushMs(): number {
-    return this.numbers[Figure.lastFlushMs];
-  }
-
-  /** How long the last sync took. */
   get lastSyncMs(): number {
     return this.numbers[Figure.lastSyncMs];
   }
 
-  /** A copy of its own. Whoever writes meanwhile may be half way through it: a figure may be one behind another. */
+  totals(): LogTotals {
+    const { numbers } = this;
+    return {
+      logBytes: this.bytes,
+      writtenBytesTotal: numbers[Figure.writtenBytesTotal],
+      syncsTotal: numbers[Figure.syncsTotal],
+      flushesTotal: numbers[Figure.flushesTotal],
+      lastFlushMs: numbers[Figure.lastFlushMs],
+    };
+  }
+
+  /** A copy. It may be taken in the middle of a write: one figure may be behind another. */
   durations(): LogDurations {
     return {
       flushes: Float64Array.from(this.flushes),
@@ -177,6 +179,17 @@ export class LogState {
       syncs: Float64Array.from(this.syncs),
       syncMsTotal: this.numbers[Figure.syncMsTotal],
     };
+  }
+
+  /** A new segment, of which this many bytes are on disk; lanes may write to it with this descriptor, if not -1. */
+  beginSegment(bytes: number, descriptor: number): void {
+    this.failure = 0;
+    this.written = bytes;
+    this.whole = bytes;
+    this.synced = bytes;
+    this.allocated = bytes;
+    this.bytes += bytes;
+    this.descriptor = descriptor;
   }
 
   noteWrite(bytes: number): void {
@@ -192,7 +205,7 @@ export class LogState {
     this.syncs[durationBucket(milliseconds * 1000)]++;
   }
 
-  /** Everything written is covered by the watermarks now. */
+  /** All written bytes are covered by the watermarks now. */
   noteWhole(): void {
     this.bytes += this.written - this.whole;
     this.whole = this.written;

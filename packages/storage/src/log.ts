@@ -7,26 +7,28 @@ import { encodeFileHeader, FILE_HEADER_BYTES, FileKind } from './format.js';
 import { LogPieces } from './log-pieces.js';
 import { LogState } from './log-state.js';
 
-/** How soon the owner looks again whether a lane is done with the log. */
+/** How often the main thread tries to take the log while a lane writes. */
 const TAKE_INTERVAL_MS = 1;
 
 export interface LogOptions {
   readonly fileSystem: FileSystem;
   readonly directory: string;
   readonly engine: Engine;
-  /** Told what the disk holds of this node's own changes; by default the store itself, where nobody else has to know. */
+  /**
+   * Called when the disk holds this node's own changes up to a version; by default they are acknowledged to the store.
+   */
   readonly acknowledge?: (shard: number, version: number) => void;
-  /** Lanes may write to it by themselves; see lane-log.ts. */
+  /** Whether lanes write to it too; see lane-log.ts. */
   readonly isShared?: boolean;
 }
 
 /**
- * The write-ahead log: the disk as a peer whose acknowledgement is fsync. A flush asks the store for everything behind
- * the disk's watermarks, writes it in one go, syncs once, and moves the watermarks. A key that changed a thousand times
- * since the last flush is in it once.
+ * The write-ahead log: the disk as a peer whose acknowledgement is fsync. A flush asks the store for all changes past
+ * the disk's watermarks, writes them in one go, syncs once, and moves the watermarks. A key that changed a thousand
+ * times since the last flush is written once.
  *
- * After a failure the segment is never written to again: what a failed write or sync left behind is unknown. The
- * watermarks stand where the last success put them, so the next segment begins with everything that was missed.
+ * After a failure the segment is never written to again: the bytes that a failed write or sync left behind are unknown.
+ * The watermarks stand where the last success put them, so the next segment begins with all changes that were missed.
  */
 export class Log {
   /** Of the segment in use. */
@@ -36,9 +38,9 @@ export class Log {
   private readonly options: LogOptions;
   private readonly pieces: LogPieces;
   private file: WritableFile | undefined = undefined;
-  /** Over when this thread has done what it holds the log for; never fails. */
+  /** Resolves when this thread's work on the log has ended; never rejects. */
   private working: Promise<void> | undefined = undefined;
-  /** Up to where the store was told that the disk holds it. */
+  /** By shard: the version last acknowledged to the store. */
   private readonly acknowledged: Float64Array;
 
   constructor(options: LogOptions) {
@@ -53,12 +55,12 @@ export class Log {
     return this.file !== undefined;
   }
 
-  /** Does this while no lane writes. */
+  /** Runs `work` while no lane writes. */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     const { state } = this;
     if (!state.tryTakeAsOwner()) {
       state.setWanted(true);
-      // Where this thread itself is at it, there is an end to wait for; of lanes nothing is heard.
+      // The end of this thread's own work can be awaited; lanes do not notify it of theirs.
       while (!state.tryTakeAsOwner()) await (this.working ?? delay(TAKE_INTERVAL_MS));
       state.setWanted(false);
     }
@@ -72,7 +74,7 @@ export class Log {
     }
   }
 
-  /** The store is what the disk holds: true after recovery, before anybody changed anything. */
+  /** Called after recovery, before any change: the disk holds all that the store does. */
   adopt(bytes: number): void {
     const { engine } = this.options;
     this.state.bytes = bytes;
@@ -85,12 +87,12 @@ export class Log {
     engine.dropped.start();
   }
 
-  /** Up to which of an origin's changes in a shard the disk holds everything. */
+  /** The version up to which the disk holds all changes of an origin in a shard. */
   durable(shard: number, origin: number): number {
     return this.state.watermark(origin, shard);
   }
 
-  /** The store can let go of what was removed; also of what lanes have written since this was called last. */
+  /** Lets the store collect removed keys that are on disk, also those that lanes wrote since the last call. */
   private acknowledgeMoved(): void {
     const { engine, acknowledge } = this.options;
     for (let shard = 0; shard < engine.shardCount; shard++) {
@@ -102,11 +104,11 @@ export class Log {
     }
   }
 
-  /** Begins a segment. `previousEnd` says how much of the one before is whole. */
+  /** Begins a segment. `previousEnd` is where the whole records of the segment before end. */
   async open(number: number, previousEnd: number): Promise<void> {
     const { fileSystem, directory, engine } = this.options;
     const path = logPath(directory, number);
-    // What an attempt that failed could not even remove: there is nothing in it, and it must not stand in the way for ever.
+    // A failed attempt may have left this file, with nothing in it, and have failed to remove it too.
     await fileSystem.remove(path);
     const file = await fileSystem.create(path);
     try {
@@ -127,19 +129,12 @@ export class Log {
       await fileSystem.remove(path).catch(ignore);
       throw error;
     }
-    const { state } = this;
     this.file = file;
     this.number = number;
-    state.failure = 0;
-    state.written = FILE_HEADER_BYTES;
-    state.whole = FILE_HEADER_BYTES;
-    state.synced = FILE_HEADER_BYTES;
-    state.allocated = FILE_HEADER_BYTES;
-    state.bytes += FILE_HEADER_BYTES;
-    if (this.options.isShared) state.descriptor = file.descriptor ?? -1;
+    this.state.beginSegment(FILE_HEADER_BYTES, (this.options.isShared ? file.descriptor : undefined) ?? -1);
   }
 
-  /** Everything behind the watermarks to disk; without a sync, what the system has taken counts as written. */
+  /** Writes all changes past the watermarks; without a sync, bytes that the system has taken count as written. */
   async flush(syncs: boolean): Promise<void> {
     const { file, state, pieces } = this;
     if (file === undefined) throw new Error('the log has no segment');
@@ -167,7 +162,7 @@ export class Log {
     state.noteFlush(performance.now() - startedAtMs);
   }
 
-  /** Ends the segment and begins the next; everything before is on disk then. Returns the number of the new one. */
+  /** Syncs and ends the segment, and begins the next. Returns the number of the new one. */
   async rotate(): Promise<number> {
     await this.flush(true);
     const file = this.file as WritableFile;
@@ -176,7 +171,7 @@ export class Log {
     try {
       await this.open(next, whole);
     } catch (error) {
-      // What is left of the next segment may say where this one ends: nothing may be written behind that.
+      // A header of the next segment may be on disk and state where this one ends: nothing may be written past that.
       await this.abandon(file);
       throw error;
     }
@@ -184,14 +179,14 @@ export class Log {
     return next;
   }
 
-  /** After a failure: a segment of its own for everything that was missed. */
+  /** After a failure: begins a segment with all changes that were missed. */
   async reopen(syncs: boolean): Promise<void> {
     await this.open(this.number + 1, this.state.whole);
     await this.flush(syncs);
   }
 
-  /** Segments before this one are covered by a snapshot and gone. */
-  forgetBefore(): void {
+  /** Segments before this one are covered by a snapshot and removed. */
+  dropBefore(): void {
     this.state.bytes = this.state.whole;
   }
 
@@ -214,7 +209,7 @@ export class Log {
   }
 }
 
-/** What was filled with zeros ahead and not used is given back; if that fails, the next start does it. */
+/** Cuts off the zeros that were written ahead and not used; if that fails, the next start does it. */
 async function end(file: WritableFile, whole: number, allocated: number): Promise<void> {
   if (allocated > whole) await file.truncate(whole).catch(ignore);
   await file.close().catch(ignore);

@@ -9,7 +9,7 @@ import {
   RECORD_MAGIC,
 } from './format.js';
 
-/** Read at once: large enough that the disk streams, small enough to be nothing beside the store. */
+/** Read at once: large enough that the disk streams, and small beside the store. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 export interface ScannedRecord {
@@ -17,11 +17,11 @@ export interface ScannedRecord {
   readonly end: number;
   readonly nowMs: number;
   readonly syncedTo: number;
-  /** Valid until the next record is asked for. */
+  /** Valid until the next record is requested. */
   readonly sections: Uint8Array;
 }
 
-/** Goes through the records of one file, checking each. */
+/** Reads the records of one file, and checks each. */
 export class RecordScanner {
   readonly path: string;
   readonly size: number;
@@ -68,7 +68,7 @@ export class RecordScanner {
     return record;
   }
 
-  /** The first whole record that begins behind this place, wherever records may begin. */
+  /** The first whole record that begins after this offset, at any byte. */
   async findBehind(offset: number): Promise<ScannedRecord | undefined> {
     for (let at = offset + 1; at < this.size; ) {
       const bytes = await this.load(at, CHUNK_BYTES);
@@ -85,7 +85,7 @@ export class RecordScanner {
     return undefined;
   }
 
-  /** Nothing but zeros from this place to the end: room that was made ahead and not used. */
+  /** Whether all bytes from this offset to the end are zeros: room that was made ahead and not used. */
   async isZeroFrom(offset: number): Promise<boolean> {
     for (let at = offset; at < this.size; ) {
       const bytes = await this.load(at, CHUNK_BYTES);
@@ -112,7 +112,7 @@ export class RecordScanner {
     };
   }
 
-  /** So many bytes from this place, as far as there are any. */
+  /** Up to `count` bytes from this offset; fewer at the end of the file. */
   private async load(offset: number, count: number): Promise<Uint8Array> {
     const wanted = Math.min(count, this.size - offset);
     if (offset < this.bufferStart || offset + wanted > this.bufferStart + this.bufferLength) {

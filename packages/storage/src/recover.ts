@@ -17,11 +17,11 @@ export interface RecoveryOptions {
   readonly directory: string;
   readonly engine: Engine;
   readonly nowMs: number;
-  /** Called after each record; whoever listens decides how often to say something. */
+  /** Called after each record. */
   readonly progress?: (progress: Progress) => void;
 }
 
-/** Where the log goes on. */
+/** What recovery found, and where the log goes on. */
 export interface Recovered {
   readonly nextNumber: number;
   readonly previousEnd: number;
@@ -30,11 +30,11 @@ export interface Recovered {
   readonly logBytes: number;
   readonly snapshotBytes: number;
   readonly snapshotAtMs: number;
-  /** A torn tail that was cut off, and how much of it there was. */
+  /** A torn tail that was cut off, and its length. */
   readonly cut: { readonly path: string; readonly offset: number; readonly bytes: number } | undefined;
 }
 
-/** The newest snapshot that is whole, then the log behind it. */
+/** Loads the newest whole snapshot, then the log after it. */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   return new Recovery(options).run();
 }
@@ -86,7 +86,7 @@ class Recovery {
     return total;
   }
 
-  /** A damaged snapshot is passed over only if an older one and every segment behind that are still there. */
+  /** A damaged snapshot is skipped only if an older one and every segment after that are still there. */
   private async loadSnapshots({
     snapshots,
     logs,
@@ -128,7 +128,7 @@ class Recovery {
     const scanners: RecordScanner[] = [];
     try {
       for (const number of numbers) scanners.push(await RecordScanner.open(fileSystem, logPath(directory, number)));
-      // A segment whose header was never finished holds nothing; the one before it was the last in use.
+      // A segment with an incomplete header holds no records; the one before it was the last in use.
       const newest = scanners.at(-1);
       if (newest !== undefined && newest.size <= FILE_HEADER_BYTES && typeof newest.header === 'string') {
         scanners.pop();
@@ -139,7 +139,7 @@ class Recovery {
       const end = numbers.at(-1) ?? first - 1;
       if (!hasEvery(numbers, first, end + 1)) {
         const missing = rangeOf(first, end + 1).find((number) => !numbers.includes(number)) ?? first;
-        throw new StorageError(`${logPath(directory, missing)} is missing: what was in it is lost. Restore a backup`);
+        throw new StorageError(`${logPath(directory, missing)} is missing, and its changes with it. Restore a backup`);
       }
       let logBytes = 0;
       let previousEnd = 0;
@@ -181,7 +181,7 @@ class Recovery {
       this.applier.apply(record.sections, header.origin);
     } catch (error) {
       if (error instanceof StorageError) throw error;
-      // Its checksum fits and it makes no sense all the same: whoever wrote this was not us, or not well.
+      // The checksum is right and the content is not: another program wrote it, or a defect.
       throw new DamagedFile(scanner.path, record.offset, (error as Error).message);
     }
     this.newestMs = Math.max(this.newestMs, record.nowMs);

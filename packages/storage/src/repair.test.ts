@@ -39,10 +39,10 @@ async function fourFlushes(): Promise<{ fileSystem: FaultyFileSystem; offsets: n
 
 function repairIn(fileSystem: FaultyFileSystem) {
   const engine = makeEngine();
-  return repair({ directory: DIRECTORY, engine, nowMs: START_MS, fileSystem, makeDirectory: () => {} });
+  return repair({ directory: DIRECTORY, engine, nowMs: START_MS, fileSystem });
 }
 
-test('what is whole is salvaged, what was lost is named, and the old files are kept', async () => {
+test('whole records are salvaged, losses are named, and the old files are kept', async () => {
   const { fileSystem, offsets } = await fourFlushes();
   const path = logPath(DIRECTORY, 1);
   fileSystem.contentOf(path)[offsets[1] + 30] ^= 1;

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Engine, Restore } from '@quotadb/engine';
 import { SectionApplier } from './apply-sections.js';
@@ -8,7 +7,7 @@ import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { RecordScanner } from './record-scanner.js';
 import { writeSnapshot } from './snapshot.js';
 
-/** A piece of a file that could not be read as what was written there. */
+/** A piece of a file that could not be read. */
 export interface Loss {
   readonly path: string;
   readonly offset: number;
@@ -19,7 +18,7 @@ export interface Loss {
 export interface Repaired {
   readonly losses: readonly Loss[];
   readonly components: number;
-  /** Where the old files are now; undefined where nothing was wrong and nothing was done. */
+  /** Where the old files are now; undefined where no file was damaged and nothing was done. */
   readonly movedTo: string | undefined;
 }
 
@@ -29,15 +28,14 @@ export interface RepairOptions {
   readonly engine: Engine;
   readonly nowMs: number;
   readonly fileSystem?: FileSystem;
-  readonly makeDirectory?: (path: string) => void;
 }
 
 /**
- * Salvages what is whole: every record that has its checksum, in any file, goes into the store, and the store becomes a
+ * Salvages whole records: every one with a right checksum, in any file, goes into the store, and the store becomes a
  * new snapshot. The old files are moved aside, not deleted.
  *
- * After a loss this node knows less of itself than others may. The snapshot claims no watermark, so that peers send
- * everything again, and whoever calls this makes the next start a new incarnation, so that what they send is taken.
+ * After a loss peers may hold more of this node's changes than it does. The snapshot claims no watermark, so that peers
+ * send all changes again, and the caller makes the next start a new incarnation, so that they are accepted.
  */
 export async function repair(options: RepairOptions): Promise<Repaired> {
   const { directory, engine, nowMs, fileSystem = nodeFileSystem } = options;
@@ -56,7 +54,7 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
   restore.clearWatermarks();
   const number = Math.max(0, ...files.logs, ...files.snapshots) + 1;
   const movedTo = join(directory, `damaged-${nowMs}`);
-  (options.makeDirectory ?? mkdirSync)(movedTo);
+  await fileSystem.makeDirectory(movedTo);
   await writeSnapshot({ fileSystem, directory, engine, number });
   for (const path of paths) await fileSystem.rename(path, join(movedTo, basename(path)));
   await fileSystem.syncDirectory(directory);
@@ -68,7 +66,7 @@ async function salvage(fileSystem: FileSystem, path: string, applier: SectionApp
   const losses: Loss[] = [];
   try {
     const { header } = scanner;
-    // Without its header it is not known whose components a file holds.
+    // Without its header the origin of a file's components is not known.
     if (typeof header === 'string') return [{ path, offset: 0, bytes: scanner.size, reason: header }];
     for (;;) {
       const record = await scanner.next();

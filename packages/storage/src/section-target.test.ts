@@ -21,7 +21,7 @@ test('a walk is written as its batches would be, byte for byte', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
       const engine = makeEngine();
-      // Somebody has to be told what was removed, so it stays.
+      // A peer has to acknowledge the removal, so the component stays.
       for (let shard = 0; shard < engine.shardCount; shard++) engine.acknowledge(shard, 0);
       for (const { key, what } of changes) {
         const bytes = Buffer.from(key);

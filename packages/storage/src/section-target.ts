@@ -13,12 +13,12 @@ import {
 import type { ByteWriter } from './bytes.js';
 import { COMPONENT_BYTES, Flag, Section, sharedBytes, writeComponent } from './sections.js';
 
-/** Their number is written when it is known, into the one byte that was left for it. */
+/** Their number is written at the end, into the one byte that was reserved for it. */
 const MAXIMUM_COMPONENTS = 127;
 
 /**
- * Writes what a walk meets as a section, from the store into bytes. Most components are plain, key and amount and nothing
- * else, and a batch in between would be most of the work. The bytes are those that its batch would come to.
+ * Writes the components of a walk as a section, directly from the store. Most components are a key and an amount, and a
+ * batch in between would be most of the work. The bytes are the same as those of a batch (testing/write-batch.ts).
  */
 export class SectionTarget implements WalkTarget {
   count = 0;
@@ -77,7 +77,7 @@ export class SectionTarget implements WalkTarget {
     this.count++;
   }
 
-  /** The walk has ended this part. */
+  /** Called at the end of a part of the walk. */
   end(): void {
     const { writer, start } = this;
     if (this.count > MAXIMUM_COMPONENTS) throw new RangeError(`a section of ${this.count} components`);

@@ -2,7 +2,7 @@ import { type Batch, type DroppedComponent, ORIGIN_ID_BYTES } from '@quotadb/eng
 import type { ByteReader, ByteWriter } from './bytes.js';
 
 /**
- * What a record holds: sections, one after another.
+ * The content of a record: sections, one after another.
  *
  *   section   | bytes
  *   ----------|---------------------------------------------------------------------------------------------------
@@ -10,7 +10,7 @@ import type { ByteReader, ByteWriter } from './bytes.js';
  *             | (varint), components. The origin is the one that wrote the file
  *   2 other   | the same with the origin's 32 bytes behind the kind
  *   3 dropped | kind, origin, version (double), length of the key (varint), key
- *   4 end     | kind: the last section of a snapshot. One without it is not whole
+ *   4 end     | kind: the last section of a snapshot. A snapshot without it is not whole
  *
  *   component | bytes
  *   ----------|---------------------------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ import type { ByteReader, ByteWriter } from './bytes.js';
  *   shared    | varint, if shared: how many bytes the key begins with are those of the key before it in the section
  *   key       | length of the rest (varint), bytes
  *   N         | 8 bytes, if negative
- *   expiry    | expires at, ms, and the version of that decision, two doubles, if decided
+ *   expiry    | expires at, ms, and the version of that expiry setting, two doubles, if decided
  *   floor     | double, if floor
  *   cancels   | if cancels: how many (varint), then for each origin (32), born (double), P (8), N (8)
  */
@@ -38,14 +38,16 @@ export const Flag = {
   shared: 128,
 } as const;
 
-/** Fewer bytes in common than this are written again: saying so costs as much. */
+/** Shorter common prefixes are written again: a reference to them takes as many bytes. */
 const LEAST_SHARED_BYTES = 3;
 
 /** The most that a component takes besides its key and its cancels. */
 export const COMPONENT_BYTES = 80;
 const CANCEL_BYTES = ORIGIN_ID_BYTES + 24;
 
-/** `before` is the version of the component before it in the section, `shared` how many bytes their keys have in common. */
+/**
+ * `before` is the version of the component before it in the section, `shared` the length of their keys' common prefix.
+ */
 export function writeComponent(writer: ByteWriter, batch: Batch, index: number, before: number, shared: number): void {
   const keyStart = batch.keyStart(index);
   const keyLength = batch.keyEnd[index] - keyStart;
@@ -92,7 +94,7 @@ export function writeComponent(writer: ByteWriter, batch: Batch, index: number, 
   if (cancels > 0) writeCancels(writer, batch, index);
 }
 
-/** How many bytes a key begins with that the one before it begins with too. */
+/** The length of the prefix that a key has in common with the one before it; 0 where it is too short to refer to. */
 export function sharedBytes(
   bytes: Uint8Array,
   before: number,
@@ -146,7 +148,8 @@ function readComponent(reader: ByteReader, batch: Batch, before: number): number
   const shared = (flags & Flag.shared) !== 0 ? reader.varint() : 0;
   const keyStart = batch.keyStart(index);
   const keyBefore = index < 2 ? 0 : batch.keyEnd[index - 2];
-  if (shared > keyStart - keyBefore) throw new RangeError('a key begins with more than the one before it has');
+  if (shared > keyStart - keyBefore)
+    throw new RangeError('the common prefix of two keys is longer than the first of them');
   const rest = reader.varint();
   const key = reader.position;
   reader.skip(rest);

@@ -6,20 +6,20 @@ import { encodeFileHeader, FileKind, RECORD_HEADER_BYTES, sealRecord } from './f
 import { Section } from './sections.js';
 import { SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
 
-/** Written at once; between two of these others have their turn on this thread. */
+/** Written at once; between two writes other work on this thread goes on. */
 const WRITE_BYTES = 1024 * 1024;
 
 export interface SnapshotOptions {
   readonly fileSystem: FileSystem;
   readonly directory: string;
   readonly engine: Engine;
-  /** The first segment of the log that is not covered by it. */
+  /** The first segment of the log that the snapshot does not cover. */
   readonly number: number;
 }
 
 /**
- * A snapshot is the walk from the beginning, of every origin in every shard, while traffic goes on. A key that changes
- * behind the walk is in the log that is written meanwhile. It gets its name only when all of it is on disk.
+ * Writes a snapshot: the walk from version 0, of every origin in every shard, while traffic goes on. A key that changes
+ * behind the walk is in the log that is written meanwhile. The file gets its name only when all of it is on disk.
  * Returns its size in bytes.
  */
 export async function writeSnapshot(options: SnapshotOptions): Promise<number> {

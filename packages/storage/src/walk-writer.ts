@@ -3,21 +3,21 @@ import type { ByteWriter } from './bytes.js';
 import { SectionTarget } from './section-target.js';
 
 /**
- * What is written under one hold of a shard's lock: some ten microseconds, so that a lane that needs the shard spins
- * through it and need not sleep.
+ * Written under one hold of a shard's lock: some ten microseconds, so that a lane that needs the shard spins that long
+ * and need not sleep.
  */
 const PART_LIMITS: WalkLimits = { components: 48, keyBytes: 16 * 1024 };
 
-/** Shards whose walks are written in turn: whoever waited for one has it while the others are written. */
+/** Shards whose walks are written in turn: a lane that waits for one gets it while the others are written. */
 export const SHARDS_AT_ONCE = 8;
 
 export const DONE = -1;
 
-/** What a file is missing of a store. */
+/** The versions that a file lacks, by origin and shard. */
 export interface WalkGoal {
-  /** From where on, or DONE where nothing is missing. */
+  /** The version to begin after, or DONE where the file lacks none. */
   from(origin: number, shard: number): number;
-  /** All of it was written, up to this version. */
+  /** All changes up to this version were written. */
   reached(origin: number, shard: number, version: number): void;
 }
 
@@ -25,7 +25,7 @@ export interface WalkGoal {
 export class WalkWriter {
   private readonly engine: Engine;
   private readonly section: SectionTarget;
-  /** By shard: where its walk began and how far it came. */
+  /** By shard: where its walk began, and where it is. */
   private readonly starts: Float64Array;
   private readonly positions: Float64Array;
   /** By shard: the watermark that its walk has gone past, see batchSince. */
@@ -40,8 +40,9 @@ export class WalkWriter {
   }
 
   /**
-   * The walks of shards [first, end), other origins first and the own one last. All of it belongs in one record: so own
-   * lives are in line with what is on disk of others. Stops after a part of each shard.
+   * Writes the walks of shards [first, end), other origins first and the own one last. All of them belong in one
+   * record: so own components on disk never refer to changes of other origins that are not. Yields after a part of each
+   * shard.
    */
   *write(first: number, end: number, goal: WalkGoal): Generator<void, void> {
     for (let origin = this.engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
@@ -55,7 +56,7 @@ export class WalkWriter {
     }
   }
 
-  /** Returns how many shards there is something to write of. */
+  /** Returns how many shards have changes to write. */
   private begin(origin: number, first: number, end: number, goal: WalkGoal): number {
     const { starts, positions } = this;
     let open = 0;

@@ -1,5 +1,4 @@
 export { decodeFrame, encodeBatch, encodeFrame } from './replication/frame-codec.js';
-export { FrameError } from './replication/frame-error.js';
 export * from './replication/frames.js';
 export { parseInteger64 } from './resp/integer.js';
 export { ReplyWriter } from './resp/reply-writer.js';

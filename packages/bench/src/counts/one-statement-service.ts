@@ -1,6 +1,6 @@
 /**
- * What QuotaDB is compared with: the same API for increases, written in the straightforward way. One atomic statement per
- * request on a connection of a pool, as the specification words it. A program of its own:
+ * The service that QuotaDB is compared with: the same API for increases, written in the straightforward way, one atomic
+ * statement per request on a connection of a pool. A program of its own:
  *
  *   node one-statement-service.js URL
  */

@@ -1,9 +1,18 @@
 import type { MachineDescription } from '../machine/describe.js';
-import type { RunStamp } from '../results/environment.js';
-import type { DatabaseDescription } from './bench-database.js';
-import type { CountsMeasures } from './measures.js';
+import type { RunStamp } from '../results/stamp.js';
+import type { Summary } from '../results/summary.js';
+import type { DatabaseDescription } from './database.js';
+import type { LoadResult } from './requests.js';
 
-/** One line of the history: a scenario, and what every side made of it. */
+export interface CountsRound extends Omit<LoadResult, 'requests' | 'seconds'> {
+  readonly requestsPerSecond: number;
+  /** Of the service's own process, without the database. */
+  readonly serviceCpuMicrosecondsPerRequest: number;
+}
+
+export type CountsMeasures = { readonly [Name in keyof CountsRound]: Summary };
+
+/** A row of bench/results/counts: a scenario, and the figures of every side. */
 export interface CountsRow extends RunStamp {
   readonly machine: MachineDescription;
   readonly database: DatabaseDescription;
@@ -26,14 +35,16 @@ export function formatCountsRow(row: CountsRow): string {
   const lines = [
     `${row.scenario}: ${row.items} items, ${row.connections} connections, ${row.secondsPerRound} s, ${how}`,
   ];
-  for (const [name, measures] of Object.entries(row.sides)) {
-    lines.push(
-      `  ${name.padEnd(14)} ${measures.requestsPerSecond.median.toFixed(0).padStart(7)} requests/s` +
-        `   p50 ${measures.latencyMsP50.median.toFixed(1)} ms   p99 ${measures.latencyMsP99.median.toFixed(1)} ms` +
-        `   p99.9 ${measures.latencyMsP999.median.toFixed(1)} ms` +
-        `   ${measures.serviceCpuMicrosecondsPerRequest.median.toFixed(1)} µs CPU/request` +
-        `   ${measures.failures.maximum} failures`,
-    );
+  for (const [name, side] of Object.entries(row.sides)) {
+    const figures = [
+      `${side.requestsPerSecond.median.toFixed(0).padStart(7)} requests/s`,
+      `p50 ${side.latencyMsP50.median.toFixed(1)} ms`,
+      `p99 ${side.latencyMsP99.median.toFixed(1)} ms`,
+      `p99.9 ${side.latencyMsP999.median.toFixed(1)} ms`,
+      `${side.serviceCpuMicrosecondsPerRequest.median.toFixed(1)} µs CPU/request`,
+      `${side.failures.maximum} failures`,
+    ];
+    lines.push(`  ${name.padEnd(14)} ${figures.join('   ')}`);
   }
   if (row.ratioToOneStatement !== undefined)
     lines.push(`  ${row.ratioToOneStatement.toFixed(1)} times the one-statement service`);

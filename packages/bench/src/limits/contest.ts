@@ -1,4 +1,5 @@
-import { type Summary, summaryOf } from '../results/summary.js';
+import { byTurns } from '../measure/rounds.js';
+import { type Summary, summarize } from '../results/summary.js';
 
 /** Several ways to do the same, each measured in this process. */
 export interface Contest {
@@ -14,35 +15,30 @@ export interface ContestSide {
   readonly operate: (index: number) => unknown;
 }
 
-export interface SideResult {
-  readonly operationsPerSecond: Summary;
-  /** Of this process, in which the client runs; the servers have their own. */
-  readonly clientCpuMicrosecondsPerOperation: Summary;
-}
-
 interface Round {
   readonly operationsPerSecond: number;
+  /** Of this process, in which the client runs; the servers have their own. */
   readonly clientCpuMicrosecondsPerOperation: number;
 }
 
-/** Operations between two looks at the clock. */
-const BATCH_OPERATIONS = 1_000;
+export type SideResult = { readonly [Name in keyof Round]: Summary };
 
-/** The sides take turns, so that whatever else the machine is doing meets them alike. The first turn warms up. */
+const OPERATIONS_PER_CLOCK_READ = 1_000;
+/** Of a round, before the first one. */
+const WARMUP_SHARE = 1 / 4;
+
 export async function measureContest(
-  contest: Contest,
-  options: { readonly seconds: number; readonly rounds: number },
+  { sides }: Contest,
+  { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
   signal: AbortSignal,
 ): Promise<Record<string, SideResult>> {
-  const rounds = new Map<string, Round[]>(contest.sides.map(({ name }) => [name, []]));
-  for (let round = 0; round <= options.rounds; round++) {
-    for (const side of contest.sides) {
-      signal.throwIfAborted();
-      const measured = await measureRound(side, round === 0 ? options.seconds / 4 : options.seconds);
-      if (round > 0) rounds.get(side.name)!.push(measured);
-    }
-  }
-  return Object.fromEntries([...rounds].map(([name, all]) => [name, summarize(all)]));
+  const measure = (side: ContestSide, length: number) => {
+    signal.throwIfAborted();
+    return measureRound(side, length);
+  };
+  for (const side of sides) await measure(side, seconds * WARMUP_SHARE);
+  const measured = await byTurns(sides, rounds, (side) => measure(side, seconds));
+  return Object.fromEntries(sides.map(({ name }, index) => [name, summarize(measured[index]!)]));
 }
 
 async function measureRound(side: ContestSide, seconds: number): Promise<Round> {
@@ -61,8 +57,8 @@ async function measureRound(side: ContestSide, seconds: number): Promise<Round> 
 function operateAtOnce(side: ContestSide, endsAtMs: number): number {
   let operations = 0;
   while (performance.now() < endsAtMs) {
-    for (let index = 0; index < BATCH_OPERATIONS; index++) side.operate(operations + index);
-    operations += BATCH_OPERATIONS;
+    for (let index = 0; index < OPERATIONS_PER_CLOCK_READ; index++) side.operate(operations + index);
+    operations += OPERATIONS_PER_CLOCK_READ;
   }
   return operations;
 }
@@ -74,11 +70,4 @@ async function operateTogether(side: ContestSide, endsAtMs: number): Promise<num
   };
   await Promise.all(Array.from({ length: side.concurrency }, worker));
   return operations;
-}
-
-function summarize(rounds: readonly Round[]): SideResult {
-  return {
-    operationsPerSecond: summaryOf(rounds.map((round) => round.operationsPerSecond)),
-    clientCpuMicrosecondsPerOperation: summaryOf(rounds.map((round) => round.clientCpuMicrosecondsPerOperation)),
-  };
 }

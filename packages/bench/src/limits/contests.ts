@@ -9,24 +9,26 @@ import {
   type WindowCounterStore,
 } from '@quotadb/windows';
 import pg from 'pg';
-import type { Cleanup } from '../cleanup.js';
-import type { Contest } from './contest.js';
+import type { Cleanup } from '../machine/cleanup.js';
+import type { Contest, ContestSide } from './contest.js';
 
-export interface Ports {
+interface Ports {
   readonly redis: number;
   readonly quotadb: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** Never reached: what is measured is admitting, which is what happens nearly always. */
+/** Never reached: the figures are of requests that are allowed, as nearly all are. */
 const LIMIT = 1_000_000_000;
 const KEYS = Array.from({ length: 1_000 }, (_, index) => `user:${index}`);
 const CONCURRENCY = 64;
 const DATABASE_CONNECTIONS = 8;
 
-const keyAt = (index: number) => KEYS[index % KEYS.length]!;
+function sideOf(name: string, operate: (key: string) => unknown, concurrency = CONCURRENCY): ContestSide {
+  return { name, concurrency, operate: (index) => operate(KEYS[index % KEYS.length]!) };
+}
 
-/** Of others' packages only what this bench is about: they are looked for when it runs. */
+/** The packages that QuotaDB's are compared with; imported when this bench runs, and by no other. */
 async function others() {
   const [{ Redis }, { createClient }, flexible] = await Promise.all([
     import('ioredis'),
@@ -36,7 +38,7 @@ async function others() {
   return { Redis, createClient, ...flexible };
 }
 
-/** Decisions: in the process, in the process with a promise, and by a server each time. */
+/** Rate decisions: in the process, in the process with a promise, and by a server each time. */
 export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest> {
   const { Redis, RateLimiterMemory, RateLimiterRedis } = await others();
   const client = QuotadbClient.open({ port: ports.quotadb });
@@ -49,7 +51,7 @@ export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest
     await client.close();
   });
   const shared = { client, limit: LIMIT, windowMs: HOUR_MS, whenAway: 'closed' } as const;
-  // The loop never gives the event loop a turn, so nothing can be told meanwhile: what is known stays fresh for the round.
+  // The loop never gives the event loop a turn, so no answer arrives meanwhile: counts must stay fresh for the round.
   const inProcess = new RateLimiter({ ...shared, prefix: 'process:', stalenessMs: 60_000 });
   const alwaysAsking = new RateLimiter({ ...shared, prefix: 'server:', processShare: 0 });
   for (const key of KEYS) await inProcess.limitFor(key);
@@ -60,32 +62,12 @@ export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest
     name: 'decisions',
     description: 'one decision about one of 1,000 keys',
     sides: [
-      {
-        name: 'quotadb, in the process, at once',
-        concurrency: 0,
-        operate: (index) => inProcess.tryLimit(keyAt(index))!,
-      },
-      {
-        name: 'quotadb, in the process, awaited',
-        concurrency: 1,
-        operate: (index) => inProcess.limitFor(keyAt(index)),
-      },
-      {
-        name: 'quotadb, an exact quota, with all that goes to and fro for it',
-        concurrency: CONCURRENCY,
-        operate: (index) => quota.take(keyAt(index)),
-      },
-      { name: 'rate-limiter-flexible, memory', concurrency: 1, operate: (index) => memory.consume(keyAt(index)) },
-      {
-        name: 'quotadb, asking the server',
-        concurrency: CONCURRENCY,
-        operate: (index) => alwaysAsking.limitFor(keyAt(index)),
-      },
-      {
-        name: 'rate-limiter-flexible, Redis',
-        concurrency: CONCURRENCY,
-        operate: (index) => inRedis.consume(keyAt(index)),
-      },
+      sideOf('quotadb, in the process, at once', (key) => inProcess.tryLimit(key)!, 0),
+      sideOf('quotadb, in the process, awaited', (key) => inProcess.limitFor(key), 1),
+      sideOf('quotadb, an exact quota, with all that goes to and fro for it', (key) => quota.take(key)),
+      sideOf('rate-limiter-flexible, memory', (key) => memory.consume(key), 1),
+      sideOf('quotadb, asking the server', (key) => alwaysAsking.limitFor(key)),
+      sideOf('rate-limiter-flexible, Redis', (key) => inRedis.consume(key)),
     ],
   };
 }
@@ -97,7 +79,7 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
   const redis = new Redis(ports.redis);
   const postgres = new EmbeddedPostgres({});
   const pool = new pg.Pool({ ...(await postgres.start()), max: DATABASE_CONNECTIONS });
-  // `end` does not wait for the sockets: a server that stops right after still tells them, and unheard that ends us.
+  // `end` does not wait for the sockets: PostgreSQL sends them an error when it stops, which would end the bench.
   pool.on('error', () => undefined);
   onCleanup(cleanup, async () => {
     redis.disconnect();
@@ -116,11 +98,7 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
   return {
     name: 'adapters',
     description: `increments of windows through @quotadb/windows, ${CONCURRENCY} at once, 1,000 keys`,
-    sides: Object.entries(stores).map(([name, store]) => ({
-      name,
-      concurrency: CONCURRENCY,
-      operate: (index) => store.increment(keyAt(index), window),
-    })),
+    sides: Object.entries(stores).map(([name, store]) => sideOf(name, (key) => store.increment(key, window))),
   };
 }
 
@@ -140,9 +118,9 @@ export async function clients(ports: Ports, cleanup: Cleanup): Promise<Contest> 
     name: 'clients',
     description: `INCR of one of 1,000 keys, ${CONCURRENCY} at once, to the same QuotaDB`,
     sides: [
-      { name: '@quotadb/client', concurrency: CONCURRENCY, operate: (index) => ours.increment(keyAt(index)) },
-      { name: 'ioredis', concurrency: CONCURRENCY, operate: (index) => ioredis.incr(keyAt(index)) },
-      { name: 'node-redis', concurrency: CONCURRENCY, operate: (index) => nodeRedis.incr(keyAt(index)) },
+      sideOf('@quotadb/client', (key) => ours.increment(key)),
+      sideOf('ioredis', (key) => ioredis.incr(key)),
+      sideOf('node-redis', (key) => nodeRedis.incr(key)),
     ],
   };
 }

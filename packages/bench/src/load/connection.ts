@@ -1,36 +1,36 @@
 import { connect, type Socket } from 'node:net';
 import type { KeySequence } from './key-sequence.js';
 import { ReplyCounter } from './reply-counter.js';
-import { type Batch, copyBatch, writeKeys } from './request.js';
+import { type Burst, copyBurst, writeKeys } from './request.js';
 
 /** Replies are small; one buffer is enough for all connections, because each read is counted before the next. */
 const RECEIVE_BYTES = 64 * 1024;
 const receiveBuffer = Buffer.allocUnsafe(RECEIVE_BYTES);
 
-export interface BatchListener {
-  /** The last reply of a batch is here. */
-  answered(connection: LoadConnection, batch: Batch, startedAtMs: number): void;
+export interface BurstListener {
+  /** The last reply of a burst is here. */
+  answered(connection: LoadConnection, burst: Burst, startedAtMs: number): void;
   failed(error: Error): void;
 }
 
 /**
- * One client connection with at most one batch in flight, which is what lets it write the next keys into the very
+ * One client connection with at most one burst in flight, which is what lets it write the next keys into the very
  * bytes it sent before.
  */
 export class LoadConnection {
   readonly #socket: Socket;
-  readonly #batches: readonly Batch[];
+  readonly #bursts: readonly Burst[];
   readonly #nextKey: KeySequence;
-  readonly #listener: BatchListener;
+  readonly #listener: BurstListener;
   readonly #replies = new ReplyCounter();
-  #nextBatch = 0;
-  #inFlight: Batch | undefined;
+  #nextBurst = 0;
+  #inFlight: Burst | undefined;
   #repliesLeft = 0;
   #startedAtMs = 0;
   #ended = false;
 
-  private constructor(port: number, batches: readonly Batch[], nextKey: KeySequence, listener: BatchListener) {
-    this.#batches = batches.map(copyBatch);
+  private constructor(port: number, bursts: readonly Burst[], nextKey: KeySequence, listener: BurstListener) {
+    this.#bursts = bursts.map(copyBurst);
     this.#nextKey = nextKey;
     this.#listener = listener;
     this.#socket = connect({
@@ -41,9 +41,9 @@ export class LoadConnection {
     });
   }
 
-  static open(port: number, batches: readonly Batch[], nextKey: KeySequence, listener: BatchListener) {
+  static open(port: number, bursts: readonly Burst[], nextKey: KeySequence, listener: BurstListener) {
     return new Promise<LoadConnection>((resolve, reject) => {
-      const connection = new LoadConnection(port, batches, nextKey, listener);
+      const connection = new LoadConnection(port, bursts, nextKey, listener);
       const socket = connection.#socket;
       socket.once('connect', () => {
         socket.off('error', reject);
@@ -57,13 +57,13 @@ export class LoadConnection {
 
   /** `startedAtMs` is what the latency counts from: the moment of sending, or when it was due. */
   send(startedAtMs: number): void {
-    const batch = this.#batches[this.#nextBatch]!;
-    this.#nextBatch = this.#nextBatch + 1 === this.#batches.length ? 0 : this.#nextBatch + 1;
-    writeKeys(batch, this.#nextKey);
-    this.#inFlight = batch;
-    this.#repliesLeft = batch.replies;
+    const burst = this.#bursts[this.#nextBurst]!;
+    this.#nextBurst = this.#nextBurst + 1 === this.#bursts.length ? 0 : this.#nextBurst + 1;
+    writeKeys(burst, this.#nextKey);
+    this.#inFlight = burst;
+    this.#repliesLeft = burst.replies;
     this.#startedAtMs = startedAtMs;
-    this.#socket.write(batch.bytes);
+    this.#socket.write(burst.bytes);
   }
 
   close(): void {
@@ -82,14 +82,14 @@ export class LoadConnection {
       this.#fail(new Error(`the server answered with an error: ${this.#replies.firstError}`));
       return false;
     }
-    const batch = this.#inFlight;
-    if (this.#repliesLeft < 0 || batch === undefined) {
-      this.#fail(new Error('the server sent more than it was asked for'));
+    const burst = this.#inFlight;
+    if (this.#repliesLeft < 0 || burst === undefined) {
+      this.#fail(new Error('the server sent more replies than it got commands'));
       return false;
     }
     if (this.#repliesLeft === 0) {
       this.#inFlight = undefined;
-      this.#listener.answered(this, batch, this.#startedAtMs);
+      this.#listener.answered(this, burst, this.#startedAtMs);
     }
     return true;
   }

@@ -3,20 +3,24 @@ import { keySequence } from './key-sequence.js';
 import type { LoadJob, LoadResult } from './load-job.js';
 import { MeasuredPhase } from './measured-phase.js';
 import { Pace } from './pace.js';
-import { type Batch, encodeBatches } from './request.js';
+import { type Burst, encodeBursts } from './request.js';
 
-/** How much longer than it was to take a run may last; one that ends by operations has no time of its own. */
+/** How much longer than planned a run may last; one that ends by operations has no planned length. */
 const PATIENCE_MS = 60_000;
 const MAX_RUN_MS = 30 * 60_000;
 
 /**
- * Runs one job: opens the connections, keeps a batch in flight on each (or begins batches at an even pace), and ends
- * when the measured phase is over and every batch that was sent has been answered.
+ * Runs one job: opens the connections, keeps a burst in flight on each (or begins bursts at an even pace), and ends
+ * when the measured phase is over and every burst that was sent has been answered.
  */
 export async function generateLoad(job: LoadJob): Promise<LoadResult> {
-  const batches = encodeBatches(job.pattern, job.pipeline);
+  const bursts = encodeBursts(job.pattern, job.pipeline);
   const nextKey = keySequence(job.keys, job.keyCount, job.seed);
-  const { promise, resolve, reject } = deferred<LoadResult>();
+  let resolve!: (result: LoadResult) => void;
+  let reject!: (error: Error) => void;
+  const finished = new Promise<LoadResult>((onResult, onError) => {
+    [resolve, reject] = [onResult, onError];
+  });
   const connections: LoadConnection[] = [];
   let phase: MeasuredPhase;
   let pace: Pace | undefined;
@@ -27,10 +31,10 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
     connection.send(startedAtMs);
   };
   const listener = {
-    answered(connection: LoadConnection, batch: Batch, startedAtMs: number) {
+    answered(connection: LoadConnection, burst: Burst, startedAtMs: number) {
       inFlight--;
       const nowMs = performance.now();
-      if (phase.answered(nowMs, startedAtMs, batch.operations)) {
+      if (phase.answered(nowMs, startedAtMs, burst.operations)) {
         if (pace === undefined) send(connection, nowMs);
         else pace.idle(connection);
       } else {
@@ -47,7 +51,7 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
   );
   try {
     for (let index = 0; index < job.connections; index++) {
-      connections.push(await LoadConnection.open(job.port, batches, nextKey, listener));
+      connections.push(await LoadConnection.open(job.port, bursts, nextKey, listener));
     }
     const nowMs = performance.now();
     phase = new MeasuredPhase(job, nowMs, (begunAtMs) => pace?.restart(begunAtMs));
@@ -56,21 +60,10 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
     } else {
       for (const connection of connections) send(connection, performance.now());
     }
-    return await promise;
+    return await finished;
   } finally {
     clearTimeout(deadline);
     pace?.stop();
     for (const connection of connections) connection.close();
   }
-}
-
-/** `Promise.withResolvers`, which Node 20 does not have. */
-function deferred<T>() {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((onValue, onError) => {
-    resolve = onValue;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }

@@ -1,5 +1,5 @@
-import { Random } from './random.js';
-import { ZipfDistribution } from './zipf.js';
+import { seededRandom } from './random.js';
+import { zipfRanks } from './zipf.js';
 
 /** Which key the next request is for. `sequential` is for filling: every key once, then again from the start. */
 export type KeyDistribution = 'hot' | 'uniform' | 'zipf' | 'sequential';
@@ -19,8 +19,8 @@ export function keySequence(distribution: KeyDistribution, keyCount: number, see
     case 'sequential':
       return sequential(keyCount);
     case 'uniform': {
-      const random = new Random(seed);
-      return () => random.nextBelow(keyCount);
+      const random = seededRandom(seed);
+      return () => Math.floor(random() * keyCount);
     }
     case 'zipf':
       return zipf(keyCount, seed);
@@ -37,9 +37,9 @@ function sequential(keyCount: number): KeySequence {
 }
 
 function zipf(keyCount: number, seed: number): KeySequence {
-  const distribution = new ZipfDistribution(keyCount, ZIPF_EXPONENT, new Random(seed));
+  const nextRank = zipfRanks(keyCount, ZIPF_EXPONENT, seededRandom(seed));
   const draws = new Uint32Array(ZIPF_DRAWS);
-  for (let index = 0; index < ZIPF_DRAWS; index++) draws[index] = distribution.nextRank() - 1;
+  for (let index = 0; index < ZIPF_DRAWS; index++) draws[index] = nextRank() - 1;
   let cursor = 0;
   return () => {
     const current = draws[cursor]!;

@@ -1,7 +1,7 @@
 /**
  * Latencies in a log-linear histogram (the idea of HdrHistogram): exact below 128 units, then 128 steps for every
- * doubling, so a percentile is off by less than 1 % and recording is one addition. `perf_hooks` has one too, but records
- * one value at a time through a native call; a pipeline of 64 needs 64 of the same value.
+ * doubling, so a percentile is off by less than 1 % and recording is one addition. That of `perf_hooks` records one
+ * value at a time through a native call; a pipeline of 64 needs 64 of the same value.
  *
  *   unit: 0.1 µs;   largest value: 2^31 units (214 s), above which it is counted as that
  */
@@ -21,7 +21,7 @@ export class LatencyHistogram {
     this.#total += count;
   }
 
-  /** The smallest recorded latency (within a bucket's width) that this share of all lies at or below; 0 if there is none. */
+  /** The smallest latency, within a bucket's width, that this share of all lies at or below; 0 if there is none. */
   percentileMilliseconds(percentile: number): number {
     const wanted = Math.max(1, Math.ceil((this.#total * percentile) / 100));
     let seen = 0;

@@ -1,7 +1,7 @@
 import type { KeyDistribution } from './key-sequence.js';
-import type { Request } from './request.js';
+import { INCREMENT, type Request } from './request.js';
 
-/** What the load process is told to do; travels between processes as JSON. */
+/** The work of one load process; travels between processes as JSON. */
 export interface LoadJob {
   readonly port: number;
   /** Whose CPU time to measure. */
@@ -17,8 +17,29 @@ export interface LoadJob {
   /** The measured phase ends when either is reached; 0 where it does not end by that. */
   readonly measureMs: number;
   readonly measureOperations: number;
-  /** Operations to begin per second, evenly spaced; 0 sends the next batch as soon as the last is answered. */
+  /** Operations to begin per second, evenly spaced; 0 sends the next burst as soon as the last is answered. */
   readonly operationsPerSecond: number;
+}
+
+type Required = 'keyCount' | 'pipeline' | 'connections';
+
+/** A job for a server: by default INCR of keys drawn evenly, as fast as it goes, without a warm-up. */
+export function loadJob(
+  server: { readonly port: number; readonly pid: number },
+  settings: Pick<LoadJob, Required> & Partial<Omit<LoadJob, Required | 'port' | 'serverPid'>>,
+): LoadJob {
+  return {
+    port: server.port,
+    serverPid: server.pid,
+    pattern: [INCREMENT],
+    keys: 'uniform',
+    seed: 0,
+    warmupMs: 0,
+    measureMs: 0,
+    measureOperations: 0,
+    operationsPerSecond: 0,
+    ...settings,
+  };
 }
 
 export interface LoadResult {
@@ -27,7 +48,7 @@ export interface LoadResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
-  /** Undefined where the machine does not tell. */
+  /** Undefined where the machine keeps no such count. */
   readonly serverCpuMicroseconds: number | undefined;
   readonly clientCpuMicroseconds: number | undefined;
 }

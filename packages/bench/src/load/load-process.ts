@@ -5,7 +5,7 @@
 import { generateLoad } from './generate-load.js';
 import type { LoadJob, LoadReport } from './load-job.js';
 
-// Ctrl-C reaches every process of the terminal; the parent decides what is to end, and when.
+// Ctrl-C reaches every process of the terminal; the parent decides which process ends, and when.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit(1));
 process.once('message', async (job: LoadJob) => {

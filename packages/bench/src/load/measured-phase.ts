@@ -4,7 +4,7 @@ import type { LoadJob, LoadResult } from './load-job.js';
 
 /**
  * Warm-up, then the phase that counts. The server's CPU time is read by the load process itself at the first and at the
- * last batch of the phase, so that operations, time and CPU are those of the same moments.
+ * last burst of the phase, so that operations, time and CPU are those of the same moments.
  */
 export class MeasuredPhase {
   readonly #job: LoadJob;
@@ -24,14 +24,14 @@ export class MeasuredPhase {
     if (job.warmupMs === 0) this.#begin(nowMs);
   }
 
-  /** Takes note of an answered batch; false once the phase is over and nothing more is to be sent. */
+  /** Counts an answered burst; false once the phase is over and nothing more is to be sent. */
   answered(nowMs: number, startedAtMs: number, operations: number): boolean {
     if (this.result !== undefined) return false;
     if (this.#begunAtMs === 0) {
       if (nowMs >= this.#measureFromMs) this.#begin(nowMs);
       return true;
     }
-    // What began in the warm-up may have waited for code that was still being compiled.
+    // A burst that began in the warm-up may have waited for code that was still being compiled.
     if (startedAtMs >= this.#begunAtMs) this.#latencies.record(nowMs - startedAtMs, operations);
     this.#operations += operations;
     if (!this.#isComplete(nowMs)) return true;
@@ -53,7 +53,7 @@ export class MeasuredPhase {
   }
 
   #end(nowMs: number): void {
-    const serverCpuAfter = sampleCpu(this.#job.serverPid);
+    const serverCpuMicroseconds = cpuMicrosecondsBetween(this.#serverCpuBefore, sampleCpu(this.#job.serverPid));
     const clientCpu = process.cpuUsage(this.#clientCpuBefore);
     this.result = {
       operations: this.#operations,
@@ -61,10 +61,7 @@ export class MeasuredPhase {
       p50Ms: this.#latencies.percentileMilliseconds(50),
       p99Ms: this.#latencies.percentileMilliseconds(99),
       p999Ms: this.#latencies.percentileMilliseconds(99.9),
-      serverCpuMicroseconds:
-        this.#serverCpuBefore && serverCpuAfter
-          ? cpuMicrosecondsBetween(this.#serverCpuBefore, serverCpuAfter)
-          : undefined,
+      serverCpuMicroseconds,
       clientCpuMicroseconds: clientCpu.user + clientCpu.system,
     };
   }

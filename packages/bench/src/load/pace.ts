@@ -5,17 +5,15 @@ const TIMER_SLACK_MS = 3;
 const TIMER_MS = 1;
 
 /**
- * Begins batches at an even pace whatever the answers do, for latency at a given load. A batch that finds every
+ * Begins bursts at an even pace that answers do not change, for latency at a given load. A burst that finds every
  * connection busy waits, and its latency still counts from when it was due: otherwise a server that stalls would be
  * asked less while it stalls, and look better for it ("coordinated omission").
  */
 export class Pace {
   readonly #intervalMs: number;
   readonly #send: (connection: LoadConnection, dueAtMs: number) => void;
-  /** Idle connections, longest idle first, so that all are used evenly. A ring: at most all of them are in it. */
+  /** Idle connections, longest idle first, so that all are used evenly. */
   readonly #idle: LoadConnection[];
-  #idleStart = 0;
-  #idleCount: number;
   #dueAtMs: number;
   #stopped = false;
 
@@ -26,7 +24,6 @@ export class Pace {
     send: (connection: LoadConnection, dueAtMs: number) => void,
   ) {
     this.#idle = [...connections];
-    this.#idleCount = connections.length;
     this.#intervalMs = intervalMs;
     this.#dueAtMs = nowMs;
     this.#send = send;
@@ -34,12 +31,11 @@ export class Pace {
   }
 
   idle(connection: LoadConnection): void {
-    this.#idle[(this.#idleStart + this.#idleCount) % this.#idle.length] = connection;
-    this.#idleCount++;
+    this.#idle.push(connection);
     this.#sendDue();
   }
 
-  /** Forgets what is overdue and goes on from now: the backlog of a cold start is not the server's. */
+  /** Drops overdue bursts and goes on from now: the backlog of a cold start is not the server's. */
   restart(nowMs: number): void {
     this.#dueAtMs = nowMs;
   }
@@ -57,11 +53,8 @@ export class Pace {
 
   #sendDue(): void {
     const nowMs = performance.now();
-    while (!this.#stopped && this.#dueAtMs <= nowMs && this.#idleCount > 0) {
-      const connection = this.#idle[this.#idleStart]!;
-      this.#idleStart = (this.#idleStart + 1) % this.#idle.length;
-      this.#idleCount--;
-      this.#send(connection, this.#dueAtMs);
+    while (!this.#stopped && this.#dueAtMs <= nowMs && this.#idle.length > 0) {
+      this.#send(this.#idle.shift()!, this.#dueAtMs);
       this.#dueAtMs += this.#intervalMs;
     }
   }

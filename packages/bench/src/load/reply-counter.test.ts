@@ -61,7 +61,7 @@ test('random streams in random pieces are counted exactly', () => {
   );
 });
 
-test('errors are counted, also inside arrays, and the first one is told', () => {
+test('errors are counted, also inside arrays, and the text of the first is kept', () => {
   const counter = new ReplyCounter();
   const bytes = Buffer.from('-OOM no more memory\r\n*2\r\n:1\r\n-ERR other\r\n');
   expect(counter.count(bytes, bytes.length)).toBe(2);
@@ -69,7 +69,7 @@ test('errors are counted, also inside arrays, and the first one is told', () => 
   expect(counter.firstError).toBe('OOM no more memory');
 });
 
-test('what is no RESP2 reply is refused', () => {
+test('bytes that are no RESP2 reply are refused', () => {
   expect(() => new ReplyCounter().count(Buffer.from('HTTP/1.1'), 8)).toThrow('no RESP2 reply');
 });
 

@@ -1,20 +1,22 @@
 /**
- * What a workload sends, in RESP, encoded once before the run.
+ * The requests of a workload, in RESP, encoded once before the run.
  *
  * A request is the commands that together make one operation (MULTI, INCR, EXPIRE, EXEC is one operation of four
- * commands). A batch is as many requests as the pipeline is deep, sent with one write. Every key has the same length, so
- * encoding is done once, and before each send only the digits of the keys are written into the bytes.
+ * commands). A burst is the requests that one write sends: as many as the pipeline is deep. Every key has the same
+ * length, so encoding is done once, and before each send only the digits of the keys are written into the bytes.
  *
  *   key, 42 bytes:   bench:counter:000000000000000:000000001234
- *                    |------------- prefix -------||---- 12 ---|   digits, as redis-benchmark's __rand_int__ writes them
+ *                    |----------- prefix ---------||-- digits -|   12, as those of redis-benchmark's __rand_int__
  */
 export type Command = readonly string[];
 export type Request = readonly Command[];
 
 /** Stands for the next key of the workload. */
 export const KEY = '{key}';
-/** Stands for the key before it once more. */
+/** Stands for the key before it, again. */
 export const SAME_KEY = '{same key}';
+
+export const INCREMENT: Request = [['INCR', KEY]];
 
 export const KEY_PREFIX = 'bench:counter:000000000000000:';
 const KEY_DIGITS = 12;
@@ -23,8 +25,10 @@ export const KEY_BYTES = KEY_PREFIX.length + KEY_DIGITS;
 /** Only the last eight digits are ever written; the first four stay zero. */
 const WRITTEN_DIGITS = 8;
 export const MAX_KEYS = 10 ** WRITTEN_DIGITS;
+/** Where they start in a key. */
+export const DIGITS_OFFSET = KEY_BYTES - WRITTEN_DIGITS;
 
-export interface Batch {
+export interface Burst {
   readonly bytes: Buffer;
   /** Where the written digits of each key start. */
   readonly digitOffsets: Int32Array;
@@ -34,19 +38,19 @@ export interface Batch {
   readonly replies: number;
 }
 
-/** The batches to send in turn so that the pattern of requests goes on unbroken from one batch to the next. */
-export function encodeBatches(pattern: readonly Request[], pipeline: number): Batch[] {
+/** The bursts to send in turn so that the pattern of requests goes on unbroken from one burst to the next. */
+export function encodeBursts(pattern: readonly Request[], pipeline: number): Burst[] {
   const count = pattern.length / greatestCommonDivisor(pattern.length, pipeline);
   return Array.from({ length: count }, (_, index) => {
     const requests = Array.from(
       { length: pipeline },
       (_, slot) => pattern[(index * pipeline + slot) % pattern.length]!,
     );
-    return encodeBatch(requests);
+    return encodeBurst(requests);
   });
 }
 
-function encodeBatch(requests: readonly Request[]): Batch {
+export function encodeBurst(requests: readonly Request[]): Burst {
   const digitOffsets: number[] = [];
   const repeatsKey: number[] = [];
   let text = '';
@@ -81,9 +85,9 @@ export function keyText(key: number): string {
 /** The four digits of every number below 10,000, so that a key is written with two look-ups. */
 const FOUR_DIGITS = Buffer.from(Array.from({ length: 10_000 }, (_, index) => String(index).padStart(4, '0')).join(''));
 
-/** Writes the next keys into a batch before it is sent. */
-export function writeKeys(batch: Batch, nextKey: () => number): void {
-  const { bytes, digitOffsets, repeatsKey } = batch;
+/** Writes the next keys into a burst before it is sent. */
+export function writeKeys(burst: Burst, nextKey: () => number): void {
+  const { bytes, digitOffsets, repeatsKey } = burst;
   let key = 0;
   for (let index = 0; index < digitOffsets.length; index++) {
     if (repeatsKey[index] === 0) key = nextKey();
@@ -91,7 +95,7 @@ export function writeKeys(batch: Batch, nextKey: () => number): void {
   }
 }
 
-function writeDigits(bytes: Buffer, offset: number, key: number): void {
+export function writeDigits(bytes: Uint8Array, offset: number, key: number): void {
   const upper = Math.floor(key / 10_000);
   const upperAt = upper * 4;
   const lowerAt = (key - upper * 10_000) * 4;
@@ -101,9 +105,9 @@ function writeDigits(bytes: Buffer, offset: number, key: number): void {
   }
 }
 
-/** Gives a batch its own bytes; each connection writes keys into the batches it sends. */
-export function copyBatch(batch: Batch): Batch {
-  return { ...batch, bytes: Buffer.from(batch.bytes) };
+/** Gives a burst its own bytes; each connection writes keys into the bursts it sends. */
+export function copyBurst(burst: Burst): Burst {
+  return { ...burst, bytes: Buffer.from(burst.bytes) };
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

@@ -7,8 +7,8 @@ import type { LoadJob, LoadReport, LoadResult } from './load-job.js';
 const ENTRY = fileURLToPath(new URL('../../dist/load/load-process.js', import.meta.url));
 
 /**
- * Runs a job in a process of its own, so that the bench's own work never delays a reply it is timing; on one core, where
- * that is asked for and possible.
+ * Runs a job in a process of its own, so that the bench's own work never delays a reply it is timing. Where the caller
+ * names a core, and the machine can do it, the process stays on that core.
  */
 export function runLoad(job: LoadJob, signal: AbortSignal, core?: number): Promise<LoadResult> {
   return new Promise((resolve, reject) => {

@@ -1,14 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { createControlGroup } from './control-groups.js';
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'quotadb-bench-test-'));
+  root = temporaryDirectory();
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 test('version 2: one group with both limits', () => {
   writeFileSync(join(root, 'cgroup.controllers'), 'cpu memory');

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Undo } from '../cleanup.js';
+import { type Undo, undoNow } from './cleanup.js';
 
 /**
  * Holds a server to a number of CPUs and to an amount of memory, where this process may: by control groups of version 2
@@ -52,41 +51,21 @@ export function createControlGroup(name: string, root: string = ROOT): ControlGr
 }
 
 function controlGroup(directories: readonly string[]): ControlGroup {
+  const processFiles = directories.map((directory) => join(directory, 'cgroup.procs'));
   return {
-    joinFiles: directories.map((directory) => join(directory, 'cgroup.procs')),
-    holds: (pid) =>
-      directories.every((directory) =>
-        readFileSync(join(directory, 'cgroup.procs'), 'latin1').split('\n').includes(String(pid)),
-      ),
-    gently: async () => {
-      for (const directory of directories) await removeOnceEmpty(directory);
-    },
-    atOnce: () => {
-      for (const directory of directories) removeNow(directory);
-    },
+    joinFiles: processFiles,
+    holds: (pid) => processFiles.every((file) => readFileSync(file, 'latin1').split('\n').includes(String(pid))),
+    ...undoNow(() => directories.forEach(removeOnceEmpty)),
   };
 }
 
-async function removeOnceEmpty(directory: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+/** Blocks while it waits: the bench is about to leave, or between two servers. */
+function removeOnceEmpty(directory: string): void {
+  for (let attempt = 1; existsSync(directory); attempt++) {
     try {
       rmdirSync(directory);
-      return;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
       if (attempt === REMOVE_ATTEMPTS) throw error;
-      await delay(REMOVE_RETRY_MS);
-    }
-  }
-}
-
-/** Leaving at once: the killed process may need a few more turns of the scheduler, so try for a bounded while. */
-function removeNow(directory: string): void {
-  for (let attempt = 1; attempt <= REMOVE_ATTEMPTS; attempt++) {
-    try {
-      rmdirSync(directory);
-      return;
-    } catch {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVE_RETRY_MS);
     }
   }

@@ -17,42 +17,33 @@ const SYSTEM_TICKS_FIELD = 12;
 
 /** Undefined where there is no /proc (not Linux) or no such process. */
 export function sampleCpu(pid: number): CpuSample | undefined {
-  return sampleThreads(pid) ?? sampleProcess(pid);
-}
-
-export function cpuMicrosecondsBetween(before: CpuSample, after: CpuSample): number {
-  let microseconds = 0;
-  for (const [thread, used] of after) microseconds += used - (before.get(thread) ?? 0);
-  return microseconds;
-}
-
-function sampleThreads(pid: number): CpuSample | undefined {
-  const sample = new Map<string, number>();
   try {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      const nanoseconds = readThreadNanoseconds(pid, thread);
-      if (nanoseconds !== undefined) sample.set(thread, nanoseconds / 1000);
-    }
-  } catch {
-    return undefined;
-  }
-  return sample.size > 0 ? sample : undefined;
-}
-
-function readThreadNanoseconds(pid: number, thread: string): number | undefined {
-  try {
-    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ', 1)[0]);
-  } catch {
-    return undefined; // the thread ended since it was listed, or this kernel has no schedstat
-  }
-}
-
-function sampleProcess(pid: number): CpuSample | undefined {
-  try {
+    const threads = readdirSync(`/proc/${pid}/task`).map(
+      (thread) => [thread, threadMicroseconds(pid, thread)] as const,
+    );
+    const known = threads.filter((thread): thread is [string, number] => thread[1] !== undefined);
+    if (known.length > 0) return new Map(known);
     return new Map([[WHOLE_PROCESS, parseProcessMicroseconds(readFileSync(`/proc/${pid}/stat`, 'latin1'))]]);
   } catch {
     return undefined;
   }
+}
+
+/** Undefined where the thread ended since it was listed, or this kernel has no schedstat. */
+function threadMicroseconds(pid: number, thread: string): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ', 1)[0]) / 1000;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where one of the samples is. */
+export function cpuMicrosecondsBetween(before: CpuSample | undefined, after: CpuSample | undefined) {
+  if (before === undefined || after === undefined) return undefined;
+  let microseconds = 0;
+  for (const [thread, used] of after) microseconds += used - (before.get(thread) ?? 0);
+  return microseconds;
 }
 
 export function parseProcessMicroseconds(stat: string): number {

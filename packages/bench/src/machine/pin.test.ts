@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { expect, test } from 'vitest';
-import { findExecutable } from '../servers/find-executable.js';
+import { findExecutable } from './executable.js';
 import { pinToCore } from './pin.js';
 
 test('a core that the machine does not have is not pinned to', () => {

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Cleanup } from '../cleanup.js';
+import { type Cleanup, undoNow } from '../machine/cleanup.js';
 
-/** A way to a port on this machine that takes so long in each direction. Returns its own port. */
+/** A TCP proxy to a port on this machine that delays both directions. Returns its own port. */
 export async function openDelayingProxy(targetPort: number, delayMs: number, cleanup: Cleanup): Promise<number> {
   const sockets = new Set<Socket>();
   const join = (from: Socket, to: Socket) => {
@@ -19,10 +19,10 @@ export async function openDelayingProxy(targetPort: number, delayMs: number, cle
     join(outgoing, incoming);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const atOnce = () => {
+  const close = () => {
     server.close();
     for (const socket of sockets) socket.destroy();
   };
-  cleanup.add({ gently: async () => atOnce(), atOnce });
+  cleanup.add(undoNow(close));
   return (server.address() as AddressInfo).port;
 }

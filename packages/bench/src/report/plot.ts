@@ -33,20 +33,19 @@ export function drawPlot(title: string, runs: readonly Run[], panels: readonly P
   const legendTop = MARGIN.top + PLOT_HEIGHT + MARGIN.bottom;
   const height = legendTop + Math.ceil(labels.length / entriesPerLine) * LEGEND_LINE_HEIGHT + 10;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ` +
+      `width="${width}" height="${height}" role="img">`,
     `<title>${escapeText(title)}</title>`,
     `<style>${styles()}</style>`,
     `<rect class="ground" width="${width}" height="${height}"/>`,
     `<text class="strong" x="12" y="22">${escapeText(title)}</text>`,
     ...panels.flatMap((panel, index) => drawPanel(panel, index * PANEL_WIDTH, runs, labels)),
-    ...labels.map((label, index) =>
-      drawLegendEntry(
-        label,
-        index,
-        12 + (index % entriesPerLine) * LEGEND_ENTRY_WIDTH,
-        legendTop + Math.floor(index / entriesPerLine) * LEGEND_LINE_HEIGHT,
-      ),
-    ),
+    ...labels.map((label, index) => {
+      const left = 12 + (index % entriesPerLine) * LEGEND_ENTRY_WIDTH;
+      const top = legendTop + Math.floor(index / entriesPerLine) * LEGEND_LINE_HEIGHT;
+      const dot = `<circle class="dot ${colourClass(index)}" cx="${left + 4}" cy="${top - 4}" r="4"/>`;
+      return `${dot}<text x="${left + 14}" y="${top}">${escapeText(label)}</text>`;
+    }),
     '</svg>',
     '',
   ].join('\n');
@@ -73,10 +72,10 @@ function drawPanel(panel: Panel, offset: number, runs: readonly Run[], labels: r
     ]),
     `<line class="redis" x1="${left}" x2="${right}" y1="${round(y(1))}" y2="${round(y(1))}"/>`,
     `<text class="faint" x="${right + 6}" y="${round(y(1) + 4)}">Redis</text>`,
-    ...labelledRuns(runs.length).map(
-      (run) =>
-        `<text class="faint middle" x="${round(x(run))}" y="${bottom + 18}">${runs[run]!.commit.slice(0, COMMIT_LETTERS)}</text>`,
-    ),
+    ...labelledRuns(runs.length).map((run) => {
+      const commit = runs[run]!.commit.slice(0, COMMIT_LETTERS);
+      return `<text class="faint middle" x="${round(x(run))}" y="${bottom + 18}">${commit}</text>`;
+    }),
     ...panel.series.flatMap((series) => drawSeries(series, labels.indexOf(series.label), runs, x, y)),
   ];
 }
@@ -93,18 +92,12 @@ function drawSeries(
   return [
     `<polyline class="line ${colourClass(colour)}" points="${path}"/>`,
     ...points.map(({ run, ratio }) => {
-      const { commit, date } = runs[run]!;
-      const tip = `${series.label}: ${ratio.toFixed(2)}× Redis, ${commit.slice(0, COMMIT_LETTERS)}, ${date.slice(0, 10)}`;
-      return `<circle class="dot ${colourClass(colour)}" cx="${round(x(run))}" cy="${round(y(ratio))}" r="${MARKER_RADIUS}"><title>${escapeText(tip)}</title></circle>`;
+      const commit = runs[run]!.commit.slice(0, COMMIT_LETTERS);
+      const tip = `${series.label}: ${ratio.toFixed(2)}× Redis, ${commit}, ${runs[run]!.date.slice(0, 10)}`;
+      const place = `cx="${round(x(run))}" cy="${round(y(ratio))}" r="${MARKER_RADIUS}"`;
+      return `<circle class="dot ${colourClass(colour)}" ${place}><title>${escapeText(tip)}</title></circle>`;
     }),
   ];
-}
-
-function drawLegendEntry(label: string, colour: number, left: number, top: number): string {
-  return (
-    `<circle class="dot ${colourClass(colour)}" cx="${left + 4}" cy="${top - 4}" r="4"/>` +
-    `<text x="${left + 14}" y="${top}">${escapeText(label)}</text>`
-  );
 }
 
 /** The first and the last run, and as many between as there is room for. */
@@ -130,7 +123,8 @@ function styles(): string {
       ...palette.map((colour, index) => `.line.c${index}{stroke:${colour}}.dot.c${index}{fill:${colour}}`),
     ].join('');
   return [
-    'text{font:12px system-ui,sans-serif}.strong{font-weight:600;font-size:14px}.end{text-anchor:end}.middle{text-anchor:middle}',
+    'text{font:12px system-ui,sans-serif}.strong{font-weight:600;font-size:14px}',
+    '.end{text-anchor:end}.middle{text-anchor:middle}',
     '.line{fill:none;stroke-width:2;stroke-linejoin:round}.redis{stroke-dasharray:5 4;stroke-width:1.5}',
     colours(LIGHT, '#1f2328', '#57606a', '#ffffff', '#e3e6ea'),
     `@media(prefers-color-scheme:dark){${colours(DARK, '#e6edf3', '#9ba5b0', '#0d1117', '#2b323b')}}`,

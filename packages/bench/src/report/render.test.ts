@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { readNewestQuotaRows } from '../quotas/row.js';
-import { readHistory, writeHistory } from '../results/history.js';
+import { readHistory, readNewestRun, writeHistory } from '../results/history.js';
+import type { QuotasRow } from '../results/quotas-row.js';
+import { bench } from '../testing/bench.js';
 import { rowOf } from '../testing/rows.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { renderReport } from './render.js';
-import { runReport } from './run-report.js';
 
 const load = { throughputPerSecond: 1000, serverCpuMicrosecondsPerOperation: 1, p99Ms: 2, halfLoadP99Ms: 1 };
 const first = rowOf({ redis: [load], quotadb: [{ ...load, serverCpuMicrosecondsPerOperation: 1.5 }] });
@@ -51,20 +51,16 @@ test('smoke runs and other machines stay out of it', () => {
   expect(() => renderReport([smoke])).toThrow('no results');
 });
 
-test('the files are written, and plots of what is no longer measured go', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'quotadb-bench-test-'));
-  try {
-    const flags = ['--results', join(directory, 'results'), '--docs', join(directory, 'docs')];
-    writeHistory(join(directory, 'results'), [first]);
-    const written = runReport(flags);
-    const stale = join(directory, 'docs', 'benchmarks', 'stale.svg');
-    writeFileSync(stale, '');
-    expect(runReport(flags)).toEqual(written);
-    expect(written.every((file) => existsSync(file))).toBe(true);
-    expect(existsSync(stale)).toBe(false);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+test('the files are written, and plots of scenarios no longer measured are removed', async () => {
+  const directory = temporaryDirectory();
+  const flags = ['--results', join(directory, 'results'), '--docs', join(directory, 'docs')];
+  writeHistory(join(directory, 'results'), [first]);
+  const { printed: written } = await bench('report', ...flags);
+  const stale = join(directory, 'docs', 'benchmarks', 'stale.svg');
+  writeFileSync(stale, '');
+  expect((await bench('report', ...flags)).printed).toBe(written);
+  expect(written.split('\n').every((file) => existsSync(file))).toBe(true);
+  expect(existsSync(stale)).toBe(false);
 });
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -72,7 +68,7 @@ const results = join(root, 'bench', 'results');
 
 test('the report in the repository is that of the results in the repository', () => {
   const history = existsSync(results) ? readHistory(results) : [];
-  const quotas = readNewestQuotaRows(join(results, 'quotas'));
+  const quotas = readNewestRun<QuotasRow>(join(results, 'quotas'));
   const expected = history.length > 0 ? renderReport(history, quotas) : new Map<string, string>();
   for (const [file, content] of expected) {
     expect(readFileSync(join(root, 'docs', file), 'utf8'), `run: npx quotadb bench report (${file})`).toBe(content);

@@ -1,30 +1,29 @@
-import { type MeasureName, measureOf } from '../measure/measures.js';
-import { formatVerdict } from '../output/verdict.js';
-import { renderQuotas } from '../quotas/render.js';
-import type { QuotasRow } from '../quotas/row.js';
-import { BASELINE, type ResultRow } from '../results/row.js';
+import { type MeasureName, measureOf } from '../results/measures.js';
+import type { QuotasRow } from '../results/quotas-row.js';
+import { BASELINE, OWN_CLIENT, type ResultRow } from '../results/row.js';
 import { leadOf } from '../results/summary.js';
-import { drawPlot, type Panel } from './plot.js';
-import { latestOfEachScenario, type Run, rowsOfLatestMachine, runsOf, seriesOf } from './select.js';
+import { markdownTable } from './markdown.js';
+import { drawPlot } from './plot.js';
+import { renderQuotas } from './quotas.js';
+import { groupBy, latestOfEachScenario, type Run, rowsOfLatestMachine, runsOf, seriesOf } from './select.js';
+import { formatVerdict } from './verdict.js';
 
 /** Where everything goes, under the directory of the documentation. */
 export const PAGE = 'benchmarks.md';
 export const PLOTS = 'benchmarks';
 
-const LOAD_MEASURES: readonly MeasureName[] = [
-  'throughputPerSecond',
-  'serverCpuMicrosecondsPerOperation',
-  'p99Ms',
-  'halfLoadP99Ms',
-];
-const MEMORY_MEASURES: readonly MeasureName[] = ['residentBytesPerKey', 'usedBytesPerKey'];
 const PLOTTED_LOAD_MEASURES: readonly MeasureName[] = [
   'throughputPerSecond',
   'serverCpuMicrosecondsPerOperation',
   'halfLoadP99Ms',
 ];
+const LOAD_MEASURES: readonly MeasureName[] = PLOTTED_LOAD_MEASURES.toSpliced(2, 0, 'p99Ms');
+const MEMORY_MEASURES: readonly MeasureName[] = ['residentBytesPerKey', 'usedBytesPerKey'];
 
-/** The page and its plots: file names below the documentation's directory, and what is in them. */
+const isLoad = (row: ResultRow) => row.pipeline > 0;
+const isMemory = (row: ResultRow) => row.pipeline === 0;
+
+/** The page and its plots: file names below the documentation's directory, and their content. */
 export function renderReport(history: readonly ResultRow[], quotas: readonly QuotasRow[] = []): Map<string, string> {
   const rows = rowsOfLatestMachine(history);
   if (rows.length === 0) throw new Error('there are no results to report; run `npx quotadb bench` first');
@@ -41,39 +40,33 @@ interface Plot {
 }
 
 function drawPlots(rows: readonly ResultRow[], runs: readonly Run[]): Plot[] {
-  const loadRows = rows.filter((row) => row.pipeline > 0);
-  const nameOf = (row: ResultRow) => `${row.workload}-${row.connections}-connections`;
-  const names = [...new Set(loadRows.map(nameOf))].sort();
-  const plots = names.map((name) => {
-    const group = loadRows.filter((row) => nameOf(row) === name);
+  const byScenario = groupBy(rows.filter(isLoad), (row) => `${row.workload}-${row.connections}-connections`);
+  const plots = [...byScenario.keys()].sort().map((name) => {
+    const group = byScenario.get(name)!;
     const title = `${group[0]!.workload}, ${group[0]!.connections} connections: QuotaDB over Redis`;
     const label = (row: ResultRow, side: string) => `${side}, pipeline ${row.pipeline}`;
-    return plot(`${PLOTS}/${name}.svg`, title, group, runs, PLOTTED_LOAD_MEASURES, label);
+    return plot(name, title, group, runs, PLOTTED_LOAD_MEASURES, label);
   });
-  const memoryRows = rows.filter((row) => row.pipeline === 0);
-  if (memoryRows.length > 0) {
-    const label = (row: ResultRow, side: string) => `${side}, ${row.workload}, ${row.keys / 1_000_000} M keys`;
-    const title = 'Memory of a key: QuotaDB over Redis';
-    plots.push(plot(`${PLOTS}/memory.svg`, title, memoryRows, runs, MEMORY_MEASURES, label));
-  }
-  return plots;
+  const memoryRows = rows.filter(isMemory);
+  if (memoryRows.length === 0) return plots;
+  const label = (row: ResultRow, side: string) => `${side}, ${row.workload}, ${row.keys / 1_000_000} M keys`;
+  return [...plots, plot('memory', 'Memory of a key: QuotaDB over Redis', memoryRows, runs, MEMORY_MEASURES, label)];
 }
 
 function plot(
-  file: string,
+  name: string,
   title: string,
   rows: readonly ResultRow[],
   runs: readonly Run[],
   measures: readonly MeasureName[],
   label: (row: ResultRow, side: string) => string,
 ): Plot {
-  const panels: Panel[] = measures
-    .map((measure) => {
-      const { title, better } = measureOf(measure);
-      return { title, hint: `${better} is better`, series: seriesOf(rows, runs, measure, label) };
-    })
-    .filter((panel) => panel.series.length > 0);
-  return { file, title, svg: drawPlot(title, runs, panels) };
+  const panels = measures.map((measure) => {
+    const { title, better } = measureOf(measure);
+    return { title, hint: `${better} is better`, series: seriesOf(rows, runs, measure, label) };
+  });
+  const drawn = panels.filter((panel) => panel.series.length > 0);
+  return { file: `${PLOTS}/${name}.svg`, title, svg: drawPlot(title, runs, drawn) };
 }
 
 function page(
@@ -82,31 +75,25 @@ function page(
   plots: readonly Plot[],
   quotas: readonly QuotasRow[],
 ): string {
-  const { machine } = latest[0]!;
-  const newest = runs.at(-1)!;
+  const { cpuModel, cpuCount, memoryBytes, system, node } = latest[0]!.machine;
+  const { date, commit } = runs.at(-1)!;
+  const limits = new Set(latest.flatMap((row) => Object.values(row.sides).map((side) => side.limits)));
   return [
     '# Benchmarks beside Redis',
     '',
     '<!-- Generated by `npx quotadb bench report` from bench/results. Do not edit: run it again. -->',
     '',
-    'Both servers run on the same machine, started by the bench without persistence, measured by turns with the same',
-    "client; a figure is the median of its rounds. A ratio is QuotaDB's figure over Redis's. **Bold** marks where Redis",
-    'is ahead; a question mark, that this is in doubt: rounds of the two sides overlap, or there was one only. "Half',
-    'load" is half of what Redis managed at most, sent to both at an even pace. Run it yourself: `npx quotadb bench`.',
+    'Both servers run on the same machine, started by the bench without persistence, and are measured by turns with',
+    "the same client. A figure is the median of its rounds; a ratio is QuotaDB's figure over Redis's. **Bold** marks",
+    'where Redis is ahead; a question mark marks doubt: rounds of the two sides overlap, or there was only one. "Half',
+    'load" is half of the highest throughput of Redis, sent to both at an even pace. Run it yourself:',
+    '`npx quotadb bench`.',
     '',
-    `Machine: ${machine.cpuModel}, ${machine.cpuCount} CPUs, ${Math.round(machine.memoryBytes / 1024 ** 3)} GiB, ${machine.system}, Node ${machine.node}.`,
-    `Newest run: ${newest.date.slice(0, 10)}, commit ${newest.commit.slice(0, 7)}. Limits of each server: ${limits(latest)}.`,
+    `Machine: ${cpuModel}, ${cpuCount} CPUs, ${Math.round(memoryBytes / 1024 ** 3)} GiB, ${system}, Node ${node}.`,
+    `Newest run: ${date.slice(0, 10)}, commit ${commit.slice(0, 7)}. Limits of each server: ${[...limits].join('; ')}.`,
     '',
-    ...table(
-      'Load',
-      latest.filter((row) => row.pipeline > 0),
-      LOAD_MEASURES,
-    ),
-    ...table(
-      'Memory',
-      latest.filter((row) => row.pipeline === 0),
-      MEMORY_MEASURES,
-    ),
+    ...table('Load', latest.filter(isLoad), LOAD_MEASURES),
+    ...table('Memory', latest.filter(isMemory), MEMORY_MEASURES),
     ...renderQuotas(quotas),
     '## Where Redis is ahead',
     '',
@@ -117,45 +104,35 @@ function page(
     '## Over time',
     '',
     ...plots.flatMap(({ file, title }) => [`![${title}](${file})`, '']),
-    '## What is sent',
+    '## Commands sent',
     '',
-    ...commandLines(latest),
+    ...new Map(latest.map((row) => [row.workload, commandLine(row)])).values(),
     '',
   ].join('\n');
-}
-
-function limits(rows: readonly ResultRow[]): string {
-  return [...new Set(rows.flatMap((row) => Object.values(row.sides).map((side) => side.limits)))].join('; ');
 }
 
 function table(title: string, rows: readonly ResultRow[], measures: readonly MeasureName[]): string[] {
   if (rows.length === 0) return [];
   const header = ['scenario', 'side', ...measures.flatMap((measure) => [measureOf(measure).title, 'ratio'])];
   const lines = rows.flatMap((row) =>
-    Object.keys(row.sides).map((side) => [
-      side === BASELINE ? scenarioCell(row) : '',
-      `${side} ${row.sides[side]!.version}`,
-      ...measures.flatMap((measure) => figureCells(row, side, measure)),
+    Object.entries(row.sides).map(([side, { version }]) => [
+      side === BASELINE ? scenarioText(row) : '',
+      `${side} ${version}`,
+      ...measures.flatMap((measure) => figureAndRatio(row, side, measure)),
     ]),
   );
-  return [
-    `## ${title}`,
-    '',
-    ...[header, header.map((_, column) => (column < 2 ? '---' : '---:')), ...lines].map(
-      (cells) => `| ${cells.join(' | ')} |`,
-    ),
-    '',
-  ];
+  return [`## ${title}`, '', ...markdownTable(header, [0, 1], lines), ''];
 }
 
-function scenarioCell(row: ResultRow): string {
-  if (row.pipeline === 0) return `${row.workload}, ${row.keys.toLocaleString('en-US')} keys of ${row.keyBytes} bytes`;
-  const client = row.client === 'quotadb-bench' ? '' : `, sent by ${row.client}`;
-  const keys = row.keys > 1 ? ` over ${row.keys.toLocaleString('en-US')} keys` : '';
-  return `${row.workload}${keys}, pipeline ${row.pipeline}, ${row.connections} connections${client}`;
+function scenarioText({ workload, pipeline, connections, client, keys, keyBytes }: ResultRow): string {
+  const count = keys.toLocaleString('en-US');
+  if (pipeline === 0) return `${workload}, ${count} keys of ${keyBytes} bytes`;
+  const sender = client === OWN_CLIENT ? '' : `, sent by ${client}`;
+  const over = keys > 1 ? ` over ${count} keys` : '';
+  return `${workload}${over}, pipeline ${pipeline}, ${connections} connections${sender}`;
 }
 
-function figureCells(row: ResultRow, side: string, measure: MeasureName): [string, string] {
+function figureAndRatio(row: ResultRow, side: string, measure: MeasureName): [string, string] {
   const { better, format } = measureOf(measure);
   const ours = row.sides[side]!.measures[measure];
   const theirs = row.sides[BASELINE]?.measures[measure];
@@ -164,20 +141,14 @@ function figureCells(row: ResultRow, side: string, measure: MeasureName): [strin
   if (side === BASELINE || theirs === undefined || ratio === undefined) return [format(ours.median), ''];
   const lead = leadOf(theirs, ours, better!);
   const text = `${ratio.toFixed(2)}×`;
-  if (lead === undefined) return [format(ours.median), text];
-  return [format(ours.median), `**${text}**${lead.doubt && '?'}`];
+  return [format(ours.median), lead === undefined ? text : `**${text}**${lead.doubt && '?'}`];
 }
 
-function commandLines(rows: readonly ResultRow[]): string[] {
-  const byWorkload = new Map(rows.map((row) => [row.workload, row]));
-  return [...byWorkload.values()].map((row) => {
-    const commands = new Map<string, string[]>();
-    for (const [name, side] of Object.entries(row.sides)) {
-      commands.set(side.commands, [...(commands.get(side.commands) ?? []), name]);
-    }
-    const told = [...commands].map(([command, names]) =>
-      commands.size === 1 ? `\`${command}\`` : `${names.join(', ')}: \`${command}\``,
-    );
-    return `- **${row.workload}**: ${row.description}. ${told.join('; ')}`;
+/** The commands of a workload; with the names of the sides where they differ. */
+function commandLine({ workload, description, sides }: ResultRow): string {
+  const byCommands = groupBy(Object.entries(sides), ([, side]) => side.commands);
+  const texts = [...byCommands].map(([commands, senders]) => {
+    return byCommands.size === 1 ? `\`${commands}\`` : `${senders.map(([name]) => name).join(', ')}: \`${commands}\``;
   });
+  return `- **${workload}**: ${description}. ${texts.join('; ')}`;
 }

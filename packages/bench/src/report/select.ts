@@ -1,5 +1,4 @@
-import type { MachineDescription } from '../machine/describe.js';
-import type { MeasureName } from '../measure/measures.js';
+import type { MeasureName } from '../results/measures.js';
 import type { ResultRow } from '../results/row.js';
 
 /** A run is all rows that were written together. */
@@ -11,12 +10,8 @@ export interface Run {
 /** Rows worth showing: no smoke runs, and of one kind of machine only, for ratios differ between machines too. */
 export function rowsOfLatestMachine(rows: readonly ResultRow[]): ResultRow[] {
   const real = rows.filter((row) => !row.smoke);
-  const latest = real.at(-1);
-  return latest === undefined ? [] : real.filter((row) => machineKey(row.machine) === machineKey(latest.machine));
-}
-
-function machineKey(machine: MachineDescription): string {
-  return `${machine.cpuModel} × ${machine.cpuCount}`;
+  const machineOf = ({ machine }: ResultRow) => `${machine.cpuModel} × ${machine.cpuCount}`;
+  return real.filter((row) => machineOf(row) === machineOf(real.at(-1)!));
 }
 
 export function runsOf(rows: readonly ResultRow[]): Run[] {
@@ -32,7 +27,7 @@ export function latestOfEachScenario(rows: readonly ResultRow[]): ResultRow[] {
   );
 }
 
-/** Who took part is part of it: a run of other lanes or another transport does not replace one of these. */
+/** The sides are part of it: a run of other lanes or another transport does not replace one of these. */
 function scenarioKey(row: ResultRow): string {
   return [row.workload, row.pipeline, row.connections, row.keys, row.client, ...Object.keys(row.sides)].join();
 }
@@ -43,24 +38,27 @@ export interface Series {
   readonly ratios: readonly (number | undefined)[];
 }
 
-/** How a ratio went over the runs: a line for each of our sides in each of the scenarios that `label` tells apart. */
+/** How a ratio went over the runs: a line for each of our sides in each of the scenarios that `label` distinguishes. */
 export function seriesOf(
   rows: readonly ResultRow[],
   runs: readonly Run[],
   measure: MeasureName,
   label: (row: ResultRow, side: string) => string,
 ): Series[] {
-  const lines = new Map<string, (number | undefined)[]>();
-  for (const row of rows) {
-    const run = runs.findIndex((candidate) => candidate.date === row.date);
-    for (const [side, ratios] of Object.entries(row.ratiosToRedis)) {
-      const ratio = ratios[measure];
-      if (row.sides[side]!.kind !== 'quotadb' || ratio === undefined) continue;
-      const name = label(row, side);
-      const line = lines.get(name) ?? new Array<number | undefined>(runs.length).fill(undefined);
-      line[run] = ratio;
-      lines.set(name, line);
-    }
-  }
-  return [...lines].map(([name, ratios]) => ({ label: name, ratios }));
+  const points = rows.flatMap((row) => {
+    const ours = Object.entries(row.ratiosToRedis).filter(([side]) => row.sides[side]!.kind === 'quotadb');
+    return ours.map(([side, ratios]) => ({ date: row.date, label: label(row, side), ratio: ratios[measure] }));
+  });
+  const measured = points.filter((point) => point.ratio !== undefined);
+  return [...groupBy(measured, (point) => point.label)].map(([name, line]) => ({
+    label: name,
+    ratios: runs.map(({ date }) => line.findLast((point) => point.date === date)?.ratio),
+  }));
+}
+
+/** `Map.groupBy`, which Node 20 does not have. */
+export function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
 }

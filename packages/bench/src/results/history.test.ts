@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { rowOf } from '../testing/rows.js';
-import { findRepository } from './environment.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { readHistory, writeHistory } from './history.js';
+import { findRepository } from './stamp.js';
 
 let directory: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'quotadb-bench-test-'));
+  directory = temporaryDirectory();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 test('a run is a file of its own, a scenario a line of its own', () => {
   const row = rowOf({ redis: [{ p99Ms: 1 }], quotadb: [{ p99Ms: 2 }] });

@@ -1,15 +1,15 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunStamp } from './environment.js';
 import type { ResultRow } from './row.js';
+import type { RunStamp } from './stamp.js';
 
-/** Enough of a commit to tell runs apart. */
+/** Enough letters of a commit to distinguish runs. */
 export const COMMIT_LETTERS = 7;
 
 /** A file per run, so that two branches that both measured never touch the same file. */
 export function writeHistory(directory: string, rows: readonly RunStamp[]): string {
   const [first] = rows;
-  if (first === undefined) throw new Error('a run without rows has no place in the history');
+  if (first === undefined) throw new Error('a run without rows is not written to the history');
   const moment = first.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-');
   const file = join(directory, `${moment}-${first.commit.slice(0, COMMIT_LETTERS)}.ndjson`);
   mkdirSync(directory, { recursive: true });
@@ -17,21 +17,31 @@ export function writeHistory(directory: string, rows: readonly RunStamp[]): stri
   return file;
 }
 
-/** All rows there are, oldest first. */
+/** All rows of a directory, oldest first. */
 export function readHistory(directory: string): ResultRow[] {
-  const files = readdirSync(directory).filter((name) => name.endsWith('.ndjson'));
-  return files
-    .flatMap((name) => {
-      const lines = readFileSync(join(directory, name), 'utf8').split('\n');
-      return lines.filter((line) => line !== '').map((line, index) => parseRow(line, `${name}:${index + 1}`));
-    })
-    .sort((a, b) => a.date.localeCompare(b.date));
+  const rows = historyFiles(directory).flatMap((name) => readRows<ResultRow>(directory, name));
+  return rows.sort((a, b) => a.date.localeCompare(b.date));
 }
 
-function parseRow(line: string, where: string): ResultRow {
+/** The rows of the newest run; none where the directory is missing or empty. */
+export function readNewestRun<Row>(directory: string): Row[] {
+  const newest = existsSync(directory) ? historyFiles(directory).sort().at(-1) : undefined;
+  return newest === undefined ? [] : readRows<Row>(directory, newest);
+}
+
+function historyFiles(directory: string): string[] {
+  return readdirSync(directory).filter((name) => name.endsWith('.ndjson'));
+}
+
+function readRows<Row>(directory: string, name: string): Row[] {
+  const lines = readFileSync(join(directory, name), 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line, index) => parseRow<Row>(line, `${name}:${index + 1}`));
+}
+
+function parseRow<Row>(line: string, where: string): Row {
   try {
-    return JSON.parse(line) as ResultRow;
+    return JSON.parse(line) as Row;
   } catch (error) {
-    throw new Error(`${where} is no JSON: ${(error as Error).message}`);
+    throw new Error(`${where} is not JSON: ${(error as Error).message}`);
   }
 }

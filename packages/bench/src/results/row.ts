@@ -1,11 +1,12 @@
-import type { MachineDescription } from '../machine/describe.js';
-import type { MeasureName } from '../measure/measures.js';
-import type { RunStamp } from './environment.js';
-import type { Summaries } from './summary.js';
+import { KEY_BYTES } from '../load/request.js';
+import { describeMachine, type MachineDescription } from '../machine/describe.js';
+import type { MeasureName } from './measures.js';
+import type { RunStamp } from './stamp.js';
+import { ratios, type Summaries } from './summary.js';
 
 /**
- * A row of bench/results/*.ndjson: one scenario, all sides, everything needed to understand it years later. Rows stand
- * alone, so that files can be cut, joined and searched line by line.
+ * A row of bench/results/*.ndjson: one scenario, all sides, with everything needed to understand it years later. Rows
+ * stand alone, so that files can be cut, joined and searched line by line.
  */
 export interface ResultRow extends RunStamp {
   readonly machine: MachineDescription;
@@ -34,10 +35,36 @@ export interface Side {
   /** Options it was started with beyond the usual. */
   readonly serveArguments: readonly string[];
   readonly limits: string;
-  /** What was sent, for instance `INCR {key}`. */
+  /** The commands sent, for instance `INCR {key}`. */
   readonly commands: string;
   readonly measures: Summaries;
 }
 
-/** What every ratio is to. */
+/** The side that every ratio is to. */
 export const BASELINE = 'redis';
+
+/** The client of every row whose load our own generator sent. */
+export const OWN_CLIENT = 'quotadb-bench';
+
+export type NamedSide = Side & { readonly name: string };
+
+type Common = 'machine' | 'keyBytes' | 'sides' | 'ratiosToRedis' | 'client' | keyof RunStamp;
+
+/** A row of this run and machine, with the ratio of every side to Redis where Redis took part. */
+export function makeRow(
+  stamp: RunStamp,
+  scenario: Omit<ResultRow, Common> & { readonly client?: string },
+  sides: readonly NamedSide[],
+): ResultRow {
+  const baseline = sides.find(({ name }) => name === BASELINE);
+  const others = baseline === undefined ? [] : sides.filter((side) => side !== baseline);
+  return {
+    ...stamp,
+    machine: describeMachine(),
+    keyBytes: KEY_BYTES,
+    client: OWN_CLIENT,
+    ...scenario,
+    sides: Object.fromEntries(sides.map(({ name, ...side }) => [name, side])),
+    ratiosToRedis: Object.fromEntries(others.map(({ name, measures }) => [name, ratios(measures, baseline!.measures)])),
+  };
+}

@@ -1,4 +1,4 @@
-import { type MeasureName, measureNames, measureOf, type Round } from '../measure/measures.js';
+import { type MeasureName, measureNames, measureOf } from './measures.js';
 
 export interface Summary {
   readonly median: number;
@@ -9,13 +9,14 @@ export interface Summary {
 
 export type Summaries = Partial<Record<MeasureName, Summary>>;
 
-export function summarize(rounds: readonly Round[]): Summaries {
-  const summaries: Summaries = {};
-  for (const name of measureNames) {
-    const values = rounds.map((round) => round[name]).filter((value) => value !== undefined);
-    if (values.length > 0) summaries[name] = summaryOf(values);
-  }
-  return summaries;
+/** Summarizes rounds measure by measure; a measure that no round has is left out. */
+export function summarize<Round extends object>(rounds: readonly Round[]): { [Name in keyof Round]: Summary } {
+  const names = new Set(rounds.flatMap((round) => Object.keys(round))) as Set<keyof Round>;
+  const summaries = [...names].map((name) => {
+    const values = rounds.map((round) => round[name] as number | undefined);
+    return [name, summaryOf(values.filter((value) => value !== undefined))];
+  });
+  return Object.fromEntries(summaries) as { [Name in keyof Round]: Summary };
 }
 
 export function summaryOf(values: readonly number[]): Summary {

@@ -1,42 +1,29 @@
 import { connect } from 'node:net';
-import { ReplyCounter } from '../load/reply-counter.js';
+import { encodeCommand, type Reply, ReplyReader, valueBuilder } from '@quotadb/client/resp';
 
 const ANSWER_WITHIN_MS = 120_000;
 
-/**
- * Sends one command on a connection of its own and gives back the reply's text (for INFO, FLUSHALL, DBSIZE). Not for
- * load: the point is that the bench needs no client library on either side.
- */
+/** Sends one command on a connection of its own and returns the reply as text. For INFO and the like, not for load. */
 export function ask(port: number, ...words: string[]): Promise<string> {
+  const command = words.join(' ');
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port });
-    const counter = new ReplyCounter();
-    const chunks: Buffer[] = [];
-    socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy(new Error(`no answer to ${words.join(' ')}`)));
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error(`the connection ended before ${words.join(' ')} was answered`)));
-    socket.on('data', (chunk) => {
-      chunks.push(chunk);
-      if (counter.count(chunk, chunk.length) === 0) return;
-      if (counter.errors > 0) reject(new Error(`${words.join(' ')}: ${counter.firstError}`));
-      else resolve(textOf(Buffer.concat(chunks).toString()));
+    const take = (reply: Reply) => {
+      if (reply instanceof Error) reject(new Error(`${command}: ${reply.message}`));
+      else resolve(String(reply));
       socket.destroy();
-    });
-    const encoded = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
-    socket.write(`*${words.length}\r\n${encoded.join('')}`);
+    };
+    const reader = new ReplyReader(valueBuilder, take);
+    socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy(new Error(`no answer to ${command}`)));
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error(`the connection ended before ${command} was answered`)));
+    socket.on('data', (chunk) => reader.receive(chunk));
+    socket.write(encodeCommand(words) as string);
   });
-}
-
-/** The content of a simple, integer or bulk reply. */
-function textOf(reply: string): string {
-  const firstLineEnd = reply.indexOf('\r\n');
-  return reply.startsWith('$') ? reply.slice(firstLineEnd + 2, -2) : reply.slice(1, firstLineEnd);
 }
 
 /** A field of INFO's reply, such as `used_memory`. */
 export function infoField(info: string, field: string): string | undefined {
-  return info
-    .split('\r\n')
-    .find((line) => line.startsWith(`${field}:`))
-    ?.slice(field.length + 1);
+  const line = info.split('\r\n').find((candidate) => candidate.startsWith(`${field}:`));
+  return line?.slice(field.length + 1);
 }

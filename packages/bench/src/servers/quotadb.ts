@@ -1,59 +1,54 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join } from 'node:path';
-import type { Cleanup } from '../cleanup.js';
+import { basename, join } from 'node:path';
+import type { Cleanup } from '../machine/cleanup.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
-/** Of the 2 GiB a limited server has, what QuotaDB may keep keys in: the rest is for its code and its clients. */
-const MEMORY_FOR_MANY_KEYS = '1536mb';
-/** Beyond this the server's own default may be too small. */
-const KEYS_FOR_DEFAULT_MEMORY = 2_000_000;
-
-/** Found by the server itself; nothing is replicated. */
-export const FREE_PORTS: readonly string[] = ['--resp', '0', '--http', '0', '--repl', '-1'];
-
-export async function startQuotaDB(
-  program: string,
-  serveArguments: readonly string[],
-  keyCount: number,
-  withLimits: boolean,
-  cleanup: Cleanup,
-): Promise<ServerProcess> {
-  const memory = keyCount > KEYS_FOR_DEFAULT_MEMORY ? ['--max-memory', MEMORY_FOR_MANY_KEYS] : [];
-  return startServerProcess(
-    {
-      name: 'quotadb',
-      program: process.execPath,
-      arguments: () => [program, 'serve', ...FREE_PORTS, '--memory', ...memory, ...serveArguments],
-      readyPort,
-    },
-    withLimits,
-    cleanup,
-  );
+export interface QuotaDBProcess extends ServerProcess {
+  readonly httpPort: number;
+  readonly replicationPort: number;
 }
 
-export function readyPort(line: string): number | undefined {
-  try {
-    const message: unknown = JSON.parse(line);
-    if (typeof message !== 'object' || message === null) return undefined;
-    const { ready, resp } = message as { ready?: unknown; resp?: unknown };
-    return ready === true && typeof resp === 'number' ? resp : undefined;
-  } catch {
-    return undefined;
-  }
+export interface QuotaDBStart {
+  readonly program: string;
+  /** For `quotadb serve`. Without `--repl` nothing is replicated. */
+  readonly flags: readonly string[];
+  readonly name?: string;
+  readonly limits?: boolean;
 }
 
-/** The `quotadb` program: the one that is running this bench, or else the one installed beside this package. */
+/** Starts `quotadb serve` on ports that the server finds. */
+export function startQuotaDB(start: QuotaDBStart, cleanup: Cleanup): Promise<QuotaDBProcess> {
+  const { program, flags, name = 'quotadb', limits = false } = start;
+  const replication = flags.includes('--repl') ? [] : ['--repl', '-1'];
+  const words = [program, 'serve', '--resp', '0', '--http', '0', ...replication, ...flags];
+  return startServerProcess({ name, program: process.execPath, arguments: words, ready: readyPorts, limits }, cleanup);
+}
+
+function readyPorts(line: string) {
+  if (!line.startsWith('{"ready":true')) return undefined;
+  const { resp, http, repl } = JSON.parse(line) as { resp: number; http: number; repl: number };
+  return { port: resp, httpPort: http, replicationPort: repl };
+}
+
+export function requireQuotaDB(given = ''): string {
+  const found = given || findQuotaDB();
+  if (found !== undefined) return found;
+  throw new Error('the quotadb program was not found; build it (npm run build), or give its place with --quotadb PATH');
+}
+
+/** The `quotadb` program: the one that runs this bench, or else that of the package `quotadb` installed near it. */
 export function findQuotaDB(runningProgram = process.argv[1]): string | undefined {
   if (runningProgram !== undefined && existsSync(runningProgram)) {
     const program = realpathSync(runningProgram);
     if (basename(program) === 'quotadb.js') return program;
   }
-  try {
-    const entry = createRequire(import.meta.url).resolve('quotadb');
-    const program = join(dirname(entry), '..', 'bin', 'quotadb.js');
-    return existsSync(program) ? program : undefined;
-  } catch {
-    return undefined; // not built, or this package stands alone
-  }
+  // Looked for as a file, not imported: the bench does not depend on the server.
+  const directories = createRequire(import.meta.url).resolve.paths('quotadb') ?? [];
+  const home = directories.map((directory) => join(directory, 'quotadb')).find((directory) => existsSync(directory));
+  if (home === undefined) return undefined;
+  const { bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { bin?: { quotadb?: string } };
+  if (bin?.quotadb === undefined) return undefined;
+  const program = join(realpathSync(home), bin.quotadb);
+  return existsSync(program) ? program : undefined;
 }

@@ -1,34 +1,40 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import type { Cleanup } from '../cleanup.js';
+import type { Cleanup } from '../machine/cleanup.js';
+import { findExecutable, isExecutable } from '../machine/executable.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
-/** Redis cannot pick a port itself, so another program may take the free one that was found for it. */
+/** Redis is the baseline of most figures: without it there is nothing to compare with. */
+export class NoRedisError extends Error {}
+
+/** Redis cannot pick a port, so another program may take the free one that was found for it. */
 const START_ATTEMPTS = 5;
 
-/** Starts Redis, or Valkey, which takes the same options: nothing on disk, everything else as it comes. */
+/** The redis-server to measure: the one given, or the one on the PATH. */
+export function requireRedis(given = ''): string {
+  if (given !== '' && !isExecutable(given)) throw new NoRedisError(`--redis: ${given} is not an executable file`);
+  const found = given || findExecutable('redis-server');
+  if (found !== undefined) return found;
+  throw new NoRedisError(
+    'There is no redis-server on this machine, and this benchmark compares with one.\nInstall it (Debian and Ubuntu: ' +
+      'apt-get install redis-server; macOS: brew install redis), or give its place with --redis PATH.',
+  );
+}
+
+/** Starts Redis, or Valkey, which takes the same flags. */
 export async function startRedis(
   name: string,
   program: string,
-  withLimits: boolean,
+  flags: readonly string[],
+  limits: boolean,
   cleanup: Cleanup,
 ): Promise<ServerProcess> {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
+    const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...flags];
+    const ready = (line: string) => (line.includes('Ready to accept connections') ? { port } : undefined);
     try {
-      return await startServerProcess(
-        {
-          name,
-          program,
-          arguments: (directory) => [
-            ...['--port', String(port), '--bind', '127.0.0.1', '--dir', directory],
-            ...['--save', '', '--appendonly', 'no'],
-          ],
-          readyPort: (line) => (line.includes('Ready to accept connections') ? port : undefined),
-        },
-        withLimits,
-        cleanup,
-      );
+      return await startServerProcess({ name, program, arguments: words, ready, limits }, cleanup);
     } catch (error) {
       const portWasTaken = String(error).includes('Address already in use');
       if (!portWasTaken || attempt === START_ATTEMPTS) throw error;
@@ -36,7 +42,7 @@ export async function startRedis(
   }
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;

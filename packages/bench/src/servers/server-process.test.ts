@@ -1,17 +1,18 @@
-import { existsSync } from 'node:fs';
-import { expect, test, vi } from 'vitest';
-import { Cleanup } from '../cleanup.js';
+import { readdirSync } from 'node:fs';
+import { afterEach, expect, test, vi } from 'vitest';
+import { Cleanup } from '../machine/cleanup.js';
+import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { type ServerCommand, startServerProcess } from './server-process.js';
 
-function program(script: string, onDirectory: (directory: string) => void = () => {}): ServerCommand {
+afterEach(() => vi.unstubAllEnvs());
+
+function program(script: string, limits = false): ServerCommand<{ port: number }> {
   return {
     name: 'sample',
     program: process.execPath,
-    arguments: (directory) => {
-      onDirectory(directory);
-      return ['-e', script];
-    },
-    readyPort: (line) => (line.startsWith('ready ') ? Number(line.slice(6)) : undefined),
+    arguments: ['-e', script],
+    ready: (line) => (line.startsWith('ready ') ? { port: Number(line.slice(6)) } : undefined),
+    limits,
   };
 }
 
@@ -26,44 +27,34 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test.each([true, false])('a server that was stopped leaves nothing (limits: %s)', async (withLimits) => {
-  let directory = '';
-  const cleanup = new Cleanup();
-  const server = await startServerProcess(
-    program(RUNS_ON, (given) => {
-      directory = given;
-    }),
-    withLimits,
-    cleanup,
-  );
+test.each([true, false])('a server that was stopped leaves nothing (limits: %s)', async (limits) => {
+  const directory = temporaryDirectory();
+  vi.stubEnv('TMPDIR', directory);
+  const server = await startServerProcess(program(RUNS_ON, limits), new Cleanup());
   expect(server.port).toBe(1234);
-  expect(server.limits).toMatch(withLimits ? /^2 CPUs, 2 GiB$|^none: ./ : /^none: not asked for$/);
+  expect(server.limits).toMatch(limits ? /^2 CPUs, 2 GiB$|^none: ./ : /^none: not asked for$/);
   expect(isAlive(server.pid)).toBe(true);
-  expect(existsSync(directory)).toBe(true);
+  expect(readdirSync(directory)).toHaveLength(1);
   await server.stop();
   expect(isAlive(server.pid)).toBe(false);
-  expect(existsSync(directory)).toBe(false);
+  expect(readdirSync(directory)).toEqual([]);
 });
 
-test('a server that does not start says what it said, and is cleaned up', async () => {
-  const directories: string[] = [];
+test('the error of a server that does not start has its output, and the directory is removed', async () => {
+  const directory = temporaryDirectory();
+  vi.stubEnv('TMPDIR', directory);
   const cleanup = new Cleanup();
-  const start = startServerProcess(
-    program('console.error("no such flag"); process.exit(3)', (directory) => directories.push(directory)),
-    true,
-    cleanup,
-  );
+  const start = startServerProcess(program('console.error("no such flag"); process.exit(3)', true), cleanup);
   await expect(start).rejects.toThrow(/sample did not start: it ended \(exit code 3\)\n {2}no such flag/);
   await cleanup.gently();
-  expect(directories.some(existsSync)).toBe(false);
+  expect(readdirSync(directory)).toEqual([]);
 });
 
 test("the caller's settings do not reach the server", async () => {
   vi.stubEnv('QUOTADB_DATA', '/somewhere');
   const cleanup = new Cleanup();
   const script = 'console.log("ready " + (process.env.QUOTADB_DATA ? 1 : 2)); setInterval(() => {}, 1000)';
-  const server = await startServerProcess(program(script), false, cleanup);
-  vi.unstubAllEnvs();
+  const server = await startServerProcess(program(script), cleanup);
   await server.stop();
   expect(server.port).toBe(2);
 });

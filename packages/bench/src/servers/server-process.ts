@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Cleanup } from '../cleanup.js';
+import { type Cleanup, type Undo, undoNow } from '../machine/cleanup.js';
 import {
   type ControlGroupOutcome,
   createControlGroup,
@@ -14,23 +14,27 @@ import {
 
 const READY_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 15_000;
-/** Enough of what a server said to explain why it did not start. */
+/** The last lines a server wrote explain why it did not start. */
 const KEPT_OUTPUT_LINES = 20;
 
 /** Joins the groups and then becomes the server, so that not a byte of its memory is counted elsewhere. */
 const JOIN_AND_RUN = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done; shift; exec "$@"';
 
-export interface ServerCommand {
+export interface ServerCommand<Ready> {
   /** For messages and the names of directories and groups. */
   readonly name: string;
   readonly program: string;
-  readonly arguments: (directory: string) => readonly string[];
-  /** The port once a line of standard output says that the server is ready. */
-  readonly readyPort: (line: string) => number | undefined;
+  readonly arguments: readonly string[];
+  /** The ports, once a line of standard output says that the server is ready. */
+  readonly ready: (line: string) => Ready | undefined;
+  /** Whether to hold it to 2 CPUs and 2 GiB. */
+  readonly limits: boolean;
 }
 
 export interface ServerProcess {
+  readonly name: string;
   readonly pid: number;
+  /** Where it speaks RESP; of a service without RESP, HTTP. */
   readonly port: number;
   /** What the server is held to, in words. */
   readonly limits: string;
@@ -39,46 +43,39 @@ export interface ServerProcess {
 
 let startedServers = 0;
 
-/** Starts a server in a directory and, if asked and allowed, in a control group of its own. */
-export async function startServerProcess(
-  command: ServerCommand,
-  withLimits: boolean,
+/** Starts a server in a temporary directory and, where asked for and allowed, in a control group of its own. */
+export async function startServerProcess<Ready extends { readonly port: number }>(
+  command: ServerCommand<Ready>,
   cleanup: Cleanup,
-): Promise<ServerProcess> {
-  const directory = mkdtempSync(join(tmpdir(), `quotadb-bench-${command.name}-`));
-  const removeDirectory = cleanup.add(directoryUndo(directory));
-  const outcome: ControlGroupOutcome = withLimits
+): Promise<ServerProcess & Ready> {
+  const { name, program } = command;
+  const directory = mkdtempSync(join(tmpdir(), `quotadb-bench-${name.replaceAll(/\W/g, '-')}-`));
+  const removeDirectory = cleanup.add(undoNow(() => rmSync(directory, { recursive: true, force: true })));
+  const outcome: ControlGroupOutcome = command.limits
     ? createControlGroup(`quotadb-bench-${process.pid}-${++startedServers}`)
     : { refused: 'not asked for' };
   const group = 'group' in outcome ? outcome.group : undefined;
   const removeGroup = group && cleanup.add(group);
 
-  const child = spawn(
-    'sh',
-    ['-c', JOIN_AND_RUN, 'sh', ...(group?.joinFiles ?? []), '--', command.program, ...command.arguments(directory)],
-    {
-      cwd: directory,
-      env: serverEnvironment(),
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // Its own process group: Ctrl-C is for the bench, which then stops its servers in order.
-      detached: true,
-    },
-  );
+  const words = ['-c', JOIN_AND_RUN, 'sh', ...(group?.joinFiles ?? []), '--', program, ...command.arguments];
+  // Detached, a process group of its own: Ctrl-C is for the bench, which then stops its servers in order.
+  const child = spawn('sh', words, {
+    cwd: directory,
+    env: serverEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const stopProcess = cleanup.add(processUndo(child));
-  const port = await readyPort(command, child);
-  return {
-    pid: child.pid!,
-    port,
-    limits: describeLimits(outcome, child.pid!),
-    stop: async () => {
-      await stopProcess();
-      await removeGroup?.();
-      await removeDirectory();
-    },
+  const ready = await untilReady(command, child);
+  const stop = async () => {
+    await stopProcess();
+    await removeGroup?.();
+    await removeDirectory();
   };
+  return { name, pid: child.pid!, limits: describeLimits(outcome, child.pid!), stop, ...ready };
 }
 
-/** Nothing of the caller's own set-up may change what is measured. */
+/** The caller's own settings must not change the figures. */
 function serverEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTADB_') && name !== 'NODE_OPTIONS');
   return Object.fromEntries(kept);
@@ -90,7 +87,7 @@ function describeLimits(outcome: ControlGroupOutcome, pid: number): string {
   return `${LIMIT_CPUS} CPUs, ${LIMIT_MEMORY_BYTES / 1024 ** 3} GiB`;
 }
 
-function readyPort(command: ServerCommand, child: ChildProcess): Promise<number> {
+function untilReady<Ready>(command: ServerCommand<Ready>, child: ChildProcess): Promise<Ready> {
   return new Promise((resolve, reject) => {
     const output: string[] = [];
     const fail = (reason: string) => {
@@ -105,23 +102,18 @@ function readyPort(command: ServerCommand, child: ChildProcess): Promise<number>
     createInterface({ input: child.stderr! }).on('line', keep);
     createInterface({ input: child.stdout! }).on('line', (line) => {
       keep(line);
-      const port = command.readyPort(line);
-      if (port === undefined) return;
+      const ready = command.ready(line);
+      if (ready === undefined) return;
       clearTimeout(timer);
-      resolve(port);
+      resolve(ready);
     });
     child.once('error', (error) => fail(error.message));
-    // 'close' rather than 'exit': by then everything it said has been read.
+    // 'close' rather than 'exit': by then all its output has been read.
     child.once('close', (code, killedBy) => fail(`it ended (${killedBy ?? `exit code ${code}`})`));
   });
 }
 
-function directoryUndo(directory: string) {
-  const atOnce = () => rmSync(directory, { recursive: true, force: true });
-  return { gently: async () => atOnce(), atOnce };
-}
-
-function processUndo(child: ChildProcess) {
+function processUndo(child: ChildProcess): Undo {
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   return {
     gently: async () => {

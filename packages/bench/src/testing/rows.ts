@@ -1,4 +1,4 @@
-import type { Round } from '../measure/measures.js';
+import type { Round } from '../results/measures.js';
 import type { ResultRow } from '../results/row.js';
 import { ratios, summarize } from '../results/summary.js';
 

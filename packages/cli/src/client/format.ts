@@ -32,7 +32,7 @@ export function formatReply(reply: Reply, indent = ''): string {
   }
 }
 
-/** The same, and behind each number its meaning, for the commands that reply with a row of numbers. */
+/** The same, with the meaning of each number behind it for commands that reply with a row of numbers. */
 export function formatReplyTo(command: string, reply: Reply): string {
   const labels = labelsOf(command, reply);
   if (labels === undefined) return formatReply(reply);
@@ -41,7 +41,7 @@ export function formatReplyTo(command: string, reply: Reply): string {
   return rows.map((row, index) => `${row.padEnd(width)}  ${DIM}${labels[index]}${PLAIN}`).join('\n');
 }
 
-/** The reply as JSON. Integers past 2^53 are texts, so that no JSON parser rounds them. */
+/** The reply as JSON. Integers past 2^53 are texts, so that readers of JSON do not round them. */
 export function replyToJson(reply: Reply): unknown {
   switch (reply.kind) {
     case 'nil':
@@ -65,7 +65,7 @@ export function replyToJson(reply: Reply): unknown {
   }
 }
 
-/** For pipes: the content of the reply, byte by byte, without quotes and types. */
+/** For pipes: the content of the reply, byte by byte. */
 export function rawReply(reply: Reply): Uint8Array {
   switch (reply.kind) {
     case 'nil':
@@ -126,15 +126,15 @@ function quoted(text: string): string {
   return `"${visible(text.replaceAll('\\', '\\\\').replaceAll('"', '\\"'))}"`;
 }
 
-/** As redis-cli shows them, and as the prompt takes them. */
+/** As redis-cli shows bytes, and as the prompt accepts them. */
 function quotedBytes(bytes: Buffer): string {
   const ascii = bytes.toString('latin1').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
   return `"${visible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
 }
 
-/** Control characters as escapes: a key may hold any bytes, and a terminal would act on them. */
+/** Control characters are written out, because a terminal would act upon them and a key may hold any. */
 function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the ones to replace
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are searched for
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
     const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
     return named[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;

@@ -1,9 +1,6 @@
 import type { Reply } from './reply.js';
 
-/**
- * The meaning of each number in a reply, for the commands that reply with a row of numbers: shown to people, never to
- * programs.
- */
+/** The meaning of each number, for commands that reply with a row of numbers: shown to people, never to programs. */
 const LIMIT = ['allowed', 'limit', 'remaining', 'ms until the window ends', 'ms until it is worth trying again'];
 const STANDING = ['remaining here', 'remaining everywhere', 'ms until the window ends'];
 const RETRY = 'ms until it is worth trying again';

@@ -38,7 +38,7 @@ describe('replies', () => {
   });
 });
 
-describe('what is shown', () => {
+describe('a reply at a terminal', () => {
   test('is made after redis-cli', () => {
     expect(replies.map((reply) => formatReply(reply))).toEqual([
       'OK',
@@ -67,7 +67,7 @@ describe('what is shown', () => {
         { kind: 'error', text: hostile },
       ],
     });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not be in the text
     expect(shown.replaceAll('\n2)', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
   });
 

@@ -13,7 +13,7 @@ export interface Target {
 }
 
 export interface TlsTarget {
-  /** Paths of files; without an authority, those of the system count. */
+  /** Paths; without an authority those of the system are trusted. */
   readonly authority?: string | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
@@ -49,7 +49,7 @@ export class RespClient {
     socket.on('close', () => this.end(new Unreachable(`${where} closed the connection`)));
   }
 
-  /** Connects, logs in where there is a password, and switches to RESP3. */
+  /** Connects, logs in where a password is given, and switches to RESP3. */
   static async open(target: Target): Promise<RespClient> {
     const { host, port, user, password } = target;
     const where = `${host}:${port}`;
@@ -58,7 +58,7 @@ export class RespClient {
     try {
       const login = password === undefined ? [] : ['AUTH', user ?? 'default', password];
       const greeting = await client.call('HELLO', '3', ...login);
-      // A server without HELLO replies in RESP2; one that wants a password refuses the first command as well.
+      // A server without HELLO is used in RESP2; one that asks for a password refuses the first command, too.
       if (greeting.kind === 'error' && login.length > 0) throw new Refused(greeting.text);
       return client;
     } catch (error) {
@@ -69,7 +69,7 @@ export class RespClient {
 
   call(...words: readonly (string | Uint8Array)[]): Promise<Reply> {
     if (this.over !== undefined) return Promise.reject(this.over);
-    // Commands of one turn of the event loop leave in one write.
+    // Commands of one turn of the event loop are sent in one write.
     if (this.socket.writableCorked === 0) {
       this.socket.cork();
       process.nextTick(() => this.socket.uncork());
@@ -134,7 +134,7 @@ function reach({ host, port, tls }: Target, where: string): Promise<Socket> {
       reject(new Unreachable(`cannot reach ${where}: ${reason}`));
     };
     const onError = (error: Error): void => fail(error.message);
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail('no answer'));
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail(`no answer in ${CONNECT_TIMEOUT_MS} ms`));
     socket.once('error', onError);
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       socket.setTimeout(0);

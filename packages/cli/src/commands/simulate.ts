@@ -12,10 +12,13 @@ Examples:
   $ quotadb simulate --seed 296 --trace       one, with every event of it
   $ quotadb simulate --seed 296 --shrink      with as few steps as still fail
   $ quotadb simulate --mistake 1              with a mistake planted: it has to fail
-  $ quotadb simulate --quotas                 quotas instead of counters, with all of the above`;
+  $ quotadb simulate --quotas                 quotas instead of counters, with all of the above
+  $ quotadb simulate --rates                  rate limits`;
 
 interface Flags {
   readonly quotas?: boolean;
+  readonly leases?: boolean;
+  readonly rates?: boolean;
   readonly unsynced?: boolean;
   readonly threads: number;
   readonly seed?: number;
@@ -35,8 +38,12 @@ const SEED_SPACE = 2 ** 31;
 export function simulateCommand(program: Command, exit: Exit): void {
   program
     .command('simulate')
-    .description('try to break replication and quotas: replicas, disks, a network and clocks from one seed, and checks')
+    .description(
+      'try to break replication, quotas and rate limits: replicas, disks, a network and clocks from one seed, and checks',
+    )
     .option('--quotas', 'quotas instead of counters')
+    .option('--leases', 'quotas with leases')
+    .option('--rates', 'rate limits instead of counters')
     .option('--unsynced', 'counters only: disks are never synced, as with --fsync never')
     .option('--threads <count>', 'schedules that run at once', wholeNumber, availableParallelism())
     .option('--seed <number>', 'replay this schedule', wholeNumber)
@@ -56,7 +63,7 @@ async function simulate({ seed, only, mistake, ...flags }: Flags): Promise<numbe
   const { runSimulate } = await loadOptionalPackage('simulate', '@quotadb/simulator', load);
   const schedules = runSimulate(
     {
-      kind: flags.quotas ? 'quotas' : 'counters',
+      kind: flags.rates ? 'rates' : flags.leases ? 'leases' : flags.quotas ? 'quotas' : 'counters',
       isUnsynced: flags.unsynced ?? false,
       threads: Math.max(1, flags.threads),
       ...(seed !== undefined && { seed }),

@@ -5,7 +5,7 @@ import { encodeCommand, type Word } from '../resp/encode.js';
 import { ReplyReader, ReplyType } from '../resp/reply-reader.js';
 import { type Reply, valueBuilder } from '../resp/values.js';
 import type { ResolvedOptions } from './options.js';
-import { type Pending, PendingQueue } from './pending-queue.js';
+import { type Pending, PendingQueue, settle, watchSignal } from './pending-queue.js';
 
 /**
  * One connection that is made again when it is lost.
@@ -60,7 +60,7 @@ export class Connection {
       }
       const deadlineMs = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
       const pending: Pending = { encoded: encodeCommand(words), deadlineMs, isSettled: false, resolve, reject };
-      if (signal !== undefined) this.#watch(signal, pending);
+      if (signal !== undefined) watchSignal(pending, signal);
       this.#waiting.push(pending);
       if (timeoutMs > 0) this.#scheduleCheck(timeoutMs);
       if (this.#state === 'ready') this.#scheduleFlush();
@@ -209,21 +209,6 @@ export class Connection {
     for (const pending of this.#sent.takeAll()) settle(pending, error);
   }
 
-  #watch(signal: AbortSignal, pending: Pending): void {
-    const abort = () =>
-      settle(pending, signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
-    signal.addEventListener('abort', abort, { once: true });
-    const { resolve, reject } = pending;
-    pending.resolve = (reply) => {
-      signal.removeEventListener('abort', abort);
-      resolve(reply);
-    };
-    pending.reject = (error) => {
-      signal.removeEventListener('abort', abort);
-      reject(error);
-    };
-  }
-
   /** One timer for all commands: a timeout is noticed up to a quarter of it late. */
   #scheduleCheck(timeoutMs: number): void {
     const pauseMs = Math.max(timeoutMs / 4, SHORTEST_CHECK_MS);
@@ -263,11 +248,4 @@ export class Connection {
     const waiting = this.#waiting.takeAll();
     for (const pending of waiting) if (!pending.isSettled) this.#waiting.push(pending);
   }
-}
-
-function settle(pending: Pending, outcome: Reply | Error): void {
-  if (pending.isSettled) return;
-  pending.isSettled = true;
-  if (outcome instanceof Error) pending.reject(outcome);
-  else pending.resolve(outcome);
 }

@@ -8,8 +8,26 @@ export interface Pending {
   readonly deadlineMs: number;
   /** The caller has its answer (a timeout, an abort): the reply, when it comes, is dropped. */
   isSettled: boolean;
+  /** Stops listening to the caller's signal. */
+  unwatch?: () => void;
   resolve(reply: Reply): void;
   reject(error: Error): void;
+}
+
+export function settle(pending: Pending, outcome: Reply | Error): void {
+  if (pending.isSettled) return;
+  pending.isSettled = true;
+  pending.unwatch?.();
+  if (outcome instanceof Error) pending.reject(outcome);
+  else pending.resolve(outcome);
+}
+
+/** Settles the command when the caller gives up. */
+export function watchSignal(pending: Pending, signal: AbortSignal): void {
+  const abort = () =>
+    settle(pending, signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
+  signal.addEventListener('abort', abort, { once: true });
+  pending.unwatch = () => signal.removeEventListener('abort', abort);
 }
 
 /** A queue in an array with a head, so that taking the first command moves no others. */

@@ -38,8 +38,8 @@ const LONG_PAUSE_MS = 11_000;
 const LONG_PAUSE_RATE = 0.01;
 
 /**
- * Processes that take as they like, are killed and started anew, over a network that loses and delays. What each admits
- * by itself is noted in the window that the server's clock has at that very moment.
+ * Processes that take as they like, are killed and started anew, over a network that loses and delays. Admissions
+ * without the server are noted in the window that the server's clock has at that very moment.
  */
 async function run(schedule: Schedule) {
   const random = randomFrom(schedule.seed);

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { clock } from '../format.js';
+import { clock } from './format.js';
 import 'uplot/dist/uPlot.min.css';
 
 export interface Line {
@@ -10,13 +10,13 @@ export interface Line {
   readonly values: readonly (number | null)[];
 }
 
-/** Lines over time. The same figures are in the table beside or below it, for whoever cannot see the lines. */
+/** Lines over time. A table near it has the same figures, for people who cannot see the lines. */
 export function Chart(props: {
   title: string;
   times: readonly number[];
   lines: readonly Line[];
   format: (value: number) => string;
-  /** For what only grows: its growth is to be seen, not its size. */
+  /** False for figures that only grow, so that their growth can be seen. */
   isFromZero?: boolean;
 }) {
   const place = useRef<HTMLDivElement>(null);
@@ -70,7 +70,7 @@ export function Chart(props: {
 }
 
 const LEGEND_PIXELS = 28;
-/** A chart that has just begun shows so much time. */
+/** The least time that a chart shows. */
 const SHORTEST_SECONDS = 60;
 
 function rangeOf(low: number, high: number, isFromZero: boolean): [number, number] {

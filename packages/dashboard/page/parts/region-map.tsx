@@ -1,7 +1,8 @@
 import type { PeerFigures, TokenFlow } from '../../src/snapshot.js';
-import { bytes, count, milliseconds } from '../format.js';
-import { growth, regions } from '../regions.js';
-import { Panel } from './tile.js';
+import { growth, regions } from '../live/regions.js';
+import { bytes, count, milliseconds } from './format.js';
+import { Panel, State } from './panel.js';
+import { number, Table, text } from './table.js';
 
 interface Link {
   readonly from: string;
@@ -9,7 +10,7 @@ interface Link {
   readonly peer: PeerFigures;
 }
 
-/** A lag beyond this is worth a look. */
+/** A longer lag is shown as a warning. */
 const NOTABLE_LAG_MS = 2000;
 const WIDTH = 720;
 const TWO_HEIGHT = 130;
@@ -17,7 +18,7 @@ const ROUND_HEIGHT = 380;
 const LINE_PIXELS = 18;
 const DOT_DELAYS_SECONDS = [0, 0.8, 1.6];
 
-/** Regions in a circle, with the links between them; below it the same as a table. */
+/** Regions in a circle with the links between them; below it the same figures as a table. */
 export function RegionMap() {
   const links = allLinks();
   if (links.length === 0) return null;
@@ -46,7 +47,7 @@ export function RegionMap() {
           );
         })}
       </svg>
-      <LinkTable links={links} />
+      <Table columns={LINK_COLUMNS} rows={links} keyOf={({ from, to }) => `${from} ${to}`} />
     </Panel>
   );
 }
@@ -57,7 +58,7 @@ interface Flow {
   readonly tokensPerSecond: number;
 }
 
-/** Tokens of quotas that go one way or the other, of the last ten seconds. Whoever gives knows best. */
+/** Tokens of quotas that went either way in the last ten seconds; by the figures of the giving region, if known. */
 function flowsOf({ from, to }: Link): Flow[] {
   const flow = (giver: string, taker: string): Flow => {
     const amount = (of: string, about: string, pick: (one: TokenFlow) => number) => {
@@ -85,18 +86,15 @@ function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number
   const states = props.pair.map(({ peer }) => stateOf(peer));
   const state = states.includes('bad') ? 'bad' : states.includes('warn') ? 'warn' : 'good';
   const lag = Math.max(...props.pair.map(({ peer }) => peer.lagMs));
-  // What went before a link was lost is no longer on its way.
+  // The last ten seconds may be from before the link was lost.
   const flows = state === 'bad' ? [] : props.flows;
   const x = (x1 + x2) / 2;
   const y = (y1 + y2) / 2;
   return (
     <g>
-      <line
+      <path
         class={`link ${state === 'good' ? 'moving' : ''}`}
-        x1={x1}
-        y1={y1}
-        x2={x2}
-        y2={y2}
+        d={`M${x1} ${y1} L${x2} ${y2}`}
         stroke={`var(--${state})`}
       />
       {flows.map((flow) => (
@@ -138,53 +136,27 @@ function tokens(perSecond: number): string {
   return `${perSecond < 10 ? perSecond.toFixed(1) : count(perSecond)} tokens/s`;
 }
 
-function LinkTable(props: { links: readonly Link[] }) {
-  return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>From</th>
-            <th>To</th>
-            <th>State</th>
-            <th class="number">Lag</th>
-            <th class="number">View is as of</th>
-            <th class="number">Round trip</th>
-            <th class="number">Clock ahead</th>
-            <th class="number">Sent</th>
-            <th class="number">Received</th>
-            <th class="number">Repairs</th>
-            <th class="number">Tokens given</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.links.map(({ from, to, peer }) => (
-            <tr key={`${from} ${to}`}>
-              <td>{from}</td>
-              <td>{to}</td>
-              <td>
-                <span class="state">
-                  <span class={`dot ${stateOf(peer)}`} />
-                  {peer.state}
-                  {peer.joinedPercent < 100 && `, ${peer.joinedPercent} % copied`}
-                </span>
-                {peer.trouble !== '' && <div class="trouble">{peer.trouble}</div>}
-              </td>
-              <td class="number">{milliseconds(peer.lagMs)}</td>
-              <td class="number">{peer.ageMs < 0 ? 'never' : `${milliseconds(peer.ageMs)} ago`}</td>
-              <td class="number">{milliseconds(peer.roundTripMs)}</td>
-              <td class="number">{Math.round(peer.skewMs)} ms</td>
-              <td class="number">{bytes(peer.bytesOut)}</td>
-              <td class="number">{bytes(peer.bytesIn)}</td>
-              <td class="number">{peer.repairs}</td>
-              <td class="number">{count(tokensGiven(from, to))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const LINK_COLUMNS = [
+  text('From', ({ from }: Link) => from),
+  text('To', ({ to }: Link) => to),
+  text('State', ({ peer }: Link) => (
+    <>
+      <State dot={stateOf(peer)}>
+        {peer.state}
+        {peer.joinedPercent < 100 && `, ${peer.joinedPercent} % copied`}
+      </State>
+      {peer.trouble !== '' && <div class="trouble">{peer.trouble}</div>}
+    </>
+  )),
+  number('Lag', ({ peer }: Link) => milliseconds(peer.lagMs)),
+  number('View is as of', ({ peer }: Link) => (peer.ageMs < 0 ? 'never' : `${milliseconds(peer.ageMs)} ago`)),
+  number('Round trip', ({ peer }: Link) => milliseconds(peer.roundTripMs)),
+  number('Clock ahead', ({ peer }: Link) => `${Math.round(peer.skewMs)} ms`),
+  number('Sent', ({ peer }: Link) => bytes(peer.bytesOut)),
+  number('Received', ({ peer }: Link) => bytes(peer.bytesIn)),
+  number('Repairs', ({ peer }: Link) => peer.repairs),
+  number('Tokens given', ({ from, to }: Link) => count(tokensGiven(from, to))),
+];
 
 function tokensGiven(from: string, to: string): number {
   return regions.value.get(from)?.snapshot?.tokenFlow.find(({ region }) => region === to)?.givenTotal ?? 0;
@@ -204,7 +176,7 @@ function stateOf(peer: PeerFigures): 'good' | 'warn' | 'bad' {
   return peer.lagMs > NOTABLE_LAG_MS || peer.lagMs < 0 ? 'warn' : 'good';
 }
 
-/** A region that is heard directly is there; of another only its links can tell. */
+/** The state of a region that sends snapshots is known; that of another follows from its links. */
 function stateOfRegion(name: string): string {
   const region = regions.value.get(name);
   if (region !== undefined) return region.isConnected ? 'good' : 'bad';

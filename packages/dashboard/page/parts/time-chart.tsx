@@ -1,7 +1,7 @@
-import { colorOf, type Point, regions } from '../regions.js';
+import { colorOf, type Point, regions } from '../live/regions.js';
 import { Chart, type Line } from './chart.js';
 
-/** A line for each region, over the times that any of them was heard. */
+/** A line for each region, over the times of all snapshots. */
 export function TimeChart(props: {
   title: string;
   pick: (point: Point) => number | null;

@@ -1,17 +1,18 @@
 import { signal } from '@preact/signals';
-import type { DemoState, Outcomes } from '../../src/demo.js';
-import { getJson, post } from '../connection.js';
-import { count } from '../format.js';
-import { Panel } from '../parts/tile.js';
+import type { DemoRegion, DemoState, Outcomes } from '../../src/demo.js';
+import { getJson, post } from '../live/connection.js';
+import { QuotaWatch } from '../live/quota-watch.js';
+import { count } from '../parts/format.js';
+import { Alert, Panel, State } from '../parts/panel.js';
+import { head, number, Table } from '../parts/table.js';
 import { TokenBar } from '../parts/token-bar.js';
-import { QuotaWatch } from '../quota-watch.js';
 
 const state = signal<DemoState | null>(null);
 const trouble = signal('');
 const watch = new QuotaWatch();
 const REFRESH_MS = 500;
 
-/** What can be done to the demo's regions, and what its clients see. */
+/** Buttons that cut links and kill regions, and the figures of the demo's clients. */
 export function Demo(props: { isWhole: boolean }) {
   const now = state.value;
   if (now === null) return null;
@@ -40,27 +41,23 @@ export function Demo(props: { isWhole: boolean }) {
           </button>
         ))}
         <label>
-          Traffic: {count(now.requestsPerSecond)} a second in each region
+          Traffic: {count(now.requestsPerSecond)} per second in each region
           <input
             type="range"
             min="0"
             max={String(TRAFFIC.length - 1)}
             step="1"
             value={String(TRAFFIC.indexOf(nearest(now.requestsPerSecond)))}
-            aria-valuetext={`${now.requestsPerSecond} a second`}
+            aria-valuetext={`${now.requestsPerSecond} per second`}
             onChange={(event) => act('traffic', { requestsPerSecond: TRAFFIC[Number(event.currentTarget.value)] })}
           />
         </label>
       </div>
-      {trouble.value !== '' && (
-        <p class="trouble" role="alert">
-          {trouble.value}
-        </p>
-      )}
+      <Alert text={trouble.value} />
       {props.isWhole && watch.details.value !== null && (
         <>
           <h3>
-            Emails of <code>{watch.subject.value}</code> this minute, and where they are
+            Where the emails of <code>{watch.subject.value}</code> for this minute are
           </h3>
           <TokenBar of={watch.details.value} />
         </>
@@ -69,7 +66,7 @@ export function Demo(props: { isWhole: boolean }) {
   );
 }
 
-/** What the clients of each region see. */
+/** The figures of the clients in each region. */
 function Clients(props: { of: DemoState }) {
   const { of } = props;
   const totals = new Set(of.regions.filter(({ isRunning }) => isRunning).map(({ total }) => total));
@@ -77,45 +74,26 @@ function Clients(props: { of: DemoState }) {
     <>
       <p class="note">
         Three regions, each a process of its own. Their clients count requests, ask a rate limit that all regions share,
-        and take emails from a quota that none can overdraw. Cut a link, kill a region, and watch.
+        and take emails from a quota that no region can overdraw. Cut a link, kill a region, and watch.
       </p>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Region</th>
-              <th class="number">All requests, as known here</th>
-              <th class="number">Calls a second</th>
-              <th class="number">Emails a second</th>
-            </tr>
-          </thead>
-          <tbody>
-            {of.regions.map((region) => (
-              <tr key={region.name}>
-                <th scope="row">
-                  <span class="state">
-                    <span class={`dot ${region.isRunning ? 'good' : 'bad'}`} />
-                    {region.name}
-                  </span>
-                </th>
-                <td class="number">{region.total}</td>
-                <td class="number">{outcomes(region.calls)}</td>
-                <td class="number">{outcomes(region.emails)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table columns={CLIENT_COLUMNS} rows={of.regions} keyOf={({ name }) => name} />
       <p class="note" role="status">
         {of.regions.some(({ isRunning }) => !isRunning) || of.links.some(({ isCut }) => isCut)
-          ? 'Regions that do not hear each other go on counting by themselves.'
+          ? 'Regions without a link go on counting, each for itself.'
           : totals.size === 1
             ? 'All regions know the same total.'
-            : 'The totals differ by what is on its way.'}
+            : 'The totals differ by the counts on their way.'}
       </p>
     </>
   );
 }
+
+const CLIENT_COLUMNS = [
+  head('Region', ({ name, isRunning }: DemoRegion) => <State dot={isRunning ? 'good' : 'bad'}>{name}</State>),
+  number('All requests, as known here', ({ total }: DemoRegion) => total),
+  number('Calls per second', ({ calls }: DemoRegion) => outcomes(calls)),
+  number('Emails per second', ({ emails }: DemoRegion) => outcomes(emails)),
+];
 
 const TRAFFIC = [0, 10, 100, 500, 1000, 3000];
 
@@ -145,7 +123,7 @@ export async function followDemo(): Promise<void> {
       if (watch.name.value !== now.quota.name) watch.watch(now.quota.name, now.quota.subject);
       state.value = now;
     } catch {
-      // The banner says already that nobody answers.
+      // The banner already says that the server does not answer.
     }
     await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
   }

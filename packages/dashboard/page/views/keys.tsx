@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals';
-import type { KeyDetails, KeyPage } from '../../src/snapshot.js';
-import { getJson } from '../connection.js';
-import { clock, untilTime } from '../format.js';
+import type { ComponentDetails, KeyDetails, KeyPage } from '../../src/snapshot.js';
+import { getJson } from '../live/connection.js';
+import { type Source, sources } from '../live/regions.js';
 import { Chart } from '../parts/chart.js';
-import { Panel } from '../parts/tile.js';
-import { type Source, sources } from '../regions.js';
+import { clock, untilTime } from '../parts/format.js';
+import { Alert, Panel } from '../parts/panel.js';
+import { number, Table, text } from '../parts/table.js';
 
 const match = signal('*');
 const found = signal<readonly string[]>([]);
@@ -64,11 +65,7 @@ export function Keys() {
           </label>
           <button type="submit">Search</button>
         </form>
-        {trouble.value !== '' && (
-          <p class="trouble" role="alert">
-            {trouble.value}
-          </p>
-        )}
+        <Alert text={trouble.value} />
         <ul class="keys" aria-label="Keys found">
           {found.value.map((key) => (
             <li key={key}>
@@ -84,9 +81,9 @@ export function Keys() {
           </button>
         )}
       </Panel>
-      <Panel title={watched.value === null ? 'A key, closely' : `Watching`}>
+      <Panel title={watched.value === null ? 'Key' : 'Watching'}>
         {details.value === null ? (
-          <p class="note">Choose a key to watch its value, its parts by region, and when it expires.</p>
+          <p class="note">Choose a key to watch its value, its components by region, and its expiry.</p>
         ) : (
           <Details key={details.value.key} of={details.value} />
         )}
@@ -114,34 +111,22 @@ function Details(props: { of: KeyDetails }) {
         format={(value) => whole.format(value)}
         isFromZero={false}
       />
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Origin</th>
-              <th class="number">Added</th>
-              <th class="number">Taken away</th>
-              <th class="number">Changed</th>
-            </tr>
-          </thead>
-          <tbody>
-            {of.components.map((component) => (
-              <tr key={component.region + component.incarnation}>
-                <td>
-                  {component.region}
-                  {component.isOwn && ' (this one)'} <span class="note mono">{component.incarnation.slice(0, 8)}</span>
-                </td>
-                <td class="number">{component.added}</td>
-                <td class="number">{component.taken}</td>
-                <td class="number">{clock(component.changedAtMs)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table columns={COMPONENT_COLUMNS} rows={of.components} keyOf={(one) => one.region + one.incarnation} />
     </>
   );
 }
+
+const COMPONENT_COLUMNS = [
+  text('Origin', ({ region, isOwn, incarnation }: ComponentDetails) => (
+    <>
+      {region}
+      {isOwn && ' (this region)'} <span class="note mono">{incarnation.slice(0, 8)}</span>
+    </>
+  )),
+  number('Added', ({ added }: ComponentDetails) => added),
+  number('Subtracted', ({ taken }: ComponentDetails) => taken),
+  number('Changed', ({ changedAtMs }: ComponentDetails) => clock(changedAtMs)),
+];
 
 function base(): string {
   const all = sources.value?.sources as readonly Source[];
@@ -152,7 +137,7 @@ async function search(from: string): Promise<void> {
   try {
     const query = new URLSearchParams({ match: match.value, cursor: from });
     const page = await getJson<KeyPage>(`${base()}?${query}`);
-    // A store that grows between two pages may tell a key twice.
+    // A key may be on two pages when the store grows in between.
     found.value = [...new Set(from === '' ? page.keys : [...found.value, ...page.keys])].sort();
     cursor.value = page.cursor;
     trouble.value = '';
@@ -161,7 +146,7 @@ async function search(from: string): Promise<void> {
   }
 }
 
-/** Looks at a key once a second until another is chosen. */
+/** Reads a key once a second until another is chosen. */
 function watch(key: string): void {
   const turn = ++watching;
   watched.value = key;

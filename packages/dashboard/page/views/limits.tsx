@@ -1,7 +1,8 @@
-import { count } from '../format.js';
-import { Panel, Tile } from '../parts/tile.js';
+import { growthOfAll, regions } from '../live/regions.js';
+import { count } from '../parts/format.js';
+import { Panel, Tile } from '../parts/panel.js';
+import { head, number, Table, text } from '../parts/table.js';
 import { TimeChart } from '../parts/time-chart.js';
-import { growthOfAll, regions } from '../regions.js';
 
 interface Hot {
   readonly identifier: string;
@@ -11,65 +12,51 @@ interface Hot {
 
 const SHOWN = 20;
 
-/** Rate limits: how many requests pass, and whose they are. */
+/** Rate limits: allowed and denied requests, and the busiest identifiers. */
 export function Limits() {
   const allowed = growthOfAll((one) => one.rates.allowedTotal, 1);
   const denied = growthOfAll((one) => one.rates.deniedTotal, 1);
   const hottest = allHottest();
   const most = Math.max(1, ...hottest.map((hot) => hot.allowed + hot.denied));
+  const columns = [
+    head('Identifier', (hot: Hot) => hot.identifier, 'mono'),
+    number('Allowed per second', (hot: Hot) => hot.allowed.toFixed(1)),
+    number('Denied per second', (hot: Hot) => hot.denied.toFixed(1)),
+    text(
+      'Share',
+      (hot: Hot) => (
+        <div class="share" aria-hidden="true">
+          <span style={`width:${(100 * hot.allowed) / most}%;background:var(--good)`} />
+          <span style={`width:${(100 * hot.denied) / most}%;background:var(--bad)`} />
+        </div>
+      ),
+      'wide',
+    ),
+  ];
   return (
     <>
       <dl class="tiles">
-        <Tile name="Allowed a second" value={count(allowed)} />
-        <Tile name="Denied a second" value={count(denied)} />
+        <Tile name="Allowed per second" value={count(allowed)} />
+        <Tile name="Denied per second" value={count(denied)} />
         <Tile
           name="Denied"
           value={allowed + denied === 0 ? '–' : `${((100 * denied) / (allowed + denied)).toFixed(1)} %`}
         />
       </dl>
-      <Panel title="Hottest identifiers">
+      <Panel title="Busiest identifiers">
         {hottest.length === 0 ? (
           <p class="note">
-            No request was decided in the last seconds. <code>RATE.LIMIT key limit window-ms</code> decides one.
+            No rate decisions in the last ten seconds. <code>RATE.LIMIT key limit window-ms</code> makes one.
           </p>
         ) : (
-          <div class="scroll">
-            <table>
-              <thead>
-                <tr>
-                  <th>Identifier</th>
-                  <th class="number">Allowed a second</th>
-                  <th class="number">Denied a second</th>
-                  <th class="wide">Share</th>
-                </tr>
-              </thead>
-              <tbody>
-                {hottest.map((hot) => (
-                  <tr key={hot.identifier}>
-                    <th scope="row" class="mono">
-                      {hot.identifier}
-                    </th>
-                    <td class="number">{hot.allowed.toFixed(1)}</td>
-                    <td class="number">{hot.denied.toFixed(1)}</td>
-                    <td>
-                      <div class="share" aria-hidden="true">
-                        <span style={`width:${(100 * hot.allowed) / most}%;background:var(--good)`} />
-                        <span style={`width:${(100 * hot.denied) / most}%;background:var(--bad)`} />
-                      </div>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table columns={columns} rows={hottest} keyOf={({ identifier }) => identifier} />
         )}
         <p class="note">
-          Of the last ten seconds and all regions. A busy server looks at a sample of its decisions, so rare identifiers
-          may be missing.
+          The last ten seconds of all regions. A busy server samples its decisions, so rare identifiers may be missing.
         </p>
       </Panel>
-      <Panel title="Denied a second">
-        <TimeChart title="Denied a second" pick={(point) => point.ratesDeniedPerSecond} format={count} />
+      <Panel title="Denied per second">
+        <TimeChart title="Denied per second" pick={(point) => point.ratesDeniedPerSecond} format={count} />
       </Panel>
     </>
   );

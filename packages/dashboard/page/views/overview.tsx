@@ -1,51 +1,57 @@
-import { bytes, count, duration, microseconds, milliseconds } from '../format.js';
+import { growthOfAll, knownRegions, type Region, total } from '../live/regions.js';
+import { bytes, count, duration, microseconds, milliseconds } from '../parts/format.js';
+import { Panel, Tile } from '../parts/panel.js';
 import { RegionMap } from '../parts/region-map.js';
-import { Panel, Tile } from '../parts/tile.js';
+import { head, number, Table, text } from '../parts/table.js';
 import { TimeChart } from '../parts/time-chart.js';
-import { growthOfAll, type Region, regions, total } from '../regions.js';
+
+type KnownRegion = ReturnType<typeof knownRegions>[number];
+
+const CHARTS: readonly Parameters<typeof TimeChart>[0][] = [
+  { title: 'Commands per second', pick: (point) => point.commandsPerSecond, format: count },
+  { title: 'p99 in the server', pick: (point) => point.p99Microseconds, format: microseconds },
+  { title: 'Lag of the slowest peer', pick: (point) => point.lagMs, format: milliseconds },
+  { title: 'Memory', pick: (point) => point.usedBytes, format: bytes },
+];
 
 export function Overview() {
-  const all = [...regions.value.values()];
-  const heard = all.filter((region) => region.snapshot !== null);
-  if (heard.length === 0) return <p class="note">Waiting for the first figures …</p>;
-  const sum = (pick: (region: Region) => number) => heard.reduce((total, region) => total + pick(region), 0);
-  const worst = (pick: (region: Region) => number | null) =>
-    heard.reduce<number | null>((most, region) => {
+  const known = knownRegions();
+  if (known.length === 0) return <p class="note">Waiting for the first figures …</p>;
+  const worst = (pick: (region: KnownRegion) => number | null) =>
+    known.reduce<number | null>((most, region) => {
       const value = pick(region);
       return value === null ? most : Math.max(most ?? 0, value);
     }, null);
-  const lag = worst((region) => region.history.at(-1)?.lagMs ?? null);
+  const lag = worst((region: Region) => region.history.at(-1)?.lagMs ?? null);
   return (
     <>
       <dl class="tiles">
-        <Tile name="Commands a second" value={count(sum((region) => region.snapshot!.traffic.commandsPerSecond))} />
+        <Tile
+          name="Commands per second"
+          value={count(total(known, ({ snapshot }) => snapshot.traffic.commandsPerSecond))}
+        />
         <Tile
           name="p99 in the server"
-          value={microseconds(worst((region) => region.snapshot!.traffic.p99Microseconds))}
+          value={microseconds(worst(({ snapshot }) => snapshot.traffic.p99Microseconds))}
         />
-        <Tile
-          name="Keys"
-          value={count(
-            heard.length === 1 ? sum((r) => r.snapshot!.memory.keys) : (worst((r) => r.snapshot!.memory.keys) ?? 0),
-          )}
-        />
+        <Tile name="Keys" value={count(worst(({ snapshot }) => snapshot.memory.keys) ?? 0)} />
         <Tile
           name="Memory"
-          value={bytes(sum((region) => region.snapshot!.memory.usedBytes))}
-          more={`of ${bytes(sum((region) => region.snapshot!.memory.maximumBytes))}`}
+          value={bytes(total(known, ({ snapshot }) => snapshot.memory.usedBytes))}
+          more={`of ${bytes(total(known, ({ snapshot }) => snapshot.memory.maximumBytes))}`}
         />
-        <Tile name="Connections" value={count(sum((region) => region.snapshot!.traffic.connections))} />
+        <Tile name="Connections" value={count(total(known, ({ snapshot }) => snapshot.traffic.connections))} />
         <Tile name="Greatest lag" value={lag === null ? '–' : milliseconds(lag)} />
-        {heard.some((region) => region.snapshot!.quotas.length > 0) && (
+        {known.some(({ snapshot }) => snapshot.quotas.length > 0) && (
           <Tile
-            name="Quota takes a second"
+            name="Quota takes per second"
             value={count(growthOfAll((one) => total(one.quotas, (quota) => quota.allowedTotal), 1))}
             more={`${count(growthOfAll((one) => total(one.quotas, (quota) => quota.deniedTotal), 1))} denied`}
           />
         )}
-        {heard.some(({ snapshot }) => snapshot!.rates.allowedTotal + snapshot!.rates.deniedTotal > 0) && (
+        {known.some(({ snapshot }) => snapshot.rates.allowedTotal + snapshot.rates.deniedTotal > 0) && (
           <Tile
-            name="Rate decisions a second"
+            name="Rate decisions per second"
             value={count(growthOfAll((one) => one.rates.allowedTotal, 1))}
             more={`${count(growthOfAll((one) => one.rates.deniedTotal, 1))} denied`}
           />
@@ -53,49 +59,25 @@ export function Overview() {
       </dl>
       <RegionMap />
       <div class="columns">
-        <Panel title="Commands a second">
-          <TimeChart title="Commands a second" pick={(point) => point.commandsPerSecond} format={count} />
-        </Panel>
-        <Panel title="p99 in the server">
-          <TimeChart title="p99 in the server" pick={(point) => point.p99Microseconds} format={microseconds} />
-        </Panel>
-        <Panel title="Lag of the slowest peer">
-          <TimeChart title="Lag of the slowest peer" pick={(point) => point.lagMs} format={milliseconds} />
-        </Panel>
-        <Panel title="Memory">
-          <TimeChart title="Memory" pick={(point) => point.usedBytes} format={bytes} />
-        </Panel>
+        {CHARTS.map((chart) => (
+          <Panel key={chart.title} title={chart.title}>
+            <TimeChart {...chart} />
+          </Panel>
+        ))}
       </div>
       <Panel title="Servers">
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>Region</th>
-                <th>Up</th>
-                <th>Version</th>
-                <th>Transport</th>
-                <th class="number">Lanes</th>
-                <th class="number">Longest pause</th>
-                <th class="number">Process</th>
-              </tr>
-            </thead>
-            <tbody>
-              {heard.map(({ snapshot }) => (
-                <tr key={snapshot!.server.region}>
-                  <th scope="row">{snapshot!.server.region}</th>
-                  <td>{duration(snapshot!.server.uptimeSeconds)}</td>
-                  <td>{snapshot!.server.version}</td>
-                  <td>{snapshot!.server.transport}</td>
-                  <td class="number">{snapshot!.server.lanes}</td>
-                  <td class="number">{microseconds(snapshot!.traffic.longestTurnMicroseconds)}</td>
-                  <td class="number">{snapshot!.server.processId}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={SERVER_COLUMNS} rows={known} keyOf={({ snapshot }) => snapshot.server.region} />
       </Panel>
     </>
   );
 }
+
+const SERVER_COLUMNS = [
+  head('Region', ({ snapshot }: KnownRegion) => snapshot.server.region),
+  text('Up', ({ snapshot }: KnownRegion) => duration(snapshot.server.uptimeSeconds)),
+  text('Version', ({ snapshot }: KnownRegion) => snapshot.server.version),
+  text('Transport', ({ snapshot }: KnownRegion) => snapshot.server.transport),
+  number('Lanes', ({ snapshot }: KnownRegion) => snapshot.server.lanes),
+  number('Longest pause', ({ snapshot }: KnownRegion) => microseconds(snapshot.traffic.longestTurnMicroseconds)),
+  number('Process', ({ snapshot }: KnownRegion) => snapshot.server.processId),
+];

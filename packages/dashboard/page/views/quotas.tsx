@@ -1,17 +1,18 @@
 import { signal } from '@preact/signals';
 import type { QuotaFigures } from '../../src/snapshot.js';
-import { count, duration } from '../format.js';
+import { QuotaWatch } from '../live/quota-watch.js';
+import { colorOf, growth, growthOfAll, knownRegions, regions } from '../live/regions.js';
 import { Chart } from '../parts/chart.js';
-import { Panel } from '../parts/tile.js';
+import { count, duration } from '../parts/format.js';
+import { Alert, Panel } from '../parts/panel.js';
+import { head, number, Table, text } from '../parts/table.js';
 import { TokenBar } from '../parts/token-bar.js';
-import { QuotaWatch } from '../quota-watch.js';
-import { colorOf, growth, growthOfAll, regions } from '../regions.js';
 
 const chosen = signal('');
 const typed = signal('');
 const watch = new QuotaWatch();
 
-/** Limits that hold for all regions together: what is taken, and where what is left is. */
+/** Limits that hold for all regions together: the tokens taken, and where the others are. */
 export function Quotas() {
   const quotas = allQuotas();
   const quota = quotas.find(({ name }) => name === chosen.value) ?? quotas[0];
@@ -19,55 +20,14 @@ export function Quotas() {
     return (
       <Panel title="Quotas">
         <p class="note">
-          No quota is defined. <code>QUOTA.DEFINE name LIMIT n WINDOW ms</code> makes one.
+          No quota is defined. <code>QUOTA.DEFINE name LIMIT n WINDOW ms</code> defines one.
         </p>
       </Panel>
     );
   return (
     <>
       <Panel title="Quotas">
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th class="number">Limit</th>
-                <th class="number">Window</th>
-                <th>Begins in</th>
-                <th class="number">Tokens taken a second</th>
-                <th class="number">Denied a second</th>
-                <th class="number">Refills a second</th>
-              </tr>
-            </thead>
-            <tbody>
-              {quotas.map((one) => (
-                <tr key={one.name}>
-                  <th scope="row">
-                    <button
-                      type="button"
-                      class="plain"
-                      aria-pressed={one.name === quota.name}
-                      onClick={() => {
-                        chosen.value = one.name;
-                      }}
-                    >
-                      {one.name}
-                    </button>
-                  </th>
-                  <td class="number">{count(one.limit)}</td>
-                  <td class="number">{one.windowMs === 0 ? 'none' : duration(one.windowMs / 1000)}</td>
-                  <td>
-                    {one.allocator}
-                    {one.shares.map(({ region, fraction }) => `, ${region} ${Math.round(fraction * 100)} %`)}
-                  </td>
-                  <td class="number">{rateOf(one.name, (figures) => figures.tokensTotal)}</td>
-                  <td class="number">{rateOf(one.name, (figures) => figures.deniedTotal)}</td>
-                  <td class="number">{rateOf(one.name, (figures) => figures.refillsTotal)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table columns={quotaColumns(quota.name)} rows={quotas} keyOf={({ name }) => name} />
       </Panel>
       <div class="columns">
         <ByRegion quota={quota.name} />
@@ -78,49 +38,63 @@ export function Quotas() {
   );
 }
 
+function quotaColumns(selected: string) {
+  const rate = (name: string, pick: (quota: QuotaFigures) => number) =>
+    number<QuotaFigures>(name, (quota) =>
+      count(growthOfAll((snapshot) => pickQuota(snapshot.quotas, quota.name, pick))),
+    );
+  return [
+    head('Name', ({ name }: QuotaFigures) => (
+      <button
+        type="button"
+        class="plain"
+        aria-pressed={name === selected}
+        onClick={() => {
+          chosen.value = name;
+        }}
+      >
+        {name}
+      </button>
+    )),
+    number('Limit', ({ limit }: QuotaFigures) => count(limit)),
+    number('Window', ({ windowMs }: QuotaFigures) => (windowMs === 0 ? 'none' : duration(windowMs / 1000))),
+    text('Allocated to', ({ allocator, shares }: QuotaFigures) =>
+      [allocator, ...shares.map(({ region, fraction }) => `${region} ${Math.round(fraction * 100)} %`)].join(', '),
+    ),
+    rate('Tokens taken per second', (quota) => quota.tokensTotal),
+    rate('Denied per second', (quota) => quota.deniedTotal),
+    rate('Refills per second', (quota) => quota.refillsTotal),
+  ];
+}
+
 function ByRegion(props: { quota: string }) {
-  const all = [...regions.value.values()].filter((region) => region.snapshot !== null);
-  const rate = (recent: Parameters<typeof growth>[0], pick: (quota: QuotaFigures) => number) =>
-    count(growth(recent, (one) => pickQuota(one.quotas, props.quota, pick)) ?? 0);
+  const known = knownRegions();
+  type Row = (typeof known)[number];
+  const rate = (name: string, pick: (quota: QuotaFigures) => number) =>
+    number<Row>(name, ({ recent }) => count(growth(recent, (one) => pickQuota(one.quotas, props.quota, pick)) ?? 0));
+  const columns = [
+    head('Region', ({ source }: Row) => source.region),
+    rate('Taken / s', (quota) => quota.tokensTotal),
+    rate('Denied / s', (quota) => quota.deniedTotal),
+    rate('Refills / s', (quota) => quota.refillsTotal),
+    number('Tokens per refill', ({ snapshot }: Row) => {
+      const refills = pickQuota(snapshot.quotas, props.quota, (quota) => quota.refillsTotal);
+      if (refills === 0) return '–';
+      return count(pickQuota(snapshot.quotas, props.quota, (quota) => quota.tokensRefilledTotal) / refills);
+    }),
+  ];
   return (
-    <Panel title={`${props.quota}, region by region`}>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Region</th>
-              <th class="number">Taken / s</th>
-              <th class="number">Denied / s</th>
-              <th class="number">Refills / s</th>
-              <th class="number">Tokens a refill</th>
-            </tr>
-          </thead>
-          <tbody>
-            {all.map(({ source, snapshot, recent }) => {
-              const figures = snapshot!.quotas.find(({ name }) => name === props.quota);
-              const refills = figures?.refillsTotal ?? 0;
-              return (
-                <tr key={source.region}>
-                  <th scope="row">{source.region}</th>
-                  <td class="number">{rate(recent, (quota) => quota.tokensTotal)}</td>
-                  <td class="number">{rate(recent, (quota) => quota.deniedTotal)}</td>
-                  <td class="number">{rate(recent, (quota) => quota.refillsTotal)}</td>
-                  <td class="number">{refills === 0 ? '–' : count((figures?.tokensRefilledTotal ?? 0) / refills)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-      <p class="note">Of the last ten seconds.</p>
+    <Panel title={`${props.quota} by region`}>
+      <Table columns={columns} rows={known} keyOf={({ source }) => source.region} />
+      <p class="note">The last ten seconds.</p>
     </Panel>
   );
 }
 
 function Subjects(props: { quota: string }) {
   const found = new Map<string, number>();
-  for (const { snapshot } of regions.value.values()) {
-    const figures = snapshot?.quotas.find(({ name }) => name === props.quota);
+  for (const { snapshot } of knownRegions()) {
+    const figures = snapshot.quotas.find(({ name }) => name === props.quota);
     for (const { identifier, allowedPerSecond, deniedPerSecond } of figures?.subjects ?? [])
       found.set(identifier, (found.get(identifier) ?? 0) + allowedPerSecond + deniedPerSecond);
   }
@@ -159,24 +133,19 @@ function Subjects(props: { quota: string }) {
                 watch.watch(props.quota, subject);
               }}
             >
-              {subject} <span class="note">{perSecond.toFixed(1)} takes a second</span>
+              {subject} <span class="note">{perSecond.toFixed(1)} takes per second</span>
             </button>
           </li>
         ))}
       </ul>
-      {subjects.length === 0 && <p class="note">Nobody has taken anything in the last seconds.</p>}
+      {subjects.length === 0 && <p class="note">No takes in the last ten seconds.</p>}
     </Panel>
   );
 }
 
 function Watched(props: { quota: string }) {
   const details = watch.details.value;
-  if (watch.trouble.value !== '')
-    return (
-      <p class="trouble" role="alert">
-        {watch.trouble.value}
-      </p>
-    );
+  if (watch.trouble.value !== '') return <Alert text={watch.trouble.value} />;
   if (details === null || details.name !== props.quota) return null;
   const points = watch.history.value;
   return (
@@ -206,8 +175,4 @@ function allQuotas(): readonly QuotaFigures[] {
 function pickQuota(quotas: readonly QuotaFigures[], name: string, pick: (quota: QuotaFigures) => number): number {
   const quota = quotas.find((one) => one.name === name);
   return quota === undefined ? 0 : pick(quota);
-}
-
-function rateOf(name: string, pick: (quota: QuotaFigures) => number): string {
-  return count(growthOfAll((one) => pickQuota(one.quotas, name, pick)));
 }

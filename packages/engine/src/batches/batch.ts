@@ -1,18 +1,18 @@
 import type { Engine } from '../keys/engine.js';
-import { Kind } from '../memory/attachments.js';
+import { CancelNumber, CancelWord, Kind, NegativeWord } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { joinUint64 } from '../memory/int64.js';
+import { uint64At } from '../memory/int64.js';
 import { ORIGIN_ID_BYTES } from '../memory/layout.js';
 import { bornOf, Component, isPresent, keyLengthOf, keyRecordOf, versionOf } from '../memory/record.js';
 
 /**
  * A batch: components of one origin in one shard that changed behind a watermark, oldest first. The same thing goes to
- * peers (replication), to a file (the log, snapshots) and to whoever asks for a gap (repair). It holds absolute state, so
- * applying it twice, late or out of order is harmless.
+ * peers (replication), to a file (the log, snapshots) and to a peer that asks for a gap (repair). It holds absolute
+ * state, so applying it twice, late or out of order is harmless.
  *
  * A long walk travels in parts. `start` is the watermark the walk began at, `from` where the part before this one ended
  * (the first part has from = start), `reached` the version of its last component. Only the last part has `to`, a true
- * cut: whoever has applied every part of the walk in order holds everything of that origin up to `to`.
+ * cut: a replica that has applied every part of the walk in order holds everything of that origin up to `to`.
  *
  * Columns, not objects: a batch is filled and applied thousands of times a second and is reused.
  */
@@ -30,7 +30,7 @@ export class Batch {
   reached = 0;
   /** A true cut, or 0 in every part but the last. */
   to = 0;
-  /** For whoever makes the next part of the walk: the watermark that it has gone past. Does not travel. */
+  /** For the sender's next part of the walk: the watermark that it has gone past. Does not travel. */
   passed = NOT_PASSED;
 
   count = 0;
@@ -87,17 +87,17 @@ export class Batch {
       return;
     }
     const negative = attachments.find(component, Kind.negative);
-    this.negativeHigh[index] = negative === 0 ? 0 : memory[negative + 3];
-    this.negativeLow[index] = negative === 0 ? 0 : memory[negative + 2];
+    this.negativeHigh[index] = negative === 0 ? 0 : memory[negative + NegativeWord.high];
+    this.negativeLow[index] = negative === 0 ? 0 : memory[negative + NegativeWord.low];
     this.expiresAtMs[index] = generations.expiresAt(component);
     this.decided[index] = generations.decidedAt(component);
     this.floorMs[index] = generations.recordedFloor(component);
     for (let at = attachments.find(component, Kind.cancel); at !== 0; at = attachments.nextOfKind(at)) {
       this.cancels.push({
         origin: engine.origins.idOf(attachments.extraOf(at)),
-        born: attachments.numberAt(at, 2),
-        positive: joinUint64(memory[at + 5], memory[at + 4]),
-        negative: joinUint64(memory[at + 7], memory[at + 6]),
+        born: attachments.numberAt(at, CancelNumber.born),
+        positive: uint64At(memory, at + CancelWord.positiveLow),
+        negative: uint64At(memory, at + CancelWord.negativeLow),
       });
     }
     this.cancelEnd[index] = this.cancels.length;
@@ -128,13 +128,13 @@ export class Batch {
     this.reserveKeys(this.bytes + keyLength);
   }
 
-  /** Room for so many components with keys of so many bytes altogether. What is in it already stays. */
+  /** Room for this many components with keys of this many bytes in all. Content stays. */
   reserveAll(components: number, keyBytes: number): void {
     while (this.keyEnd.length < components) this.growColumns();
     this.reserveKeys(keyBytes);
   }
 
-  /** Room for so many bytes of keys in all, and for what is read beyond the last of them (ByteInput). */
+  /** Room for this many bytes of keys in all, and for the bytes that are read beyond the last of them (ByteInput). */
   private reserveKeys(keyBytes: number): void {
     const needed = keyBytes + ByteInput.SLACK_BYTES;
     if (needed <= this.keyBytes.length) return;
@@ -158,7 +158,7 @@ export class Batch {
   }
 }
 
-/** What a reset had observed of one generation of another origin. Rare, so an object. */
+/** The part that a reset had observed of one generation of another origin. Rare, so an object. */
 export interface Cancel {
   readonly origin: Uint8Array;
   readonly born: number;

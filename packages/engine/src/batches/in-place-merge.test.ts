@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest';
+import type { Engine } from '../keys/engine.js';
 import { splitInt64 } from '../memory/int64.js';
 import { checkConsistency } from '../testing/check-consistency.js';
-import { makeNode } from '../testing/in-place-merge-nodes.js';
+import { makeNode as makeTestNode } from '../testing/nodes.js';
 import { valueOfOpen, withKey } from '../testing/single-key.js';
 import { Batch } from './batch.js';
 import { Merge } from './merge.js';
 import { batchSince } from './walk.js';
 
-/** What `from` changed since `start`, merged into the other. */
-function pass(from: ReturnType<typeof makeNode>, merge: Merge, start: number): number {
+const makeNode = (name: number) => makeTestNode(name, { expiryGraceMs: 10_000 }).engine;
+
+/** Merges the changes of `from` since `start` into the other. */
+function pass(from: Engine, merge: Merge, start: number): number {
   const batch = batchSince(from, 0, 0, start, new Batch());
   merge.apply(batch);
   return batch.to;
@@ -19,7 +22,7 @@ test.each([
   ['amounts that carry into the high half of the sum', [2n ** 32n - 2n, 1n, 5n]],
   ['amounts past 32 bits', [2n ** 40n, 7n, 2n ** 45n]],
   ['amounts whose sum needs more than 64 bits', [2n ** 62n, 2n ** 61n, 3n]],
-])('a generation that has grown counts by what it is now: %s', (_, amounts) => {
+])('a generation that has grown counts with its present amount: %s', (_, amounts) => {
   const from = makeNode(1);
   const other = makeNode(3);
   const to = makeNode(2);
@@ -51,7 +54,7 @@ test('growth after the end of the generation that grew is a generation of its ow
   expect(withKey(to, 'k', () => valueOfOpen(to))).toBe(9n);
 });
 
-test('growth of a generation whose expiry has passed here is not counted, and of one that was reset only what came later', () => {
+test('growth after an expiry has passed here is not counted, and growth after a reset only from there on', () => {
   const from = makeNode(1);
   const to = makeNode(2);
   const merge = new Merge(to);

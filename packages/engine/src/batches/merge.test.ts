@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { checkConsistency } from '../testing/check-consistency.js';
 import { componentsOf } from '../testing/inspect.js';
-import { makeNode, partsOf, START_MS, tell } from '../testing/nodes.js';
+import { makeNode, partsOf, START_MS, send } from '../testing/nodes.js';
 import { add, expireAt, read, remove } from '../testing/single-key.js';
 import { Applied } from './merge.js';
 
@@ -19,11 +19,11 @@ describe('merging', () => {
     for (const length of lengths) expect(read(to.engine, 'k'.repeat(length)).value).toBe(BigInt(length + 1));
   });
 
-  test("refuses to be told about this node's own components", () => {
+  test("refuses batches of this node's own components", () => {
     const node = makeNode(1);
     const other = makeNode(2);
     add(node.engine, 'a', 1n);
-    tell(node, other);
+    send(node, other);
     const [part] = partsOf(other.engine, 1, 0);
     add(node.engine, 'a', 1n);
     expect(node.merge.apply(part)).toBe(Applied.Own);
@@ -64,7 +64,7 @@ describe('merging', () => {
     checkConsistency(to.engine);
   });
 
-  test('does not forget what expired in a part of a walk before that walk has come to its end', () => {
+  test('keeps a component that expired in a part of a walk until that walk has come to its end', () => {
     const [from, to] = [makeNode(1), makeNode(2)];
     const oneEach = { components: 1, keyBytes: 1000 };
     add(from.engine, 'a', 1n);

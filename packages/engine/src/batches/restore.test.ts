@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { checkConsistency } from '../testing/check-consistency.js';
 import { componentsOf } from '../testing/inspect.js';
-import { exchange, makeNode, partsOf, START_MS, tell } from '../testing/nodes.js';
+import { exchange, makeNode, partsOf, START_MS, send } from '../testing/nodes.js';
 import { Disk, GRACE_MS, history, makeDurableNode, restored } from '../testing/restore-history.js';
 import { add, assign, expireAt, read, remove, scanAll } from '../testing/single-key.js';
 import { Batch } from './batch.js';
@@ -18,11 +18,11 @@ test('so does one restored from a snapshot taken in parts under traffic and the 
   for (let seed = 1000; seed < 1060; seed++) history(seed, { neighbour: false, snapshotInBetween: true });
 });
 
-test('components of other origins come back as what they are, and those let go stay gone', () => {
+test('components of other origins come back unchanged, and dropped ones stay gone', () => {
   for (let seed = 2000; seed < 2100; seed++) history(seed, { neighbour: true, snapshotInBetween: seed % 2 === 0 });
 });
 
-test('a floor that was let go does not come back with an older state of the component that had it', () => {
+test('a floor that was dropped does not come back with an older state of the component that had it', () => {
   history(5846, { neighbour: true, snapshotInBetween: true });
 });
 
@@ -31,7 +31,7 @@ test('a count of another origin that an expiry ended is not back after a restart
   const neighbour = makeDurableNode(2);
   const disk = new Disk();
   add(neighbour.engine, 'key-0', 5n);
-  tell(neighbour, node);
+  send(neighbour, node);
   expireAt(node.engine, 'key-0', START_MS + 1000);
   disk.flush(node.engine);
   const later = START_MS + 1000 + GRACE_MS + 1000;
@@ -83,7 +83,7 @@ test('a reset that is made again after a crash cancels what the first one had se
   const [here, there] = [makeDurableNode(1), makeNode(2, { shardCount: 2 })];
   const disk = new Disk();
   add(there.engine, 'key', 1n);
-  tell(there, here);
+  send(there, here);
   disk.flush(here.engine);
   add(there.engine, 'key', -30n);
   for (let shard = 0; shard < 2; shard++) {

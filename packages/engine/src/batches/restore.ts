@@ -3,38 +3,37 @@ import type { Engine } from '../keys/engine.js';
 import { assert } from '../memory/assert.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { OriginShard, OWN_ORIGIN, Shard } from '../memory/layout.js';
+import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
 import { Component, Flag, setBorn, setVersion, timeOfVersion, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
-import { isEmptyIn, Merge } from './merge.js';
+import { attachFrom, makeForeign } from './foreign-component.js';
+import { isEmptyIn } from './merge.js';
 
 /**
- * What a node's own disk holds, put back into an empty store before anybody is served. Unlike a peer, the disk may speak
- * for this node's own components, and it is believed as it stands: an own generation is not brought in line with what others
- * say, as merging does. It was when that was written, because whoever writes a shard puts the other origins first and the
- * own one last, into one record.
+ * Puts the content of a node's own disk back into an empty store, before any client is served. Unlike a peer, the disk
+ * may hold this node's own components, and they are restored as they stand: an own generation is not brought in line
+ * with foreign components, as merging does. It was when they were written, because a writer puts the other origins of a
+ * shard first and the own one last, into one record.
  *
  * Batches may come twice and overlap, as a snapshot and the log written meanwhile do. The newer version of a component
- * stays; one that is not held and lies under a walk that came to its end was gone by then, and stays gone.
+ * stays; one that is not held and lies below a finished walk was gone by then, and stays gone.
  */
 export class Restore {
   private readonly engine: Engine;
-  private readonly merge: Merge;
   private input = new ByteInput(new Uint8Array(ByteInput.SLACK_BYTES));
 
   constructor(engine: Engine) {
     this.engine = engine;
-    this.merge = new Merge(engine);
   }
 
-  /** False when memory, or the table of origins, is too small for what the disk holds. */
+  /** False when memory, or the table of origins, is too small for the disk's content. */
   apply(batch: Batch): boolean {
     const { store, origins } = this.engine;
     const origin = origins.intern(batch.origin);
     if (origin === -1) return false;
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
-    const seenAt = (state >>> 1) + OriginShard.seenNumber;
+    const seenAt = (state >>> 1) + OriginShardNumber.seen;
     this.input = batch.keyInput;
     return this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
@@ -47,22 +46,20 @@ export class Restore {
       const before = store.numbers[seenAt];
       if (batch.to <= before) return true;
       store.numbers[seenAt] = batch.to;
-      if (origin !== OWN_ORIGIN) this.passWatermark(shard, state, before, batch.to);
+      if (origin !== OWN_ORIGIN) this.engine.garbageCollection.passWatermark(shard, state, before, batch.to);
       return true;
     });
   }
 
-  /** A component that had been let go. */
+  /** A component that had been dropped. */
   drop({ origin, version, key }: DroppedComponent): void {
     const { store, generations, origins } = this.engine;
     const index = origins.find(origin);
     if (index === -1) return;
-    store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
-    const shard = store.shardOfHash();
+    const shard = store.shardOf(ByteInput.copyOf(key), 0, key.length);
     this.engine.withShard(shard, () => {
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
-      if (record === 0) return;
-      const held = index === OWN_ORIGIN ? record : generations.findForeign(record, index);
+      const held = generations.componentOf(record, index);
       if (held === 0 || versionOf(store.memory, held) === 0 || versionOf(store.memory, held) > version) return;
       if (index === OWN_ORIGIN) this.dropOwn(shard, record);
       else this.engine.records.dropForeign(shard, record, held);
@@ -70,32 +67,29 @@ export class Restore {
     });
   }
 
-  /**
-   * Everything has come. The clock must not run behind what was already dated by it, and the own sequence not behind what
-   * was already given out.
-   */
+  /** Everything is restored. The clock and the own sequence must not run behind versions that were given before. */
   finish(nowMs: number): void {
     const { engine } = this;
     const { store } = engine;
     let newest = 0;
     for (let index = 0; index < engine.shardCount; index++) {
       const state = store.originShardAt(OWN_ORIGIN, store.shardAt(index));
-      const tail = store.memory[state + OriginShard.tail];
+      const tail = store.memory[state + OriginShardWord.tail];
       const last = tail === 0 ? 0 : versionOf(store.memory, tail);
-      const seenAt = (state >>> 1) + OriginShard.seenNumber;
+      const seenAt = (state >>> 1) + OriginShardNumber.seen;
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);
       newest = Math.max(newest, store.numbers[seenAt]);
     }
     engine.advanceTo(Math.max(nowMs, newest === 0 ? 0 : timeOfVersion(newest)));
   }
 
-  /** What came is not everything: nothing is claimed to be held up to anywhere, so that peers send it again. */
+  /** Some of the disk's content is missing: watermarks go back to 0, so that peers send everything again. */
   clearWatermarks(): void {
     const { engine } = this;
     for (let origin = 0; origin < engine.origins.count; origin++) {
       for (let index = 0; index < engine.shardCount; index++) {
         const state = engine.store.originShardAt(origin, engine.store.shardAt(index));
-        engine.store.numbers[(state >>> 1) + OriginShard.seenNumber] = 0;
+        engine.store.numbers[(state >>> 1) + OriginShardNumber.seen] = 0;
       }
     }
   }
@@ -104,8 +98,7 @@ export class Restore {
     const { store } = this.engine;
     const start = batch.keyStart(index);
     const length = batch.keyEnd[index] - start;
-    store.hash.ofInput(this.input, start, length);
-    assert(store.shardOfHash() === shard, 'a key is restored in its own shard');
+    assert(store.shardOf(this.input, start, length) === shard, 'a key is restored in its own shard');
     return store.table.find(shard, this.input, start, length);
   }
 
@@ -122,8 +115,8 @@ export class Restore {
     const held = record === 0 ? 0 : versionOf(memory, record);
     const version = batch.version[index];
     if (held >= version) return true;
-    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
-    // Peers may not have heard of it yet.
+    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShardNumber.seen]) return true;
+    // With peers it stays: they may not have received it yet.
     if (isEmptyIn(batch, index) && !engine.isRelaying) {
       if (held === 0) return true;
       this.dropOwn(shard, record);
@@ -131,7 +124,7 @@ export class Restore {
       return true;
     }
     if (held !== 0) lists.remove(state, record);
-    // Also where there was no own component: an expiry attachment may be there to hold the key's place in the wheel.
+    // Also where there was no own component: an expiry attachment may hold the key's place in the wheel.
     if (record !== 0) this.clearAttachments(shard, record);
     else record = this.make(shard, batch, index);
     if (record === 0) return false;
@@ -141,7 +134,7 @@ export class Restore {
     else this.setEnded(shard, record, version);
     memory[record + Component.positiveLow] = batch.positiveLow[index];
     memory[record + Component.positiveHigh] = batch.positiveHigh[index];
-    if (!this.merge.attach(shard, record, batch, index)) return false;
+    if (!attachFrom(engine, shard, record, batch, index)) return false;
     lists.insert(state, record);
     engine.records.refreshKey(shard, record);
     return true;
@@ -149,60 +142,44 @@ export class Restore {
 
   private setEnded(shard: number, record: number, version: number): void {
     const { memory, numbers } = this.engine.store;
-    const endedAt = (shard >>> 1) + Shard.endedNumber;
+    const endedAt = (shard >>> 1) + ShardNumber.ended;
     memory[record + Component.bornHigh] &= ~Flag.present;
     numbers[endedAt] = Math.max(numbers[endedAt], version);
   }
 
-  /** The state that goes is the one on disk, which may say more than the one that was dropped did. */
+  /** The restored state may be an older one, with attachments that the dropped state no longer had. */
   private dropOwn(shard: number, record: number): void {
     this.engine.records.dropOwn(shard, record);
     this.clearAttachments(shard, record);
   }
 
-  /** All that the own component said; what is known of others stays. */
+  /** Drops all attachments of the own component but the summary of foreign ones. */
   private clearAttachments(shard: number, record: number): void {
-    const { memory, attachments } = this.engine.store;
+    const { attachments } = this.engine.store;
     this.engine.wheel.disarm(shard, record);
-    for (let at = memory[record + Component.attachments]; at !== 0; ) {
-      const next = memory[at];
+    for (let at = attachments.first(record); at !== 0; ) {
+      const next = attachments.next(at);
       if (attachments.kindOf(at) !== Kind.summary) attachments.drop(shard, record, at);
       at = next;
     }
   }
 
   private restoreForeign(shard: number, state: number, origin: number, batch: Batch, index: number): boolean {
-    const { engine, merge } = this;
+    const { engine } = this;
     const { store, generations, lists } = engine;
     const { memory } = store;
     let record = this.find(shard, batch, index);
     const held = record === 0 ? 0 : generations.findForeign(record, origin);
     const version = batch.version[index];
     if (held !== 0 && versionOf(memory, held) >= version) return true;
-    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShard.seenNumber]) return true;
+    if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShardNumber.seen]) return true;
     if (held !== 0) engine.records.dropForeign(shard, record, held);
     if (record === 0) record = this.make(shard, batch, index);
     if (record === 0) return false;
-    const component = merge.makeForeign(shard, record, origin, batch, index);
+    const component = makeForeign(engine, shard, record, origin, batch, index);
     if (component === 0) return false;
     lists.insert(state, component);
     engine.records.refreshKey(shard, record);
     return true;
-  }
-
-  /** As in merging: once everybody knows of it, an empty component has done its work, and an expired one may go. */
-  private passWatermark(shard: number, state: number, before: number, seen: number): void {
-    const { engine } = this;
-    const { memory, attachments } = engine.store;
-    const acknowledged = engine.garbageCollection.acknowledgedOther(state);
-    for (let at = engine.lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
-      const next = memory[at + Component.next];
-      const record = memory[at + Component.foreignKey];
-      const isEmpty = engine.generations.isSilent(at) && versionOf(memory, at) <= acknowledged;
-      const hasExpiry = attachments.find(at, Kind.expiry) !== 0;
-      if (isEmpty) engine.records.dropForeign(shard, record, at);
-      if (isEmpty || hasExpiry) engine.records.refreshKey(shard, record);
-      at = next;
-    }
   }
 }

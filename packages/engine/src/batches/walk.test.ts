@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OWN_ORIGIN } from '../memory/layout.js';
-import { makeNode, partsOf, tell } from '../testing/nodes.js';
+import { makeNode, partsOf, send } from '../testing/nodes.js';
 import { add, read } from '../testing/single-key.js';
 import { Batch } from './batch.js';
 import { batchOfKeys, batchSince } from './walk.js';
@@ -44,27 +44,27 @@ describe('a walk', () => {
     expect(to.engine.seen(0, 1)).toBe(from.engine.seen(0, OWN_ORIGIN));
   });
 
-  test('of a relay ends with the watermark that it has passed: a part that came without its walk is no cut to pass on', () => {
+  test('of a relay ends with the watermark it has passed: a part without its walk is no cut to pass on', () => {
     const origin = makeNode(1);
     const relay = makeNode(2);
     const receiver = makeNode(3);
     for (const key of ['a', 'b']) add(origin.engine, key, 1n);
-    tell(origin, relay);
+    send(origin, relay);
     for (const key of ['c', 'd', 'e']) add(origin.engine, key, 1n);
     const parts = partsOf(origin.engine, OWN_ORIGIN, relay.engine.seen(0, 1), ONE_EACH);
     for (const part of parts.slice(1)) relay.merge.apply(part);
     const first = batchSince(relay.engine, 0, 1, 0, new Batch(), { components: 3, keyBytes: 1000 });
     receiver.merge.apply(first);
-    tell(origin, relay);
+    send(origin, relay);
     receiver.merge.apply(batchSince(relay.engine, 0, 1, first.reached, new Batch(), undefined, 0, first.passed));
-    tell(origin, receiver);
+    send(origin, receiver);
     expect(['a', 'b', 'c', 'd', 'e'].map((key) => read(receiver.engine, key).value)).toEqual([1n, 1n, 1n, 1n, 1n]);
   });
 
-  test('of a relay is not over before it has told what took the place of something below its watermark', () => {
+  test('of a relay does not end before it has sent the components that replaced those below its watermark', () => {
     const [origin, relay, receiver] = [makeNode(1), makeNode(2), makeNode(3)];
     for (const key of ['a', 'b']) add(origin.engine, key, 1n);
-    tell(origin, relay);
+    send(origin, relay);
     for (const key of ['c', 'a']) add(origin.engine, key, 1n);
     const parts = partsOf(origin.engine, OWN_ORIGIN, relay.engine.seen(0, 1), ONE_EACH);
     for (const part of parts.slice(1)) relay.merge.apply(part);
@@ -77,7 +77,7 @@ describe('a walk', () => {
   });
 });
 
-test('what is held for some keys comes oldest first, without those that nothing is held of', () => {
+test('the components of some keys come oldest first, without keys that are not held', () => {
   const { engine } = makeNode(1);
   const bytes = (key: string) => Uint8Array.from(Buffer.from(key));
   for (const key of ['late', 'early', 'later']) add(engine, key, 1n);

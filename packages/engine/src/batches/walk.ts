@@ -1,6 +1,6 @@
 import type { Engine } from '../keys/engine.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { OriginShard, OWN_ORIGIN } from '../memory/layout.js';
+import { OriginShardNumber, OWN_ORIGIN } from '../memory/layout.js';
 import { Component, versionOf } from '../memory/record.js';
 import { type Batch, NOT_PASSED } from './batch.js';
 
@@ -15,7 +15,7 @@ const STRAY = 1;
 
 export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256 * 1024 };
 
-/** What a walk fills, under the shard's lock: a batch for peers, the bytes of a section for a file. */
+/** A walk fills this, under the shard's lock: a batch for peers, the bytes of a section for a file. */
 export interface WalkTarget {
   /** Components in this part so far, and the bytes of their keys. */
   readonly count: number;
@@ -28,13 +28,15 @@ export interface WalkTarget {
 }
 
 /**
- * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `target`, which is empty. Begins a
- * walk where `from` equals `start`; later parts carry the same start and walk number, and begin where the last one `reached`.
+ * The walk: everything of one origin in one shard that changed behind `from`, oldest first, into `target`, which is
+ * empty. Begins a walk where `from` equals `start`; later parts carry the same start and walk number, and begin where
+ * the last one `reached`.
  *
- * The walk of another origin speaks for everything up to this node's own watermark. Parts that came here out of their walk
- * may lie above it, with gaps between them. They go along: one of them may have taken the place of what lay below, and if
- * that origin is no more, nobody else may have them. Once a walk has gone on past the watermark, what fills the gaps may
- * come to lie behind it; so it ends with the watermark that it has passed, which the parts that follow are told.
+ * The walk of another origin covers everything up to this node's own watermark. Parts that arrived here out of their
+ * walk may lie above it, with gaps between them. They are included: one of them may have replaced a component that lay
+ * below, and if that origin is gone, this node may be the only one that holds them. Once a walk has gone past the
+ * watermark, the changes that fill the gaps may come to lie behind it; so it ends with the watermark that it has
+ * passed, which is given to the parts that follow.
  */
 export function walkSince(
   engine: Engine,
@@ -52,7 +54,7 @@ export function walkSince(
   target.reached = from;
   target.to = 0;
   engine.withShard(shard, () => {
-    const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShard.seenNumber] : passed;
+    const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShardNumber.seen] : passed;
     let last = 0;
     const isContinued = from !== start;
     let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
@@ -89,8 +91,8 @@ export function batchSince(
 }
 
 /**
- * What is held of one origin for these keys of a shard, as a part that belongs to no walk: it can be merged, but moves no
- * watermark. Keys of which nothing is held, or nothing up to version `upTo`, are left out.
+ * The components of one origin for these keys of a shard, as a part that belongs to no walk: it can be merged, but
+ * moves no watermark. Keys without such a component up to version `upTo` are left out.
  */
 export function batchOfKeys(
   engine: Engine,
@@ -112,10 +114,9 @@ export function batchOfKeys(
   return engine.withShard(shard, () => {
     const found: number[] = [];
     for (const key of keys) {
-      store.hash.ofInput(ByteInput.copyOf(key), 0, key.length);
-      if (store.shardOfHash() !== shard) continue;
+      if (store.shardOf(ByteInput.copyOf(key), 0, key.length) !== shard) continue;
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
-      const held = record === 0 ? 0 : origin === OWN_ORIGIN ? record : generations.findForeign(record, origin);
+      const held = generations.componentOf(record, origin);
       const version = held === 0 ? 0 : versionOf(store.memory, held);
       if (version !== 0 && version <= upTo) found.push(held);
     }

@@ -1,21 +1,25 @@
-import { Header, Shard } from '../memory/layout.js';
+import { assertFields } from '../memory/fields.js';
+import { HeaderWord, ShardWord } from '../memory/layout.js';
 import { Component, keyLengthOf, originIndexOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
 /**
- * What this node let go without a change that a walk would find: components of other origins that their owner ended or an
- * expiry of the key reached, and own ones that expired among others. On disk they would still be there, and back after a
- * restart. So where there is a disk, each of them is noted in a chain of the shard until the disk knows.
+ * Notes about components that this node dropped without a change that a walk would find: those of other origins that
+ * their owner ended or an expiry of the key reached, and own ones that expired beside others. The disk would still hold
+ * them, and they would be back after a restart. So where there is a disk, a chain of the shard holds a note of each
+ * until the disk has taken it.
  *
  *   word | a note
  *   -----|--------------------------------------------
  *   0    | next note
  *   1    | the origin's index
- *   2–3  | the version that is gone, a double
+ *   2–3  | the version that was dropped, a double
  *   4    | the key's length in bytes
  *   5 …  | the key, padded with zero bytes to a word
  */
-const HEADER_WORDS = 5;
+export const NoteWord = { next: 0, origin: 1, keyLength: 4, key: 5 } as const;
+const NoteNumber = { version: 1 } as const;
+assertFields('a note about a dropped component', NoteWord.key + 1, NoteWord, NoteNumber);
 
 export interface DroppedComponent {
   readonly origin: Uint8Array;
@@ -24,7 +28,7 @@ export interface DroppedComponent {
 }
 
 export function noteWords(keyLength: number): number {
-  return HEADER_WORDS + ((keyLength + 3) >>> 2);
+  return NoteWord.key + ((keyLength + 3) >>> 2);
 }
 
 export class DroppedComponents {
@@ -34,53 +38,54 @@ export class DroppedComponents {
     this.store = store;
   }
 
-  /** From now on somebody takes the notes. */
+  /** From now on a disk takes the notes. */
   start(): void {
-    this.store.memory[Header.keepsDropped] = 1;
+    this.store.memory[HeaderWord.keepsDropped] = 1;
   }
 
   note(shard: number, record: number, component: number): void {
     const { memory, numbers, slab } = this.store;
-    if (memory[Header.keepsDropped] === 0) return;
+    if (memory[HeaderWord.keepsDropped] === 0) return;
     const keyLength = keyLengthOf(memory, record);
     const at = slab.take(shard, noteWords(keyLength), false);
     if (at === 0) {
-      memory[Header.droppedLost] = 1;
+      memory[HeaderWord.droppedLost] = 1;
       return;
     }
-    memory[at] = memory[shard + Shard.dropped];
-    memory[at + 1] = originIndexOf(memory, component);
-    numbers[(at + 2) >>> 1] = versionOf(memory, component);
-    memory[at + 4] = keyLength;
+    memory[at + NoteWord.next] = memory[shard + ShardWord.dropped];
+    memory[at + NoteWord.origin] = originIndexOf(memory, component);
+    numbers[(at >>> 1) + NoteNumber.version] = versionOf(memory, component);
+    memory[at + NoteWord.keyLength] = keyLength;
     const key = record + Component.key;
-    memory.copyWithin(at + HEADER_WORDS, key, key + ((keyLength + 3) >>> 2));
-    memory[shard + Shard.dropped] = at;
+    memory.copyWithin(at + NoteWord.key, key, key + ((keyLength + 3) >>> 2));
+    memory[shard + ShardWord.dropped] = at;
   }
 
   /** Takes up to `limit` notes out of a shard; its lock is held. */
   take(shard: number, limit: number, idOf: (origin: number) => Uint8Array): DroppedComponent[] {
     const { memory, numbers, bytes, slab } = this.store;
     const taken: DroppedComponent[] = [];
-    for (let at = memory[shard + Shard.dropped]; at !== 0 && taken.length < limit; at = memory[shard + Shard.dropped]) {
-      const keyAt = (at + HEADER_WORDS) * 4;
+    const first = shard + ShardWord.dropped;
+    for (let at = memory[first]; at !== 0 && taken.length < limit; at = memory[first]) {
+      const keyAt = (at + NoteWord.key) * 4;
       taken.push({
-        origin: idOf(memory[at + 1]),
-        version: numbers[(at + 2) >>> 1],
-        key: Uint8Array.prototype.slice.call(bytes, keyAt, keyAt + memory[at + 4]),
+        origin: idOf(memory[at + NoteWord.origin]),
+        version: numbers[(at >>> 1) + NoteNumber.version],
+        key: Uint8Array.prototype.slice.call(bytes, keyAt, keyAt + memory[at + NoteWord.keyLength]),
       });
-      memory[shard + Shard.dropped] = memory[at];
+      memory[first] = memory[at + NoteWord.next];
       slab.give(shard, at);
     }
     return taken;
   }
 
-  /** Notes were taken, and are lost. */
+  /** Notes were taken and did not reach the disk. */
   markLost(): void {
-    Atomics.store(this.store.memory, Header.droppedLost, 1);
+    Atomics.store(this.store.memory, HeaderWord.droppedLost, 1);
   }
 
-  /** Whether a note could not be made since this was asked last. */
+  /** Whether a note was lost, or could not be made, since the last call. */
   takeLost(): boolean {
-    return Atomics.exchange(this.store.memory, Header.droppedLost, 0) === 1;
+    return Atomics.exchange(this.store.memory, HeaderWord.droppedLost, 0) === 1;
   }
 }

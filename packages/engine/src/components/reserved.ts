@@ -2,9 +2,10 @@ import type { ByteInput } from '../memory/byte-input.js';
 import { Component, keyLengthOf } from '../memory/record.js';
 
 /**
- * Keys that begin with these four bytes are the system's own: quota cells and grants. They replicate and reach the disk like
- * any other, but no client opens, lists, counts or flushes them. The first three of them alone mark what the server keeps under
- * names of its own (cells of windows and limits), which it opens like any key and refuses to clients by name.
+ * Keys that begin with these four bytes are the system's own: quota allotments and grants. They replicate and reach the
+ * disk like any other, but no client opens, lists, counts or flushes them. The first three bytes alone mark keys that
+ * the server keeps under names of its own (cells of windows and limits): it opens them like any key and refuses them to
+ * clients by name.
  */
 export const RESERVED_PREFIX = Uint8Array.of(0x00, 0x51, 0x44, 0x42);
 const RESERVED_WORD = 0x42445100;

@@ -5,7 +5,7 @@ import type { Engine } from '../keys/engine.js';
 import { Status } from '../keys/status.js';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { checkConsistency } from '../testing/check-consistency.js';
-import { exchange, makeNode, START_MS, type TestNode, tell } from '../testing/nodes.js';
+import { exchange, makeNode, START_MS, send, type TestNode } from '../testing/nodes.js';
 import { Random } from '../testing/random.js';
 import { add, read, remove, withKey } from '../testing/single-key.js';
 
@@ -29,7 +29,7 @@ function value({ engine }: TestNode, key = KEY): number {
 }
 
 /** Everything a peer or the disk could learn: what a walk brings, up to where, and the digest. */
-function told({ engine }: TestNode) {
+function sentBy({ engine }: TestNode) {
   const batch = batchSince(engine, 0, OWN_ORIGIN, 0, new Batch());
   return { components: batch.count, to: batch.to, digest: engine.digestOf(0, OWN_ORIGIN), changes: engine.changes };
 }
@@ -41,7 +41,7 @@ function advance(nodes: readonly TestNode[], toMs: number): void {
   }
 }
 
-describe('what is unpublished', () => {
+describe('an unpublished count', () => {
   test('is read here like any other count, and expires', () => {
     const node = makeNode(1);
     addUnpublished(node, 3);
@@ -56,14 +56,14 @@ describe('what is unpublished', () => {
     checkConsistency(node.engine);
   });
 
-  test('is no change to anybody: not in a walk, not in a digest, no version is used up', () => {
+  test('is no change for peers and disk: not in a walk, not in a digest, no version is used up', () => {
     const node = makeNode(1);
     add(node.engine, 'other', 1n);
-    const before = told(node);
+    const before = sentBy(node);
     for (let time = 0; time < 100; time++) addUnpublished(node, 1);
-    expect(told(node)).toEqual(before);
+    expect(sentBy(node)).toEqual(before);
     advance([node], END_MS + 1_000);
-    expect(told(node)).toEqual(before);
+    expect(sentBy(node)).toEqual(before);
   });
 
   test('becomes an ordinary component, born now, when it is published', () => {
@@ -113,28 +113,28 @@ describe('what is unpublished', () => {
     }
   });
 
-  test('is not published once its time is over, whoever speaks of the key', () => {
+  test('is not published once its time is over, also when another region publishes the key', () => {
     const [here, there] = [makeNode(1, { expiryGraceMs: 10_000 }), makeNode(2, { expiryGraceMs: 10_000 })];
     addUnpublished(here, 5);
     add(there.engine, KEY, 1n);
     here.engine.advanceTo(END_MS);
-    const before = told(here);
-    tell(there, here);
-    expect(told(here)).toEqual(before);
+    const before = sentBy(here);
+    send(there, here);
+    expect(sentBy(here)).toEqual(before);
     expect(value(here)).toBe(1);
     checkConsistency(here.engine);
   });
 
-  test('goes with the key when that is removed, and nobody is told', () => {
+  test('goes with the key when that is removed, and no change is published', () => {
     const node = makeNode(1);
     addUnpublished(node, 5);
-    const before = told(node);
+    const before = sentBy(node);
     remove(node.engine, KEY);
     expect(read(node.engine, KEY).exists).toBe(false);
     addUnpublished(node, 6);
     node.engine.removeAll();
     expect(read(node.engine, KEY).exists).toBe(false);
-    expect(told(node)).toEqual(before);
+    expect(sentBy(node)).toEqual(before);
     expect(node.engine.stats()).toMatchObject({ keys: 0, keysUnpublished: 0, removedKeysRetained: 0 });
     checkConsistency(node.engine);
   });
@@ -169,12 +169,12 @@ describe('what is unpublished', () => {
     for (const node of [here, late])
       withKey(node.engine, KEY, () => node.engine.addUnpublished(0, 5, START_MS + 1_000, START_MS + 4_000));
     publish(here);
-    tell(here, there);
+    send(here, there);
     expect(read(there.engine, KEY).expiresAtMs).toBe(START_MS + 4_000);
     late.engine.advanceTo(START_MS + 1_000);
-    const before = told(late);
-    tell(here, late);
-    expect(told(late)).toEqual(before);
+    const before = sentBy(late);
+    send(here, late);
+    expect(sentBy(late)).toEqual(before);
     expect(value(late)).toBe(5);
   });
 
@@ -192,7 +192,7 @@ describe('what is unpublished', () => {
   });
 });
 
-test('a disk that is told everything brings back what was published, and knows nothing of the rest', () => {
+test('a disk that receives everything brings back published counts, and no unpublished ones', () => {
   const node = makeNode(1);
   addUnpublished(node, 5);
   addUnpublished(node, 6, 'published');
@@ -225,7 +225,7 @@ test('whatever is unpublished, published and exchanged in whatever order, nodes 
         publish(node, key);
         if (!hasNoComponents(node, key)) spoken.add(key);
       } else if (dice < 9) {
-        tell(node, nodes[random.below(nodes.length)]!);
+        send(node, nodes[random.below(nodes.length)]!);
       } else {
         nowMs += random.below(500);
         for (const { engine } of nodes) engine.advanceTo(nowMs);
@@ -236,7 +236,7 @@ test('whatever is unpublished, published and exchanged in whatever order, nodes 
     for (const key of keys) {
       const values = nodes.map((node) => value(node, key));
       if (spoken.has(key)) expect([seed, key, values]).toEqual([seed, key, nodes.map(() => counted.get(key))]);
-      // Where nobody has spoken, each knows its own, and nothing is lost.
+      // Where no node has published, each has its own count, and none is lost.
       else expect(values.reduce((sum, one) => sum + one, 0)).toBe(counted.get(key));
     }
     for (const one of nodes) {

@@ -1,25 +1,26 @@
-import { type Attachments, Kind } from '../memory/attachments.js';
+import { type Attachments, Kind, UnpublishedNumber, UnpublishedWord } from '../memory/attachments.js';
 import type { Clock } from '../memory/clock.js';
+import { addInt64At } from '../memory/int64.js';
 import { Component, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Generations } from './generations.js';
 import type { OwnGeneration } from './own-generation.js';
 
 /**
- * What this node has counted in a key and told nobody: an amount, until when it counts, and when the generation that it may become
- * expires, which hang off the key's record.
+ * Unpublished counts: an amount that this node has counted in a key and not published, until when it counts, and when
+ * the generation that it may become expires. They hang off the key's record.
  *
- * Nothing of it is in a component. It has no version, so it is in no list, no digest and no batch: peers and disk neither
- * hear of it nor miss it, and every rule about what replicas hold is as if the key had not been touched here. Readers on this node
- * see it as part of the value.
+ * An unpublished count is in no component. It has no version, so it is in no list, no digest and no batch: peers and
+ * disk neither receive nor miss it, and every rule about replicas holds as if the key had not been touched here.
+ * Readers on this node see it as part of the value.
  *
- *   untold    --hold-->     unpublished       the key has no component here, own or foreign
- *   unpublished  --hold-->     unpublished       the amount grows
- *   unpublished  --publish-->  told           the amount becomes an own generation, born now; it is an ordinary component from here on
- *   unpublished  --discard-->  untold         its time is over, or the key was removed
+ *   none         --add-->      unpublished  the key has no component here, own or foreign
+ *   unpublished  --add-->      unpublished  the amount grows
+ *   unpublished  --publish-->  published    the amount becomes an own generation, born now: an ordinary component
+ *   unpublished  --discard-->  none         its time is over, or the key was removed
  *
- * It is published by any ordinary change of the key, and as soon as a component of another origin arrives: once one region has
- * spoken of a key, all do. Publishing needs no memory, so it cannot fail.
+ * It is published by any ordinary change of the key, and as soon as a component of another origin arrives: once one
+ * region has published a key, all do. Publishing needs no memory, so it cannot fail.
  */
 export class Unpublished {
   private readonly store: Store;
@@ -36,7 +37,7 @@ export class Unpublished {
     this.attachments = store.attachments;
   }
 
-  /** Whether nobody has been told of the key, by this node or another, as far as this one knows. */
+  /** Whether no origin has published the key, as far as this node knows. */
   hasNoComponents(record: number): boolean {
     return versionOf(this.store.memory, record) === 0 && this.attachments.find(record, Kind.summary) === 0;
   }
@@ -45,13 +46,13 @@ export class Unpublished {
     return this.attachments.find(record, Kind.unpublished) !== 0;
   }
 
-  /** Until when it counts; 0 where nothing is unpublished. */
+  /** Until when the unpublished count counts; 0 where there is none. */
   untilMs(record: number): number {
     const attachment = this.attachments.find(record, Kind.unpublished);
-    return attachment === 0 ? 0 : this.attachments.numberAt(attachment, 4);
+    return attachment === 0 ? 0 : this.attachments.numberAt(attachment, UnpublishedNumber.untilMs);
   }
 
-  /** Adds an amount from 0 on that the value can take, to a key that is untold. False where memory is full. */
+  /** Adds an amount from 0 on that the value can take, to a key without components. False where memory is full. */
   add(
     shard: number,
     record: number,
@@ -60,52 +61,44 @@ export class Unpublished {
     untilMs: number,
     expiresAtMs: number,
   ): boolean {
-    const { memory } = this.store;
     let attachment = this.attachments.find(record, Kind.unpublished);
     if (attachment === 0) {
       // The wheel's links are in an expiry: without one it would never be dropped.
       if (this.attachments.ensure(shard, record, Kind.expiry) === 0) return false;
       attachment = this.attachments.add(shard, record, Kind.unpublished);
       if (attachment === 0) return false;
-    } else if (this.attachments.numberAt(attachment, 4) <= this.clock.nowMs) {
-      memory[attachment + 2] = 0;
-      memory[attachment + 3] = 0;
+    } else if (this.attachments.numberAt(attachment, UnpublishedNumber.untilMs) <= this.clock.nowMs) {
+      this.store.memory[attachment + UnpublishedWord.low] = 0;
+      this.store.memory[attachment + UnpublishedWord.high] = 0;
     }
-    this.grow(attachment, amountHigh, amountLow);
-    if (untilMs > this.attachments.numberAt(attachment, 4)) {
-      this.attachments.setNumberAt(attachment, 4, untilMs);
-      this.attachments.setNumberAt(attachment, 6, expiresAtMs);
+    addInt64At(this.store.memory, attachment + UnpublishedWord.low, amountHigh, amountLow);
+    if (untilMs > this.attachments.numberAt(attachment, UnpublishedNumber.untilMs)) {
+      this.attachments.setNumberAt(attachment, UnpublishedNumber.untilMs, untilMs);
+      this.attachments.setNumberAt(attachment, UnpublishedNumber.expiresAtMs, expiresAtMs);
       this.generations.refresh(shard, record);
     }
     return true;
   }
 
-  /** Adds to what is unpublished already. Told no times, which past 32 bits are an allocation for each call. */
+  /** Adds to an unpublished count that is there. Without times: beyond 32 bits each is an allocation a call. */
   addMore(record: number, amountHigh: number, amountLow: number): void {
-    this.grow(this.attachments.find(record, Kind.unpublished), amountHigh, amountLow);
-  }
-
-  private grow(attachment: number, amountHigh: number, amountLow: number): void {
-    const { memory } = this.store;
-    const low = (memory[attachment + 2] + amountLow) | 0;
-    const carry = low >>> 0 < amountLow >>> 0 ? 1 : 0;
-    memory[attachment + 2] = low;
-    memory[attachment + 3] = (memory[attachment + 3] + amountHigh + carry) | 0;
+    const attachment = this.attachments.find(record, Kind.unpublished);
+    addInt64At(this.store.memory, attachment + UnpublishedWord.low, amountHigh, amountLow);
   }
 
   /**
-   * Makes what is unpublished an own generation, with the expiry that the key has elsewhere or, where nobody has decided one, its own. The caller
-   * refreshes the key afterwards. What is over is never told; what there is no memory for stays unpublished until the next time.
+   * Makes the unpublished count an own generation, with the expiry in force or, where no origin has set one, its own.
+   * The caller refreshes the key afterwards. A count whose time is over is discarded; one that there is no memory for
+   * stays unpublished until the next attempt.
    */
   publish(shard: number, record: number): void {
     const { memory } = this.store;
     const attachment = this.attachments.find(record, Kind.unpublished);
     if (attachment === 0) return;
-    const low = memory[attachment + 2];
-    const high = memory[attachment + 3];
-    const untilMs = this.attachments.numberAt(attachment, 4);
-    const expiresAtMs = this.attachments.numberAt(attachment, 6);
-    if (untilMs <= this.clock.nowMs) {
+    const low = memory[attachment + UnpublishedWord.low];
+    const high = memory[attachment + UnpublishedWord.high];
+    const expiresAtMs = this.attachments.numberAt(attachment, UnpublishedNumber.expiresAtMs);
+    if (this.attachments.numberAt(attachment, UnpublishedNumber.untilMs) <= this.clock.nowMs) {
       this.discard(shard, record);
       return;
     }

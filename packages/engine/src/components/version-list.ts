@@ -1,5 +1,5 @@
 import { assert } from '../memory/assert.js';
-import { CURSORS, OriginShard, OWN_ORIGIN } from '../memory/layout.js';
+import { CURSORS, OriginShardNumber, OriginShardWord, OWN_ORIGIN } from '../memory/layout.js';
 import { Component, setVersion, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Digests } from './digest.js';
@@ -8,19 +8,19 @@ const INITIAL_SCRATCH = 64;
 const MAXIMUM_EXACT = 2 ** 53;
 
 /**
- * The components of one (origin, shard), linked in version order. This list is the log: what a peer has not seen is the
- * part behind its watermark, and a component that changed a thousand times is in there once.
+ * The components of one (origin, shard), linked in version order. This list is the log: the changes that a peer has not
+ * seen are the part behind its watermark, and a component that changed a thousand times is in there once.
  *
- * Order is made when somebody looks. Components up to `ordered` are in version order; those changed since lie behind
- * them in any order, since whoever walks the list next will take them all. So a change moves its component only the first
- * time after a walk, and otherwise touches no neighbour: that is two cache misses less of about five.
+ * Order is made when the list is read. Components up to `ordered` are in version order; those changed since lie behind
+ * them in any order, since the next walk will take them all. So a change moves its component only the first time after
+ * a walk, and otherwise touches no neighbour: that is two cache misses less of about five.
  */
 export class VersionLists {
   private readonly store: Store;
   private readonly digests: Digests;
-  /** Own changes made through this view, wrapping: who compares it before and after knows whether there was one. */
+  /** Own changes made through this view, wrapping: equal before and after means that there was none. */
   changes = 0;
-  /** What `order` works in: components, and how much later than the ordered part they changed. */
+  /** Scratch memory of `order`: components, and how much later than the ordered part they changed. */
   private changed = new Int32Array(INITIAL_SCRATCH);
   private ages = new Float64Array(INITIAL_SCRATCH);
 
@@ -32,7 +32,7 @@ export class VersionLists {
   /** Before an own component changes. Nothing may change between this and the stamp but that component. */
   beforeChange(ownState: number, component: number): void {
     const { memory, numbers } = this.store;
-    if (numbers[(ownState >>> 1) + OriginShard.digestedNumber] !== 0 && versionOf(memory, component) !== 0) {
+    if (numbers[(ownState >>> 1) + OriginShardNumber.digested] !== 0 && versionOf(memory, component) !== 0) {
       this.digests.exclude(ownState, component);
     }
   }
@@ -40,18 +40,18 @@ export class VersionLists {
   /** Gives a changed own component the next version and moves it to the tail; returns the version. */
   stamp(ownState: number, component: number, nowVersion: number): number {
     const { memory, numbers } = this.store;
-    const seen = (ownState >>> 1) + OriginShard.seenNumber;
+    const seen = (ownState >>> 1) + OriginShardNumber.seen;
     const last = numbers[seen];
     const version = nowVersion > last ? nowVersion : last + 1;
     numbers[seen] = version;
     this.changes = (this.changes + 1) | 0;
     const old = versionOf(memory, component);
     if (
-      old <= numbers[(ownState >>> 1) + OriginShard.orderedNumber] &&
-      memory[ownState + OriginShard.tail] !== component
+      old <= numbers[(ownState >>> 1) + OriginShardNumber.ordered] &&
+      memory[ownState + OriginShardWord.tail] !== component
     ) {
       if (old !== 0) this.unlink(ownState, component);
-      this.append(ownState, component, memory[ownState + OriginShard.tail]);
+      this.append(ownState, component, memory[ownState + OriginShardWord.tail]);
     }
     setVersion(memory, component, version);
     return version;
@@ -59,13 +59,16 @@ export class VersionLists {
 
   /** The version that the next stamp will give. */
   nextVersion(shard: number, nowVersion: number): number {
-    const last = this.store.numbers[(this.store.originShardAt(OWN_ORIGIN, shard) >>> 1) + OriginShard.seenNumber];
+    const last = this.store.numbers[(this.store.originShardAt(OWN_ORIGIN, shard) >>> 1) + OriginShardNumber.seen];
     return nowVersion > last ? nowVersion : last + 1;
   }
 
-  /** Makes the next version at least this one: a generation must not seem older than a floor set by a clock ahead of ours. */
+  /**
+   * Makes the next version at least this one: a generation must not look older than a floor set by a clock ahead of
+   * ours.
+   */
   raise(shard: number, version: number): void {
-    const seen = (this.store.originShardAt(OWN_ORIGIN, shard) >>> 1) + OriginShard.seenNumber;
+    const seen = (this.store.originShardAt(OWN_ORIGIN, shard) >>> 1) + OriginShardNumber.seen;
     if (this.store.numbers[seen] < version - 1) this.store.numbers[seen] = version - 1;
   }
 
@@ -73,7 +76,7 @@ export class VersionLists {
   withVersion(state: number, version: number): number {
     const memory = this.store.memory;
     this.order(state);
-    let at = memory[state + OriginShard.tail];
+    let at = memory[state + OriginShardWord.tail];
     while (at !== 0 && versionOf(memory, at) > version) at = memory[at + Component.previous];
     return at !== 0 && versionOf(memory, at) === version ? at : 0;
   }
@@ -83,11 +86,12 @@ export class VersionLists {
     const { memory, numbers } = this.store;
     this.order(state);
     const version = versionOf(memory, component);
-    let before = memory[state + OriginShard.tail];
+    let before = memory[state + OriginShardWord.tail];
     while (before !== 0 && versionOf(memory, before) > version) before = memory[before + Component.previous];
     assert(before === 0 || versionOf(memory, before) !== version, 'a version belongs to one component');
     this.append(state, component, before);
-    if (memory[state + OriginShard.tail] === component) numbers[(state >>> 1) + OriginShard.orderedNumber] = version;
+    if (memory[state + OriginShardWord.tail] === component)
+      numbers[(state >>> 1) + OriginShardNumber.ordered] = version;
     this.digests.includeIfCovered(state, component);
   }
 
@@ -95,29 +99,29 @@ export class VersionLists {
   raiseTo(state: number, component: number, version: number): void {
     const { memory, numbers } = this.store;
     this.digests.exclude(state, component);
-    const isOrdered = versionOf(memory, component) <= numbers[(state >>> 1) + OriginShard.orderedNumber];
-    if (isOrdered && memory[state + OriginShard.tail] !== component) {
+    const isOrdered = versionOf(memory, component) <= numbers[(state >>> 1) + OriginShardNumber.ordered];
+    if (isOrdered && memory[state + OriginShardWord.tail] !== component) {
       this.unlink(state, component);
-      this.append(state, component, memory[state + OriginShard.tail]);
+      this.append(state, component, memory[state + OriginShardWord.tail]);
     }
     setVersion(memory, component, version);
   }
 
-  /** Takes a component out of its list and its digest, because it goes or because a newer one takes its place. */
+  /** Takes a component out of its list and its digest: it is dropped, or a newer one takes its place. */
   remove(state: number, component: number): void {
     this.digests.exclude(state, component);
     this.unlink(state, component);
   }
 
-  /** Puts what changed since the last walk in version order, before anything goes through the list. */
+  /** Puts the components changed since the last walk in version order, before the list is read. */
   order(state: number): void {
     const { memory, numbers } = this.store;
-    const orderedAt = (state >>> 1) + OriginShard.orderedNumber;
+    const orderedAt = (state >>> 1) + OriginShardNumber.ordered;
     const ordered = numbers[orderedAt];
     let count = 0;
     let inOrder = true;
     let newest = 0;
-    let before = memory[state + OriginShard.tail];
+    let before = memory[state + OriginShardWord.tail];
     for (let last = Number.POSITIVE_INFINITY; before !== 0; before = memory[before + Component.previous]) {
       const version = versionOf(memory, before);
       if (version <= ordered) break;
@@ -138,7 +142,7 @@ export class VersionLists {
   private relink(state: number, before: number, count: number, newestAge: number): void {
     const { memory } = this.store;
     const { changed, ages } = this;
-    // Numbers sort many times faster by themselves than by a function: the place in `changed` goes into the low bits.
+    // A sort without a comparing function is many times faster: the place in `changed` goes into the low bits.
     const places = 2 ** (32 - Math.clz32(count));
     if (newestAge * places >= MAXIMUM_EXACT) {
       const inOrder = Array.from(changed.subarray(0, count)).sort(
@@ -155,12 +159,12 @@ export class VersionLists {
     for (let index = 0; index < count; index++) {
       const component = changed[ages[index]];
       memory[component + Component.previous] = at;
-      if (at === 0) memory[state + OriginShard.head] = component;
+      if (at === 0) memory[state + OriginShardWord.head] = component;
       else memory[at + Component.next] = component;
       at = component;
     }
     memory[at + Component.next] = 0;
-    memory[state + OriginShard.tail] = at;
+    memory[state + OriginShardWord.tail] = at;
   }
 
   private growScratch(): void {
@@ -174,16 +178,16 @@ export class VersionLists {
 
   /** Everything newer than this lies behind it. */
   orderedTo(state: number): number {
-    return this.store.numbers[(state >>> 1) + OriginShard.orderedNumber];
+    return this.store.numbers[(state >>> 1) + OriginShardNumber.ordered];
   }
 
   /** The first component behind a watermark, or 0. Searched from the end, where peers that keep up are. */
   firstAfter(state: number, watermark: number): number {
     const memory = this.store.memory;
     this.order(state);
-    if (watermark === 0) return memory[state + OriginShard.head];
+    if (watermark === 0) return memory[state + OriginShardWord.head];
     let after = 0;
-    for (let at = memory[state + OriginShard.tail]; at !== 0; at = memory[at + Component.previous]) {
+    for (let at = memory[state + OriginShardWord.tail]; at !== 0; at = memory[at + Component.previous]) {
       if (versionOf(memory, at) <= watermark) break;
       after = at;
     }
@@ -191,8 +195,8 @@ export class VersionLists {
   }
 
   /**
-   * The same for a walk that comes in parts: searched from where one of the last parts ended. Searching from the end each
-   * time would cost the square of the list's length.
+   * The same for a walk that comes in parts: searched from where one of the last parts ended. Searching from the end
+   * each time would cost the square of the list's length.
    */
   firstAfterCursor(state: number, watermark: number): number {
     const memory = this.store.memory;
@@ -204,7 +208,7 @@ export class VersionLists {
     return after;
   }
 
-  /** A part ended with this component (0: the walk is over). It takes the place of the part before it, which ended at `from`. */
+  /** A part that began at `from` ended with this component (0: the walk is over): moves the walk's cursor there. */
   moveCursor(state: number, from: number, component: number): void {
     const memory = this.store.memory;
     const cursor = this.nearestCursor(state, from);
@@ -218,7 +222,7 @@ export class VersionLists {
     const memory = this.store.memory;
     let nearest = 0;
     let nearestVersion = 0;
-    for (let at = state + OriginShard.cursors; at < state + OriginShard.cursors + CURSORS; at++) {
+    for (let at = state + OriginShardWord.cursors; at < state + OriginShardWord.cursors + CURSORS; at++) {
       const version = memory[at] === 0 ? 0 : versionOf(memory, memory[at]);
       if (version > watermark || version <= nearestVersion) continue;
       nearest = at;
@@ -230,8 +234,8 @@ export class VersionLists {
   /** An unused cursor, or the one that is furthest behind: its walk has most likely been given up. */
   private oldestCursor(state: number): number {
     const memory = this.store.memory;
-    let oldest = state + OriginShard.cursors;
-    for (let at = oldest; at < state + OriginShard.cursors + CURSORS; at++) {
+    let oldest = state + OriginShardWord.cursors;
+    for (let at = oldest; at < state + OriginShardWord.cursors + CURSORS; at++) {
       if (memory[at] === 0) return at;
       if (versionOf(memory, memory[at]) < versionOf(memory, memory[oldest])) oldest = at;
     }
@@ -240,12 +244,12 @@ export class VersionLists {
 
   private append(state: number, component: number, before: number): void {
     const memory = this.store.memory;
-    const after = before === 0 ? memory[state + OriginShard.head] : memory[before + Component.next];
+    const after = before === 0 ? memory[state + OriginShardWord.head] : memory[before + Component.next];
     memory[component + Component.previous] = before;
     memory[component + Component.next] = after;
-    if (before === 0) memory[state + OriginShard.head] = component;
+    if (before === 0) memory[state + OriginShardWord.head] = component;
     else memory[before + Component.next] = component;
-    if (after === 0) memory[state + OriginShard.tail] = component;
+    if (after === 0) memory[state + OriginShardWord.tail] = component;
     else memory[after + Component.previous] = component;
   }
 
@@ -253,11 +257,11 @@ export class VersionLists {
     const memory = this.store.memory;
     const before = memory[component + Component.previous];
     const after = memory[component + Component.next];
-    if (before === 0) memory[state + OriginShard.head] = after;
+    if (before === 0) memory[state + OriginShardWord.head] = after;
     else memory[before + Component.next] = after;
-    if (after === 0) memory[state + OriginShard.tail] = before;
+    if (after === 0) memory[state + OriginShardWord.tail] = before;
     else memory[after + Component.previous] = before;
-    for (let at = state + OriginShard.cursors; at < state + OriginShard.cursors + CURSORS; at++) {
+    for (let at = state + OriginShardWord.cursors; at < state + OriginShardWord.cursors + CURSORS; at++) {
       if (memory[at] === component) memory[at] = before;
     }
   }

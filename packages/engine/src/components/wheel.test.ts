@@ -5,7 +5,7 @@ import { START_MS } from '../testing/nodes.js';
 import { Random } from '../testing/random.js';
 import { add, expireAt, persist, read } from '../testing/single-key.js';
 
-/** A tick of the wheel: an expired key may be there, hidden, for so much longer. */
+/** A tick of the wheel: an expired key may be there, hidden, for that much longer. */
 const TICK_MS = 64;
 const CENTURY_MS = 100 * 365.25 * 86_400_000;
 const ALL = 1_000_000;

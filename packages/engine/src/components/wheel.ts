@@ -1,24 +1,18 @@
-import { Kind } from '../memory/attachments.js';
-import { Shard } from '../memory/layout.js';
+import { ExpiryWord, Kind } from '../memory/attachments.js';
+import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/layout.js';
 import type { Store } from '../memory/store.js';
 
 /**
- * A hierarchical timing wheel per shard: six levels of 64 slots, level k in steps of 64^k ticks. A key with an expiry is
- * in one slot, linked through its expiry attachment. Readers never depend on the wheel (an expired key is hidden by its
- * time); it only gives memory back, so a tick may be coarse and the work of a turn is bounded: a turn that runs out of
- * budget stops in mid-slot, and the next one goes on there.
+ * A hierarchical timing wheel per shard: six levels of 64 slots, level k in steps of 64^k ticks. A key with an expiry
+ * is in one slot, linked through its expiry attachment. Readers never depend on the wheel (an expired key is hidden by
+ * its time); it only gives memory back, so a tick may be coarse and the work of a turn is bounded: a turn that runs out
+ * of budget stops in mid-slot, and the next one goes on there.
  *
  * `tick` in the shard's header is the first tick not done yet. A slot of level k is emptied into lower levels when the
  * tick reaches its start. Levels that are empty are jumped over, so a quiet year costs nothing.
  */
-const LEVELS = 6;
-const SLOTS = 64;
 const TICK_MS = 64;
-const SPANS = Array.from({ length: LEVELS + 1 }, (_, level) => SLOTS ** level);
-
-/** In an expiry attachment. */
-const PREVIOUS = 6;
-const NEXT = 7;
+const SPANS = Array.from({ length: WHEEL_LEVELS + 1 }, (_, level) => WHEEL_SLOTS ** level);
 
 export class Wheel {
   private readonly store: Store;
@@ -28,7 +22,7 @@ export class Wheel {
   }
 
   format(shard: number, nowMs: number): void {
-    this.store.numbers[(shard >>> 1) + Shard.wheelTickNumber] = Math.floor(nowMs / TICK_MS);
+    this.store.numbers[(shard >>> 1) + ShardNumber.wheelTick] = Math.floor(nowMs / TICK_MS);
   }
 
   /** Puts a key, whose record has an expiry attachment, where its deadline belongs; moves it if it was elsewhere. */
@@ -36,20 +30,20 @@ export class Wheel {
     const { memory, numbers, attachments } = this.store;
     this.disarm(shard, record);
     const attachment = attachments.find(record, Kind.expiry);
-    const current = numbers[(shard >>> 1) + Shard.wheelTickNumber];
-    const tick = Math.min(Math.max(Math.ceil(deadlineMs / TICK_MS), current), current + SPANS[LEVELS] - 1);
+    const current = numbers[(shard >>> 1) + ShardNumber.wheelTick];
+    const tick = Math.min(Math.max(Math.ceil(deadlineMs / TICK_MS), current), current + SPANS[WHEEL_LEVELS] - 1);
     let level = 0;
     while (tick - current >= SPANS[level + 1]) level++;
-    const slot = level * SLOTS + (Math.floor(tick / SPANS[level]) % SLOTS);
-    const head = shard + Shard.wheelHeads + slot;
+    const slot = level * WHEEL_SLOTS + (Math.floor(tick / SPANS[level]) % WHEEL_SLOTS);
+    const head = shard + ShardWord.wheelHeads + slot;
     const first = memory[head];
-    memory[attachment + PREVIOUS] = 0;
-    memory[attachment + NEXT] = first;
-    if (first !== 0) memory[attachments.find(first, Kind.expiry) + PREVIOUS] = record;
+    memory[attachment + ExpiryWord.previous] = 0;
+    memory[attachment + ExpiryWord.next] = first;
+    if (first !== 0) memory[attachments.find(first, Kind.expiry) + ExpiryWord.previous] = record;
     memory[head] = record;
-    memory[shard + Shard.wheelBitmaps + (slot >>> 5)] |= 1 << (slot & 31);
+    memory[shard + ShardWord.wheelBitmaps + (slot >>> 5)] |= 1 << (slot & 31);
     attachments.setExtra(attachment, slot + 1);
-    memory[shard + Shard.withExpiry]++;
+    memory[shard + ShardWord.withExpiry]++;
   }
 
   disarm(shard: number, record: number): void {
@@ -57,19 +51,19 @@ export class Wheel {
     const attachment = attachments.find(record, Kind.expiry);
     if (attachment === 0 || attachments.extraOf(attachment) === 0) return;
     const slot = attachments.extraOf(attachment) - 1;
-    const previous = memory[attachment + PREVIOUS];
-    const next = memory[attachment + NEXT];
-    if (previous !== 0) memory[attachments.find(previous, Kind.expiry) + NEXT] = next;
-    else memory[shard + Shard.wheelHeads + slot] = next;
-    if (next !== 0) memory[attachments.find(next, Kind.expiry) + PREVIOUS] = previous;
-    if (previous === 0 && next === 0) memory[shard + Shard.wheelBitmaps + (slot >>> 5)] &= ~(1 << (slot & 31));
+    const previous = memory[attachment + ExpiryWord.previous];
+    const next = memory[attachment + ExpiryWord.next];
+    if (previous !== 0) memory[attachments.find(previous, Kind.expiry) + ExpiryWord.next] = next;
+    else memory[shard + ShardWord.wheelHeads + slot] = next;
+    if (next !== 0) memory[attachments.find(next, Kind.expiry) + ExpiryWord.previous] = previous;
+    if (previous === 0 && next === 0) memory[shard + ShardWord.wheelBitmaps + (slot >>> 5)] &= ~(1 << (slot & 31));
     attachments.setExtra(attachment, 0);
-    memory[shard + Shard.withExpiry]--;
+    memory[shard + ShardWord.withExpiry]--;
   }
 
   /**
    * Turns the wheel up to now, giving each key that is due to `expire` (which must disarm or drop it), at most `budget`
-   * steps of work. Returns what is left of the budget: 0 means there is more to do.
+   * steps of work. Returns the rest of the budget: 0 means there is more to do.
    */
   turn(
     shard: number,
@@ -79,20 +73,21 @@ export class Wheel {
     expire: (shard: number, record: number) => void,
   ): number {
     const { memory, numbers } = this.store;
-    const tickAt = (shard >>> 1) + Shard.wheelTickNumber;
+    const tickAt = (shard >>> 1) + ShardNumber.wheelTick;
     const last = Math.floor(nowMs / TICK_MS);
     let left = budget;
     while (numbers[tickAt] <= last) {
       const tick = numbers[tickAt];
-      for (let level = LEVELS - 1; level >= 1; level--) {
+      for (let level = WHEEL_LEVELS - 1; level >= 1; level--) {
         if (tick % SPANS[level] !== 0) continue;
-        const head = shard + Shard.wheelHeads + level * SLOTS + (Math.floor(tick / SPANS[level]) % SLOTS);
+        const head =
+          shard + ShardWord.wheelHeads + level * WHEEL_SLOTS + (Math.floor(tick / SPANS[level]) % WHEEL_SLOTS);
         for (; memory[head] !== 0; left--) {
           if (left === 0) return 0;
           this.arm(shard, memory[head], deadlineOf(shard, memory[head]));
         }
       }
-      const head = shard + Shard.wheelHeads + (tick % SLOTS);
+      const head = shard + ShardWord.wheelHeads + (tick % WHEEL_SLOTS);
       for (; memory[head] !== 0; left--) {
         if (left === 0) return 0;
         expire(shard, memory[head]);
@@ -105,9 +100,9 @@ export class Wheel {
   /** The next tick at which anything can be due: past as many levels as are empty. */
   private nextTick(shard: number, tick: number): number {
     const memory = this.store.memory;
-    const bitmaps = shard + Shard.wheelBitmaps;
+    const bitmaps = shard + ShardWord.wheelBitmaps;
     let level = 0;
-    while (level < LEVELS - 1 && (memory[bitmaps + level * 2] | memory[bitmaps + level * 2 + 1]) === 0) level++;
+    while (level < WHEEL_LEVELS - 1 && (memory[bitmaps + level * 2] | memory[bitmaps + level * 2 + 1]) === 0) level++;
     return level === 0 ? tick + 1 : (Math.floor(tick / SPANS[level]) + 1) * SPANS[level];
   }
 }

@@ -1,13 +1,13 @@
 import type { Engine } from './engine.js';
 
 /**
- * Who has to know of this node's own changes before it may forget that something is over: its disk, and its peers as one.
- * The store is told the lowest of what they acknowledged, shard by shard; where there is nobody, it forgets at once.
+ * Which holders have to acknowledge this node's own changes before garbage collection: its disk, and its peers as one.
+ * The store gets the lowest acknowledged version of each shard; without holders, removed keys are dropped at once.
  */
 export class Acknowledgements {
   private readonly engine: Engine;
   private readonly holders: Holder[] = [];
-  /** Undefined as long as there are none. */
+  /** All peers as one holder; undefined as long as there are none. */
   peers: Holder | undefined = undefined;
 
   constructor(engine: Engine) {
@@ -15,8 +15,8 @@ export class Acknowledgements {
   }
 
   /**
-   * All peers, as one. From now on what others ended is kept for them too. Where there will be peers, this comes before the
-   * disk is read: what it says of keys that are gone is theirs to hear.
+   * From now on components that other origins ended are kept for peers too. Where there will be peers, this comes
+   * before the disk is read: it may hold removals that peers have not seen.
    */
   joinPeers(): Holder {
     this.engine.startRelaying();
@@ -24,22 +24,22 @@ export class Acknowledgements {
     return this.peers;
   }
 
-  /** From now on nothing is forgotten that this one has not acknowledged. */
+  /** From now on no change is collected that this holder has not acknowledged. */
   join(acknowledged: (shard: number) => number = () => 0): Holder {
     const versions = Float64Array.from({ length: this.engine.shardCount }, (_, shard) => acknowledged(shard));
     const holder: Holder = {
       acknowledge: (shard, version) => {
         versions[shard] = version;
-        this.tell(shard);
+        this.passOn(shard);
       },
       acknowledged: (shard) => versions[shard],
     };
     this.holders.push(holder);
-    for (let shard = 0; shard < this.engine.shardCount; shard++) this.tell(shard);
+    for (let shard = 0; shard < this.engine.shardCount; shard++) this.passOn(shard);
     return holder;
   }
 
-  private tell(shard: number): void {
+  private passOn(shard: number): void {
     let lowest = Number.POSITIVE_INFINITY;
     for (const holder of this.holders) lowest = Math.min(lowest, holder.acknowledged(shard));
     this.engine.acknowledge(shard, lowest);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { checkConsistency } from '../testing/check-consistency.js';
 import { nameOfOrigin } from '../testing/inspect.js';
-import { makeNode, START_MS, tell } from '../testing/nodes.js';
+import { makeNode, START_MS, send } from '../testing/nodes.js';
 import { add, assign, expireAt, inputOf, read, remove } from '../testing/single-key.js';
 import { type CountedGeneration, countedGenerations } from './counted-generations.js';
 import type { Engine } from './engine.js';
@@ -17,12 +17,12 @@ function livesOf(engine: Engine, key: string, known: ReadonlyMap<number, number>
 const amounts = (generations: readonly CountedGeneration[]) =>
   generations.map(({ positive, negative }) => [positive, negative]);
 
-test('every origin is told of with all that it added and subtracted, own first', () => {
+test('every origin is listed with the sums of its increments and decrements, own first', () => {
   const [us, eu] = [makeNode(1), makeNode(2)];
   add(us.engine, 'a', 5n);
   add(us.engine, 'a', -2n);
   add(eu.engine, 'a', 70n);
-  tell(eu, us);
+  send(eu, us);
   const generations = livesOf(us.engine, 'a');
   expect(amounts(generations)).toEqual([
     [5n, 2n],
@@ -32,16 +32,16 @@ test('every origin is told of with all that it added and subtracted, own first',
   expect(names).toEqual(['01', '02']);
 });
 
-test('a key that has not changed since tells of nothing, and of one that has only what changed', () => {
+test('a key that has not changed since lists nothing, and one that has lists the changed components', () => {
   const [us, eu] = [makeNode(1), makeNode(2)];
   expect(livesOf(us.engine, 'a')).toEqual([]);
   add(us.engine, 'a', 1n);
   add(eu.engine, 'a', 1n);
-  tell(eu, us);
+  send(eu, us);
   const known = new Map(livesOf(us.engine, 'a').map(({ originIndex, version }) => [originIndex, version]));
   expect(livesOf(us.engine, 'a', known)).toEqual([]);
   add(eu.engine, 'a', 4n);
-  tell(eu, us);
+  send(eu, us);
   expect(livesOf(us.engine, 'a', known)).toMatchObject([{ originIndex: 1, positive: 5n }]);
 });
 
@@ -67,7 +67,7 @@ test('what begins after a reset is a later generation, and a key that is gone ha
 test('what others have reset was counted all the same', () => {
   const [us, eu] = [makeNode(1), makeNode(2)];
   add(eu.engine, 'a', 9n);
-  tell(eu, us);
+  send(eu, us);
   remove(us.engine, 'a');
   expect(read(us.engine, 'a').exists).toBe(false);
   expect(livesOf(us.engine, 'a')).toMatchObject([{ originIndex: 1, positive: 9n }]);
@@ -78,7 +78,7 @@ test('looking changes nothing', () => {
   add(us.engine, 'a', 1n);
   expireAt(eu.engine, 'a', START_MS + 1_000);
   add(eu.engine, 'a', 2n);
-  tell(eu, us);
+  send(eu, us);
   const before = {
     digest: us.engine.digestOf(0, OWN_ORIGIN),
     seen: us.engine.seen(0, OWN_ORIGIN),

@@ -2,24 +2,24 @@ import type { ByteInput } from '../memory/byte-input.js';
 import { bornOf, isPresent, originIndexOf, versionOf } from '../memory/record.js';
 import type { Engine } from './engine.js';
 
-/** What one origin has counted in its present generation of a key, whether or not a reader still sees it. */
+/** The counts of one origin in its present generation of a key, whether or not a reader still sees it. */
 export interface CountedGeneration {
   /** The origin by its place in this store; `engine.origins.idOf` has its name. */
   readonly originIndex: number;
   readonly version: number;
   /** Which generation it is: generations of one origin and key are born one after another. */
   readonly born: number;
-  /** P and N: what was added and subtracted in all, unsigned. Inside one generation they only grow. */
+  /** P and N: the sums of increments and decrements, unsigned. Inside one generation they only grow. */
   readonly positive: bigint;
   readonly negative: bigint;
 }
 
 /**
- * The generations of a key whose version is not the one that is known of their origin. Reads and changes nothing; a key that
- * has not changed costs a look-up and no allocation but the empty list.
+ * The generations of a key whose version is not the one that is known of their origin. Reads and changes nothing; a key
+ * that has not changed costs a look-up and no allocation but the empty list.
  *
- * Generations that were reset by others or have expired are told of too as long as they are held: this is for those who keep
- * account of everything that was counted, not of what the counter says.
+ * Generations that others reset or that have expired are included as long as they are held: this serves those who keep
+ * account of every increment, not of the counter's value.
  */
 export function countedGenerations(
   engine: Engine,
@@ -29,8 +29,7 @@ export function countedGenerations(
   known: ReadonlyMap<number, number>,
 ): CountedGeneration[] {
   const { store, generations } = engine;
-  store.hash.ofInput(input, start, length);
-  const shard = store.shardOfHash();
+  const shard = store.shardOf(input, start, length);
   return engine.withShard(shard, () => {
     const { memory } = store;
     const found: CountedGeneration[] = [];

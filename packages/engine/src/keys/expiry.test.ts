@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkConsistency } from '../testing/check-consistency.js';
 import { componentsOf } from '../testing/inspect.js';
-import { exchange, makeNode, START_MS, type TestNode, tell, tellOrigin } from '../testing/nodes.js';
+import { exchange, makeNode, START_MS, send, sendOrigin, type TestNode } from '../testing/nodes.js';
 import { add, assign, expireAt, persist, read, remove } from '../testing/single-key.js';
 
 const GRACE_MS = 60_000;
@@ -23,7 +23,7 @@ function values(nodes: readonly TestNode[]): bigint[] {
 }
 
 describe('expiry between nodes', () => {
-  test('an expiry that ends what others count is seen when it passes, also where its own generation does not count', () => {
+  test('an expiry that ends foreign generations is seen when it passes, also where its own does not count', () => {
     const [here, early, plain] = makeNodes(3);
     add(early.engine, KEY, 1n);
     expireAt(early.engine, KEY, START_MS + 2000);
@@ -32,9 +32,9 @@ describe('expiry between nodes', () => {
     add(here.engine, KEY, 100n);
     expireAt(here.engine, KEY, START_MS + 1000);
     advance([here, early, plain], START_MS + 1500);
-    tell(here, plain); // which outlives the expiry that it hears of too late
-    tell(plain, here);
-    tell(early, here);
+    send(here, plain); // which outlives the expiry that arrives too late
+    send(plain, here);
+    send(early, here);
     expect(values([here])).toEqual([10n]);
     for (const { engine } of [here, plain, early]) engine.advanceTo(START_MS + 2500);
     const { value } = read(here.engine, KEY);
@@ -46,7 +46,7 @@ describe('expiry between nodes', () => {
   test('a node that slept through an expiry hears that the generation is over', () => {
     const [here, there] = makeNodes(2);
     add(here.engine, KEY, 5n);
-    tell(here, there);
+    send(here, there);
     expireAt(here.engine, KEY, START_MS + 1000);
     advance([here, there], START_MS + 10 * GRACE_MS);
     exchange([here, there]);
@@ -58,17 +58,17 @@ describe('expiry between nodes', () => {
     const [fast, slow] = makeNodes(2);
     add(fast.engine, KEY, 1n);
     expireAt(fast.engine, KEY, START_MS + 1000);
-    tell(fast, slow);
+    send(fast, slow);
     add(slow.engine, KEY, 10n);
-    tell(slow, fast);
+    send(slow, fast);
     fast.engine.advanceTo(START_MS + 1010);
     slow.engine.advanceTo(START_MS + 960);
     add(fast.engine, KEY, 100n);
     expect(read(fast.engine, KEY).value).toBe(100n);
-    tell(fast, slow);
+    send(fast, slow);
     add(slow.engine, KEY, 1000n);
-    tell(slow, fast);
-    tell(fast, slow);
+    send(slow, fast);
+    send(fast, slow);
     advance([fast, slow], START_MS + 2000);
     exchange([fast, slow]);
     expect(values([fast, slow])).toEqual([100n, 100n]);
@@ -77,13 +77,13 @@ describe('expiry between nodes', () => {
     expect(values([fast, slow])).toEqual([100n, 100n]);
   });
 
-  test('a generation whose owner never heard of an expiry goes on, and everybody agrees on that', () => {
+  test('a generation whose owner never received an expiry goes on, and all replicas agree', () => {
     const [decider, apart, witness] = makeNodes(3);
     add(decider.engine, KEY, 1n);
     add(apart.engine, KEY, 10n);
-    tell(apart, witness);
+    send(apart, witness);
     expireAt(decider.engine, KEY, START_MS + 1000);
-    tell(decider, witness);
+    send(decider, witness);
     advance([decider, apart, witness], START_MS + 10 * GRACE_MS);
     exchange([decider, apart, witness]);
     expect(values([decider, apart, witness])).toEqual([10n, 10n, 10n]);
@@ -93,8 +93,8 @@ describe('expiry between nodes', () => {
   test('an expiry ends the generation of an origin that is no more, for good', () => {
     const [here, there, dead] = makeNodes(3);
     add(dead.engine, KEY, 10n);
-    tell(dead, here);
-    tell(dead, there);
+    send(dead, here);
+    send(dead, there);
     add(here.engine, KEY, 1n);
     expireAt(here.engine, KEY, START_MS + 1000);
     const living = [here, there];
@@ -112,17 +112,17 @@ describe('expiry between nodes', () => {
     expect(values(living)).toEqual([3n, 3n]);
   });
 
-  test('a relay that knows of a floor and then is no more has not made others miss a generation that outlives it', () => {
+  test('a relay that has a floor and is then gone does not hide a generation that outlives it', () => {
     const [owner, relay, late] = makeNodes(3);
     add(owner.engine, KEY, 10n);
     add(owner.engine, 'other', 1n);
-    tell(owner, relay);
+    send(owner, relay);
     add(relay.engine, KEY, 1n);
     expireAt(relay.engine, KEY, START_MS + 1000);
     for (const { engine } of [owner, relay, late]) engine.advanceTo(START_MS + 2000);
     add(relay.engine, KEY, 100n);
-    // The relay tells what it has of the owner, and is gone before it can tell what it decided itself.
-    tellOrigin(relay, late, 1);
+    // The relay sends the owner's component, and is gone before it can send its own expiry setting.
+    sendOrigin(relay, late, 1);
     exchange([owner, late]);
     expect(values([owner, late])).toEqual([10n, 10n]);
   });
@@ -136,10 +136,10 @@ describe('expiry between nodes', () => {
     here.engine.advanceTo(START_MS + 1);
     expireAt(here.engine, KEY, START_MS + 1000);
     other.engine.advanceTo(START_MS + 1500);
-    tell(here, other);
+    send(here, other);
     for (const { engine } of [here, there, other]) engine.advanceTo(START_MS + 3000);
-    tell(there, here);
-    tell(other, here);
+    send(there, here);
+    send(other, here);
     const before = read(here.engine, KEY).value;
     add(here.engine, KEY, 100n);
     expect(read(here.engine, KEY).value).toBe(before + 100n);
@@ -150,15 +150,15 @@ describe('expiry between nodes', () => {
   test('a reset goes on holding when the generation it was part of has expired', () => {
     const [resetter, owner, witness] = makeNodes(3);
     add(owner.engine, KEY, 10n);
-    tell(owner, resetter);
-    tell(owner, witness);
+    send(owner, resetter);
+    send(owner, witness);
     remove(resetter.engine, KEY);
     add(resetter.engine, KEY, 1n);
     expireAt(resetter.engine, KEY, START_MS + 1000);
-    tell(resetter, witness);
+    send(resetter, witness);
     expect(values([witness])).toEqual([1n]);
     advance([witness], START_MS + 10 * GRACE_MS);
-    // The resetter and the owner are gone by now: nobody will say it again.
+    // The resetter and the owner are gone by now: no node will send it again.
     expect(values([witness])).toEqual([0n]);
     checkConsistency(witness.engine);
   });
@@ -168,7 +168,7 @@ describe('expiry between nodes', () => {
     fast.engine.advanceTo(START_MS + 30_000);
     add(fast.engine, KEY, 1n);
     expireAt(fast.engine, KEY, START_MS + 500_000);
-    tell(fast, slow);
+    send(fast, slow);
     expireAt(slow.engine, KEY, START_MS + 100_000);
     exchange([fast, slow]);
     expect([fast, slow].map(({ engine }) => read(engine, KEY).expiresAtMs)).toEqual([
@@ -184,7 +184,7 @@ describe('expiry between nodes', () => {
     const [here, there] = makeNodes(2);
     add(here.engine, KEY, 1n);
     expireAt(here.engine, KEY, START_MS + 1000);
-    tell(here, there);
+    send(here, there);
     add(there.engine, KEY, 10n);
     assign(here.engine, KEY, 100n);
     exchange([here, there]);
@@ -213,16 +213,16 @@ describe('expiry between nodes', () => {
     }
   });
 
-  test('a generation that outlives an expiry it heard of too late stays the same generation: a reset that saw it holds', () => {
+  test('a generation that outlives a late expiry stays the same generation: a reset that saw it holds', () => {
     const [decider, late, resetter] = makeNodes(3);
     add(late.engine, KEY, 10n);
-    tell(late, resetter);
+    send(late, resetter);
     remove(resetter.engine, KEY);
     add(decider.engine, KEY, 1n);
     expireAt(decider.engine, KEY, START_MS + 1000);
     for (const { engine } of [decider, late, resetter]) engine.advanceTo(START_MS + 2000);
     add(late.engine, KEY, 100n);
-    tell(decider, late);
+    send(decider, late);
     expect(values([late])).toEqual([110n]);
     exchange([decider, late, resetter]);
     expect(values([decider, late, resetter])).toEqual([100n, 100n, 100n]);
@@ -232,7 +232,7 @@ describe('expiry between nodes', () => {
     const [owner, resetter] = makeNodes(2);
     add(owner.engine, KEY, 10n);
     expireAt(owner.engine, KEY, START_MS + 1000);
-    tell(owner, resetter);
+    send(owner, resetter);
     remove(resetter.engine, KEY);
     add(owner.engine, KEY, 100n);
     persist(owner.engine, KEY);
@@ -241,7 +241,7 @@ describe('expiry between nodes', () => {
     expect(values([owner, resetter])).toEqual([100n, 100n]);
   });
 
-  test('a reset of a generation that its owner has forgotten by then is let go', () => {
+  test('a reset of a generation that its owner has dropped by then is dropped', () => {
     const [owner, resetter] = makeNodes(2);
     add(owner.engine, KEY, 10n);
     expireAt(owner.engine, KEY, START_MS + 1000);
@@ -257,11 +257,11 @@ describe('expiry between nodes', () => {
       expect(engine.stats()).toMatchObject({ keys: 0, removedKeysRetained: 0 });
   });
 
-  test('what was cancelled of a generation that then expired is let go', () => {
+  test('a reset of a generation that then expired is dropped', () => {
     const [owner, resetter] = makeNodes(2);
     add(owner.engine, KEY, 10n);
     expireAt(owner.engine, KEY, START_MS + 1000);
-    tell(owner, resetter);
+    send(owner, resetter);
     remove(resetter.engine, KEY);
     add(owner.engine, KEY, 100n);
     exchange([owner, resetter]);

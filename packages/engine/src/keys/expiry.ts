@@ -1,10 +1,11 @@
-import { Shard } from '../memory/layout.js';
+import { ShardNumber, ShardWord } from '../memory/layout.js';
 import { bornOf, Component, originIndexOf, versionOf } from '../memory/record.js';
 import type { Engine } from './engine.js';
 
 /**
- * Keys whose time is over are dropped, in the background and a bounded number a call: readers do not see them before that
- * already. Each generation goes by its own expiry, and not before the grace has passed; the wheel (wheel.ts) says when to look.
+ * Drops expired keys in the background, a bounded number a call: readers have stopped seeing them already. Each
+ * generation is dropped by its own expiry, and not before the grace has passed; the wheel (wheel.ts) says when a key is
+ * due.
  */
 export class Expiry {
   private readonly engine: Engine;
@@ -33,11 +34,11 @@ export class Expiry {
   private readonly expireKey = (shard: number, record: number): void => {
     const { generations, nowMs, ownGeneration, records, store } = this.engine;
     const horizonMs = nowMs - generations.graceMs;
-    const keysBefore = store.memory[shard + Shard.keys];
+    const keysBefore = store.memory[shard + ShardWord.keys];
     this.dropExpired(shard, record, horizonMs);
     ownGeneration.collectFloor(shard, record);
     records.refreshKey(shard, record);
-    store.numbers[(shard >>> 1) + Shard.expiredNumber] += keysBefore - store.memory[shard + Shard.keys];
+    store.numbers[(shard >>> 1) + ShardNumber.expired] += keysBefore - store.memory[shard + ShardWord.keys];
   };
 
   /** Drops the generations of a key whose own expiry was over at the horizon. */
@@ -59,15 +60,17 @@ export class Expiry {
 
   private endExpired(shard: number, record: number, expiresAt: number): void {
     const { dropped, generations, origins, ownGeneration, records, store } = this.engine;
-    const acknowledged = store.numbers[(shard >>> 1) + Shard.acknowledgedNumber];
+    const acknowledged = store.numbers[(shard >>> 1) + ShardNumber.acknowledged];
     const isKnown = versionOf(store.memory, record) <= acknowledged && generations.cancelled(record, record) === null;
     ownGeneration.before(shard, record);
-    // Without memory for the floor the generation stays, hidden: with it gone, others that it ended would come back.
+    // Without memory for the floor the generation stays, hidden: without either, generations that it ended would come
+    // back.
     const isKept = ownGeneration.keepFloor(shard, record, expiresAt);
     if (isKept) ownGeneration.end(shard, record);
-    // Where all know of the expiry, everybody drops the generation by the same rule. Otherwise they are told that it is over.
-    if (isKept && isKnown && ownGeneration.isEmpty(record)) {
-      // Back from the disk, this expiry would also end generations of others that came in after it was forgotten here.
+    // Where every peer has acknowledged the expiry, each drops the generation by the same rule. Otherwise a stamped
+    // change says that it is over.
+    if (isKept && isKnown && store.attachments.isEmpty(record)) {
+      // Restored from disk, this expiry would also end generations of others that arrived after it was dropped here.
       if (origins.count > 1) dropped.note(shard, record, record);
       records.dropOwn(shard, record);
     } else {

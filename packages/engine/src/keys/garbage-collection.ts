@@ -1,5 +1,5 @@
 import { Kind } from '../memory/attachments.js';
-import { OriginShard, OWN_ORIGIN, Shard } from '../memory/layout.js';
+import { OriginShardNumber, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
 import { bornOf, Component, versionOf } from '../memory/record.js';
 import type { Engine } from './engine.js';
 
@@ -7,8 +7,9 @@ import type { Engine } from './engine.js';
 const VISITS_AT_ONCE = 512;
 
 /**
- * What is over is forgotten once everybody has seen that it is: up to the version that was acknowledged, components that say
- * nothing any more go, and so do floors and resets that nobody needs now. Who has to know is said in acknowledgements.ts.
+ * Drops components, floors and resets that are no longer needed, up to the version that every peer and the disk have
+ * acknowledged: a component that is empty, a floor and a reset that no generation depends on. acknowledgements.ts says
+ * which peers and disks count.
  */
 export class GarbageCollection {
   private readonly engine: Engine;
@@ -18,25 +19,26 @@ export class GarbageCollection {
   }
 
   /**
-   * Everybody, peers and disk, holds this node's changes of a shard up to this version; Infinity where there is nobody.
-   * What was removed is forgotten then: a deleted key's empty component has told its story to all.
+   * Every peer and the disk hold this node's changes of a shard up to this version; Infinity where there are none. A
+   * removed key's empty component is dropped then: all of them know of the removal.
    */
   acknowledge(shardIndex: number, version: number): void {
     const { ownGeneration, records, store } = this.engine;
-    const { numbers } = store;
+    const { attachments, numbers } = store;
     const shard = store.shardAt(shardIndex);
     const upTo = Math.min(version, this.engine.seen(shardIndex, OWN_ORIGIN));
-    const collectedAt = (shard >>> 1) + Shard.collectedNumber;
+    const collectedAt = (shard >>> 1) + ShardNumber.collected;
     const own = store.originShardAt(OWN_ORIGIN, shard);
     let isWhole = false;
     while (!isWhole) {
       this.engine.withShard(shard, () => {
-        numbers[(shard >>> 1) + Shard.acknowledgedNumber] = version;
+        numbers[(shard >>> 1) + ShardNumber.acknowledged] = version;
         const from = numbers[collectedAt];
         if (this.hasEnded(shard, from)) {
           numbers[collectedAt] = this.visitRange(own, from, upTo, (at) => {
-            if (ownGeneration.isEmpty(at)) this.collectOwn(shard, at);
-            else if (ownGeneration.collectFloor(shard, at)) records.refreshKey(shard, at);
+            if (attachments.isEmpty(at)) records.dropOwn(shard, at);
+            else if (!ownGeneration.collectFloor(shard, at)) return;
+            records.refreshKey(shard, at);
           });
         } else {
           numbers[collectedAt] = upTo;
@@ -46,36 +48,30 @@ export class GarbageCollection {
     }
   }
 
-  /** Whether an own component changed behind this version might be one to forget, or might have a floor to let go. */
+  /** Whether an own component changed behind this version may be empty, or may have a floor to drop. */
   private hasEnded(shard: number, from: number): boolean {
     const { attachments, numbers } = this.engine.store;
-    return numbers[(shard >>> 1) + Shard.endedNumber] > from || attachments.countOf(shard, Kind.floor) > 0;
+    return numbers[(shard >>> 1) + ShardNumber.ended] > from || attachments.countOf(shard, Kind.floor) > 0;
   }
 
-  private collectOwn(shard: number, record: number): void {
-    const { records } = this.engine;
-    records.dropOwn(shard, record);
-    records.refreshKey(shard, record);
-  }
-
-  /** Up to which version of another origin everybody has seen what this node has; takes the state of (origin, shard). */
+  /** Up to which version every peer has acknowledged another origin's changes; takes the state of (origin, shard). */
   acknowledgedOther(state: number): number {
     if (!this.engine.isRelaying) return Number.POSITIVE_INFINITY;
-    return this.engine.store.numbers[(state >>> 1) + OriginShard.acknowledgedNumber];
+    return this.engine.store.numbers[(state >>> 1) + OriginShardNumber.acknowledged];
   }
 
-  /** Every peer has seen another origin's changes of a shard up to this version: what it ended can be forgotten. */
+  /** Every peer has seen another origin's changes of a shard up to this version: components it ended can be dropped. */
   acknowledgeOther(shardIndex: number, origin: number, version: number): void {
     const { generations, ownGeneration, records, store } = this.engine;
     const { attachments, memory, numbers } = store;
     const shard = store.shardAt(shardIndex);
     const state = store.originShardAt(origin, shard);
-    const acknowledgedAt = (state >>> 1) + OriginShard.acknowledgedNumber;
-    const upTo = Math.min(version, numbers[(state >>> 1) + OriginShard.seenNumber]);
+    const acknowledgedAt = (state >>> 1) + OriginShardNumber.acknowledged;
+    const upTo = Math.min(version, numbers[(state >>> 1) + OriginShardNumber.seen]);
     while (numbers[acknowledgedAt] < upTo) {
       this.engine.withShard(shard, () => {
         const from = numbers[acknowledgedAt];
-        const hasEnded = numbers[(shard >>> 1) + Shard.othersEndedNumber] > from;
+        const hasEnded = numbers[(shard >>> 1) + ShardNumber.othersEnded] > from;
         if (!hasEnded && attachments.countOf(shard, Kind.cancel) + attachments.countOf(shard, Kind.expiry) === 0) {
           numbers[acknowledgedAt] = upTo;
           return;
@@ -83,11 +79,11 @@ export class GarbageCollection {
         numbers[acknowledgedAt] = this.visitRange(state, from, upTo, (at) => {
           const record = memory[at + Component.foreignKey];
           ownGeneration.collectCancel(shard, record, origin, bornOf(memory, at));
-          if (generations.isSilent(at)) {
+          if (attachments.isEmpty(at)) {
             records.collectForeign(shard, record, at);
             records.refreshKey(shard, record);
           } else if (attachments.find(at, Kind.expiry) !== 0) {
-            // It may go from here on when its time is over, or at once.
+            // From here on it may be dropped when its time is over, or at once.
             numbers[acknowledgedAt] = versionOf(memory, at);
             generations.rearm(shard, record);
           }
@@ -97,8 +93,28 @@ export class GarbageCollection {
   }
 
   /**
-   * Visits the components of a list in a range of versions, oldest first, but not more than a lane can wait for; returns the
-   * version up to which all were visited. A visit may take the component out of the list.
+   * A watermark moved from `before` to `seen`. Older states of the components between are superseded by the watermark
+   * alone: empty components are dropped, and expired ones may be from here on.
+   */
+  passWatermark(shard: number, state: number, before: number, seen: number): void {
+    const { lists, records, store } = this.engine;
+    const { attachments, memory, numbers } = store;
+    const hasEnded = numbers[(shard >>> 1) + ShardNumber.othersEnded] > before;
+    if (seen <= before || (!hasEnded && attachments.countOf(shard, Kind.expiry) === 0)) return;
+    const acknowledged = this.acknowledgedOther(state);
+    for (let at = lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
+      const next = memory[at + Component.next];
+      const record = memory[at + Component.foreignKey];
+      const isDropped = attachments.isEmpty(at) && versionOf(memory, at) <= acknowledged;
+      if (isDropped) records.collectForeign(shard, record, at);
+      if (isDropped || attachments.find(at, Kind.expiry) !== 0) records.refreshKey(shard, record);
+      at = next;
+    }
+  }
+
+  /**
+   * Visits the components of a list in a range of versions, oldest first, at most as many as a lane can wait for;
+   * returns the version up to which all were visited. A visit may take the component out of the list.
    */
   private visitRange(state: number, from: number, upTo: number, visit: (component: number) => void): number {
     const { lists, store } = this.engine;

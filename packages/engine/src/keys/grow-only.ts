@@ -1,10 +1,10 @@
 import type { ByteInput } from '../memory/byte-input.js';
-import { GROW_ONLY_BYTES, Header } from '../memory/layout.js';
+import { GROW_ONLY_BYTES, HeaderWord } from '../memory/layout.js';
 import type { Store } from '../memory/store.js';
 
 /**
  * Namespaces, given by key prefix when the store is made, whose keys only ever grow: a reset, an assignment or a
- * negative amount is refused there. Asked about only by such changes, so increments pay nothing.
+ * negative amount is refused there. Only such changes look here, so increments pay nothing.
  */
 export class GrowOnly {
   private readonly prefixes: readonly Uint8Array[];
@@ -12,8 +12,8 @@ export class GrowOnly {
   constructor(store: Store) {
     const { memory, bytes } = store;
     const prefixes: Uint8Array[] = [];
-    let at = Header.growOnlyStart * 4;
-    for (let index = 0; index < memory[Header.growOnlyCount]; index++) {
+    let at = HeaderWord.growOnlyPrefixes * 4;
+    for (let index = 0; index < memory[HeaderWord.growOnlyCount]; index++) {
       const length = bytes[at] | (bytes[at + 1] << 8);
       prefixes.push(Uint8Array.from(bytes.subarray(at + 2, at + 2 + length)));
       at += 2 + length;
@@ -23,10 +23,10 @@ export class GrowOnly {
 
   static format(store: Store, prefixes: readonly string[]): void {
     const { memory, bytes } = store;
-    let at = Header.growOnlyStart * 4;
+    let at = HeaderWord.growOnlyPrefixes * 4;
     for (const prefix of prefixes) {
       const encoded = new TextEncoder().encode(prefix);
-      if (at + 2 + encoded.length > Header.growOnlyStart * 4 + GROW_ONLY_BYTES) {
+      if (at + 2 + encoded.length > HeaderWord.growOnlyPrefixes * 4 + GROW_ONLY_BYTES) {
         throw new RangeError(`the grow-only prefixes take more than ${GROW_ONLY_BYTES} bytes together`);
       }
       bytes[at] = encoded.length & 0xff;
@@ -34,7 +34,7 @@ export class GrowOnly {
       bytes.set(encoded, at + 2);
       at += 2 + encoded.length;
     }
-    memory[Header.growOnlyCount] = prefixes.length;
+    memory[HeaderWord.growOnlyCount] = prefixes.length;
   }
 
   get isEmpty(): boolean {

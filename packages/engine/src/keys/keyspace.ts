@@ -1,11 +1,11 @@
 import { ByteInput } from '../memory/byte-input.js';
 import { TWO_POW_32 } from '../memory/int64.js';
-import { Header } from '../memory/layout.js';
+import { HeaderWord } from '../memory/layout.js';
 import type { Engine } from './engine.js';
 
 /**
- * Going through all keys. A cursor is a shard and a place in its table: shard × 2^32 + reversed hash (table.ts). It needs
- * no memory on our side, stays valid while tables grow, and 0 is both the start and the end.
+ * Going through all keys. A cursor is a shard and a place in its table: shard × 2^32 + reversed hash (table.ts). It
+ * needs no memory on our side, stays valid while tables grow, and 0 is both the start and the end.
  */
 const PLACE_BITS = 32n;
 const PLACE_MASK = (1n << PLACE_BITS) - 1n;
@@ -27,7 +27,7 @@ export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (
         if (engine.isVisible(shard, record)) keys.push(engine.keyOf(record));
       }),
     );
-    // Outside the lock: what the visitor does is its own affair.
+    // Outside the lock: the visitor may open keys.
     for (const key of keys) visit(key);
     found += keys.length;
     buckets++;
@@ -51,11 +51,11 @@ export function randomKey(engine: Engine, entropy: number): Uint8Array | undefin
   return chosen[Math.floor((place % 1) * chosen.length)];
 }
 
-/** Observed reset of everything; keys of grow-only namespaces stay. */
+/** Observed reset of every key; those of grow-only namespaces stay. */
 export function removeAll(engine: Engine): void {
   const { growOnly, store } = engine;
   engine.lockAll();
-  const isAllGone = growOnly.isEmpty && Atomics.load(store.memory, Header.reservedRecords) === 0;
+  const isAllGone = growOnly.isEmpty && Atomics.load(store.memory, HeaderWord.reservedRecords) === 0;
   if (isAllGone && isAloneEverywhere(engine) && engine.origins.count === 1) {
     store.clearRecords();
     for (let index = 0; index < store.shardCount; index++) engine.wheel.format(store.shardAt(index), engine.nowMs);

@@ -1,10 +1,11 @@
+import { LocalBalanceNumber } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
 import type { Engine } from './engine.js';
 
 /**
- * What this node may spend of a quota cell at once. A local balance hangs off the cell's key and is known to this node alone: it
- * neither replicates nor reaches the disk. What is in it was marked as spent before (the cell's own component), so losing it
- * wastes tokens and never spends one twice.
+ * The tokens of a quota that this node may spend at once. A local balance hangs off the allotment's key and is known to
+ * this node alone: it neither replicates nor reaches the disk. Its tokens were marked as spent before (the allotment's
+ * own component), so losing it wastes tokens and never spends one twice.
  *
  * A local balance is open between `open` and `close`, under the lock of its shard.
  */
@@ -16,7 +17,7 @@ export class LocalBalances {
     this.engine = engine;
   }
 
-  /** False where the cell has no local balance here. Close it in any case. */
+  /** False where the allotment has no local balance here. Close it in any case. */
   open(input: ByteInput, start: number, length: number): boolean {
     this.engine.openAny(input, start, length);
     this.at = this.engine.localBalance(false);
@@ -30,30 +31,28 @@ export class LocalBalances {
 
   /** Tokens that may be spent now. */
   get balance(): number {
-    return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 2) >>> 1];
+    return this.read(LocalBalanceNumber.balance);
   }
 
   /** Tokens that this node holds and has not marked yet. */
   get reserve(): number {
-    return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 4) >>> 1];
+    return this.read(LocalBalanceNumber.reserve);
   }
 
-  /** With fewer tokens than this it is time to ask for more. */
+  /** With fewer tokens than this a refill is requested. */
   get lowWatermark(): number {
-    return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 6) >>> 1];
+    return this.read(LocalBalanceNumber.lowWatermark);
   }
 
-  /** Until then nobody has anything to give: whoever asks is told so without asking around. */
+  /** Until then no region has tokens to give: a take is denied without asking them. */
   get deniedUntilMs(): number {
-    return this.at === 0 ? 0 : this.engine.store.numbers[(this.at + 8) >>> 1];
+    return this.read(LocalBalanceNumber.deniedUntilMs);
   }
 
   /** Spends, if there is enough. */
   take(cost: number): boolean {
-    const { numbers } = this.engine.store;
-    const balanceAt = (this.at + 2) >>> 1;
-    if (this.at === 0 || numbers[balanceAt] < cost) return false;
-    numbers[balanceAt] -= cost;
+    if (this.at === 0 || this.balance < cost) return false;
+    this.write(LocalBalanceNumber.balance, this.balance - cost);
     return true;
   }
 
@@ -61,20 +60,27 @@ export class LocalBalances {
   give(amount: number): boolean {
     if (this.at === 0) this.at = this.engine.localBalance(true);
     if (this.at === 0) return false;
-    this.engine.store.numbers[(this.at + 2) >>> 1] += amount;
+    this.write(LocalBalanceNumber.balance, this.balance + amount);
     return true;
   }
 
   /** Makes the local balance, if need be and there is memory. */
   denyUntil(atMs: number): void {
     if (this.at === 0 && atMs !== 0) this.at = this.engine.localBalance(true);
-    if (this.at !== 0) this.engine.store.numbers[(this.at + 8) >>> 1] = atMs;
+    if (this.at !== 0) this.write(LocalBalanceNumber.deniedUntilMs, atMs);
   }
 
   note(reserve: number, lowWatermark: number): void {
     if (this.at === 0) return;
-    const { numbers } = this.engine.store;
-    numbers[(this.at + 4) >>> 1] = reserve;
-    numbers[(this.at + 6) >>> 1] = lowWatermark;
+    this.write(LocalBalanceNumber.reserve, reserve);
+    this.write(LocalBalanceNumber.lowWatermark, lowWatermark);
+  }
+
+  private read(field: number): number {
+    return this.at === 0 ? 0 : this.engine.store.attachments.numberAt(this.at, field);
+  }
+
+  private write(field: number, value: number): void {
+    this.engine.store.attachments.setNumberAt(this.at, field, value);
   }
 }

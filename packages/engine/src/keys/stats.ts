@@ -1,14 +1,14 @@
 import { Kind } from '../memory/attachments.js';
-import { Header, PAGE_BYTES, Shard } from '../memory/layout.js';
+import { HeaderWord, PAGE_BYTES, ShardNumber, ShardWord } from '../memory/layout.js';
 import type { Store } from '../memory/store.js';
 
-/** What there is in a store as a whole: sums over its shards, read without their locks. */
+/** Totals of a store: sums over its shards, read without their locks. */
 export interface EngineStats {
   readonly keys: number;
   readonly keysWithExpiry: number;
-  /** Keys of which this node has told nobody what it counted. */
+  /** Keys with an unpublished count. */
   readonly keysUnpublished: number;
-  /** Records that hold no key for a reader any more, until every peer knows. */
+  /** Records of removed keys, kept until every peer and the disk have acknowledged the removal. */
   readonly removedKeysRetained: number;
   readonly expiredKeysTotal: number;
   /** Pages in use for keys; the fixed regions in front of them, about 3 MB, are not counted. */
@@ -27,12 +27,12 @@ export function statsOf(store: Store): EngineStats {
   let buckets = 0;
   for (let index = 0; index < store.shardCount; index++) {
     const shard = store.shardAt(index);
-    keys += memory[shard + Shard.keys];
-    records += memory[shard + Shard.records];
-    keysWithExpiry += memory[shard + Shard.withExpiry];
+    keys += memory[shard + ShardWord.keys];
+    records += memory[shard + ShardWord.records];
+    keysWithExpiry += memory[shard + ShardWord.withExpiry];
     keysUnpublished += attachments.countOf(shard, Kind.unpublished);
-    expiredKeysTotal += numbers[(shard >>> 1) + Shard.expiredNumber];
-    buckets += memory[shard + Shard.bucketCount];
+    expiredKeysTotal += numbers[(shard >>> 1) + ShardNumber.expired];
+    buckets += memory[shard + ShardWord.bucketCount];
   }
   return {
     keys,
@@ -41,7 +41,7 @@ export function statsOf(store: Store): EngineStats {
     removedKeysRetained: records - keys,
     expiredKeysTotal,
     buckets,
-    usedBytes: (memory[Header.pagesUsed] - memory[Header.firstPage]) * PAGE_BYTES,
-    maxMemoryBytes: memory[Header.pageCount] * PAGE_BYTES,
+    usedBytes: (memory[HeaderWord.pagesUsed] - memory[HeaderWord.firstPage]) * PAGE_BYTES,
+    maxMemoryBytes: memory[HeaderWord.pageCount] * PAGE_BYTES,
   };
 }

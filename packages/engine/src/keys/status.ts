@@ -1,4 +1,4 @@
-/** What a change to a key came to. Small integers, so that the hot path neither throws nor allocates. */
+/** The outcome of a change to a key. Small integers, so that the hot path neither throws nor allocates. */
 export const Status = {
   Ok: 0,
   /** The value, or one of its two sums, would leave 64 bits. Nothing has changed. */
@@ -8,7 +8,7 @@ export const Status = {
   /** The key lies in a namespace that only grows, and the change would shrink it. */
   GrowOnly: 3,
   KeyTooLong: 4,
-  /** The key is one of the system's own. */
+  /** The key is reserved (reserved.ts). */
   Reserved: 5,
 } as const;
 

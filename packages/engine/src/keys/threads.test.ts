@@ -11,7 +11,7 @@ import {
   HOT_KEY,
   PAIR_TOTAL,
 } from '../testing/hammer.js';
-import { makeNode, START_MS, type TestNode, tell, tellOrigin } from '../testing/nodes.js';
+import { makeNode, START_MS, send, sendOrigin, type TestNode } from '../testing/nodes.js';
 import { add, assign, read, scanAll } from '../testing/single-key.js';
 import { Engine } from './engine.js';
 
@@ -78,7 +78,7 @@ describe(`${THREADS} threads on one store`, () => {
     checkConsistency(node.engine);
   });
 
-  test('with keys that come, expire and go, locks on all keys and walks: totals are exact and nothing is corrupt', async () => {
+  test('with keys that come, expire and go, locks on all keys and walks: totals are exact', async () => {
     assign(node.engine, 'left', PAIR_TOTAL);
     assign(node.engine, 'right', 0n);
     const reports = await runThreads('many-keys', MANY_KEYS_ROUNDS);
@@ -95,7 +95,7 @@ describe(`${THREADS} threads on one store`, () => {
     checkConsistency(node.engine);
   });
 
-  test('while another node is merged and told: both nodes come to the same', async () => {
+  test('while another node is merged and sent to: both nodes hold the same', async () => {
     for (let shard = 0; shard < node.engine.shardCount; shard++) node.engine.acknowledge(shard, 0);
     const other = makeNode(2, { shardCount: 4, seed: 5 });
     assign(node.engine, 'left', PAIR_TOTAL);
@@ -103,8 +103,8 @@ describe(`${THREADS} threads on one store`, () => {
     let turn = 0;
     const reports = await runThreads('many-keys', MANY_KEYS_ROUNDS / 2, () => {
       add(other.engine, growingKey(turn++ % GROWING_KEYS), 1000n);
-      tellOrigin(other, node, OWN_ORIGIN);
-      tellOrigin(node, other, OWN_ORIGIN);
+      sendOrigin(other, node, OWN_ORIGIN);
+      sendOrigin(node, other, OWN_ORIGIN);
       for (let shard = 0; shard < node.engine.shardCount; shard++)
         node.engine.acknowledge(shard, other.engine.seen(shard, 1));
     });
@@ -113,8 +113,8 @@ describe(`${THREADS} threads on one store`, () => {
     const nowMs = node.engine.nowMs + 3_600_000;
     for (const { engine } of [node, other]) engine.advanceTo(nowMs);
     for (let round = 0; round < 3; round++) {
-      tell(node, other);
-      tell(other, node);
+      send(node, other);
+      send(other, node);
       for (let shard = 0; shard < node.engine.shardCount; shard++)
         node.engine.acknowledge(shard, other.engine.seen(shard, 1));
       for (const { engine } of [node, other]) engine.expireSome(1_000_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../keys/engine.js';
 import { START_MS } from '../testing/nodes.js';
-import { Header } from './layout.js';
+import { HeaderNumber } from './layout.js';
 
 function makeEngine(): Engine {
   return Engine.format({
@@ -21,7 +21,7 @@ describe('time in a node', () => {
     expect(engine.nowMs).toBe(START_MS + 10);
   });
 
-  test('is the latest that any thread was told', () => {
+  test('is the latest that any thread was given', () => {
     const engine = makeEngine();
     const other = Engine.attach(engine.buffer);
     engine.advanceTo(START_MS + 10);
@@ -32,8 +32,8 @@ describe('time in a node', () => {
   test('does not run backwards when another thread, a little late, writes an earlier time over ours', () => {
     const engine = makeEngine();
     engine.advanceTo(START_MS + 10);
-    // Two threads read the same time; the one that was told less writes last.
-    engine.store.numbers[Header.clockNumber] = START_MS + 5;
+    // Two threads read the same time; the one that was given the earlier time writes last.
+    engine.store.numbers[HeaderNumber.clock] = START_MS + 5;
     engine.advanceTo(START_MS + 4);
     expect(engine.nowMs).toBe(START_MS + 10);
   });

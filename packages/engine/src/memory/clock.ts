@@ -1,4 +1,4 @@
-import { Header } from './layout.js';
+import { HeaderNumber } from './layout.js';
 import { versionAt } from './record.js';
 import type { Store } from './store.js';
 
@@ -18,11 +18,12 @@ export class Clock {
   }
 
   advanceTo(nowMs: number): void {
-    // Threads read and write the shared time without a lock: one that was told less may write last. Own time is kept then.
-    const shared = this.numbers[Header.clockNumber];
+    // Threads read and write the shared time without a lock: the one with the earlier time may write last. Own time
+    // stays.
+    const shared = this.numbers[HeaderNumber.clock];
     const latest = shared > this.nowMs ? shared : this.nowMs;
     const time = nowMs > latest ? Math.floor(nowMs) : latest;
-    if (time > shared) this.numbers[Header.clockNumber] = time;
+    if (time > shared) this.numbers[HeaderNumber.clock] = time;
     if (time === this.nowMs) return;
     this.nowMs = time;
     this.nowVersion = versionAt(time);

@@ -1,10 +1,10 @@
 import type { ByteInput } from './byte-input.js';
-import { Component, keyLengthOf } from './record.js';
+import { Component, keyLengthOf, keyWords } from './record.js';
 
 /**
  * Two hashes of a key, made in one pass. `shared` is the same on every node: it chooses the shard and goes into
- * digests. `local` is seeded by this store: it chooses the bucket and the tag, so that nobody outside can aim many keys
- * at one bucket. Each step (xor, multiply, rotate) is a bijection, and the murmur3 finisher spreads what is left.
+ * digests. `local` is seeded by this store: it chooses the bucket and the tag, so that a client cannot aim many keys at
+ * one bucket. Each step (xor, multiply, rotate) is a bijection, and the murmur3 finisher spreads the bits.
  */
 const SHARED_SEED = 0x51554f54;
 const SHARED_MULTIPLIER = 0xcc9e2d51 | 0;
@@ -26,18 +26,14 @@ export class KeyHash {
     const whole = start + (length & ~3);
     for (let at = start; at < whole; at += 4) {
       const word = view.getInt32(at, true);
-      shared = Math.imul(shared ^ word, SHARED_MULTIPLIER);
-      shared = (shared << 15) | (shared >>> 17);
-      local = Math.imul(local ^ word, LOCAL_MULTIPLIER);
-      local = (local << 13) | (local >>> 19);
+      shared = mixShared(shared, word);
+      local = mixLocal(local, word);
     }
     const rest = length & 3;
     if (rest !== 0) {
       const word = view.getInt32(whole, true) & ((1 << (rest << 3)) - 1);
-      shared = Math.imul(shared ^ word, SHARED_MULTIPLIER);
-      shared = (shared << 15) | (shared >>> 17);
-      local = Math.imul(local ^ word, LOCAL_MULTIPLIER);
-      local = (local << 13) | (local >>> 19);
+      shared = mixShared(shared, word);
+      local = mixLocal(local, word);
     }
     this.shared = finish(shared ^ length);
     this.local = finish(local ^ length);
@@ -45,19 +41,26 @@ export class KeyHash {
 
   ofRecord(memory: Int32Array, record: number): void {
     const length = keyLengthOf(memory, record);
-    const end = record + Component.key + ((length + 3) >>> 2);
+    const end = record + keyWords(length);
     let shared = SHARED_SEED;
     let local = this.seed;
     for (let at = record + Component.key; at < end; at++) {
-      const word = memory[at];
-      shared = Math.imul(shared ^ word, SHARED_MULTIPLIER);
-      shared = (shared << 15) | (shared >>> 17);
-      local = Math.imul(local ^ word, LOCAL_MULTIPLIER);
-      local = (local << 13) | (local >>> 19);
+      shared = mixShared(shared, memory[at]);
+      local = mixLocal(local, memory[at]);
     }
     this.shared = finish(shared ^ length);
     this.local = finish(local ^ length);
   }
+}
+
+function mixShared(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, SHARED_MULTIPLIER);
+  return (mixed << 15) | (mixed >>> 17);
+}
+
+function mixLocal(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, LOCAL_MULTIPLIER);
+  return (mixed << 13) | (mixed >>> 19);
 }
 
 function finish(hash: number): number {

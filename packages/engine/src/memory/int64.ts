@@ -27,3 +27,33 @@ export function highHalf(value: bigint): number {
 export function lowHalf(value: bigint): number {
   return Number(BigInt.asIntN(32, value));
 }
+
+/** In memory a 64-bit amount is two words, the low half first. */
+export const HIGH_HALF = 1;
+
+export function uint64At(memory: Int32Array, at: number): bigint {
+  return joinUint64(memory[at + HIGH_HALF], memory[at]);
+}
+
+export function setInt64At(memory: Int32Array, at: number, value: bigint): void {
+  memory[at] = lowHalf(value);
+  memory[at + HIGH_HALF] = highHalf(value);
+}
+
+/** Adds to the amount at an address; a sum beyond 64 bits wraps. */
+export function addInt64At(memory: Int32Array, at: number, high: number, low: number): void {
+  const sum = (memory[at] + low) | 0;
+  memory[at] = sum;
+  memory[at + HIGH_HALF] = (memory[at + HIGH_HALF] + high + (sum >>> 0 < low >>> 0 ? 1 : 0)) | 0;
+}
+
+/** Whether the unsigned amount at an address cannot take this one more. */
+export function wouldOverflowAt(memory: Int32Array, at: number, high: number, low: number): boolean {
+  const carry = (memory[at] >>> 0) + (low >>> 0) >= TWO_POW_32 ? 1 : 0;
+  return (memory[at + HIGH_HALF] >>> 0) + (high >>> 0) + carry >= TWO_POW_32;
+}
+
+/** Makes the unsigned amount at an address at least the one at `least`. */
+export function raiseUint64At(memory: Int32Array, at: number, least: number): void {
+  if (uint64At(memory, least) > uint64At(memory, at)) memory.copyWithin(at, least, least + 2);
+}

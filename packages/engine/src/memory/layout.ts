@@ -1,3 +1,5 @@
+import { assertFields } from './fields.js';
+
 /**
  * The memory map. One buffer holds everything; addresses are word indexes (a word is 32 bits) from its start, and 0 is
  * "none". Threads share the buffer, so nothing of the store is kept in JavaScript objects except views on it.
@@ -20,8 +22,9 @@ export const PAGE_WORDS = 2048;
 export const PAGE_BYTES = PAGE_WORDS * 4;
 
 /**
- * Where the map begins in the buffer. V8 has large buffers from malloc, which puts its own 16 bytes in front of them at the
- * start of a page; with these 48, pages and buckets begin where cache lines do, and a look-up reads one line, not two.
+ * Where the map begins in the buffer. V8 has large buffers from malloc, which puts its own 16 bytes in front of them at
+ * the start of a page; with these 48, pages and buckets begin where cache lines do, and a look-up reads one line, not
+ * two.
  */
 export const BASE_BYTES = 48;
 
@@ -37,8 +40,11 @@ export const OWN_ORIGIN = 0;
 export const MAX_SHARDS = 1024;
 export const DEFAULT_SHARDS = 64;
 
-/** Header words. Those named …_NUMBER are indexes into the Float64Array view (two words each). */
-export const Header = {
+/**
+ * Each record has its fields in two tables: `…Word` counts words (Int32Array), `…Number` counts doubles (Float64Array,
+ * two words each). A record begins at an even word, so its doubles are at `(record >>> 1) + …Number.field`.
+ */
+export const HeaderWord = {
   magic: 0,
   layoutVersion: 1,
   shardCount: 2,
@@ -51,73 +57,97 @@ export const Header = {
   originCount: 9,
   originLock: 10,
   tableSeed: 11,
-  /** 1 where a disk has to be told which components were let go; see dropped.ts. */
+  /** 1 where a disk has to learn which components were dropped (dropped-components.ts). */
   keepsDropped: 12,
-  /** 1 once there was no memory to note one of them: the disk then needs everything anew. */
+  /** 1 once there was no memory to note a dropped component: the disk then needs a new snapshot. */
   droppedLost: 13,
-  /** 1 where what other origins ended is kept until every peer knows; see GarbageCollection.acknowledgeOther. */
+  /** 1 where components that other origins ended stay until every peer has seen that (garbage-collection.ts). */
   relays: 14,
-  /** How many records have reserved keys; see reserved.ts. */
+  /** Records with reserved keys (reserved.ts). */
   reservedRecords: 15,
-  clockNumber: 8,
-  graceMsNumber: 9,
   growOnlyCount: 20,
-  growOnlyStart: 1024,
+  growOnlyPrefixes: 1024,
 } as const;
+
+export const HeaderNumber = { clock: 8, graceMs: 9 } as const;
 
 export const GROW_ONLY_BYTES = 4096;
 
 export const SHARD_WORDS = 1024;
+export const SLAB_HEADS = 96;
+export const WHEEL_LEVELS = 6;
+export const WHEEL_SLOTS = 64;
+/** Kinds of attachments are less than this (attachments.ts). */
+export const ATTACHMENT_KINDS = 8;
 
-/** Offsets in a shard's header. */
-export const Shard = {
+export const ShardWord = {
   lock: 0,
   /** Keys that a reader would see, expired ones included until they are dropped. */
   keys: 1,
-  /** Records in the table: keys, and what is left of deleted ones until everybody knows. */
+  /** Records in the table: keys, and removed keys until every peer and the disk have acknowledged their removal. */
   records: 2,
   bucketCount: 3,
   /** 2^(level+1) − 1, see table.ts. */
   wideMask: 4,
   directory: 5,
   withExpiry: 6,
-  expiredNumber: 4,
-  wheelTickNumber: 5,
-  acknowledgedNumber: 6,
-  collectedNumber: 7,
-  /** What was let go since the disk was told last, a chain. */
+  /** The first note about a dropped component that the disk has not taken yet. */
   dropped: 16,
-  /** How many attachments of each kind there are, by kind; see attachments.ts. */
+  /** The number of attachments by kind (attachments.ts). */
   attachmentCounts: 18,
-  /** The newest version that an own component had when it said that its generation is over. */
-  endedNumber: 13,
-  /** The same of components of other origins, whichever of them has the newest. */
-  othersEndedNumber: 14,
   slabHeads: 32,
   wheelBitmaps: 128,
   wheelHeads: 144,
 } as const;
 
-/** Offsets in the state of one (origin, shard). */
-export const OriginShard = {
+export const ShardNumber = {
+  expired: 4,
+  wheelTick: 5,
+  /** Every peer and the disk hold this node's own changes up to this version; Infinity where there are none. */
+  acknowledged: 6,
+  /** Own components up to this version have been looked at by garbage collection. */
+  collected: 7,
+  /** The newest version with which an own component ended its generation. */
+  ended: 13,
+  /** The newest version with which a component of any other origin did. */
+  othersEnded: 14,
+} as const;
+
+/** The state of one (origin, shard). */
+export const OriginShardWord = {
   head: 0,
   tail: 1,
-  /** Own origin: the sequence, the version given last. Others: the watermark, a true cut of that origin's changes. */
-  seenNumber: 1,
-  /** The digest covers components up to this version, and is brought up to date when asked for; see digest.ts. */
-  digestedNumber: 2,
   digestLow: 6,
   digestHigh: 7,
-  /** The list is in version order up to here, see version-list.ts. */
-  orderedNumber: 4,
   /** Components of the list near which walks that come in parts go on, CURSORS of them, or 0. */
   cursors: 10,
-  /** Other origins, where this node relays: every peer has seen that origin up to here. */
-  acknowledgedNumber: 7,
 } as const;
+
+export const OriginShardNumber = {
+  /** Own origin: the sequence, the version given last. Others: the watermark, a true cut of that origin's changes. */
+  seen: 1,
+  /** The digest covers components up to this version, and is brought up to date when it is read (digest.ts). */
+  digested: 2,
+  /** The list is in version order up to here (version-list.ts). */
+  ordered: 4,
+  /** Other origins, where this node relays: every peer has acknowledged that origin's changes up to here. */
+  acknowledged: 7,
+} as const;
+
 export const ORIGIN_SHARD_WORDS = 16;
-/** As many walks can come in parts at once without looking for their place from the end of the list. */
+/** This many walks can come in parts at once without looking for their place from the end of the list. */
 export const CURSORS = 4;
+
+assertFields('the header', PAGE_WORDS, HeaderWord, HeaderNumber, { growOnlyPrefixes: GROW_ONLY_BYTES / 4 });
+assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
+  attachmentCounts: ATTACHMENT_KINDS,
+  slabHeads: SLAB_HEADS,
+  wheelBitmaps: (WHEEL_LEVELS * WHEEL_SLOTS) / 32,
+  wheelHeads: WHEEL_LEVELS * WHEEL_SLOTS,
+});
+assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShardWord, OriginShardNumber, {
+  cursors: CURSORS,
+});
 
 export interface Regions {
   readonly shards: number;

@@ -1,5 +1,5 @@
 /**
- * A lock is one word: 0 free, 1 held, 2 held and somebody sleeps on it. Taking a free lock is one compare-exchange.
+ * A lock is one word: 0 free, 1 held, 2 held with a thread asleep on it. Taking a free lock is one compare-exchange.
  * A holder never waits for anything while it holds a shard's lock, so spinning a little almost always suffices;
  * after that the thread sleeps in the kernel (a lane may; the engine is never used where sleeping is forbidden).
  */

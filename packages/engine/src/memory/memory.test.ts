@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Engine } from '../keys/engine.js';
 import { Status } from '../keys/status.js';
 import { checkConsistency } from '../testing/check-consistency.js';
-import { makeNode, START_MS, tell } from '../testing/nodes.js';
+import { makeNode, START_MS, send } from '../testing/nodes.js';
 import { Random } from '../testing/random.js';
 import { add, assign, expireAt, persist, read, remove } from '../testing/single-key.js';
 
@@ -65,7 +65,7 @@ describe('when memory is full', () => {
     checkConsistency(engine);
   });
 
-  test('keys that are there get their first decrement and their first expiry from what is kept back for that', () => {
+  test('keys that exist get their first decrement and their first expiry from the reserve', () => {
     const engine = makeEngine(4, 2);
     const keys = fill(engine, keyOf);
     for (const key of keys.slice(0, 200)) expect(add(engine, key, -3n)).toBe(Status.Ok);
@@ -92,51 +92,51 @@ describe('when memory is full', () => {
     checkConsistency(engine);
   });
 
-  test('a peer goes on being merged: what is held of it is brought up to date, new keys wait', () => {
+  test('a peer goes on being merged: its held components are brought up to date, new keys wait', () => {
     const [from, to] = [makeNode(1), makeNode(2)];
     for (let index = 0; index < 100; index++) add(from.engine, `shared:${index}`, 1n);
-    tell(from, to);
+    send(from, to);
     fill(to.engine, keyOf);
     for (let index = 0; index < 100; index++) add(from.engine, `shared:${index}`, index % 2 === 0 ? 10n : -10n);
     for (let index = 0; index < 10; index++) add(from.engine, `late:${index}`.padEnd(300, '.'), 1n);
-    tell(from, to);
+    send(from, to);
     for (let index = 0; index < 100; index++)
       expect(read(to.engine, `shared:${index}`).value).toBe(index % 2 === 0 ? 11n : -9n);
     expect(to.engine.seen(0, 1)).toBeLessThan(from.engine.seen(0, 0));
     checkConsistency(to.engine);
     for (let index = 0; index < 2000; index++) remove(to.engine, keyOf(index));
     to.engine.acknowledge(0, to.engine.seen(0, 0));
-    tell(from, to);
+    send(from, to);
     expect(read(to.engine, 'late:9'.padEnd(300, '.')).value).toBe(1n);
     expect(to.engine.seen(0, 1)).toBe(from.engine.seen(0, 0));
     checkConsistency(to.engine);
   });
 });
 
-test('what is held of a peer stays when there is no memory for its next state', () => {
+test('the component of a peer stays when there is no memory for its next state', () => {
   const [from, to] = [makeNode(1), makeNode(2)];
   add(from.engine, 'shared', 5n);
-  tell(from, to);
+  send(from, to);
   for (const key of fill(to.engine, keyOf)) add(to.engine, key, -1n);
   for (const key of fill(to.engine, (index) => `small:${index}`)) expireAt(to.engine, key, START_MS + 1000);
   add(from.engine, 'shared', -1n);
-  tell(from, to);
+  send(from, to);
   expect(read(to.engine, 'shared').value).toBe(5n);
   checkConsistency(to.engine);
   for (let index = 0; index < 1000; index++) remove(to.engine, keyOf(index));
   to.engine.acknowledge(0, to.engine.seen(0, 0));
-  tell(from, to);
+  send(from, to);
   expect(read(to.engine, 'shared').value).toBe(4n);
   checkConsistency(to.engine);
 });
 
-test('a key that others gave an expiry keeps it, or the change is refused: no memory is no reason to live for ever', () => {
+test('a key keeps an expiry that others set, or the change is refused where there is no memory for it', () => {
   const [from, to] = [makeNode(1), makeNode(2)];
   const keys = Array.from({ length: 600 }, (_, index) => `shared:${index}`);
   const expiresAtMs = START_MS + 60_000;
   for (const key of keys) add(from.engine, key, 5n);
   for (const key of keys) expireAt(from.engine, key, expiresAtMs);
-  tell(from, to);
+  send(from, to);
   for (const key of fill(to.engine, keyOf)) expireAt(to.engine, key, START_MS + 1000);
   const statuses = new Set<Status>();
   for (const [index, key] of keys.entries()) {

@@ -1,4 +1,4 @@
-import { Header, MAX_ORIGINS, ORIGIN_ID_BYTES, ORIGIN_ID_WORDS, OWN_ORIGIN } from './layout.js';
+import { HeaderWord, MAX_ORIGINS, ORIGIN_ID_BYTES, ORIGIN_ID_WORDS, OWN_ORIGIN } from './layout.js';
 import { giveLock, takeLock } from './lock.js';
 import type { Store } from './store.js';
 
@@ -16,7 +16,7 @@ export class Origins {
   }
 
   get count(): number {
-    return Atomics.load(this.store.memory, Header.originCount);
+    return Atomics.load(this.store.memory, HeaderWord.originCount);
   }
 
   /** This node's own id, which never changes while the store exists. Not to be written to. */
@@ -60,15 +60,15 @@ export class Origins {
     const known = this.find(id);
     if (known !== -1) return known;
     const { memory, bytes, regions, locking } = this.store;
-    if (locking) takeLock(memory, Header.originLock);
+    if (locking) takeLock(memory, HeaderWord.originLock);
     let index = this.find(id);
-    if (index === -1 && memory[Header.originCount] < MAX_ORIGINS) {
-      index = memory[Header.originCount];
+    if (index === -1 && memory[HeaderWord.originCount] < MAX_ORIGINS) {
+      index = memory[HeaderWord.originCount];
       bytes.set(id, (regions.originIds + index * ORIGIN_ID_WORDS) * 4);
-      Atomics.store(memory, Header.originCount, index + 1);
+      Atomics.store(memory, HeaderWord.originCount, index + 1);
       this.indexes.set(nameOf(id), index);
     }
-    if (locking) giveLock(memory, Header.originLock);
+    if (locking) giveLock(memory, HeaderWord.originLock);
     return index;
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Header, PAGE_WORDS } from './layout.js';
+import { HeaderWord, PAGE_WORDS } from './layout.js';
 import { Pages } from './pages.js';
 
 const BITMAP = 1000;
@@ -45,19 +45,19 @@ describe('pages', () => {
             }
             runs.push({ address, count });
           }
-          expect(memory[Header.pagesUsed]).toBe(firstPage + 1 + taken.size);
+          expect(memory[HeaderWord.pagesUsed]).toBe(firstPage + 1 + taken.size);
         },
       ),
     );
   });
 
-  test('kept back are for what is there already: new keys do not get them', () => {
+  test('in the reserve are for keys that exist: new keys do not get them', () => {
     const { pages, memory } = makePages(1, 100);
     let forNewKeys = 0;
     while (pages.take(1, true) !== 0) forNewKeys++;
     let forOldKeys = 0;
     while (pages.take(1, false) !== 0) forOldKeys++;
-    expect(forOldKeys).toBe(memory[Header.pagesReserved]);
+    expect(forOldKeys).toBe(memory[HeaderWord.pagesReserved]);
     expect(forNewKeys + forOldKeys).toBe(99);
   });
 

@@ -1,5 +1,5 @@
 import { assert } from './assert.js';
-import { Header, PAGE_WORDS } from './layout.js';
+import { HeaderWord, PAGE_WORDS } from './layout.js';
 import { giveLock, takeLock } from './lock.js';
 
 /**
@@ -7,7 +7,7 @@ import { giveLock, takeLock } from './lock.js';
  * A hint makes the common search one word long. Shards take pages rarely, one for a hundred keys, so one lock for all
  * of them is not felt.
  *
- * A part of the pages is kept back for what is already there: a key that exists may need a little more memory for its
+ * A part of the pages is kept back for keys that exist: one of them may need a little more memory for its
  * first decrement or its expiry, and must get it when new keys are already refused.
  */
 const RESERVED_FRACTION = 64;
@@ -30,11 +30,11 @@ export class Pages {
 
   format(firstPage: number, pageCount: number): void {
     const memory = this.#memory;
-    memory[Header.firstPage] = firstPage;
-    memory[Header.pageCount] = pageCount;
-    memory[Header.pageHint] = firstPage >>> 5;
-    memory[Header.pagesUsed] = firstPage;
-    memory[Header.pagesReserved] = Math.max(RESERVED_MINIMUM_PAGES, Math.floor(pageCount / RESERVED_FRACTION));
+    memory[HeaderWord.firstPage] = firstPage;
+    memory[HeaderWord.pageCount] = pageCount;
+    memory[HeaderWord.pageHint] = firstPage >>> 5;
+    memory[HeaderWord.pagesUsed] = firstPage;
+    memory[HeaderWord.pagesReserved] = Math.max(RESERVED_MINIMUM_PAGES, Math.floor(pageCount / RESERVED_FRACTION));
     for (let page = 0; page < firstPage; page++) this.#mark(page, true);
     for (let page = pageCount; page < Math.ceil(pageCount / 32) * 32; page++) this.#mark(page, true);
   }
@@ -42,31 +42,32 @@ export class Pages {
   /** The address of `count` adjoining pages, or 0. With `forNewKey` the reserve is left alone. */
   take(count: number, forNewKey: boolean): number {
     const memory = this.#memory;
-    if (this.#locking) takeLock(memory, Header.pageLock);
-    const free = memory[Header.pageCount] - memory[Header.pagesUsed] - (forNewKey ? memory[Header.pagesReserved] : 0);
+    if (this.#locking) takeLock(memory, HeaderWord.pageLock);
+    const free =
+      memory[HeaderWord.pageCount] - memory[HeaderWord.pagesUsed] - (forNewKey ? memory[HeaderWord.pagesReserved] : 0);
     let page = 0;
     if (free >= count) page = count === 1 ? this.#findOne() : this.#findRun(count);
     if (page !== 0) {
       for (let taken = page; taken < page + count; taken++) this.#mark(taken, true);
-      memory[Header.pagesUsed] += count;
+      memory[HeaderWord.pagesUsed] += count;
     }
-    if (this.#locking) giveLock(memory, Header.pageLock);
+    if (this.#locking) giveLock(memory, HeaderWord.pageLock);
     return page * PAGE_WORDS;
   }
 
   give(address: number, count: number): void {
     const memory = this.#memory;
-    if (this.#locking) takeLock(memory, Header.pageLock);
+    if (this.#locking) takeLock(memory, HeaderWord.pageLock);
     const page = address / PAGE_WORDS;
     for (let given = page; given < page + count; given++) this.#mark(given, false);
-    memory[Header.pagesUsed] -= count;
-    if (page >>> 5 < memory[Header.pageHint]) memory[Header.pageHint] = page >>> 5;
-    if (this.#locking) giveLock(memory, Header.pageLock);
+    memory[HeaderWord.pagesUsed] -= count;
+    if (page >>> 5 < memory[HeaderWord.pageHint]) memory[HeaderWord.pageHint] = page >>> 5;
+    if (this.#locking) giveLock(memory, HeaderWord.pageLock);
   }
 
   /** More than half are free. */
   get arePlenty(): boolean {
-    return this.#memory[Header.pagesUsed] * 2 < this.#memory[Header.pageCount];
+    return this.#memory[HeaderWord.pagesUsed] * 2 < this.#memory[HeaderWord.pageCount];
   }
 
   #mark(page: number, taken: boolean): void {
@@ -79,11 +80,11 @@ export class Pages {
   /** Everything below the hint is taken, so the lowest free page is used first and the store stays dense. */
   #findOne(): number {
     const memory = this.#memory;
-    const words = Math.ceil(memory[Header.pageCount] / 32);
-    for (let word = memory[Header.pageHint]; word < words; word++) {
+    const words = Math.ceil(memory[HeaderWord.pageCount] / 32);
+    for (let word = memory[HeaderWord.pageHint]; word < words; word++) {
       const free = ~memory[this.#bitmap + word];
       if (free !== 0) {
-        memory[Header.pageHint] = word;
+        memory[HeaderWord.pageHint] = word;
         return word * 32 + (31 - Math.clz32(free & -free));
       }
     }
@@ -93,7 +94,7 @@ export class Pages {
   #findRun(count: number): number {
     const memory = this.#memory;
     let run = 0;
-    for (let page = memory[Header.pageHint] * 32; page < memory[Header.pageCount]; page++) {
+    for (let page = memory[HeaderWord.pageHint] * 32; page < memory[HeaderWord.pageCount]; page++) {
       const taken = (memory[this.#bitmap + (page >>> 5)] & (1 << (page & 31))) !== 0;
       run = taken ? 0 : run + 1;
       if (run === count) return page - count + 1;

@@ -46,7 +46,7 @@ describe('a component', () => {
 });
 
 describe('versions', () => {
-  test('tell the time at which they were given', () => {
+  test('date the change', () => {
     fc.assert(
       fc.property(fc.integer({ min: EPOCH_MS, max: EPOCH_MS + 30 * 365 * 86_400_000 }), (timeMs) => {
         expect(timeOfVersion(versionAt(timeMs))).toBe(timeMs);

@@ -1,12 +1,13 @@
+import { assertFields } from './fields.js';
 import { TWO_POW_32 } from './int64.js';
 
 /**
- * Components, the one thing the store is made of. Every counter is a set of them, one for each origin that touched it;
+ * Components, of which the store is made. Every counter is a set of them, one for each origin that touched it;
  * only its origin writes a component, and every change stamps it with the next version of that (origin, shard).
  *
  * A key's record is this node's own component followed by the key's bytes, so that an increment touches one record; an
- * own component that never was has version 0. The components of other origins are records of their own, chained from
- * the key's summary (attachments.ts).
+ * own component that never changed has version 0. The components of other origins are records of their own, chained
+ * from the key's summary (attachments.ts).
  *
  *   word | component
  *   -----|--------------------------------------------------------------------------------------------------
@@ -24,8 +25,8 @@ import { TWO_POW_32 } from './int64.js';
  * The detail is the key's length in bytes in a key's record, the origin's index in a foreign component.
  *
  * Versions are hybrid times: milliseconds since EPOCH_MS times 2^13, or the last version plus one where that is more.
- * So a version orders changes, dates them (lag is a subtraction), and `born`, the version that began a generation, says both
- * which generation it is and when it began. 53 bits last until 2059 and 8 million changes a second in one shard.
+ * So a version orders changes and dates them (lag is a subtraction), and `born`, the version that began a generation,
+ * both names that generation and dates it. 53 bits last until 2059 and 8 million changes a second in one shard.
  */
 export const Component = {
   versionLow: 0,
@@ -42,8 +43,11 @@ export const Component = {
   foreignSibling: 10,
 } as const;
 
-export const KEY_HEADER_WORDS = 9;
 export const FOREIGN_WORDS = 12;
+
+const { key, foreignKey, foreignSibling, ...common } = Component;
+assertFields('a foreign component', FOREIGN_WORDS, { ...common, foreignKey, foreignSibling });
+assertFields('a key record', key + 1, { ...common, key });
 
 const HIGH_MASK = 0x1fffff;
 const DETAIL_SHIFT = 21;
@@ -75,27 +79,34 @@ export function timeOfVersion(version: number): number {
 }
 
 export function versionOf(memory: Int32Array, component: number): number {
-  return (memory[component + 1] & HIGH_MASK) * TWO_POW_32 + (memory[component] >>> 0);
+  return (
+    (memory[component + Component.versionHigh] & HIGH_MASK) * TWO_POW_32 +
+    (memory[component + Component.versionLow] >>> 0)
+  );
 }
 
 export function setVersion(memory: Int32Array, component: number, version: number): void {
-  memory[component] = version | 0;
-  memory[component + 1] = (memory[component + 1] & ~HIGH_MASK) | Math.floor(version / TWO_POW_32);
+  memory[component + Component.versionLow] = version | 0;
+  memory[component + Component.versionHigh] =
+    (memory[component + Component.versionHigh] & ~HIGH_MASK) | Math.floor(version / TWO_POW_32);
 }
 
 export function bornOf(memory: Int32Array, component: number): number {
-  return (memory[component + 3] & HIGH_MASK) * TWO_POW_32 + (memory[component + 2] >>> 0);
+  return (
+    (memory[component + Component.bornHigh] & HIGH_MASK) * TWO_POW_32 + (memory[component + Component.bornLow] >>> 0)
+  );
 }
 
 export function setBorn(memory: Int32Array, component: number, born: number): void {
-  memory[component + 2] = born | 0;
-  memory[component + 3] = (memory[component + 3] & ~HIGH_MASK) | Math.floor(born / TWO_POW_32);
+  memory[component + Component.bornLow] = born | 0;
+  memory[component + Component.bornHigh] =
+    (memory[component + Component.bornHigh] & ~HIGH_MASK) | Math.floor(born / TWO_POW_32);
 }
 
 function detailOf(memory: Int32Array, component: number): number {
   return (
-    (memory[component + 1] >>> DETAIL_SHIFT) |
-    (((memory[component + 3] >>> DETAIL_SHIFT) & DETAIL_HIGH_MASK) << DETAIL_LOW_BITS)
+    (memory[component + Component.versionHigh] >>> DETAIL_SHIFT) |
+    (((memory[component + Component.bornHigh] >>> DETAIL_SHIFT) & DETAIL_HIGH_MASK) << DETAIL_LOW_BITS)
   );
 }
 
@@ -104,11 +115,11 @@ export function keyLengthOf(memory: Int32Array, keyRecord: number): number {
 }
 
 export function isForeign(memory: Int32Array, component: number): boolean {
-  return (memory[component + 3] & Flag.foreign) !== 0;
+  return (memory[component + Component.bornHigh] & Flag.foreign) !== 0;
 }
 
 export function isPresent(memory: Int32Array, component: number): boolean {
-  return (memory[component + 3] & Flag.present) !== 0;
+  return (memory[component + Component.bornHigh] & Flag.present) !== 0;
 }
 
 export function originIndexOf(memory: Int32Array, component: number): number {
@@ -120,19 +131,19 @@ export function keyRecordOf(memory: Int32Array, component: number): number {
   return isForeign(memory, component) ? memory[component + Component.foreignKey] : component;
 }
 
-/** An empty component that never was: version 0, nothing counted. */
+/** An empty component that never changed: version 0, nothing counted. */
 export function clearComponent(memory: Int32Array, component: number, detail: number, flags: number): void {
-  memory[component] = 0;
-  memory[component + 1] = detail << DETAIL_SHIFT;
-  memory[component + 2] = 0;
-  memory[component + 3] = ((detail >>> DETAIL_LOW_BITS) << DETAIL_SHIFT) | (flags & FLAG_MASK);
-  memory[component + 4] = 0;
-  memory[component + 5] = 0;
-  memory[component + 6] = 0;
-  memory[component + 7] = 0;
-  memory[component + 8] = 0;
+  memory[component + Component.versionLow] = 0;
+  memory[component + Component.versionHigh] = detail << DETAIL_SHIFT;
+  memory[component + Component.bornLow] = 0;
+  memory[component + Component.bornHigh] = ((detail >>> DETAIL_LOW_BITS) << DETAIL_SHIFT) | (flags & FLAG_MASK);
+  memory[component + Component.positiveLow] = 0;
+  memory[component + Component.positiveHigh] = 0;
+  memory[component + Component.previous] = 0;
+  memory[component + Component.next] = 0;
+  memory[component + Component.attachments] = 0;
 }
 
 export function keyWords(keyLength: number): number {
-  return KEY_HEADER_WORDS + ((keyLength + 3) >>> 2);
+  return Component.key + ((keyLength + 3) >>> 2);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Header, PAGE_WORDS } from './layout.js';
+import { HeaderWord, PAGE_WORDS } from './layout.js';
 import { Slab } from './slab.js';
 import { Store } from './store.js';
 
@@ -25,12 +25,12 @@ const steps = fc.array(
 );
 
 describe('the slab', () => {
-  test('gives out memory that nobody else has, aligned for numbers, and takes all of it back', () => {
+  test('gives out each piece of memory once, aligned for numbers, and takes all of it back', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const store = makeStore();
         const { memory, slab } = store;
-        const usedBefore = memory[Header.pagesUsed];
+        const usedBefore = memory[HeaderWord.pagesUsed];
         const taken: { shard: number; address: number; words: number; mark: number }[] = [];
         let mark = 0;
         for (const step of sequence) {
@@ -56,13 +56,13 @@ describe('the slab', () => {
         for (const { shard, address } of taken) slab.give(shard, address);
         // One page of each size that was used may be kept by each shard, as long as there are plenty.
         const sizes = new Set(sequence.map((step) => `${step.shard}:${Slab.footprintBytes(step.words)}`));
-        expect(memory[Header.pagesUsed] - usedBefore).toBeLessThanOrEqual(sizes.size);
+        expect(memory[HeaderWord.pagesUsed] - usedBefore).toBeLessThanOrEqual(sizes.size);
       }),
       { numRuns: 150 },
     );
   });
 
-  test('says how much a record takes up: never less than it needs, and at most an eighth more than that from 256 bytes on', () => {
+  test('says how much a record takes up: at least its size, and at most an eighth more from 256 bytes on', () => {
     for (let words = 4; words < 960; words++) {
       const bytes = Slab.footprintBytes(words);
       expect(bytes).toBeGreaterThanOrEqual(words * 4);

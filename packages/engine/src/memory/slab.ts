@@ -1,5 +1,6 @@
 import { assert } from './assert.js';
-import { PAGE_WORDS, Shard } from './layout.js';
+import { assertFields } from './fields.js';
+import { PAGE_WORDS, ShardWord, SLAB_HEADS } from './layout.js';
 import type { Pages } from './pages.js';
 
 /**
@@ -19,7 +20,8 @@ import type { Pages } from './pages.js';
  *   8 …       | records
  */
 const PAGE_HEADER_WORDS = 8;
-const Page = { sizeClass: 0, used: 1, freed: 2, fresh: 3, previous: 4, next: 5, runPages: 6 } as const;
+const PageWord = { sizeClass: 0, used: 1, freed: 2, fresh: 3, previous: 4, next: 5, runPages: 6 } as const;
+assertFields('the header of a page', PAGE_HEADER_WORDS, PageWord);
 
 /** Up to 256 bytes sizes are 8 bytes apart; above that eight steps a doubling, at most 12 % unused. */
 const FINE_LIMIT_WORDS = 64;
@@ -49,7 +51,7 @@ function classes(): Uint8Array {
   return table;
 }
 
-assert(SIZES.length <= Shard.wheelBitmaps - Shard.slabHeads, 'every size class has a head in the shard');
+assert(SIZES.length <= SLAB_HEADS, 'every size class has a head in the shard');
 
 export class Slab {
   readonly #memory: Int32Array;
@@ -65,26 +67,26 @@ export class Slab {
     if (words > LARGEST_CLASS_WORDS) return this.#takeRun(shard, words, forNewKey);
     const memory = this.#memory;
     const sizeClass = CLASS_OF_SIZE[words];
-    const head = shard + Shard.slabHeads + sizeClass;
+    const head = shard + ShardWord.slabHeads + sizeClass;
     let page = memory[head];
     if (page === 0) {
       page = this.#takePages(shard, 1, forNewKey);
       if (page === 0) return 0;
-      memory[page + Page.sizeClass] = sizeClass;
-      memory[page + Page.used] = 0;
-      memory[page + Page.freed] = 0;
-      memory[page + Page.fresh] = page + PAGE_HEADER_WORDS;
-      memory[page + Page.runPages] = 0;
+      memory[page + PageWord.sizeClass] = sizeClass;
+      memory[page + PageWord.used] = 0;
+      memory[page + PageWord.freed] = 0;
+      memory[page + PageWord.fresh] = page + PAGE_HEADER_WORDS;
+      memory[page + PageWord.runPages] = 0;
       this.#linkPage(head, page);
     }
-    let record = memory[page + Page.freed];
+    let record = memory[page + PageWord.freed];
     if (record !== 0) {
-      memory[page + Page.freed] = memory[record];
+      memory[page + PageWord.freed] = memory[record];
     } else {
-      record = memory[page + Page.fresh];
-      memory[page + Page.fresh] = record + SIZES[sizeClass];
+      record = memory[page + PageWord.fresh];
+      memory[page + PageWord.fresh] = record + SIZES[sizeClass];
     }
-    memory[page + Page.used]++;
+    memory[page + PageWord.used]++;
     if (!this.#hasRoom(page, sizeClass)) this.#unlinkPage(head, page);
     return record;
   }
@@ -92,36 +94,36 @@ export class Slab {
   give(shard: number, record: number): void {
     const memory = this.#memory;
     const page = record - (record % PAGE_WORDS);
-    if (memory[page + Page.runPages] !== 0) {
-      this.#pages.give(page, memory[page + Page.runPages]);
+    if (memory[page + PageWord.runPages] !== 0) {
+      this.#pages.give(page, memory[page + PageWord.runPages]);
       return;
     }
-    const sizeClass = memory[page + Page.sizeClass];
-    const head = shard + Shard.slabHeads + sizeClass;
+    const sizeClass = memory[page + PageWord.sizeClass];
+    const head = shard + ShardWord.slabHeads + sizeClass;
     if (!this.#hasRoom(page, sizeClass)) this.#linkPage(head, page);
-    memory[record] = memory[page + Page.freed];
-    memory[page + Page.freed] = record;
-    memory[page + Page.used]--;
-    if (memory[page + Page.used] !== 0) return;
+    memory[record] = memory[page + PageWord.freed];
+    memory[page + PageWord.freed] = record;
+    memory[page + PageWord.used]--;
+    if (memory[page + PageWord.used] !== 0) return;
     // The last page with room is kept, so that a key coming and going does not take and give a page each time. But only
     // while there are many: other shards have no way to it, and a store of many shards and sizes would be full of them.
-    const only = memory[head] === page && memory[page + Page.next] === 0;
+    const only = memory[head] === page && memory[page + PageWord.next] === 0;
     if (only && this.#pages.arePlenty) return;
     this.#unlinkPage(head, page);
     this.#pages.give(page, 1);
   }
 
-  /** The bytes a record of this many words takes up, with what rounding adds. */
+  /** The bytes a record of this many words takes up, rounding included. */
   static footprintBytes(words: number): number {
-    if (words > LARGEST_CLASS_WORDS) return Math.ceil((words + PAGE_HEADER_WORDS) / PAGE_WORDS) * PAGE_WORDS * 4;
+    if (words > LARGEST_CLASS_WORDS) return pagesOf(words) * PAGE_WORDS * 4;
     return SIZES[CLASS_OF_SIZE[words]] * 4;
   }
 
   #takeRun(shard: number, words: number, forNewKey: boolean): number {
-    const count = Math.ceil((words + PAGE_HEADER_WORDS) / PAGE_WORDS);
+    const count = pagesOf(words);
     const page = this.#takePages(shard, count, forNewKey);
     if (page === 0) return 0;
-    this.#memory[page + Page.runPages] = count;
+    this.#memory[page + PageWord.runPages] = count;
     return page + PAGE_HEADER_WORDS;
   }
 
@@ -135,10 +137,10 @@ export class Slab {
     const memory = this.#memory;
     let found = false;
     for (let sizeClass = 0; sizeClass < SIZES.length; sizeClass++) {
-      const head = shard + Shard.slabHeads + sizeClass;
+      const head = shard + ShardWord.slabHeads + sizeClass;
       for (let page = memory[head]; page !== 0; ) {
-        const next = memory[page + Page.next];
-        if (memory[page + Page.used] === 0) {
+        const next = memory[page + PageWord.next];
+        if (memory[page + PageWord.used] === 0) {
           this.#unlinkPage(head, page);
           this.#pages.give(page, 1);
           found = true;
@@ -151,24 +153,29 @@ export class Slab {
 
   #hasRoom(page: number, sizeClass: number): boolean {
     const memory = this.#memory;
-    return memory[page + Page.freed] !== 0 || memory[page + Page.fresh] + SIZES[sizeClass] <= page + PAGE_WORDS;
+    return memory[page + PageWord.freed] !== 0 || memory[page + PageWord.fresh] + SIZES[sizeClass] <= page + PAGE_WORDS;
   }
 
   #linkPage(head: number, page: number): void {
     const memory = this.#memory;
     const first = memory[head];
-    memory[page + Page.previous] = 0;
-    memory[page + Page.next] = first;
-    if (first !== 0) memory[first + Page.previous] = page;
+    memory[page + PageWord.previous] = 0;
+    memory[page + PageWord.next] = first;
+    if (first !== 0) memory[first + PageWord.previous] = page;
     memory[head] = page;
   }
 
   #unlinkPage(head: number, page: number): void {
     const memory = this.#memory;
-    const previous = memory[page + Page.previous];
-    const next = memory[page + Page.next];
-    if (previous !== 0) memory[previous + Page.next] = next;
+    const previous = memory[page + PageWord.previous];
+    const next = memory[page + PageWord.next];
+    if (previous !== 0) memory[previous + PageWord.next] = next;
     else memory[head] = next;
-    if (next !== 0) memory[next + Page.previous] = previous;
+    if (next !== 0) memory[next + PageWord.previous] = previous;
   }
+}
+
+/** The pages in the run of a record that is too large for a class. */
+function pagesOf(words: number): number {
+  return Math.ceil((words + PAGE_HEADER_WORDS) / PAGE_WORDS);
 }

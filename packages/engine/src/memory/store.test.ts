@@ -34,7 +34,7 @@ describe('a store', () => {
     for (const shardCount of [0, 3, -1, 2048]) expect(() => format(64, shardCount)).toThrow('power of 2');
   });
 
-  test('is the same store for everybody who attaches to its buffer', () => {
+  test('is the same store for every thread that attaches to its buffer', () => {
     const engine = format(4, 2);
     add(engine, 'a', 1n);
     const other = Engine.attach(engine.buffer);

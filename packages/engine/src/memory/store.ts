@@ -1,21 +1,23 @@
 import { assert } from './assert.js';
 import { Attachments } from './attachments.js';
+import type { ByteInput } from './byte-input.js';
 import { KeyHash } from './hash.js';
 import {
   BASE_BYTES,
   CURSORS,
-  Header,
+  HeaderWord,
   LAYOUT_VERSION,
   MAGIC,
   MAX_SHARDS,
   ORIGIN_SHARD_WORDS,
-  OriginShard,
+  OriginShardWord,
   OWN_ORIGIN,
   PAGE_BYTES,
   type Regions,
   regionsOf,
   SHARD_WORDS,
-  Shard,
+  ShardNumber,
+  ShardWord,
 } from './layout.js';
 import { Pages } from './pages.js';
 import { Slab } from './slab.js';
@@ -68,7 +70,7 @@ export class Store {
     );
     const store = new Store(buffer, shardCount, seed | 0, false);
     const { memory, numbers, regions } = store;
-    assert(memory[Header.magic] === 0, 'a store is formatted once, on zeroed memory');
+    assert(memory[HeaderWord.magic] === 0, 'a store is formatted once, on zeroed memory');
     const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
     if (regions.pageCount < pagesNeeded) {
       throw new RangeError(
@@ -76,23 +78,23 @@ export class Store {
       );
     }
     store.pages.format(regions.firstPage, regions.pageCount);
-    memory[Header.shardCount] = shardCount;
-    memory[Header.tableSeed] = seed | 0;
+    memory[HeaderWord.shardCount] = shardCount;
+    memory[HeaderWord.tableSeed] = seed | 0;
     for (let index = 0; index < shardCount; index++) {
-      numbers[(store.shardAt(index) >>> 1) + Shard.acknowledgedNumber] = Number.POSITIVE_INFINITY;
+      numbers[(store.shardAt(index) >>> 1) + ShardNumber.acknowledged] = Number.POSITIVE_INFINITY;
     }
-    memory[Header.layoutVersion] = LAYOUT_VERSION;
-    memory[Header.magic] = MAGIC;
+    memory[HeaderWord.layoutVersion] = LAYOUT_VERSION;
+    memory[HeaderWord.magic] = MAGIC;
     return store;
   }
 
   static attach(buffer: StoreBuffer, exclusive: boolean): Store {
     const memory = new Int32Array(buffer, BASE_BYTES, PAGE_BYTES / 4);
     assert(
-      memory[Header.magic] === MAGIC && memory[Header.layoutVersion] === LAYOUT_VERSION,
+      memory[HeaderWord.magic] === MAGIC && memory[HeaderWord.layoutVersion] === LAYOUT_VERSION,
       'the buffer holds a store',
     );
-    return new Store(buffer, memory[Header.shardCount], memory[Header.tableSeed], exclusive);
+    return new Store(buffer, memory[HeaderWord.shardCount], memory[HeaderWord.tableSeed], exclusive);
   }
 
   /** Another thread may use the store from now on. */
@@ -101,17 +103,17 @@ export class Store {
     this.pages.share(this.locking);
   }
 
-  /** Gives every page back at once and leaves each shard without a key. Sequences go on from where they are. */
+  /** Gives every page back at once and leaves each shard without a key. Sequences and expiry counts stay. */
   clearRecords(): void {
     const { memory, regions, shardCount } = this;
     for (let index = 0; index < shardCount; index++) {
       const shard = this.shardAt(index);
-      memory.fill(0, shard + Shard.keys, shard + Shard.expiredNumber * 2);
-      memory.fill(0, shard + Shard.attachmentCounts, shard + SHARD_WORDS);
+      memory.fill(0, shard + ShardWord.keys, shard + ShardWord.withExpiry + 1);
+      memory.fill(0, shard + ShardWord.attachmentCounts, shard + SHARD_WORDS);
       const own = this.originShardAt(OWN_ORIGIN, shard);
-      memory.fill(0, own + OriginShard.head, own + OriginShard.tail + 1);
-      memory.fill(0, own + OriginShard.cursors, own + OriginShard.cursors + CURSORS);
-      memory.fill(0, own + OriginShard.digestLow, own + OriginShard.digestHigh + 1);
+      memory.fill(0, own + OriginShardWord.head, own + OriginShardWord.tail + 1);
+      memory.fill(0, own + OriginShardWord.cursors, own + OriginShardWord.cursors + CURSORS);
+      memory.fill(0, own + OriginShardWord.digestLow, own + OriginShardWord.digestHigh + 1);
     }
     memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));
     this.pages.format(regions.firstPage, regions.pageCount);
@@ -129,6 +131,12 @@ export class Store {
   /** The shard of the key whose hash was just made: high bits, since other uses of the hash take the low ones. */
   shardOfHash(): number {
     return this.shardAt((this.hash.shared >>> this.shardShift) & (this.shardCount - 1));
+  }
+
+  /** The shard of a key, whose hash is made on the way. */
+  shardOf(input: ByteInput, start: number, length: number): number {
+    this.hash.ofInput(input, start, length);
+    return this.shardOfHash();
   }
 
   /** The state of one origin in one shard. */

@@ -16,8 +16,8 @@ function makeEngine(shardCount = 1, seed = 0): Engine {
 }
 
 /**
- * Keys that have the same hash under every seed: flipping the top bit of one word and the bit it is rotated to in the next
- * cancels out. They all fall into one bucket, with one tag, and stay together at every split.
+ * Keys that have the same hash under every seed: flipping the top bit of one word and the bit it is rotated to in the
+ * next cancels out. They all fall into one bucket, with one tag, and stay together at every split.
  */
 function collidingKeys(pairs: number): Uint8Array[] {
   return Array.from({ length: 2 ** pairs }, (_, choice) => {
@@ -47,7 +47,7 @@ describe('the table', () => {
     checkConsistency(engine);
   });
 
-  test('tells apart keys that fall into one bucket with one tag, while they come and go', () => {
+  test('distinguishes keys that fall into one bucket with one tag, while they come and go', () => {
     const engine = makeEngine(1, 12345);
     const keys = collidingKeys(8);
     for (const [index, key] of keys.entries()) add(engine, key, BigInt(index + 1));
@@ -61,7 +61,7 @@ describe('the table', () => {
     checkConsistency(engine);
   });
 
-  test('tells apart keys that are the beginning of each other, and zero bytes from none', () => {
+  test('distinguishes keys that are the beginning of each other, and zero bytes from none', () => {
     const engine = makeEngine();
     const keys = Array.from({ length: 40 }, (_, length) => new Uint8Array(length));
     for (const [length, key] of keys.entries()) add(engine, key, BigInt(length + 1));
@@ -99,7 +99,7 @@ describe('a scan', () => {
     );
   });
 
-  test('of a store that nobody changes returns every key once', () => {
+  test('of a store that does not change returns every key once', () => {
     const engine = makeEngine(4);
     for (let index = 0; index < 3000; index++) add(engine, `key:${index}`, 1n);
     const keys = scanAll(engine, 7).map((key) => Buffer.from(key).toString());

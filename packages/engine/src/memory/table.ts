@@ -1,7 +1,7 @@
 import { assert } from './assert.js';
 import type { ByteInput } from './byte-input.js';
 import type { KeyHash } from './hash.js';
-import { PAGE_WORDS, Shard } from './layout.js';
+import { PAGE_WORDS, ShardWord } from './layout.js';
 import type { Pages } from './pages.js';
 import { Component, keyLengthOf } from './record.js';
 import type { Slab } from './slab.js';
@@ -10,8 +10,8 @@ import type { Slab } from './slab.js';
  * A shard's hash table: linear hashing. It grows by one bucket at a time, splitting one old bucket in two, so there is
  * no moment at which a table is rebuilt and no pause however large it gets.
  *
- * A bucket is one cache line: twelve record addresses, a byte of hash (the tag) for each, and a link. What does not
- * fit goes to overflow nodes of four. A look-up reads the line, compares all tags four at a time, and touches a record
+ * A bucket is one cache line: twelve record addresses, a byte of hash (the tag) for each, and a link. Further records
+ * go to overflow nodes of four. A look-up reads the line, compares all tags four at a time, and touches a record
  * only where the tag agrees.
  *
  *   bucket word | what                          overflow word | what
@@ -46,7 +46,6 @@ export class Table {
   private readonly pages: Pages;
   private readonly slab: Slab;
   private readonly hash: KeyHash;
-  private readonly moved: number[] = [];
   private readonly spareNodes: number[] = [];
 
   constructor(memory: Int32Array, pages: Pages, slab: Slab, hash: KeyHash) {
@@ -59,7 +58,7 @@ export class Table {
   /** The record of the key whose hash was just made, or 0. */
   find(shard: number, input: ByteInput, start: number, length: number): number {
     const memory = this.memory;
-    if (memory[shard + Shard.bucketCount] === 0) return 0;
+    if (memory[shard + ShardWord.bucketCount] === 0) return 0;
     const local = this.hash.local;
     const pattern = Math.imul(local >>> 24, BYTES_OF_ONE);
     let node = this.bucketOf(shard, local);
@@ -100,9 +99,9 @@ export class Table {
   /** Makes room for one more record; false when there is no memory for that. Called before the record is made. */
   prepareInsert(shard: number): boolean {
     const memory = this.memory;
-    const count = memory[shard + Shard.bucketCount];
+    const count = memory[shard + ShardWord.bucketCount];
     if (count === 0) return this.createFirstBucket(shard);
-    if (memory[shard + Shard.records] >= count * FILL && count < MAX_BUCKETS) this.split(shard);
+    if (memory[shard + ShardWord.records] >= count * FILL && count < MAX_BUCKETS) this.split(shard);
     return true;
   }
 
@@ -110,7 +109,7 @@ export class Table {
   insert(shard: number, record: number): boolean {
     const node = this.bucketOf(shard, this.hash.local);
     if (!this.place(shard, node, record, this.hash.local >>> 24)) return false;
-    this.memory[shard + Shard.records]++;
+    this.memory[shard + ShardWord.records]++;
     return true;
   }
 
@@ -125,7 +124,7 @@ export class Table {
         if (memory[node + slot] !== record) continue;
         memory[node + slot] = 0;
         this.setTag(node + slots, slot, 0);
-        memory[shard + Shard.records]--;
+        memory[shard + ShardWord.records]--;
         if (slots === OVERFLOW_SLOTS && this.isEmptyNode(node)) {
           memory[before] = memory[node + OVERFLOW_LINK];
           this.slab.give(shard, node);
@@ -145,9 +144,9 @@ export class Table {
    */
   visitBucket(shard: number, reversed: number, visit: (record: number) => void): number {
     const memory = this.memory;
-    const count = memory[shard + Shard.bucketCount];
+    const count = memory[shard + ShardWord.bucketCount];
     if (count === 0) return 2 ** 32;
-    const wide = memory[shard + Shard.wideMask];
+    const wide = memory[shard + ShardWord.wideMask];
     const local = reverseBits(reversed);
     let index = local & wide;
     let bits = 32 - Math.clz32(wide);
@@ -156,8 +155,7 @@ export class Table {
       index &= wide >>> 1;
       bits--;
     }
-    const records = this.recordsOf(this.bucketAt(shard, index));
-    for (const record of records) visit(record);
+    for (const record of this.recordsOf(this.bucketAt(shard, index))) visit(record);
     return (reverseBits(index) >>> 0) + 2 ** (32 - bits);
   }
 
@@ -174,15 +172,15 @@ export class Table {
 
   private bucketOf(shard: number, local: number): number {
     const memory = this.memory;
-    const wide = memory[shard + Shard.wideMask];
+    const wide = memory[shard + ShardWord.wideMask];
     let index = local & wide;
-    if (index >= memory[shard + Shard.bucketCount]) index &= wide >>> 1;
+    if (index >= memory[shard + ShardWord.bucketCount]) index &= wide >>> 1;
     return this.bucketAt(shard, index);
   }
 
   private bucketAt(shard: number, index: number): number {
     const memory = this.memory;
-    const page = memory[memory[shard + Shard.directory] + (index >>> 7)];
+    const page = memory[memory[shard + ShardWord.directory] + (index >>> 7)];
     return page + ((index & (BUCKETS_PER_PAGE - 1)) << 4);
   }
 
@@ -217,8 +215,8 @@ export class Table {
   }
 
   private isEmptyNode(node: number): boolean {
-    const memory = this.memory;
-    return (memory[node] | memory[node + 1] | memory[node + 2] | memory[node + 3]) === 0;
+    for (let slot = 0; slot < OVERFLOW_SLOTS; slot++) if (this.memory[node + slot] !== 0) return false;
+    return true;
   }
 
   private createFirstBucket(shard: number): boolean {
@@ -232,51 +230,42 @@ export class Table {
     }
     memory[directory] = page;
     memory.fill(0, page, page + BUCKET_WORDS);
-    memory[shard + Shard.directory] = directory;
-    memory[shard + Shard.wideMask] = 1;
-    memory[shard + Shard.bucketCount] = 1;
+    memory[shard + ShardWord.directory] = directory;
+    memory[shard + ShardWord.wideMask] = 1;
+    memory[shard + ShardWord.bucketCount] = 1;
     return true;
   }
 
   /** Adds one bucket. Where there is no page for it, the table just stays as it is: fuller, and right. */
   private split(shard: number): void {
     const memory = this.memory;
-    const added = memory[shard + Shard.bucketCount];
+    const added = memory[shard + ShardWord.bucketCount];
     if ((added & (BUCKETS_PER_PAGE - 1)) === 0) {
       const page = this.pages.take(1, true);
       if (page === 0) return;
-      memory[memory[shard + Shard.directory] + (added >>> 7)] = page;
+      memory[memory[shard + ShardWord.directory] + (added >>> 7)] = page;
     }
-    if (added > memory[shard + Shard.wideMask]) memory[shard + Shard.wideMask] = memory[shard + Shard.wideMask] * 2 + 1;
-    const source = this.bucketAt(shard, added & (memory[shard + Shard.wideMask] >>> 1));
+    if (added > memory[shard + ShardWord.wideMask])
+      memory[shard + ShardWord.wideMask] = memory[shard + ShardWord.wideMask] * 2 + 1;
+    const source = this.bucketAt(shard, added & (memory[shard + ShardWord.wideMask] >>> 1));
     const target = this.bucketAt(shard, added);
-    this.emptyInto(source, this.moved, this.spareNodes);
+    const moved = this.recordsOf(source);
+    for (let node = memory[source + BUCKET_LINK]; node !== 0; node = memory[node + OVERFLOW_LINK])
+      this.spareNodes.push(node);
+    memory.fill(0, source, source + BUCKET_WORDS);
     memory.fill(0, target, target + BUCKET_WORDS);
-    memory[shard + Shard.bucketCount] = added + 1;
+    memory[shard + ShardWord.bucketCount] = added + 1;
     // The overflow nodes of the old bucket are more than enough for the two halves, so nothing here can run out.
     const { local: kept, shared } = this.hash;
-    for (const record of this.moved) {
+    for (const record of moved) {
       this.hash.ofRecord(memory, record);
       const placed = this.place(shard, this.bucketOf(shard, this.hash.local), record, this.hash.local >>> 24);
       assert(placed, 'a split needs no memory');
     }
     this.hash.local = kept;
     this.hash.shared = shared;
-    this.moved.length = 0;
     for (const node of this.spareNodes) this.slab.give(shard, node);
     this.spareNodes.length = 0;
-  }
-
-  private emptyInto(bucket: number, records: number[], nodes: number[]): void {
-    const memory = this.memory;
-    for (let slot = 0; slot < BUCKET_SLOTS; slot++)
-      if (memory[bucket + slot] !== 0) records.push(memory[bucket + slot]);
-    for (let node = memory[bucket + BUCKET_LINK]; node !== 0; node = memory[node + OVERFLOW_LINK]) {
-      for (let slot = 0; slot < OVERFLOW_SLOTS; slot++)
-        if (memory[node + slot] !== 0) records.push(memory[node + slot]);
-      nodes.push(node);
-    }
-    memory.fill(0, bucket, bucket + BUCKET_WORDS);
   }
 }
 

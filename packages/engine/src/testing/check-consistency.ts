@@ -1,8 +1,9 @@
-import { noteWords } from '../components/dropped-components.js';
+import { NoteWord, noteWords } from '../components/dropped-components.js';
 import type { Engine } from '../keys/engine.js';
-import { Attachments, Kind, SummaryFlag } from '../memory/attachments.js';
+import { Attachments, CancelNumber, Kind, SummaryFlag, SummaryNumber, SummaryWord } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { OriginShard, OWN_ORIGIN, Shard } from '../memory/layout.js';
+import { joinInt64 } from '../memory/int64.js';
+import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber, ShardWord } from '../memory/layout.js';
 import {
   bornOf,
   Component,
@@ -21,8 +22,8 @@ import { checkWheel } from './check-wheel.js';
 import { tableNodes } from './table-nodes.js';
 
 /**
- * Walks everything a store holds and says what does not fit together: every record in the bucket of its hash, lists
- * linked both ways and in version order, counts, cached sums, digests and pages that agree with what is reachable.
+ * Walks everything a store holds and reports contradictions: every record in the bucket of its hash, lists
+ * linked both ways and in version order, counts, cached sums, digests and pages that agree with the reachable records.
  * Throws with all findings. It orders the lists and brings digests up to date, as any reader of them does.
  */
 export function checkConsistency(engine: Engine): void {
@@ -58,33 +59,33 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
       hold(originIndexOf(memory, at), at);
     }
   }
-  if (memory[shard + Shard.records] !== records.size)
-    problems.push(`shard ${index} holds ${records.size} records and counts ${memory[shard + Shard.records]}`);
-  if (memory[shard + Shard.keys] !== counted)
-    problems.push(`shard ${index} has ${counted} counted keys and says ${memory[shard + Shard.keys]}`);
+  if (memory[shard + ShardWord.records] !== records.size)
+    problems.push(`shard ${index} holds ${records.size} records and counts ${memory[shard + ShardWord.records]}`);
+  if (memory[shard + ShardWord.keys] !== counted)
+    problems.push(`shard ${index} has ${counted} counted keys and says ${memory[shard + ShardWord.keys]}`);
   for (let origin = 0; origin < engine.origins.count; origin++) {
     checkList(engine, index, origin, held.get(origin) ?? new Set(), problems);
   }
-  for (let note = memory[shard + Shard.dropped]; note !== 0; note = memory[note]) {
-    reached.push({ shard, address: note, words: noteWords(memory[note + 4]) });
+  for (let note = memory[shard + ShardWord.dropped]; note !== 0; note = memory[note + NoteWord.next]) {
+    reached.push({ shard, address: note, words: noteWords(memory[note + NoteWord.keyLength]) });
   }
   checkAttachmentCounts(engine, index, [records, ...held.values()], problems);
   checkWheel(engine, shard, records, problems);
 }
 
-/** What is not counted is not looked for, and would be kept for ever. */
+/** An attachment that is not counted is not searched for, and would be kept for ever. */
 function checkAttachmentCounts(
   engine: Engine,
   index: number,
   components: readonly ReadonlySet<number>[],
   problems: string[],
 ): void {
-  const { memory, attachments } = engine.store;
+  const { attachments } = engine.store;
   const shard = engine.store.shardAt(index);
   const holders = new Set(components.flatMap((some) => [...some]));
   const counts = new Map<number, number>();
   for (const holder of holders) {
-    for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
+    for (let at = attachments.first(holder); at !== 0; at = attachments.next(at)) {
       const kind = attachments.kindOf(at);
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
     }
@@ -146,23 +147,23 @@ function checkKey(engine: Engine, shard: number, record: number, problems: strin
   const summary = attachments.find(record, Kind.summary);
   const isUnpublished = attachments.find(record, Kind.unpublished) !== 0;
   if (isUnpublished && (summary !== 0 || versionOf(memory, record) !== 0))
-    problems.push(`record ${record} withholds what others, or this node, have spoken of`);
+    problems.push(`record ${record} has an unpublished count beside components`);
   if (summary === 0) {
     if (counted !== (present || isUnpublished))
       problems.push(`record ${record} is counted ${counted} and present ${present}`);
     return;
   }
-  if (memory[summary + 2] === 0) problems.push(`record ${record} has a summary of nothing`);
-  if (attachments.numberAt(summary, 6) <= engine.nowMs) return;
+  if (memory[summary + SummaryWord.firstForeign] === 0) problems.push(`record ${record} has a summary of nothing`);
+  if (attachments.numberAt(summary, SummaryNumber.holdsUntilMs) <= engine.nowMs) return;
   const { total, generations: alive } = generations.foreignTotal(record);
-  const cached = (BigInt(memory[summary + 5]) << 32n) | BigInt(memory[summary + 4] >>> 0);
+  const cached = joinInt64(memory[summary + SummaryWord.totalHigh], memory[summary + SummaryWord.totalLow]);
   const flags = attachments.extraOf(summary);
   if ((flags & SummaryFlag.careful) === 0 && generations.needsCare(record))
     problems.push(`record ${record} has a reset, a floor or a passed expiry that its summary does not know of`);
   if ((flags & SummaryFlag.wide) === 0 && cached !== total)
     problems.push(`record ${record} caches ${cached} for others that come to ${total}`);
-  if (memory[summary + 3] !== alive)
-    problems.push(`record ${record} caches ${memory[summary + 3]} generations of ${alive}`);
+  if (memory[summary + SummaryWord.generations] !== alive)
+    problems.push(`record ${record} caches ${memory[summary + SummaryWord.generations]} generations of ${alive}`);
   if (counted !== (present || alive > 0))
     problems.push(`record ${record} is counted ${counted} with ${alive} generations`);
 }
@@ -171,14 +172,14 @@ function checkAttachments(engine: Engine, shard: number, holder: number, problem
   const { memory, attachments } = engine.store;
   const cancelled = new Set<string>();
   let before = 0;
-  for (let at = memory[holder + Component.attachments]; at !== 0; at = memory[at]) {
+  for (let at = attachments.first(holder); at !== 0; at = attachments.next(at)) {
     const kind = attachments.kindOf(at);
-    reached.push({ shard, address: at, words: Attachments.footprintBytes(kind as Kind) / 4 });
+    reached.push({ shard, address: at, words: Attachments.wordsOf(kind) });
     if (kind < before || (kind === before && kind !== Kind.cancel))
       problems.push(`component ${holder} has kind ${kind} behind kind ${before}`);
     if (kind === Kind.summary && isForeign(memory, holder)) problems.push(`foreign ${holder} has a summary`);
     if (kind === Kind.cancel) {
-      const generation = `${attachments.extraOf(at)}@${attachments.numberAt(at, 2)}`;
+      const generation = `${attachments.extraOf(at)}@${attachments.numberAt(at, CancelNumber.born)}`;
       if (cancelled.has(generation)) problems.push(`component ${holder} cancels one generation twice`);
       cancelled.add(generation);
     }
@@ -195,7 +196,7 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
   const name = `list of origin ${origin} in shard ${shardIndex}`;
   let before = 0;
   const linked = new Set<number>();
-  for (let at = memory[state + OriginShard.head]; at !== 0; at = memory[at + Component.next]) {
+  for (let at = memory[state + OriginShardWord.head]; at !== 0; at = memory[at + Component.next]) {
     if (linked.has(at)) {
       problems.push(`${name} runs in a circle at ${at}`);
       return;
@@ -205,19 +206,19 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
     if (memory[at + Component.previous] !== before) problems.push(`${name}: ${at} does not link back to ${before}`);
     if (before !== 0 && versionOf(memory, before) >= versionOf(memory, at)) problems.push(`${name} is out of order`);
     if (keyRecordOf(memory, at) === 0) problems.push(`${name}: ${at} has no key`);
-    const ended = numbers[(shard >>> 1) + (origin === OWN_ORIGIN ? Shard.endedNumber : Shard.othersEndedNumber)];
+    const ended = numbers[(shard >>> 1) + (origin === OWN_ORIGIN ? ShardNumber.ended : ShardNumber.othersEnded)];
     if (!isPresent(memory, at) && versionOf(memory, at) > ended)
-      problems.push(`${name}: ${at} is over, which nobody who looks for what is over would find`);
+      problems.push(`${name}: ${at} is over, and garbage collection would not find it`);
     before = at;
   }
-  if (memory[state + OriginShard.tail] !== before) problems.push(`${name} does not end at its tail`);
+  if (memory[state + OriginShardWord.tail] !== before) problems.push(`${name} does not end at its tail`);
   if (linked.size !== held.size) problems.push(`${name} links ${linked.size} of ${held.size} components`);
   if (origin === OWN_ORIGIN && before !== 0 && versionOf(memory, before) > engine.seen(shardIndex, OWN_ORIGIN))
     problems.push(`${name} holds versions not given yet`);
   const kept = engine.digestOf(shardIndex, origin);
-  numbers[(state >>> 1) + OriginShard.digestedNumber] = 0;
-  memory[state + OriginShard.digestLow] = 0;
-  memory[state + OriginShard.digestHigh] = 0;
+  numbers[(state >>> 1) + OriginShardNumber.digested] = 0;
+  memory[state + OriginShardWord.digestLow] = 0;
+  memory[state + OriginShardWord.digestHigh] = 0;
   digests.catchUp(state);
   const recomputed = engine.digestOf(shardIndex, origin);
   if (kept !== recomputed) problems.push(`${name} has digest ${kept}, from scratch ${recomputed}`);

@@ -1,5 +1,5 @@
 import type { Engine } from '../keys/engine.js';
-import { Header, PAGE_WORDS, Shard } from '../memory/layout.js';
+import { HeaderWord, PAGE_WORDS, ShardWord } from '../memory/layout.js';
 import { Slab } from '../memory/slab.js';
 import { tablePages } from './table-nodes.js';
 
@@ -13,7 +13,7 @@ export interface Reached {
 /** Slab page header, as slab.ts lays it out. */
 const Page = { sizeClass: 0, used: 1, freed: 2, fresh: 3, previous: 4, next: 5, runPages: 6 } as const;
 const PAGE_HEADER_WORDS = 8;
-const SIZE_CLASSES = Shard.wheelBitmaps - Shard.slabHeads;
+const SIZE_CLASSES = ShardWord.wheelBitmaps - ShardWord.slabHeads;
 
 /** Every page in use is used by exactly one thing that can be reached, and its own counts say so. */
 export function checkPages(engine: Engine, reached: readonly Reached[], problems: string[]): void {
@@ -93,7 +93,7 @@ function linkedPages(engine: Engine, problems: string[]): Map<number, number> {
     const shard = engine.store.shardAt(index);
     for (let sizeClass = 0; sizeClass < SIZE_CLASSES; sizeClass++) {
       let before = 0;
-      for (let page = memory[shard + Shard.slabHeads + sizeClass]; page !== 0; page = memory[page + Page.next]) {
+      for (let page = memory[shard + ShardWord.slabHeads + sizeClass]; page !== 0; page = memory[page + Page.next]) {
         if (linked.has(page)) {
           problems.push(`slab page ${page} is linked twice`);
           break;
@@ -123,6 +123,6 @@ function checkBitmap(engine: Engine, pages: Map<number, string>, problems: strin
       problems.push(`page ${page} is free and used by ${pages.get(page * PAGE_WORDS)}`);
     }
   }
-  if (taken !== memory[Header.pagesUsed])
-    problems.push(`${taken} pages are taken, ${memory[Header.pagesUsed]} are counted`);
+  if (taken !== memory[HeaderWord.pagesUsed])
+    problems.push(`${taken} pages are taken, ${memory[HeaderWord.pagesUsed]} are counted`);
 }

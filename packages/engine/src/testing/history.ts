@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import type { Batch } from '../batches/batch.js';
 import { INT64_MAX, INT64_MIN } from '../memory/int64.js';
 import { OWN_ORIGIN } from '../memory/layout.js';
-import { makeNode, partsOf, START_MS, type TestNode, tell } from './nodes.js';
+import { makeNode, partsOf, START_MS, send, type TestNode } from './nodes.js';
 import { repairFrom } from './repair.js';
 import { add, assign, expireAt, persist, remove } from './single-key.js';
 
 /**
- * Random histories of two to four nodes that count, reset, expire and tell each other, and every batch that came out of
- * them: what the laws of merging are tested on.
+ * Random histories of two to four nodes that count, reset, expire and send to each other, and every batch that came out
+ * of them: what the laws of merging are tested on.
  */
 export interface History {
   readonly writers: readonly TestNode[];
-  /** In the order in which they were made; the last ones tell everything that each writer has of its own. */
+  /** In the order in which they were made; the last ones hold everything that each writer has of its own. */
   readonly batches: readonly Batch[];
   readonly nowMs: number;
 }
@@ -53,7 +53,7 @@ const changes = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      does: fc.constant('tell' as const),
+      does: fc.constant('send' as const),
       by: writers,
       to: writers,
       of: writers,
@@ -88,8 +88,8 @@ export function play(plan: HistoryPlan): History {
         engine.advanceTo(nowMs);
         engine.expireSome(10);
       }
-    } else if (change.does === 'tell') {
-      batches.push(...tellSome(nodes, change));
+    } else if (change.does === 'send') {
+      batches.push(...sendSome(nodes, change));
     } else {
       apply(nodes[change.by % nodes.length], change);
     }
@@ -98,8 +98,8 @@ export function play(plan: HistoryPlan): History {
     for (const from of nodes) {
       for (const to of nodes) {
         if (from === to) continue;
-        tell(from, to);
-        // A relay does not pass on that a component became empty; repair finds what is left of it.
+        send(from, to);
+        // A relay does not pass on that a component became empty; repair drops it elsewhere.
         repairFrom(to.engine, to.merge, from.engine);
       }
     }
@@ -109,7 +109,7 @@ export function play(plan: HistoryPlan): History {
 }
 
 /** Some parts of a walk arrive, the others are still to come. */
-function tellSome(nodes: readonly TestNode[], change: Extract<Change, { does: 'tell' }>): Batch[] {
+function sendSome(nodes: readonly TestNode[], change: Extract<Change, { does: 'send' }>): Batch[] {
   const from = nodes[change.by % nodes.length];
   const to = nodes[change.to % nodes.length];
   const origin = change.of % from.engine.origins.count;
@@ -121,7 +121,7 @@ function tellSome(nodes: readonly TestNode[], change: Extract<Change, { does: 't
   return parts;
 }
 
-function apply({ engine }: TestNode, change: Exclude<Change, { does: 'tell' | 'advance' }>): void {
+function apply({ engine }: TestNode, change: Exclude<Change, { does: 'send' | 'advance' }>): void {
   if (change.does === 'add') add(engine, change.key, change.amount);
   else if (change.does === 'assign') assign(engine, change.key, change.amount, change.keep);
   else if (change.does === 'remove') remove(engine, change.key);

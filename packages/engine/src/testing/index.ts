@@ -1,4 +1,4 @@
-/** What the simulator of the whole cluster shares with the engine's own: the oracle, and eyes for what a store holds. */
+/** Shared with the simulator of whole clusters: the oracle, planted mistakes, and ways to look into a store. */
 export { checkConsistency } from './check-consistency.js';
 export { componentsOf, type HeldComponent, recordOf } from './inspect.js';
 export { INCREMENTS_PER_KEY, type Increment, Ledger } from './ledger.js';

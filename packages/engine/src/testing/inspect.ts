@@ -1,5 +1,5 @@
 import type { Engine } from '../keys/engine.js';
-import { Kind } from '../memory/attachments.js';
+import { CancelNumber, Kind } from '../memory/attachments.js';
 import { bornOf, isPresent, originIndexOf, versionOf } from '../memory/record.js';
 import { inputOf } from './single-key.js';
 
@@ -25,8 +25,7 @@ export function nameOfOrigin(id: Uint8Array): string {
 export function recordOf(engine: Engine, key: string | Uint8Array): { shard: number; record: number } {
   const { store } = engine;
   const { input, length } = inputOf(key);
-  store.hash.ofInput(input, 0, length);
-  const shard = store.shardOfHash();
+  const shard = store.shardOf(input, 0, length);
   return { shard, record: store.table.find(shard, input, 0, length) };
 }
 
@@ -41,7 +40,7 @@ export function componentsOf(engine: Engine, key: string | Uint8Array): HeldComp
     const cancels: string[] = [];
     for (let cancel = attachments.find(at, Kind.cancel); cancel !== 0; cancel = attachments.nextOfKind(cancel)) {
       const of = nameOfOrigin(origins.idOf(attachments.extraOf(cancel)));
-      cancels.push(`${of}@${attachments.numberAt(cancel, 2)}`);
+      cancels.push(`${of}@${attachments.numberAt(cancel, CancelNumber.born)}`);
     }
     held.push({
       origin: nameOfOrigin(origins.idOf(originIndexOf(memory, at))),

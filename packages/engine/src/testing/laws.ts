@@ -5,19 +5,19 @@ import { OWN_ORIGIN } from '../memory/layout.js';
 import { checkConsistency } from './check-consistency.js';
 import { HISTORY_KEYS, type History, makeObserver } from './history.js';
 import { nameOfOrigin } from './inspect.js';
-import { type TestNode, tell, tellOrigin } from './nodes.js';
+import { send, sendOrigin, type TestNode } from './nodes.js';
 import { Random } from './random.js';
 import { read } from './single-key.js';
 
-/** What must hold of merging, whatever the history: each checked on one history, with a seed for the order of things. */
+/** A law of merging, checked on one history, with a seed for the order of batches. */
 export interface Law {
   readonly name: string;
   check(history: History, seed: number): void;
 }
 
 /**
- * Applies batches in the given order, and again those that came before what they build on, as long as that helps. Then asks
- * for what is missing because the parts of a walk came out of order: now everything has arrived.
+ * Applies batches in the given order, and again those that came before what they build on, as long as that helps. Then
+ * asks for what is missing because the parts of a walk came out of order: now everything has arrived.
  */
 function applyAll(node: TestNode, batches: readonly Batch[], { writers }: History): void {
   let waiting = batches;
@@ -25,7 +25,7 @@ function applyAll(node: TestNode, batches: readonly Batch[], { writers }: Histor
     before = waiting.length;
     waiting = waiting.filter((batch) => node.merge.apply(batch) === Applied.Gap);
   }
-  for (const writer of writers) tellOrigin(writer, node, OWN_ORIGIN);
+  for (const writer of writers) sendOrigin(writer, node, OWN_ORIGIN);
 }
 
 function shuffled<T>(list: readonly T[], seed: number): T[] {
@@ -76,8 +76,8 @@ export const LAWS: readonly Law[] = [
       applyAll(direct, history.batches, history);
       applyAll(relay, shuffled(history.batches, seed), history);
       applyAll(otherRelay, shuffled(history.batches, seed + 1), history);
-      tell(relay, last);
-      tell(otherRelay, last);
+      send(relay, last);
+      send(otherRelay, last);
       expect(stateOf(last)).toEqual(stateOf(direct));
     },
   },

@@ -1,8 +1,8 @@
 /**
- * What the oracle of the simulation knows: every increment ever acknowledged, and what may have become of it.
+ * The oracle's knowledge: every increment ever acknowledged, and the reasons for which it may no longer count.
  *
- * The n-th increment of a key has the amount ±4^n, so a value, read in base 4, says exactly which increments count in it;
- * a digit other than none and once is an increment counted twice.
+ * The n-th increment of a key has the amount ±4^n, so a value, read in base 4, says exactly which increments count in
+ * it; a digit other than none and once is an increment counted twice.
  */
 export interface Increment {
   readonly key: string;
@@ -19,9 +19,9 @@ export class Ledger {
   readonly increments = new Map<string, Increment[]>();
   /** A reset had it in sight: it must not count any more. */
   readonly reset = new Set<Increment>();
-  /** A node that held it lost its memory, and nobody else had it. */
+  /** The only node that held it lost its memory. */
   readonly mayBeLost = new Set<Increment>();
-  /** Nobody holds it any more, and not because a memory was lost: it must never be seen again. */
+  /** No node holds it any more, and no memory was lost: it must never be seen again. */
   readonly gone = new Set<Increment>();
   private readonly expiries = new Map<string, { atMs: number; inSight: readonly Increment[] }[]>();
 
@@ -54,8 +54,8 @@ export class Ledger {
   }
 
   /**
-   * Whether an expiry has passed that was for later than the increment was made, or was set in sight of it. A maker that
-   * is no more cannot say that its generation went on after an expiry it had not heard of.
+   * Whether an expiry has passed that was for later than the increment was made, or was set in sight of it. A maker
+   * that is no more cannot say that its generation went on after an expiry it had not heard of.
    */
   mayHaveExpired(increment: Increment, nowMs: number, makerIsAlive: boolean): boolean {
     const expiries = this.expiries.get(increment.key) ?? [];
@@ -70,7 +70,7 @@ export class Ledger {
     return (this.expiries.get(key) ?? []).some(({ atMs }) => atMs <= nowMs && atMs > sinceMs);
   }
 
-  /** The increments that a value is made of, or what is wrong with it. */
+  /** The increments that a value is made of, or the contradiction in it. */
   read(key: string, value: bigint): Increment[] | string {
     const found: Increment[] = [];
     let rest = value;

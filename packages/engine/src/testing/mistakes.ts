@@ -1,15 +1,12 @@
 import type { Batch } from '../batches/batch.js';
 import type { Applied } from '../batches/merge.js';
-import { Kind } from '../memory/attachments.js';
+import { CancelWord, Kind } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
-import { OriginShard, Shard } from '../memory/layout.js';
+import { OriginShardNumber, ShardNumber } from '../memory/layout.js';
 import { bornOf, Component, versionOf } from '../memory/record.js';
-import type { SimulatedNode } from './simulated-node.js';
+import type { ScheduleNode } from './schedule-node.js';
 
-/**
- * Mistakes to plant into a node of the simulation, each one that somebody could make: a simulation that cannot find them
- * would prove nothing.
- */
+/** Mistakes to plant into a node, each one that an engineer could make: tests have to find them. */
 export interface Mistake {
   readonly name: string;
   /** Shows only where expiries are set. */
@@ -18,7 +15,7 @@ export interface Mistake {
   plant?(node: Plantable): void;
 }
 
-export type Plantable = Pick<SimulatedNode, 'engine' | 'merge'>;
+export type Plantable = Pick<ScheduleNode, 'engine' | 'merge'>;
 
 type MergeComponent = (
   shard: number,
@@ -110,7 +107,7 @@ export const MISTAKES: readonly Mistake[] = [
         const done = original(shard, record);
         const { memory, attachments } = engine.store;
         for (let at = attachments.find(record, Kind.cancel); at !== 0; at = attachments.nextOfKind(at))
-          memory.fill(-1, at + 4, at + 8);
+          memory.fill(-1, at + CancelWord.positiveLow, at + CancelWord.negativeHigh + 1);
         return done;
       };
       Object.assign(engine.ownGeneration, { cancelForeign });
@@ -125,7 +122,7 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'an empty component is forgotten before everybody has seen it',
+    name: 'an empty component is dropped before every replica has seen it',
     plant({ engine }) {
       const original = originalOf<(shard: number, version: number) => void>(engine.garbageCollection, 'acknowledge');
       Object.assign(engine.garbageCollection, {
@@ -134,13 +131,13 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'an expired generation is forgotten before everybody has heard of its expiry',
+    name: 'an expired generation is dropped before every replica has seen its expiry',
     needsExpiry: true,
     plant({ engine }) {
       const original = originalOf<(shard: number, ...rest: unknown[]) => void>(engine.expiry, 'dropExpired');
       const dropExpired = (shard: number, ...rest: unknown[]) => {
         const { numbers } = engine.store;
-        const at = (shard >>> 1) + Shard.acknowledgedNumber;
+        const at = (shard >>> 1) + ShardNumber.acknowledged;
         const acknowledged = numbers[at];
         numbers[at] = Number.POSITIVE_INFINITY;
         original(shard, ...rest);
@@ -150,7 +147,7 @@ export const MISTAKES: readonly Mistake[] = [
     },
   },
   {
-    name: 'a generation does not outlive an expiry that it heard of too late',
+    name: 'a generation does not outlive an expiry that arrived too late',
     needsExpiry: true,
     plant({ engine }) {
       const original = originalOf<(shard: number, record: number) => void>(engine.ownGeneration, 'end');
@@ -160,7 +157,7 @@ export const MISTAKES: readonly Mistake[] = [
 ];
 
 function withSeen<T>(numbers: Float64Array, state: number, seen: number, work: () => T): T {
-  const at = (state >>> 1) + OriginShard.seenNumber;
+  const at = (state >>> 1) + OriginShardNumber.seen;
   const kept = numbers[at];
   numbers[at] = seen;
   try {

@@ -6,7 +6,7 @@ import { OWN_ORIGIN } from '../memory/layout.js';
 
 export const START_MS = Date.UTC(2026, 0, 1);
 
-/** An engine with somebody to tell, and the merge that goes with it; for tests of what passes between nodes. */
+/** An engine that has peers, and its merge; for tests of batches between nodes. */
 export interface TestNode {
   readonly engine: Engine;
   readonly merge: Merge;
@@ -43,11 +43,11 @@ export function partsOf(from: Engine, origin: number, start: number, limits?: Wa
 }
 
 /** Everything that `from` holds and `to` has not seen, own and relayed. */
-export function tell(from: TestNode, to: TestNode): void {
-  for (let origin = OWN_ORIGIN; origin < from.engine.origins.count; origin++) tellOrigin(from, to, origin);
+export function send(from: TestNode, to: TestNode): void {
+  for (let origin = OWN_ORIGIN; origin < from.engine.origins.count; origin++) sendOrigin(from, to, origin);
 }
 
-export function tellOrigin(from: TestNode, to: TestNode, origin: number): void {
+export function sendOrigin(from: TestNode, to: TestNode, origin: number): void {
   for (let shard = 0; shard < from.engine.shardCount; shard++) {
     const theirs = to.engine.origins.find(from.engine.origins.idOf(origin));
     if (theirs === OWN_ORIGIN) continue;
@@ -56,7 +56,7 @@ export function tellOrigin(from: TestNode, to: TestNode, origin: number): void {
   }
 }
 
-/** What every other node has seen of a node's own changes, it may let go of. */
+/** Acknowledges the changes of a node that every other node has seen. */
 export function acknowledge(node: TestNode, nodes: readonly TestNode[]): void {
   for (let shard = 0; shard < node.engine.shardCount; shard++) {
     let version = node.engine.seen(shard, OWN_ORIGIN);
@@ -69,10 +69,10 @@ export function acknowledge(node: TestNode, nodes: readonly TestNode[]): void {
   }
 }
 
-/** Everybody tells everybody, knows what the others have seen, and drops what is due, until all is quiet. */
+/** All nodes send to each other, acknowledge and drop expired keys, until nothing changes any more. */
 export function exchange(nodes: readonly TestNode[]): void {
   for (let round = 0; round < 4; round++) {
-    for (const from of nodes) for (const to of nodes) if (from !== to) tell(from, to);
+    for (const from of nodes) for (const to of nodes) if (from !== to) send(from, to);
     for (const node of nodes) acknowledge(node, nodes);
     for (const { engine } of nodes) engine.expireSome(1_000_000);
   }

@@ -1,12 +1,12 @@
 import type { Merge } from '../batches/merge.js';
 import type { Engine } from '../keys/engine.js';
-import { OriginShard, OWN_ORIGIN } from '../memory/layout.js';
+import { OriginShardWord, OWN_ORIGIN } from '../memory/layout.js';
 import { Component, keyRecordOf, versionOf } from '../memory/record.js';
 import { recordOf } from './inspect.js';
 
 /**
  * Repair of everything one replica holds against another, at true cuts: what the other has seen past and does not hold
- * is gone. Needed only where an origin lost its memory before it could tell everybody that something of it was over.
+ * is gone. Needed only where an origin lost its memory before every peer had received the end of a generation.
  * Returns how many components went.
  */
 export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
@@ -18,7 +18,7 @@ export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
     for (let index = 0; index < engine.shardCount; index++) {
       const shard = store.shardAt(index);
       const cut = peer.seen(index, theirs);
-      let at = store.memory[store.originShardAt(origin, shard) + OriginShard.head];
+      let at = store.memory[store.originShardAt(origin, shard) + OriginShardWord.head];
       while (at !== 0) {
         const next = store.memory[at + Component.next];
         const record = keyRecordOf(store.memory, at);

@@ -5,7 +5,7 @@ import { batchSince } from '../batches/walk.js';
 import type { Engine } from '../keys/engine.js';
 import { checkConsistency } from './check-consistency.js';
 import { componentsOf } from './inspect.js';
-import { makeNode, partsOf, START_MS, type TestNode, tell } from './nodes.js';
+import { makeNode, partsOf, START_MS, send, type TestNode } from './nodes.js';
 import { Random } from './random.js';
 import { add, assign, expireAt, persist, read, remove } from './single-key.js';
 
@@ -24,7 +24,7 @@ export class Disk {
       for (let origin = engine.origins.count - 1; origin >= 0; origin--) {
         const name = `${shard}:${origin}`;
         const start = this.durable.get(name) ?? 0;
-        // A disk that has nothing yet is told from 1, so that the walk's cursor stays with whoever walks from 0.
+        // An empty disk walks from 1, so that the walk's cursor stays with the one that walks from 0.
         for (const part of partsOf(engine, origin, start || 1, { components: 3, keyBytes: 4096 }, shard))
           this.keep(part);
         this.durable.set(name, engine.seen(shard, origin));
@@ -96,7 +96,7 @@ export function history(seed: number, options: { neighbour: boolean; snapshotInB
   let nowMs = START_MS;
   if (options.neighbour) {
     add(neighbour.engine, 'theirs', 1n);
-    tell(neighbour, node);
+    send(neighbour, node);
   }
   const steps = 20 + random.below(80);
   const walkAt = random.below(steps);
@@ -108,9 +108,9 @@ export function history(seed: number, options: { neighbour: boolean; snapshotInB
     }
     change(random, node.engine, nowMs);
     if (options.neighbour && random.chance(0.5)) change(random, neighbour.engine, nowMs);
-    if (options.neighbour && random.chance(0.3)) tell(neighbour, node);
+    if (options.neighbour && random.chance(0.3)) send(neighbour, node);
     if (options.neighbour && random.chance(0.3)) {
-      tell(node, neighbour);
+      send(node, neighbour);
       for (let shard = 0; shard < SHARDS; shard++) neighbour.engine.acknowledge(shard, node.engine.seen(shard, 1) || 0);
     }
     if (random.chance(0.3)) disk.flush(node.engine);
@@ -139,7 +139,7 @@ export function history(seed: number, options: { neighbour: boolean; snapshotInB
       disk.entries.push(...log);
     }
   }
-  // What the store lets go when it is acknowledged is a change too; the second time there is none.
+  // A floor or reset that is dropped at an acknowledgement is a change too; the second time there is none.
   for (let flush = 0; flush < 3; flush++) disk.flush(node.engine);
   checkConsistency(node.engine);
   const again = restored(1, disk, nowMs);
@@ -147,7 +147,7 @@ export function history(seed: number, options: { neighbour: boolean; snapshotInB
   expectSame(again, node.engine);
 }
 
-/** With nobody to mistake them, generations that expired are not noted when they go; whoever restores them drops them again. */
+/** Without peers, dropped expired generations are not noted: a restore drops them again. */
 function dropExpired(engines: readonly Engine[]): void {
   for (const engine of engines) {
     for (let shard = 0; shard < SHARDS; shard++) engine.acknowledge(shard, engine.seen(shard, 0));

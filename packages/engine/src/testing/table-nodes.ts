@@ -1,4 +1,4 @@
-import { PAGE_WORDS, Shard } from '../memory/layout.js';
+import { PAGE_WORDS, ShardWord } from '../memory/layout.js';
 import type { Store } from '../memory/store.js';
 
 /**
@@ -22,8 +22,8 @@ export interface TableNode {
 
 export function* tableNodes(store: Store, shard: number): Generator<TableNode> {
   const { memory } = store;
-  const directory = memory[shard + Shard.directory];
-  for (let index = 0; index < memory[shard + Shard.bucketCount]; index++) {
+  const directory = memory[shard + ShardWord.directory];
+  for (let index = 0; index < memory[shard + ShardWord.bucketCount]; index++) {
     const page = memory[directory + Math.floor(index / BUCKETS_PER_PAGE)];
     const bucket = page + (index % BUCKETS_PER_PAGE) * BUCKET_WORDS;
     yield nodeAt(memory, bucket, BUCKET_SLOTS, BUCKET_WORDS);
@@ -41,8 +41,8 @@ function nodeAt(memory: Int32Array, address: number, slots: number, words: numbe
 /** The pages a shard's table stands on: its directory and its buckets. */
 export function tablePages(store: Store, shard: number): number[] {
   const { memory } = store;
-  const count = memory[shard + Shard.bucketCount];
+  const count = memory[shard + ShardWord.bucketCount];
   if (count === 0) return [];
-  const directory = memory[shard + Shard.directory];
+  const directory = memory[shard + ShardWord.directory];
   return [directory, ...memory.subarray(directory, directory + Math.ceil(count / BUCKETS_PER_PAGE))];
 }

@@ -38,7 +38,7 @@ test('a certificate does not outlive its authority', async () => {
   expect(new X509Certificate(certificate).validTo).toBe(new X509Certificate(authority.certificate).validTo);
 });
 
-test('a certificate for no replica, or for two, is nobody', async () => {
+test('a certificate for no replica, or for two, has no identity', async () => {
   expect(() => identityOf(new X509Certificate(authority.certificate))).toThrow(/names no replica/);
   const names = (alternative: string) => ({ subjectAltName: alternative }) as X509Certificate;
   expect(() => identityOf(names('URI:quotadb://c/eu, URI:quotadb://c/us'))).toThrow(/more than one replica/);

@@ -21,7 +21,7 @@ export interface Validity {
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 /** Clocks of other machines may be behind. */
-export const BACKDATED_MS = 5 * 60_000;
+const BACKDATED_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
 
 x509.cryptoProvider.set(webcrypto);

@@ -1,6 +1,6 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { access, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { access, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PemFiles } from '../grpc/pem-files.js';
 import { type CertificateAndKey, clusterOf, issueCertificate, makeAuthority, validityOf } from './certificates.js';
 
 /**
@@ -69,28 +69,10 @@ export async function issueInto(request: IssueRequest): Promise<CertificateFiles
 
 async function readAuthority(directory: string): Promise<CertificateAndKey> {
   const { certFile, keyFile } = filesOf(directory, AUTHORITY);
-  const [certificate, key] = await Promise.all([read(certFile), read(keyFile)]);
-  const parsed = attempt(() => new X509Certificate(certificate), `${certFile} is not a certificate in PEM`);
-  const privateKey = attempt(() => createPrivateKey(key), `${keyFile} is not a private key in PEM`);
-  if (!parsed.checkPrivateKey(privateKey)) throw new CertificatesError(`${keyFile} is not the key of ${certFile}`);
+  const pem = new PemFiles(CertificatesError, '; "quotadb certs init" makes an authority');
+  const [certificate, key] = await Promise.all([pem.read(certFile), pem.read(keyFile)]);
+  pem.checkKey(key, keyFile, pem.certificate(certificate, certFile), certFile);
   return { certificate, key };
-}
-
-function attempt<T>(make: () => T, what: string): T {
-  try {
-    return make();
-  } catch (error) {
-    throw new CertificatesError(`${what}: ${(error as Error).message}`);
-  }
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const hint = (error as NodeJS.ErrnoException).code === 'ENOENT' ? '; "quotadb certs init" makes an authority' : '';
-    throw new CertificatesError(`cannot read ${file}: ${(error as Error).message}${hint}`);
-  }
 }
 
 async function expectFree({ certFile, keyFile }: CertificateFiles): Promise<void> {

@@ -47,9 +47,9 @@ export function openWindow(session: { setLocalWindowSize(bytes: number): void },
 }
 
 /**
- * Destroys a session whose peer is gone, which TCP alone may not notice for hours: sends a ping once an interval. Any byte
- * that arrives counts as an answer, because pongs may wait behind a long queue. Counts intervals instead of reading a
- * clock: a process that was stopped for a while has not received anything either.
+ * Destroys a session whose peer is gone, which TCP alone may not notice for hours: sends a ping once an interval. Any
+ * byte that arrives counts as an answer, because pongs may wait behind a long queue. Counts intervals instead of
+ * reading a clock: a process that was stopped for a while has not received anything either.
  */
 export function keepAlive(
   session: Http2Session,

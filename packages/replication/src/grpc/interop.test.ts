@@ -100,7 +100,7 @@ describe.each([
     expect(accepted.closed?.error).toBeUndefined();
   });
 
-  test('our dialer talks to its server, both ways, and is told how it ended', async () => {
+  test('our dialer talks to its server, both ways, and gets the status at the end', async () => {
     const received: Buffer[] = [];
     const port = await openServer(listenerTls, (call) => {
       call.sendMetadata(new grpc.Metadata());
@@ -135,7 +135,7 @@ describe.each([
   });
 });
 
-test('its client is told why our listener ends a stream', async () => {
+test('its client gets the reason why our listener ends a stream', async () => {
   const { port } = await transports.listen({ host: 'localhost' });
   const { call, status } = openClient(port, undefined);
   call.write(patterned(1));
@@ -144,7 +144,7 @@ test('its client is told why our listener ends a stream', async () => {
   expect(await status).toMatchObject({ code: grpc.status.UNAVAILABLE, details: 'moved to another höst' });
 });
 
-test('its client is told that a message is too long, and that a method is not there', async () => {
+test('its client gets errors for a message that is too long and for an unknown method', async () => {
   const { port } = await transports.listen({ host: 'localhost' });
   const long = openClient(port, undefined);
   long.call.write(patterned(4 * 1024 * 1024 + 1));
@@ -161,7 +161,7 @@ test('its client is told that a message is too long, and that a method is not th
   });
 });
 
-test('its client with a certificate that does not count is told so', async () => {
+test('its client with a certificate that is not accepted gets the reason', async () => {
   const { port } = await transports.listen({ host: 'localhost', tls: us });
   const stranger = await materialOf('eu', await testAuthority());
   const { status } = openClient(port, { ...stranger, authority: us.authority });

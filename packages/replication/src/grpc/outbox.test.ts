@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { MessageReader } from './message-reader.js';
 import { GATHERED_BYTES, Outbox } from './outbox.js';
 
-test('what is taken out is what was put in, message for message, whatever their lengths', () => {
+test('the messages taken are those appended, in order, of any length', () => {
   const lengths = [
     0,
     1,

@@ -7,8 +7,8 @@ export const GATHERED_BYTES = 64 * 1024;
 const ARENA_BYTES = 4 * GATHERED_BYTES;
 
 /**
- * Outgoing messages, each behind its prefix, in one buffer: a tick has one for every shard, and a write to HTTP/2 for each
- * would cost more than encoding it.
+ * Outgoing messages, each behind its prefix, in one buffer: a tick has one for every shard, and a write to HTTP/2 for
+ * each would cost more than encoding it.
  */
 export class Outbox {
   private arena: Buffer = Buffer.alloc(0);

@@ -8,9 +8,9 @@ import { TransportError } from './transport-error.js';
  *   quotadb://CLUSTER/REGION         this is REGION of CLUSTER
  *   quotadb://CLUSTER/REGION?relay   and it may pass on what other regions wrote
  *
- * Cluster and region are percent-encoded. Relay is a second name, not an extension of our own, so that any tool shows it.
- * A certificate has exactly one identity: one for two regions is refused. Host names in it are for other tools: a replica
- * is known by its region, not by its address.
+ * Cluster and region are percent-encoded. Relay is a second name, not an extension of our own, so that any tool shows
+ * it. A certificate has exactly one identity: one for two regions is refused. Host names in it are for other tools: a
+ * replica is known by its region, not by its address.
  */
 export interface PeerIdentity {
   readonly cluster: string;

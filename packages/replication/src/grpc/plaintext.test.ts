@@ -27,7 +27,7 @@ test.each([
   '::ffff:10.0.0.1',
   'fe80::1',
   '2130706433',
-])('"%s" may be another machine: plaintext needs somebody to ask for it', (host) => {
+])('"%s" may be another machine: plaintext has to be allowed', (host) => {
   expect(isLoopbackHost(host)).toBe(false);
   expect(mayUsePlaintext(host, false)).toBe(false);
   expect(mayUsePlaintext(host, true)).toBe(true);

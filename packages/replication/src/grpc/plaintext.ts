@@ -14,8 +14,8 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * Whether replication may do without TLS: on this machine, or where --repl-plaintext allows it. Elsewhere any host on the
- * network could read counts, and send its own.
+ * Whether replication may do without TLS: on this machine, or where --repl-plaintext allows it. Elsewhere any host on
+ * the network could read counts, and send its own.
  */
 export function mayUsePlaintext(host: string, allowPlaintext: boolean): boolean {
   return allowPlaintext || isLoopbackHost(host);

@@ -67,7 +67,7 @@ test.each<[string, OutgoingHttpHeaders, object, RegExp]>([
     { ':status': 200, 'grpc-status': '12' },
     /compressed with gzip/,
   ],
-])('%s is turned down, counted, and nobody else notices', async (_, headers, expected, message) => {
+])('%s is rejected and counted, and other peers are not affected', async (_, headers, expected, message) => {
   const { port } = await transports.listen();
   const other = await transports.dial(port);
   expect((await ask(port, headers, [])).headers).toMatchObject(expected);

@@ -73,13 +73,13 @@ describe('loading', () => {
       () => write({ ...eu, certificate: authority.certificate, key: authority.key }),
       /names no replica/,
     ],
-  ])('%s is told by the name of the file', async (_, damage, message) => {
+  ])('the error for %s names the file', async (_, damage, message) => {
     await damage();
     await expect(loadTlsMaterial(files)).rejects.toThrow(TlsMaterialError);
     await expect(loadTlsMaterial(files)).rejects.toThrow(message);
   });
 
-  test('what has expired, or is not valid yet, is told with its date', async () => {
+  test('a certificate that has expired, or is not valid yet, is reported with its date', async () => {
     await expect(loadTlsMaterial(files, Date.now() + 2 * DAY_MS)).rejects.toThrow(
       /eu\.crt has expired: it was valid until/,
     );
@@ -109,7 +109,7 @@ describe('watching', () => {
     expect(onError.mock.calls.length).toBeLessThanOrEqual(2);
   });
 
-  test('files of no use are told once, what was loaded stays, and the next that fit are taken', async () => {
+  test('unusable files are reported once, the loaded material stays, and the next usable files are loaded', async () => {
     const { onChange, onError } = watch();
     await replace(files.certFile, 'hello');
     await vi.waitUntil(() => onError.mock.calls.length === 1);

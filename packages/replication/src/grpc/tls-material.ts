@@ -1,6 +1,7 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import type { X509Certificate } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { identityOf, type PeerIdentity } from './peer-identity.js';
+import { PemFiles } from './pem-files.js';
 
 /** What a replica needs for TLS: its certificate, the key of it, and the authority whose certificates it accepts. */
 export interface TlsMaterial {
@@ -23,51 +24,31 @@ export class TlsMaterialError extends Error {
 }
 
 /**
- * Reads and checks the files; throws TlsMaterialError. The file of the authority may hold several, to change from one to
- * the next.
+ * Reads and checks the files; throws TlsMaterialError. The file of the authority may hold several, to change from one
+ * to the next.
  */
 export async function loadTlsMaterial(
   { certFile, keyFile, caFile }: TlsFiles,
   nowMs: number = Date.now(),
 ): Promise<TlsMaterial> {
-  const [certificate, key, authority] = await Promise.all([certFile, keyFile, caFile].map(read));
-  const own = parseCertificate(certificate, certFile);
-  const authorities = (authority.match(PEM_CERTIFICATE) ?? [authority]).map((pem) => parseCertificate(pem, caFile));
-  const privateKey = attempt(() => createPrivateKey(key), `${keyFile} is not a private key in PEM`);
-  if (!own.checkPrivateKey(privateKey)) throw new TlsMaterialError(`${keyFile} is not the key of ${certFile}`);
+  const [certificate, key, authority] = await Promise.all([certFile, keyFile, caFile].map((file) => pem.read(file)));
+  const own = pem.certificate(certificate, certFile);
+  const authorities = (authority.match(PEM_CERTIFICATE) ?? [authority]).map((text) => pem.certificate(text, caFile));
+  pem.checkKey(key, keyFile, own, certFile);
   if (authorities.some(({ ca }) => !ca)) throw new TlsMaterialError(`${caFile} is not the certificate of an authority`);
   const issuer = authorities.find((ca) => own.checkIssued(ca) && own.verify(ca.publicKey));
   if (issuer === undefined) throw new TlsMaterialError(`${certFile} was not issued by the authority in ${caFile}`);
   checkTimes(own, certFile, nowMs);
   checkTimes(issuer, caFile, nowMs);
-  return { certificate, key, authority, identity: attempt(() => identityOf(own), certFile) };
+  return { certificate, key, authority, identity: pem.attempt(() => identityOf(own), certFile) };
 }
 
+const pem = new PemFiles(TlsMaterialError);
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 function checkTimes({ validFrom, validTo }: X509Certificate, file: string, nowMs: number): void {
   if (nowMs < Date.parse(validFrom)) throw new TlsMaterialError(`${file} is not valid before ${validFrom}`);
   if (nowMs > Date.parse(validTo)) throw new TlsMaterialError(`${file} has expired: it was valid until ${validTo}`);
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new TlsMaterialError(`cannot read ${file}: ${(error as Error).message}`);
-  }
-}
-
-function parseCertificate(pem: string, file: string): X509Certificate {
-  return attempt(() => new X509Certificate(pem), `${file} is not a certificate in PEM`);
-}
-
-function attempt<T>(make: () => T, what: string): T {
-  try {
-    return make();
-  } catch (error) {
-    throw new TlsMaterialError(`${what}: ${(error as Error).message}`);
-  }
 }
 
 export interface TlsWatch {
@@ -79,9 +60,9 @@ export interface TlsWatch {
 }
 
 /**
- * Checks the files at an interval, and loads them when one has changed: notifications of the file system are not reliable
- * where files are mounted. Files are replaced one after another, so a set that does not fit together is tried again before
- * it is reported. Returns a function that stops it.
+ * Checks the files at an interval, and loads them when one has changed: notifications of the file system are not
+ * reliable where files are mounted. Files are replaced one after another, so a set that does not fit together is tried
+ * again before it is reported. Returns a function that stops it.
  */
 export function watchTlsMaterial(files: TlsFiles, current: TlsMaterial, watch: TlsWatch): () => void {
   let isStopped = false;

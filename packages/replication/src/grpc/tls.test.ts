@@ -56,7 +56,7 @@ test('both sides may send more than the network holds at once', async () => {
   await until(() => [dialed, transports.accepted[0]].every((side) => side.frames.length === 8));
 });
 
-describe('a dialer that is not accepted is told why, and so is the listener', () => {
+describe('a dialer that is not accepted gets the reason, and so does the listener', () => {
   test.each([
     [
       'of another authority',
@@ -108,7 +108,7 @@ describe('a dialer that is not accepted is told why, and so is the listener', ()
   });
 });
 
-describe('a listener that is not accepted is not talked to, and finds that somebody left', () => {
+describe('a listener that is not accepted gets no frame, and reports that the dialer left', () => {
   test.each([
     ['of another authority', stranger, /is of another authority/],
     ['that has expired', expiredUs, /has expired/],
@@ -185,7 +185,7 @@ describe('TLS at one side only is said to be that', () => {
     }
   });
 
-  test('somebody who hangs up or stays silent in the middle of the handshake', async () => {
+  test('a dialer that closes or stays silent in the middle of the handshake', async () => {
     const { port } = await transports.listen({ tls: us, openingMs: 50 });
     const leaving = connectPlain(port, '127.0.0.1', () => leaving.destroy());
     await until(() => transports.refused.length === 1);

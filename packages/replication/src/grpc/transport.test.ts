@@ -64,7 +64,7 @@ describe('closing', () => {
     },
   );
 
-  test('the listening side tells why it closes', async () => {
+  test('the listening side sends the reason why it closes', async () => {
     const { port } = await transports.listen();
     const dialed = await transports.dial(port);
     await until(() => transports.accepted.length === 1);
@@ -73,7 +73,7 @@ describe('closing', () => {
     expect(dialed.closed?.error).toMatchObject({ code: 'ended', message: 'ünder maintenance, 100 %' });
   });
 
-  test('a listener that closes ends its streams, and nobody can connect any more', async () => {
+  test('a listener that closes ends its streams, and refuses connections', async () => {
     const { listener, port } = await transports.listen();
     const dialed = await transports.dial(port);
     await listener.close();
@@ -112,7 +112,7 @@ describe('a network that is slow or gone', () => {
       await until(() => transports.accepted.length === 1);
       const [accepted] = transports.accepted;
       const [sender, receiver] = direction === 'toListener' ? [dialed, accepted] : [accepted, dialed];
-      // The windows were told with the first bytes; an answer to one frame says that they have arrived.
+      // The windows were sent with the first bytes; an answer to one frame shows that they have arrived.
       receiver.stream.send(patterned(1, 0));
       sender.stream.send(patterned(1, 0));
       await until(() => sender.frames.length === 1 && receiver.frames.length === 1);
@@ -123,7 +123,7 @@ describe('a network that is slow or gone', () => {
     },
   );
 
-  test('a stream that nobody reads says that it is not writable, holds what it has, and says when it is again', async () => {
+  test('a stream whose peer does not read is not writable, keeps its frames, and reports when it is again', async () => {
     const { port } = await transports.listen();
     const proxy = await transports.proxy(port);
     const dialed = await transports.dial(proxy.port);
@@ -167,7 +167,7 @@ describe('a network that is slow or gone', () => {
     for (const side of [dialed, transports.accepted[0]]) expect(side.closed?.error).toMatchObject({ code: 'silent' });
   });
 
-  test('a stream on which nobody says anything stays open while the other side is there', async () => {
+  test('a stream without frames stays open while the peer is there', async () => {
     // Rather many intervals: on a busy machine an answer takes some of them.
     const keepalive = { intervalMs: 10, timeoutMs: 1000 };
     const { port } = await transports.listen({ keepalive });
@@ -191,7 +191,7 @@ describe('a network that is slow or gone', () => {
 });
 
 describe('dialing', () => {
-  test('somebody who accepts and says nothing is given up on', async () => {
+  test('a listener that accepts and never answers is given up', async () => {
     const { port } = await transports.listen();
     const proxy = await transports.proxy(port);
     proxy.toDialer.hold();
@@ -211,7 +211,7 @@ describe('dialing', () => {
     expect(never).not.toHaveBeenCalled();
   });
 
-  test('a host that does not exist is told as such', async () => {
+  test('a host that does not exist is reported as such', async () => {
     expect(await transports.failure(1, { host: 'replica.invalid' })).toMatchObject({
       code: 'unreachable',
       message: expect.stringMatching(/replica\.invalid:1/),
@@ -220,7 +220,7 @@ describe('dialing', () => {
 });
 
 describe('listening', () => {
-  test('whoever connects and opens no stream has to go', async () => {
+  test('a connection that opens no stream is closed', async () => {
     const { port } = await transports.listen({ openingMs: 30 });
     const socket = connect(port, '127.0.0.1');
     await new Promise((resolve) => socket.resume().once('close', resolve));
@@ -229,7 +229,7 @@ describe('listening', () => {
     ]);
   });
 
-  test('only so many may wait; those who have a stream are not counted', async () => {
+  test('pending connections are bounded; those with a stream are not counted', async () => {
     const { port } = await transports.listen({ maximumPendingConnections: 2 });
     await transports.dial(port);
     await transports.dial(port);
@@ -244,7 +244,7 @@ describe('listening', () => {
     await transports.dial(port);
   });
 
-  test('only so many streams are open at once, and the one too many is told so', async () => {
+  test('open streams are bounded, and one too many is refused with the reason', async () => {
     const { port } = await transports.listen({ maximumStreams: 1 });
     const first = await transports.dial(port);
     expect(await transports.failure(port)).toMatchObject({

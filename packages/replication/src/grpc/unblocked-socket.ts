@@ -5,10 +5,10 @@ import { Duplex } from 'node:stream';
 const READ_AHEAD_BYTES = 1024 * 1024;
 
 /**
- * A socket on which HTTP/2 never waits for a write. Node's HTTP/2 does not read while a write of its own is under way, so
- * two replicas that both send more than the buffers between them hold would wait for each other for ever. Here a write
- * completes at once, and its bytes wait in the socket: at most what the peer's window allows. `waitingBytes` counts them,
- * so that streams stop being writable.
+ * A socket on which HTTP/2 never waits for a write. Node's HTTP/2 does not read while a write of its own is under way,
+ * so two replicas that both send more than the buffers between them hold would wait for each other for ever. Here a
+ * write completes at once, and its bytes wait in the socket: at most what the peer's window allows. `waitingBytes`
+ * counts them, so that streams stop being writable.
  */
 export class UnblockedSocket extends Duplex {
   /** Written, and not taken by the operating system yet. */

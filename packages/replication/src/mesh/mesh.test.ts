@@ -59,7 +59,7 @@ function withKey<T>(engine: Engine, key: string, work: () => T): T {
 const eventually = (expectation: () => void) => vi.waitFor(expectation, { timeout: 20_000, interval: 5 });
 const at = (region: string, { port }: Node) => ({ region, host: '127.0.0.1', port });
 
-test('there is no replica before there is anybody to talk to', async () => {
+test('there is no replica before there is a peer', async () => {
   const us = await start('us');
   expect(us.mesh.replica).toBeUndefined();
   const eu = await start('eu');
@@ -67,7 +67,7 @@ test('there is no replica before there is anybody to talk to', async () => {
   await eventually(() => expect(us.mesh.replica?.isConnected('eu')).toBe(true));
 });
 
-test('two that dial each other end up with one link, and what is counted on both is on both', async () => {
+test('two that dial each other end up with one link, and both hold the counts of both', async () => {
   const us = await start('us');
   const eu = await start('eu');
   await Promise.all([us.mesh.addPeer(at('eu', eu)), eu.mesh.addPeer(at('us', us))]);
@@ -94,7 +94,7 @@ test('a region that is not there yet is dialed until it is', async () => {
   await eventually(() => expect(value(again, 'k')).toBe(1n));
 });
 
-test('a mistake met on the way of one link ends that link, is told, and nothing else suffers', async () => {
+test('a defect met while one link is served ends that link, is reported, and affects no other', async () => {
   const faults: [Link | undefined, unknown][] = [];
   const us = await start('us', { fault: (link, error) => faults.push([link, error]) });
   const eu = await start('eu');
@@ -116,7 +116,7 @@ test('a mistake met on the way of one link ends that link, is told, and nothing 
   expect(replica.members.get('eu')?.link).not.toBe(link);
 });
 
-test('a mistake that concerns everybody makes all links begin anew', async () => {
+test('a defect that concerns no single peer makes all links begin anew', async () => {
   const faults: unknown[] = [];
   const us = await start('us', { fault: (_, error) => faults.push(error) });
   const eu = await start('eu');
@@ -146,7 +146,7 @@ test('a peer that was removed is not dialed and not let in, until it is added ag
   await eventually(() => expect(us.mesh.replica?.isConnected('eu')).toBe(true));
 });
 
-test('beyond this machine nothing is dialed in plaintext unless somebody has said so', async () => {
+test('beyond this machine nothing is dialed in plaintext unless the operator allows it', async () => {
   const failures: string[] = [];
   const us = await start('us', { dialFailed: (_, error) => failures.push(error.message) });
   await us.mesh.addPeer({ region: 'eu', host: '192.0.2.1', port: 1 });

@@ -31,8 +31,8 @@ export interface MeshOptions {
 }
 
 /**
- * Connects a replica to a real network: its listener, its dialers, its pacemaker. A fault with one peer ends the link to
- * that peer and nothing else.
+ * Connects a replica to a real network: its listener, its dialers, its pacemaker. A fault with one peer ends the link
+ * to that peer and nothing else.
  */
 export class Mesh {
   /** Undefined before the first peer. */

@@ -3,19 +3,19 @@ import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 /** An idle replica ticks this often: it reports to its peers and pings them. */
 export const IDLE_TICK_MS = 250;
 /** After this time without a change, the pacemaker checks for changes less often. */
-export const QUIET_AFTER_MS = 1000;
-export const QUIET_BEAT_MS = 25;
+const QUIET_AFTER_MS = 1000;
+const QUIET_BEAT_MS = 25;
 
 /**
- * After a tick replication rests for this many times as long as the tick took. Changes that gather meanwhile cost less, as
- * a key that changed ten times is sent once; and under any load most of the time is left to the clients.
+ * After a tick replication rests for this many times as long as the tick took. Changes that gather meanwhile cost less,
+ * as a key that changed ten times is sent once; and under any load most of the time is left to the clients.
  */
-export const REST_PER_TICK = 4;
+const REST_PER_TICK = 4;
 /**
- * A tick is a quarter of the cost of replication: most of the work is done by the peers that merge the parts, and a part
- * of five components costs them nearly as much as one of ten. So up to SPARING_REST_MS it rests longer.
+ * A tick is a quarter of the cost of replication: most of the work is done by the peers that merge the parts, and a
+ * part of five components costs them nearly as much as one of ten. So up to SPARING_REST_MS it rests longer.
  */
-export const SPARING_REST_PER_TICK = 24;
+const SPARING_REST_PER_TICK = 24;
 export const SPARING_REST_MS = 20;
 
 export interface PacemakerOptions {

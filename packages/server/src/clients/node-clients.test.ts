@@ -103,7 +103,7 @@ describe.each([
     expect(await client.mGet(['a', 'none'])).toEqual(['-4', null]);
   });
 
-  test('pipelines what is sent in one go', async () => {
+  test('pipelines the commands of one turn', async () => {
     const replies = await Promise.all(Array.from({ length: 1000 }, () => client.incr('a')));
     expect(replies.at(-1)).toBe(1000);
   });

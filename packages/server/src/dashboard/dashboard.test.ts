@@ -180,7 +180,7 @@ describeWithChromium('the page in a browser', () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 390]) {
         const page = await open('', { width, colorScheme });
-        await page.getByText('Commands a second').first().waitFor();
+        await page.getByText('Commands per second').first().waitFor();
         await page.getByText('live', { exact: true }).waitFor();
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
         expect(overflow).toBeLessThanOrEqual(0);
@@ -241,7 +241,7 @@ describeWithChromium('the page in a browser', () => {
     await page.getByText('live', { exact: true }).waitFor();
     await server.stop();
     await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').textContent()).toContain('No word from us');
+    expect(await page.getByRole('alert').textContent()).toContain('No data from us');
     await page.context().close();
     server = await startTestServer();
   });

@@ -78,7 +78,7 @@ function flag(...words: string[]): fc.Arbitrary<string[]> {
   return fc.constantFrom(...words).map((word) => [word]);
 }
 
-/** Up to so many options, in any order, repeated or contradicting each other. */
+/** Up to `maxLength` options, in any order, repeated or contradicting each other. */
 function options(maxLength: number, ...kinds: fc.Arbitrary<string[]>[]): fc.Arbitrary<string[]> {
   return fc.array(fc.oneof(...kinds), { maxLength }).map((chosen) => chosen.flat());
 }
@@ -244,7 +244,7 @@ export const arbitraryCommand: fc.Arbitrary<Words> = fc
   .oneof({ weight: 12, arbitrary: wellFormed }, { weight: 3, arbitrary: mangled }, { weight: 1, arbitrary: rare })
   .filter((words) => isComparable(words) && isSteady(words));
 
-/** Reads everything there is to know of each key, so that no difference in what is kept goes unseen. */
+/** Reads the whole state of each key, so that no difference between the two stores goes unseen. */
 export const inspection: readonly Words[] = [
   ['DISCARD'],
   ['KEYS', '*'],

@@ -15,7 +15,7 @@ const LOOK: readonly Words[] = [
   ['PEXPIRETIME', KEY],
 ];
 
-/** All sequences of up to so many of the options, repetitions included. */
+/** All sequences of up to `maxLength` of the options, repetitions included. */
 function sequences(options: readonly Words[], maxLength: number): Words[] {
   if (maxLength === 0) return [[]];
   const shorter = sequences(options, maxLength - 1);
@@ -139,7 +139,7 @@ export const arithmeticCombinations: readonly Words[] = STARTS.flatMap((start) =
   ),
 );
 
-/** Patterns that Redis reads in ways of its own, against keys that tell them apart. */
+/** Patterns that Redis reads in ways of its own, against keys that show the differences. */
 export const patternCombinations: readonly Words[] = [
   ['FLUSHALL'],
   ...['', 'a', 'b', 'ab', 'abc', '-', ']', '[', '^', '*', '\\', 'a*', 'key:1', 'key:22', '\xff', '\x00'].map((key) => [

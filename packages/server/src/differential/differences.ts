@@ -86,7 +86,8 @@ export const differences: readonly Difference[] = [
   },
   {
     title: 'DBSIZE and keys that have expired',
-    redis: 'Counts a key that has expired until it is dropped: when somebody asks for it, or by chance.',
+    redis:
+      'Counts a key that has expired until it is dropped: at the next access to it, or by the sampling of expired keys.',
     ours: 'Counts it until it is dropped by the clock, within a fraction of a second.',
     why: 'Reading a key writes nothing.',
   },
@@ -150,7 +151,7 @@ export const differences: readonly Difference[] = [
   {
     title: 'MULTI and EXEC without WATCH',
     redis: 'WATCH makes EXEC depend on keys that did not change.',
-    ours: 'MULTI, EXEC and DISCARD run a batch that no other client of this node comes between; WATCH is refused. Nothing is promised across regions.',
+    ours: 'MULTI, EXEC and DISCARD run commands that no other client of this node comes between; WATCH is refused. Nothing is promised across regions.',
     why: 'Another region may change a key at any time without asking.',
     example: {
       commands: [['WATCH', 'key']],
@@ -166,10 +167,58 @@ export const differences: readonly Difference[] = [
     example: { commands: [['SELECT', '1']], redis: '+OK', ours: '-ERR DB index is out of range' },
   },
   {
+    title: 'MONITOR, ROLE and SHUTDOWN',
+    redis: 'MONITOR streams every command, ROLE says whether the server is a master, SHUTDOWN stops it.',
+    ours: 'Unknown commands. SLOWLOG, CLIENT LIST and /metrics show what clients do, INFO replication and REPL.PEERS the regions; SIGTERM stops the server.',
+    why: 'MONITOR would cost every thread on every command. No region is a master. Clients do not stop a server.',
+    example: {
+      commands: [['ROLE']],
+      redis: '*3',
+      ours: "-ERR unknown command 'ROLE', with args beginning with: ",
+    },
+  },
+  {
+    title: 'CLIENT TRACKING and CLIENT PAUSE',
+    redis: 'Clients cache values and are notified of changes; an administrator pauses clients.',
+    ours: 'CLIENT TRACKING, TRACKINGINFO, CACHING, GETREDIR and UNBLOCK are unknown subcommands. CLIENT PAUSE is refused; CLIENT UNPAUSE replies OK and changes nothing.',
+    why: 'An increment would invalidate every cached copy. A pause of one server would not pause the other regions.',
+    example: { commands: [['CLIENT', 'PAUSE', '1']], redis: '+OK', ours: '-ERR CLIENT PAUSE is not supported' },
+  },
+  {
+    title: 'LATENCY HISTOGRAM and LATENCY GRAPH',
+    redis: 'Histograms of commands, and a graph of an event in characters.',
+    ours: 'Unknown subcommands; LATENCY LATEST, HISTORY, RESET and DOCTOR are there.',
+    why: '/metrics has histograms of every command.',
+    example: {
+      commands: [['LATENCY', 'GRAPH', 'command']],
+      redis: "-ERR No samples available for event 'command'",
+      ours: "-ERR unknown subcommand 'GRAPH'. Try LATENCY HELP.",
+    },
+  },
+  {
+    title: 'CONFIG REWRITE, and users that commands make',
+    redis:
+      'CONFIG REWRITE writes settings into the config file; ACL SETUSER, DELUSER and SAVE change users, ACL DRYRUN and LOG look into them.',
+    ours: 'CONFIG REWRITE is refused; those of ACL are unknown subcommands. ACL LOAD reads the users of the config file again.',
+    why: 'Settings and users come from flags, the environment and a file that the server never writes.',
+    example: {
+      commands: [['CONFIG', 'REWRITE']],
+      redis: '-ERR The server is running without a config file',
+      ours: '-ERR Rewriting config file: not supported, the configuration comes from flags and the environment',
+    },
+  },
+  {
+    title: 'Replicas, Cluster, Sentinel and modules',
+    redis:
+      'REPLICAOF, SLAVEOF, SYNC, PSYNC, REPLCONF, FAILOVER, CLUSTER, ASKING, READONLY, READWRITE, RESTORE-ASKING, MIGRATE, MODULE.',
+    ours: 'Unknown commands. So are SORT, SORT_RO, SWAPDB, RENAMENX, SUBSTR, LCS and LOLWUT.',
+    why: 'Every region takes writes and holds all keys; --peer and REPL.PEERS link them.',
+  },
+  {
     title: 'Scripts and publish/subscribe',
     redis: 'EVAL, FUNCTION, SUBSCRIBE and their kin.',
     ours: 'Refused with an error that says so. SCRIPT and FUNCTION answer as a server that holds none.',
-    why: 'What scripts are used for here has commands of its own: INCREX, INCRBYEX, and the limits to come.',
+    why: 'Scripts on Redis mostly limit; INCREX, INCRBYEX, RATE.LIMIT and QUOTA.TAKE do that in one command.',
     example: {
       commands: [['EVAL', 'return 1', '0']],
       redis: ':1',

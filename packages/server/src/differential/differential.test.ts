@@ -13,7 +13,7 @@ import { firstDifference, searchDifferences } from './difference-search.js';
 import { type Pair, startPair } from './sides.js';
 import type { Words } from './words.js';
 
-/** Seeds that found something once, or simply the same ones every time; and one that nobody has tried. */
+/** The same seeds every time, and a new one. */
 const SEEDS = [1, 2, 3];
 const FRESH_SEED = Date.now() & 0x7fff_ffff;
 /** Where a transport repeats what another has shown, fewer will do. */
@@ -62,7 +62,7 @@ for (const protocol of [2, 3] as const) {
         ['DEL', 'brief'],
       ]);
       expect(difference).toBeUndefined();
-      // DBSIZE counts what is not dropped yet; sooner or later that is nothing.
+      // DBSIZE counts expired keys until they are dropped, which happens sooner or later.
       await Promise.all([untilNone(pair.redis, ['DBSIZE']), untilNone(pair.ours, ['DBSIZE'])]);
     });
   });

@@ -1,4 +1,6 @@
-/** A command of a guide, and what the guide says that it prints. */
+import { stripVTControlCharacters } from 'node:util';
+
+/** A command of a guide, and its output in the guide. */
 export interface ConsoleExample {
   readonly command: string;
   readonly printed: string;
@@ -17,4 +19,15 @@ export function consoleExamples(page: string): readonly ConsoleExample[] {
         return { command: command.trimEnd(), printed: example.slice(command.length).trimEnd() };
       }),
   );
+}
+
+/** Output without its variable parts: the rest of a window, long numbers, times and sizes with a unit, ids, and column widths. */
+export function withoutChance(text: string): string {
+  return stripVTControlCharacters(text)
+    .replaceAll('\r', '')
+    .replaceAll(/\d+(?= +ms until the window ends)|(?<="resetMs":)\d+|(?<=\[ ?1, ?\d+, ?\d+, ?)\d+|\d{4,}/g, '#')
+    .replaceAll(/"[\w-]{20}@local"/g, '#')
+    .replaceAll(/\d+s(?= )|[\d.]+[KM]\b|[\d.]+ ms$|\d (?=epoll|io)|(?<=(?:epoll|io) +)\d+ +\d+ +\d+/gm, '#')
+    .replaceAll(/ +/g, ' ')
+    .trimEnd();
 }

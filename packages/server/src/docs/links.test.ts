@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Every page that people read. */
 const pages = [
-  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'examples/README.md'],
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'COMPATIBILITY.md', 'SECURITY.md'],
+  'examples/README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path)),
@@ -74,7 +75,7 @@ describe('the pages', () => {
     for (const page of reached) {
       for (const { target } of linksOf(page)) {
         const path = relative(root, resolve(root, dirname(page), target.split('#')[0] ?? ''));
-        // A link to a folder shows what is in it.
+        // A link to a folder shows its files.
         for (const other of pages) if (other === path || dirname(other) === path) reached.add(other);
       }
     }
@@ -88,6 +89,14 @@ describe('the pages', () => {
       .filter((line) => !line.startsWith('| **') && !line.startsWith('| |'));
     expect(rows.length).toBeGreaterThan(50);
     for (const row of rows) expect(row).toMatch(/\]\(\.\.\/packages\/\S+\.test\.ts\)[^|]*\|$/);
+  });
+
+  test('decisions are numbered without holes, and the index has a row for each', () => {
+    const found = pages.filter((page) => /^docs\/decisions\/\d/.test(page)).sort();
+    const numbers = found.map((page) => Number(page.slice('docs/decisions/'.length).split('-')[0]));
+    expect(numbers).toEqual(found.map((_, index) => index + 1));
+    const rows = linksOf('docs/decisions/README.md').map(({ target }) => join('docs/decisions', target));
+    expect(rows).toEqual(found);
   });
 
   test('a link that leads nowhere is found', () => {

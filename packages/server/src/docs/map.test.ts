@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
@@ -16,7 +16,7 @@ const packages = rows.map(({ folder }) => folder).filter((folder) => folder.star
 /** What is named below a title, in the first column of its block. */
 function namesBelow(title: string): string[] {
   const block = text.slice(text.indexOf(title)).split('```')[1] ?? '';
-  return [...block.matchAll(/^(\S.*?) {2,}/gm)].flatMap(([, part = '']) => part.split(/, | → /));
+  return [...block.matchAll(/^(\S.*?) {2,}/gm)].flatMap(([, part = '']) => part.split(', '));
 }
 
 const isThere = (path: string) => statSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
@@ -30,6 +30,13 @@ describe('the map of the source', () => {
     expect(missing).toEqual([]);
   });
 
+  test('leads each journey through files that are there', () => {
+    const journeys = text.slice(text.indexOf('## Five journeys'), text.indexOf('## Threads'));
+    const files = [...journeys.matchAll(/`(packages\/[^`]+)`/g)].map(([, file = '']) => file);
+    expect(files.length).toBeGreaterThan(40);
+    expect(files.filter((file) => !isThere(file))).toEqual([]);
+  });
+
   test('leaves no package out', () => {
     const there = readdirSync(join(root, 'packages')).map((name) => join('packages', name));
     expect(packages.toSorted()).toEqual(there.sort());
@@ -37,6 +44,7 @@ describe('the map of the source', () => {
 
   test.each([
     ['Inside the engine', 'packages/engine/src'],
+    ['Inside resp', 'packages/resp/src'],
     ['Inside the server', 'packages/server/src'],
   ])('%s: all there is, but for tests, and nothing else', (title, folder) => {
     const there = readdirSync(join(root, folder))
@@ -45,16 +53,20 @@ describe('the map of the source', () => {
     expect(namesBelow(title).sort()).toEqual(there.sort());
   });
 
-  test('is in the order of imports: they point up, never down', () => {
+  test('is in the order of imports: between packages they point up, never down', () => {
     const names = packages.map((folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).name);
     const wrong = packages.flatMap((folder, place) => {
       const below = names.slice(place + 1);
       return sourcesOf(folder).flatMap((file) => {
         const imported = [...readFileSync(file, 'utf8').matchAll(/ from '((?:@quotadb\/)?[\w-]+)/g)];
-        return imported.filter(([, name]) => below.includes(name)).map(([, name]) => `${file} imports ${name}`);
+        return imported.filter(([, name = '']) => below.includes(name)).map(([, name]) => `${file} imports ${name}`);
       });
     });
     expect(wrong).toEqual([]);
+  });
+
+  test.each(packages)('the folders of %s import one way: no circle, also not of types', (folder) => {
+    expect(circlesOf(folderImports(folder))).toEqual([]);
   });
 });
 
@@ -62,8 +74,42 @@ function inSource(path: string, folder: string): string {
   return path.replace(folder, join(folder, 'src'));
 }
 
+/** Source files with their paths; the dashboard has a second folder of them. */
 function sourcesOf(folder: string): string[] {
-  const source = join(root, folder, 'src');
-  const files = readdirSync(source, { recursive: true, encoding: 'utf8' });
-  return files.filter((file) => /\.tsx?$/.test(file)).map((file) => join(source, file));
+  return ['src', 'page']
+    .map((name) => join(root, folder, name))
+    .filter((source) => statSync(source, { throwIfNoEntry: false }) !== undefined)
+    .flatMap((source) =>
+      readdirSync(source, { recursive: true, encoding: 'utf8' })
+        .filter((file) => /\.tsx?$/.test(file))
+        .map((file) => join(source, file)),
+    );
+}
+
+/** The folders that each folder imports from, without tests and what only they share. */
+function folderImports(folder: string): Map<string, Set<string>> {
+  const imports = new Map<string, Set<string>>();
+  for (const file of sourcesOf(folder).filter((path) => !/\.test\.tsx?$|\/testing\//.test(path))) {
+    const own = dirname(file);
+    for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/\bfrom\s+'(\.[^']+)'/g)) {
+      const other = dirname(normalize(join(own, target)));
+      if (other !== own) imports.set(own, (imports.get(own) ?? new Set()).add(other));
+    }
+  }
+  return imports;
+}
+
+/** Folders from which imports lead back to themselves, with the way. */
+function circlesOf(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (folder: string, way: readonly string[]): void => {
+    const start = way.indexOf(folder);
+    if (start !== -1) circles.push([...way.slice(start), folder].map((path) => path.slice(root.length)).join(' → '));
+    if (start !== -1 || done.has(folder)) return;
+    for (const next of imports.get(folder) ?? []) walk(next, [...way, folder]);
+    done.add(folder);
+  };
+  for (const folder of imports.keys()) walk(folder, []);
+  return circles;
 }

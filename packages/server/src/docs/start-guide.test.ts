@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { QUOTADB_BINARY, type SpawnedServer, spawnServer, TestRegions } from '../testing/index.js';
-import { type ConsoleExample, consoleExamples } from './console-blocks.js';
+import { type ConsoleExample, consoleExamples, withoutChance } from './console-blocks.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -72,13 +72,3 @@ describe.skipIf(!areThere && process.env.CI !== 'true')('the ten-minute start', 
     for (const example of together) await check(example, ports);
   }, 120_000);
 });
-
-/** What differs from run to run: what is left of a window, long numbers, times and sizes with a unit, and the blanks that line them up. */
-function withoutChance(text: string): string {
-  return stripVTControlCharacters(text)
-    .replaceAll('\r', '')
-    .replaceAll(/\d+(?= +ms until the window ends)|(?<="resetMs":)\d+|(?<=\[ 1, 100, 99, )\d+|\d{4,}/g, '#')
-    .replaceAll(/\d+s(?= )|[\d.]+[KM]\b|[\d.]+ ms$|\d (?=epoll|io)|(?<=(?:epoll|io) +)\d+ +\d+ +\d+/gm, '#')
-    .replaceAll(/ +/g, ' ')
-    .trimEnd();
-}

@@ -59,7 +59,7 @@ export class RegionPeers implements QuotaPeers {
 
   /** The regions that the other end of a link can reach through this one. */
   reachesFor(link: Link): Reach[] {
-    return this.routes.tell(link.region);
+    return this.routes.reachesFor(link.region);
   }
 
   /** The link to a region, or to the one that passes on to it. */

@@ -71,7 +71,7 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
     const survived = counted.find((increment) => reset.increments.has(increment));
     if (survived !== undefined)
       faults.push(
-        `${process.label} counts ${describe(survived)}, and has seen the reset of ${context.nameOf(reset.origin)} that had it in sight`,
+        `${process.label} counts ${describe(survived)}, and has seen ${context.nameOf(reset.origin)} reset it`,
       );
   }
   return faults;
@@ -88,7 +88,7 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
     const last = oracle.lastChange(component.origin, key, seen);
     if (isOrderly && component.version < last)
       faults.push(
-        `${process.label} has seen ${key} of ${nameOf(component.origin)} change at ${last}, and holds ${component.version}`,
+        `${process.label} has seen ${key} of ${nameOf(component.origin)} at ${last}, and holds ${component.version}`,
       );
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
@@ -141,7 +141,8 @@ function findFreshnessFaults(process: NodeProcess, { oracle, nowMs, nameOf, plan
       if (plan.isUnsynced && oracle.mayBeLost.has(increment)) continue;
       if (!isUndone && madeAtMs < nowMs - ageMs - CLOCK_ERROR_MS && process.seenOf(origin, shard) < version)
         faults.push(
-          `${process.label} says its view of ${nameOf(origin)} is ${ageMs} ms old and has not seen ${describe(increment)}, made ${nowMs - madeAtMs} ms ago`,
+          `${process.label} claims that its view of ${nameOf(origin)} is ${ageMs} ms old, ` +
+            `and has not seen ${describe(increment)}, made ${nowMs - madeAtMs} ms ago`,
         );
     }
   }

@@ -14,13 +14,13 @@ const engineMistakes: Mistake[] = ENGINE_MISTAKES.flatMap(({ name, plant }) =>
 
 export const COUNTER_MISTAKES: readonly Mistake[] = [
   ...engineMistakes,
-  { name: 'a node that lost what it knew takes up its old identity', keepsIncarnation: true },
+  { name: 'a node that lost its state takes up its old identity', keepsIncarnation: true },
   {
     name: 'what others counted is added to the own counts',
     plant: ({ engine, replica }) => afterApply(replica.merge, (batch) => republish(engine, batch)),
   },
   {
-    name: 'a change is told before the disk holds it',
+    name: 'a change is sent before the disk holds it',
     plant: ({ replica }) => Object.assign(replica, { durable: undefined }),
   },
   {
@@ -28,12 +28,12 @@ export const COUNTER_MISTAKES: readonly Mistake[] = [
     plant: ({ replica }) => Object.assign(replica, { durableOfOther: undefined }),
   },
   {
-    name: 'a relay forgets what others ended before everybody knows',
+    name: 'a relay collects what others ended before all peers have acknowledged it',
     plant: ({ engine }) =>
       Object.assign(engine.garbageCollection, { acknowledgedOther: () => Number.POSITIVE_INFINITY }),
   },
   {
-    name: 'a reset is taken back before everybody has heard that what it cancelled is over',
+    name: 'a reset is withdrawn before all peers have acknowledged the end of what it cancelled',
     plant: ({ engine, replica }) => afterApply(replica.merge, (batch) => letGoCancels(engine, batch)),
   },
   {
@@ -53,7 +53,7 @@ export const COUNTER_MISTAKES: readonly Mistake[] = [
     plant: ({ replica }) => compareUnaligned(replica),
   },
   {
-    name: 'a view is taken for as fresh as the moment when word of it came',
+    name: 'a view is taken for as fresh as the moment when the claim arrived',
     plant: ({ replica }) => {
       const noteClaim = replica.freshness.noteClaim.bind(replica.freshness);
       Object.assign(replica.freshness, {

@@ -3,7 +3,9 @@ import type { NodeProcess } from '../world/process.js';
 import type { QuotaOracle } from './oracle.js';
 import { quotasOf } from './quota-service.js';
 
-/** How much longer than its time a reservation may stay: deadlines are kept in steps, and processed with the next tick. */
+/**
+ * How much longer than its time a reservation may stay: deadlines are kept in steps, and processed with the next tick.
+ */
 export const LAPSE_MS = 1000;
 
 /** The tokens of an allotment in one process, by its own books. */
@@ -44,8 +46,8 @@ function holdingOf(process: NodeProcess, policy: Policy, allotment: Allotment): 
  *
  *   marked = local balance + pending + in reservations + spent by its clients + wasted
  *
- * where only the end of a process wastes tokens. So no token comes back twice, and none is lost on the way. All processes
- * together hold at most the limit.
+ * where only the end of a process wastes tokens. So no token comes back twice, and none is lost on the way. All
+ * processes together hold at most the limit.
  */
 export class QuotaChecks {
   private readonly oracle: QuotaOracle;

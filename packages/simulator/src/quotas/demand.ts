@@ -11,7 +11,8 @@ export const DEMANDS = ['uniform', 'skewed', 'moving'] as const;
 export type Demand = (typeof DEMANDS)[number];
 
 /**
- * Who decides whether a call is allowed. Counters begin with an empty window, in which a sliding and a fixed one are alike.
+ * Who decides whether a call is allowed. Counters begin with an empty window, in which a sliding and a fixed one are
+ * alike.
  *
  *   limiter    | a region allows a call
  *   -----------|----------------------------------------------------------------------------------------------

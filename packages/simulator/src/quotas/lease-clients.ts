@@ -9,7 +9,9 @@ export const JOBS = 'jobs';
 const { subject: SUBJECT } = itemOf(JOBS, 's', 1);
 const WAIT_MS = 1000;
 
-/** A lease as its client sees it: it counts on it until then, by the scheduler's clock, even if its node has crashed. */
+/**
+ * A lease as its client sees it: it counts on it until then, by the scheduler's clock, even if its node has crashed.
+ */
 interface HeldLease {
   readonly process: NodeProcess;
   readonly id: string;

@@ -22,14 +22,14 @@ interface ReservationParts {
 }
 
 export const QUOTA_MISTAKES: readonly Mistake[] = [
-  mistake('a grant is told before the disk holds it', (_, { replica }) => {
+  mistake('a grant is sent before the disk holds it', (_, { replica }) => {
     Object.assign(replica, { durable: undefined });
   }),
-  mistake('a pocket is filled before the disk holds its mark', ({ broker }) => {
+  mistake('a local balance is filled before the disk holds its mark', ({ broker }) => {
     const { durable: _, ...options } = inside<Options>(broker).options;
     inside<Options>(broker).options = options;
   }),
-  mistake('what a pocket gives back is given back twice', ({ broker }) => {
+  mistake('tokens that a local balance gives back are given back twice', ({ broker }) => {
     const takeBack = broker.ledger.takeBack.bind(broker.ledger);
     broker.ledger.takeBack = (policy, allotment, atMost) => {
       const amount = takeBack(policy, allotment, atMost);
@@ -108,11 +108,11 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     ledger.fill = (policy, allotment, amount) =>
       fill(policy, { ...allotment, window: windowAt(policy, engine.nowMs) }, amount);
   }),
-  mistake('a new life begins with what an earlier one began with', ({ book }) => {
+  mistake('a new incarnation begins with the rights that an earlier one began with', ({ book }) => {
     book.mayStart = () => true;
   }),
-  mistake('a new life has what was granted to an earlier one', (quotas, process) => receiveForAll(quotas, process)),
-  mistake('whom something was granted to is not written down', ({ book }) => {
+  mistake('a new incarnation has the grants to an earlier one', (quotas, process) => receiveForAll(quotas, process)),
+  mistake('the grantees are not saved', ({ book }) => {
     const { options } = inside<Options>(book);
     const save = options.save as (saved: object) => void;
     inside<Options>(book).options = { ...options, save: (saved: object) => save({ ...saved, grantees: [] }) };

@@ -31,7 +31,9 @@ interface AllotmentBook {
   total: number;
 }
 
-/** Knows every answer that clients got: how many tokens of each allotment are in force, and that it is never too many. */
+/**
+ * Knows every answer that clients got: how many tokens of each allotment are in force, and that it is never too many.
+ */
 export class QuotaOracle {
   readonly allotments = new Map<string, AllotmentBook>();
   readonly held = new Map<string, Held>();

@@ -193,7 +193,7 @@ export class QuotaService implements ProcessService {
 
   private send(link: Link): void {
     const { set, version } = this.book;
-    const reaches = this.hasRoutes && { reaches: this.routes.tell(link.region) };
+    const reaches = this.hasRoutes && { reaches: this.routes.reachesFor(link.region) };
     const envelope: Envelope = { hasDisk: this.process.node.hasDisk, set: set ?? null, ...reaches };
     link.send({ kind: FrameKind.policies, version, body: Buffer.from(JSON.stringify(envelope)) });
   }

@@ -210,7 +210,9 @@ class QuotaSimulation extends QuotaCluster {
     return isAllowed === true;
   }
 
-  /** Once the windows that a lost allocator could have begun are over, one region can hold as many leases as the limit. */
+  /**
+   * Once the windows that a lost allocator could have begun are over, one region can hold as many leases as the limit.
+   */
   private async holdAll(): Promise<void> {
     const policy = this.policyAtHome(JOBS);
     const allocator = this.nodes.find(({ region }) => region === policy?.allocator);

@@ -2,8 +2,8 @@ import type { SimulationOptions } from '../world/cluster.js';
 import { PLANS, type PlanName } from './plans.js';
 
 /**
- * Finds fewer steps that still fail: leaves out halves, then quarters and so on, for as long as the schedule fails without
- * them. The failure may become another one on the way; look at the first one of the smallest schedule.
+ * Finds fewer steps that still fail: leaves out halves, then quarters and so on, for as long as the schedule fails
+ * without them. The failure may become another one on the way; look at the first one of the smallest schedule.
  */
 export async function shrink(
   name: PlanName,

@@ -198,7 +198,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   }
 
   /** No change of its own leaves a replica before its disk holds it. */
-  private sent(from: NodeProcess, to: NodeProcess, bytes: Uint8Array): void {
+  protected sent(from: NodeProcess, to: NodeProcess, bytes: Uint8Array): void {
     if (this.options.traces) this.said(`${from.label} → ${to.region}: ${this.describe(bytes)}`);
     if (bytes[0] !== BATCH_TAG) return;
     const { batch } = decodeFrame(bytes, this.batch) as Extract<Frame, { kind: typeof FrameKind.batch }>;
@@ -212,6 +212,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   }
 
   private arrived(fromRegion: string, to: NodeProcess, bytes: Uint8Array): void {
+    to.isStirred = true;
     to.engine.advanceTo(to.node.wallMs());
     if (this.options.traces) this.said(`${fromRegion} ⇒ ${to.label}: ${this.describe(bytes)}`);
   }

@@ -14,6 +14,8 @@ export interface Plan<Kind extends string = string> {
   /** All times of a schedule are in proportion: clocks minutes apart and slow timers, or seconds and quick ones. */
   readonly unitMs: number;
   readonly tickMs: number;
+  /** For measurements: ticks are not drawn, but made as the server's pacemaker does, which looks this often. */
+  readonly beatMs?: number;
   readonly redialMs: number;
   readonly flushMs: number;
   readonly settings: PlannedSettings;

@@ -8,6 +8,8 @@ import type { SimulatedNode } from './node.js';
 export const CLUSTER = 'simulated';
 const DIRECTORY = '/data';
 const EXPIRED_PER_TICK = 50;
+/** The pacemaker ticks this often without a reason. */
+const IDLE_TICK_MS = 250;
 /** Refusals without a fault: two replicas that dial each other at once, and a member that was removed. */
 const HARMLESS_REFUSALS: readonly string[] = ['duplicate', 'removed'];
 
@@ -26,6 +28,8 @@ export class NodeProcess implements Endpoint {
   isRunning = false;
   isOver = false;
   isPaused = false;
+  /** A frame has arrived since the last tick. */
+  isStirred = false;
   disk: Disk | undefined = undefined;
   /** Of a process that runs. */
   replica!: Replica;
@@ -37,6 +41,8 @@ export class NodeProcess implements Endpoint {
   private readonly bootedAtMs: number;
   private readonly ballast: number[] = [];
   private isFlushDue = false;
+  private tickedAtMs = Number.NEGATIVE_INFINITY;
+  private tickedVersions = '';
 
   constructor(node: SimulatedNode) {
     this.node = node;
@@ -93,7 +99,8 @@ export class NodeProcess implements Endpoint {
     this.service = cluster.serviceOf(this);
     this.isRunning = true;
     cluster.started(node, this);
-    this.scheduleTick();
+    if (cluster.plan.beatMs === undefined) this.scheduleTick();
+    else this.beat(cluster.plan.beatMs);
     if (this.disk !== undefined) this.scheduleFlush();
     this.scheduleDial();
   }
@@ -130,6 +137,7 @@ export class NodeProcess implements Endpoint {
   }
 
   open(carrier: LinkTransport, toRegion: string, isDialed: boolean): Link {
+    this.isStirred = true;
     const expected = isDialed && { expectedRegion: toRegion };
     return this.replica.open(carrier, { isDialed, address: toRegion, ...expected });
   }
@@ -153,6 +161,21 @@ export class NodeProcess implements Endpoint {
       });
     };
     again(false);
+  }
+
+  /** As the server's pacemaker: ticks where a frame has arrived, a change was made, or it is time. */
+  private beat(beatMs: number): void {
+    if (this.isOver) return;
+    const { scheduler, plan } = this.node.cluster;
+    const versions = Array.from({ length: plan.shardCount }, (_, shard) => this.ownSequence(shard)).join();
+    const isDue = scheduler.nowMs - this.tickedAtMs >= IDLE_TICK_MS;
+    if (this.isStirred || versions !== this.tickedVersions || isDue) {
+      this.tickedAtMs = scheduler.nowMs;
+      this.tickedVersions = versions;
+      this.isStirred = false;
+      this.isStirred = this.guard(() => this.tick()) === true;
+    }
+    scheduler.after(beatMs, () => this.beat(beatMs));
   }
 
   private scheduleFlush(): void {

@@ -5,17 +5,17 @@ type Operation = 'create' | 'append' | 'sync' | 'rename' | 'remove' | 'truncate'
 
 interface StoredFile {
   content: Uint8Array;
-  /** What a power failure leaves for certain; of what is behind it, any part may be there. */
+  /** Bytes that a power failure leaves for certain; of later ones any part may be there. */
   synced: number;
 }
 
 /**
  * A disk in memory that keeps no more promises than a real one: unsynced bytes and names may be lost, writes end half-way,
- * operations fail, and everything stops after so many of them.
+ * operations fail, and all of them after a given number.
  */
 export class FaultyFileSystem implements FileSystem {
   operations = 0;
-  /** After so many operations the power is gone. */
+  /** After this many operations the power is gone. */
   stopsAfter = Number.POSITIVE_INFINITY;
   /** Asked before every operation; an error returned makes it fail. */
   fault: (operation: Operation, path: string) => NodeJS.ErrnoException | undefined = () => undefined;
@@ -25,7 +25,7 @@ export class FaultyFileSystem implements FileSystem {
   /** Names as they are on disk. */
   private durableNames = new Map<string, StoredFile>();
 
-  /** What is left when the power fails now; `fraction` of the unsynced bytes made it. */
+  /** The disk after a power failure now, with `fraction` of the unsynced bytes. */
   afterPowerFailure(fraction: () => number): FaultyFileSystem {
     const left = new FaultyFileSystem();
     for (const [name, file] of this.durableNames) {

@@ -269,7 +269,7 @@ export function describeWindowCounterStore(
     });
 
     describe('what a store must not do', () => {
-      test('decide, enforce, block or throttle: every amount is counted, however large and fast they come', async () => {
+      test('decide, enforce, block or throttle: every amount is counted, however large and fast', async () => {
         const key = freshKey();
         for (let turn = 1; turn <= 50; turn++) {
           expect(await store.increment(key, hour, 1_000_000)).toBe(BigInt(turn) * 1_000_000n);

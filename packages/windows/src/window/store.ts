@@ -2,10 +2,11 @@ import type { Window } from './window.js';
 
 /**
  * A store that counts occurrences in fixed windows of time. It makes no decisions, knows no limits, refuses no amount
- * for being too large, smooths no counts and keeps no history. `describeWindowCounterStore` in `@quotadb/windows/conformance` tests whether a store keeps this contract.
+ * for being too large, smooths no counts and keeps no history. `describeWindowCounterStore` in
+ * `@quotadb/windows/conformance` tests whether a store keeps this contract.
  *
- * A count belongs to a key and a window; windows that differ in either bound count apart. Counts are
- * 64-bit integers. An operation that fails rejects with the store's own error, and has been tried once.
+ * A count belongs to a key and a window; windows that differ in either bound count apart. Counts are 64-bit integers.
+ * An operation that fails rejects with the store's own error, and has been tried once.
  */
 export interface WindowCounterStore {
   /**

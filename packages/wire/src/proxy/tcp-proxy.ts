@@ -52,8 +52,8 @@ export class Direction {
 }
 
 /**
- * A TCP proxy on loopback that stands for a network: it can be slow, cut, or lose bytes. Its port stays while the target
- * may change. Tests use it, and `quotadb demo` cuts the links between its regions with it.
+ * A TCP proxy on loopback that stands for a network: it can be slow, cut, or lose bytes. Its port stays while the
+ * target may change. Tests use it, and `quotadb demo` cuts the links between its regions with it.
  */
 export class TcpProxy {
   readonly toListener = new Direction();

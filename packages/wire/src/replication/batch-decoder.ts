@@ -8,15 +8,14 @@ import {
   MAXIMUM_SHARD,
 } from './bounds.js';
 import { AmountColumn, NumberColumn } from './columns.js';
-import { copyBytes } from './copy-bytes.js';
-import { FrameError } from './frame-error.js';
+import { FrameError } from './frames.js';
 import type { ProtoReader } from './proto-reader.js';
-import { WireType } from './proto-writer.js';
+import { copyBytes, WireType } from './proto-writer.js';
 
 /**
- * Columns may come in any order and in pieces, so each is read to its end first, into arrays that are used again for the
- * next batch; once all are there, they have to be of one length, and become the batch. Decoding is never interrupted, so
- * one set of them is enough.
+ * Columns may come in any order and in pieces, so each is read to its end first, into arrays that are reused for the
+ * next batch. When all are read, their lengths are checked, and they become the batch. Decoding is never interrupted,
+ * so one set of columns is enough.
  */
 const keyLengths = new NumberColumn('key lengths', MAXIMUM_COMPONENTS);
 const versionDeltas = new NumberColumn('versions', MAXIMUM_COMPONENTS);
@@ -27,12 +26,12 @@ const negativeAt = new NumberColumn('places of N', MAXIMUM_COMPONENTS);
 const negatives = new AmountColumn('N', MAXIMUM_COMPONENTS);
 const expiryAt = new NumberColumn('places of expiries', MAXIMUM_COMPONENTS);
 const expiresAtMs = new NumberColumn('expiries', MAXIMUM_COMPONENTS);
-const decided = new NumberColumn('decisions', MAXIMUM_COMPONENTS);
+const decided = new NumberColumn('versions of expiries', MAXIMUM_COMPONENTS);
 const floorAt = new NumberColumn('places of floors', MAXIMUM_COMPONENTS);
 const floorsMs = new NumberColumn('floors', MAXIMUM_COMPONENTS);
 const cancelAt = new NumberColumn('places of cancels', MAXIMUM_CANCELS);
 const cancelOrigin = new NumberColumn('cancelled origins', MAXIMUM_CANCELS);
-const cancelBorn = new NumberColumn('cancelled lives', MAXIMUM_CANCELS);
+const cancelBorn = new NumberColumn('cancelled generations', MAXIMUM_CANCELS);
 const cancelPositives = new AmountColumn('cancelled P', MAXIMUM_CANCELS);
 const cancelNegatives = new AmountColumn('cancelled N', MAXIMUM_CANCELS);
 
@@ -107,7 +106,7 @@ function number(reader: ProtoReader, maximum = Number.MAX_SAFE_INTEGER, what = '
   return reader.uint32(maximum, what);
 }
 
-/** A copy: the bytes of the frame are not ours to keep, and those in a batch may belong to whoever filled it before. */
+/** A copy: the frame's bytes are reused, and the array in the batch may be in use where it was filled before. */
 function originOf(bytes: Uint8Array): Uint8Array {
   if (bytes.length !== ORIGIN_ID_BYTES)
     throw new FrameError(`an origin has ${ORIGIN_ID_BYTES} bytes, not ${bytes.length}`);
@@ -136,7 +135,7 @@ function fillDense(batch: Batch, keyBytes: number): void {
     keyEnd += length;
     version += versionDeltas.values[index];
     if (version > Number.MAX_SAFE_INTEGER) throw new FrameError('a version is past 2^53 - 1');
-    if (ages.values[index] > version) throw new FrameError('a life is older than time');
+    if (ages.values[index] > version) throw new FrameError('a generation is older than version 0');
     batch.keyEnd[index] = keyEnd;
     batch.version[index] = version;
     batch.born[index] = version - ages.values[index];

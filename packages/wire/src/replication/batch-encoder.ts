@@ -1,10 +1,10 @@
 import { type Batch, type Cancel, ORIGIN_ID_BYTES, splitInt64 } from '@quotadb/engine';
 import { BatchField } from './batch-fields.js';
 import { MAXIMUM_CANCELLED_ORIGINS, MAXIMUM_CANCELS, MAXIMUM_COMPONENTS, MAXIMUM_SHARD } from './bounds.js';
-import { FrameError } from './frame-error.js';
+import { FrameError } from './frames.js';
 import { type ProtoWriter, VARINT_BYTES } from './proto-writer.js';
 
-/** The fields of a batch, column by column: what makes it short is that a column holds numbers of one kind. */
+/** Writes the fields of a batch, column by column: numbers of one kind together take few bytes. */
 export function writeBatch(writer: ProtoWriter, batch: Batch): void {
   checkBounds(batch);
   writer.uint53Field(BatchField.shard, batch.shardIndex);
@@ -104,7 +104,7 @@ function writeNegatives(writer: ProtoWriter, { count, negativeHigh, negativeLow 
   writer.end(column);
 }
 
-/** The values of components of which `when` is not zero; where they are goes into `placesField`, unless that is 0. */
+/** Writes the values of components whose `when` is not zero, and their places into `placesField`, unless that is 0. */
 function writeSparse(
   writer: ProtoWriter,
   when: Float64Array,
@@ -133,7 +133,7 @@ function writeSparse(
   writer.end(column);
 }
 
-/** Rare, but many when they come: a reset of everything cancels each key once for each origin. */
+/** Rare, but many at once: a reset of all keys cancels each key once for each origin. */
 function writeCancels(writer: ProtoWriter, batch: Batch): void {
   const cancels = batch.cancels.slice(0, batch.cancelEnd[batch.count - 1]);
   const places = writer.begin(BatchField.cancelAt);
@@ -163,7 +163,7 @@ function writeCancelledOrigins(writer: ProtoWriter, cancels: readonly Cancel[]):
     let index = indexes.get(name);
     if (index === undefined) {
       index = indexes.size;
-      if (index === MAXIMUM_CANCELLED_ORIGINS) throw new FrameError('a batch cancels lives of too many origins');
+      if (index === MAXIMUM_CANCELLED_ORIGINS) throw new FrameError('a batch cancels generations of too many origins');
       indexes.set(name, index);
       writer.bytesField(BatchField.cancelledOrigins, origin);
     }

@@ -1,9 +1,9 @@
 /**
- * What a frame may hold. A few bytes on the wire become more in memory (an empty key: one byte there, an object here), so
- * lists are bounded besides the frame itself.
+ * Bounds of the lists in a frame. A few bytes on the wire become more in memory (an empty key is one byte there and an
+ * object here), so lists are bounded besides the frame.
  */
 
-/** A batch or an inventory. The walks of the engine end their parts at 4096. */
+/** Of a batch or an inventory. The walks of the engine end their parts at 4096. */
 export const MAXIMUM_COMPONENTS = 65_536;
 /** Any other list: one entry for each shard, or for each range. */
 export const MAXIMUM_ENTRIES = 65_536;

@@ -1,4 +1,4 @@
-import { FrameError } from './frame-error.js';
+import { FrameError } from './frames.js';
 import type { ProtoReader } from './proto-reader.js';
 import { WireType } from './proto-writer.js';
 
@@ -29,7 +29,7 @@ export class NumberColumn {
     if (this.count !== count) throw new FrameError(`there are ${this.count} ${this.what}: it should be ${count}`);
   }
 
-  /** Distances become places among so many components. */
+  /** Turns distances into indexes of components, which have to be below `components`. */
   toPlaces(components: number): void {
     let place = 0;
     for (let entry = 0; entry < this.count; entry++) {

@@ -1,8 +1,7 @@
 import { Batch } from '@quotadb/engine';
 import { describe, expect, test } from 'vitest';
 import { decodeFrame, encodeBatch, encodeFrame } from './frame-codec.js';
-import { FrameError } from './frame-error.js';
-import { type Frame, FrameKind, MAXIMUM_FRAME_BYTES } from './frames.js';
+import { type Frame, FrameError, FrameKind, MAXIMUM_FRAME_BYTES } from './frames.js';
 import { fromBatch, originOf, type PlainBatch, type PlainComponent, toBatch } from './testing/components.js';
 import { type Plain, plainOf, writeByProtobufjs } from './testing/plain-message.js';
 
@@ -77,7 +76,7 @@ describe('encoding', () => {
       { kind: FrameKind.batch, batch: toBatch({ ...plain, components: plain.components.toReversed() }) },
     ],
     [
-      'a life born after its last change',
+      'a generation born after its last change',
       { kind: FrameKind.batch, batch: toBatch({ ...plain, components: [{ ...component, born: 1001 }] }) },
     ],
     ['a text that is too long', { kind: FrameKind.refusal, code: 'x', message: 'x'.repeat(65537) }],
@@ -135,8 +134,8 @@ describe('decoding', () => {
 
   test.each<[string, Uint8Array, RegExp]>([
     ['no bytes at all', new Uint8Array(0), /unknown kind/],
-    ['a kind that nobody knows', Uint8Array.from([0x82, 1, 0]), /unknown kind/],
-    ['two frames in one', Uint8Array.from([0x32, 2, 8, 1, 0x32, 2, 8, 1]), /one thing/],
+    ['an unknown kind', Uint8Array.from([0x82, 1, 0]), /unknown kind/],
+    ['two frames in one', Uint8Array.from([0x32, 2, 8, 1, 0x32, 2, 8, 1]), /two messages/],
     ['a length that does not fit', Uint8Array.from([0x32, 200, 8, 1]), /ends too early|are there/],
     ['field 0', Uint8Array.from([0x32, 2, 0, 1]), /no field 0/],
     ['a group', Uint8Array.from([0x32, 2, 0x7b, 0x7c]), /not in use/],
@@ -158,8 +157,8 @@ describe('decoding', () => {
     ['a key that is too long', withFields({ keyLengths: [65537, 0], keys: Array(65537).fill(1) }), /65537 bytes/],
     ['a place past the end', withFields({ absentAt: [2] }), /no component 2/],
     ['places without values', withFields({ negativeAt: [0, 1], negatives: ['1'] }), /1 N: it should be 2/],
-    ['expiries without decisions', withFields({ decided: ['1'] }), /1 decisions/],
-    ['a life older than time', withFields({ ages: ['1001', '0'] }), /older than time/],
+    ['expiries without their versions', withFields({ decided: ['1'] }), /1 versions of expiries/],
+    ['a generation older than version 0', withFields({ ages: ['1001', '0'] }), /older than version 0/],
     ['versions that add up past 2^53', withFields({ versionDeltas: ['9007199254740991', '1'] }), /past 2\^53/],
     ['a cancel of an origin that is not listed', withFields({ cancelOrigin: [1, 0] }), /not listed/],
     ['a cancelled origin of one byte', withFields({ cancelledOrigins: [[1]] }), /32 bytes, not 1/],

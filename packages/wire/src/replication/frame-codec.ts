@@ -1,21 +1,22 @@
 import { Batch } from '@quotadb/engine';
 import { readBatch } from './batch-decoder.js';
 import { writeBatch } from './batch-encoder.js';
-import { FrameError } from './frame-error.js';
-import { type Frame, FrameKind, MAXIMUM_FRAME_BYTES } from './frames.js';
+import { type Frame, FrameError, FrameKind, MAXIMUM_FRAME_BYTES } from './frames.js';
 import { isSmallKind, readMessage, writeMessage } from './messages.js';
 import { ProtoReader } from './proto-reader.js';
 import { ProtoWriter } from './proto-writer.js';
 
-/** Encoding is never interrupted, so one writer serves all; what it gives away is a copy. */
+/** Encoding is never interrupted, so one writer serves all; callers get a copy. */
 const writer = new ProtoWriter();
-/** Copies are cut from here: a buffer of its own for each of thousands of frames a second keeps the collector busy. */
+/**
+ * Copies are cut from one buffer: one buffer a frame, for thousands a second, would keep the garbage collector busy.
+ */
 const ARENA_BYTES = 256 * 1024;
 const LARGEST_CUT_BYTES = ARENA_BYTES / 8;
 let arena = new Uint8Array(0);
 let arenaUsed = 0;
 
-/** The bytes of a frame, to keep. Throws FrameError for what no frame can hold. */
+/** The bytes of a frame; they belong to the caller. Throws FrameError for values that a frame cannot hold. */
 export function encodeFrame(frame: Frame): Uint8Array {
   if (frame.kind === FrameKind.batch) return encodeBatch(frame.batch);
   writer.length = 0;
@@ -47,8 +48,8 @@ function written(): Uint8Array {
 }
 
 /**
- * The frame that these bytes are; a batch is put into `into`, if given, which is empty after an error. Nothing in the frame
- * refers to the bytes. Throws FrameError for everything that is no frame.
+ * Decodes one frame; a batch is put into `into`, if given, which is empty after an error. Nothing in the frame refers
+ * to the bytes. Throws FrameError for bytes that are no frame.
  */
 export function decodeFrame(bytes: Uint8Array, into?: Batch): Frame {
   if (bytes.length > MAXIMUM_FRAME_BYTES) throw new FrameError(`a frame of ${bytes.length} bytes is too long`);
@@ -60,7 +61,7 @@ export function decodeFrame(bytes: Uint8Array, into?: Batch): Frame {
       reader.skip();
       continue;
     }
-    if (frame !== undefined) throw new FrameError('a frame says one thing, not two');
+    if (frame !== undefined) throw new FrameError('a frame holds two messages instead of one');
     reader.limit = reader.lengthDelimited();
     frame = kind === FrameKind.batch ? batchFrame(reader, into ?? new Batch()) : readMessage(reader, kind);
     reader.limit = bytes.length;

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MAXIMUM_COMPONENTS } from './bounds.js';
 import { decodeFrame, encodeFrame } from './frame-codec.js';
-import { FrameError } from './frame-error.js';
-import { FrameKind } from './frames.js';
+import { FrameError, FrameKind } from './frames.js';
 import { arbitraryFrame } from './testing/arbitrary-frames.js';
 
 const into = new Batch();

@@ -1,23 +1,23 @@
 import type { Batch } from '@quotadb/engine';
 
 /**
- * What two replicas say to each other, on one stream in both directions. `replication.proto` is the same in protobuf.
+ * The frames that two replicas exchange on one link, in both directions. `replication.proto` has them in protobuf.
  *
- *   frame     | who says it, and what it means
+ *   frame     | sent by, and meaning
  *   ----------|-------------------------------------------------------------------------------------------------------
- *   hello     | both, first: who I am, and what has to be the same on both sides
- *   refusal   | either: I will not talk to you, because …; the stream ends
- *   feed      | a receiver: send me this origin's changes from these watermarks on (or: no more of them). Said again
- *             | when something got lost on the way
+ *   hello     | both, first: identity, protocol versions, and the settings that have to be the same on both sides
+ *   refusal   | either: why it refuses the link; the link ends
+ *   feed      | a receiver: requests the stream of an origin's changes from these watermarks on, or cancels it.
+ *             | Requested again when a part got lost on the way
  *   batch     | a sender: a part of a walk of one origin in one shard (engine/batch.ts)
- *   seen      | a receiver: I hold everything of this origin up to here. Also how far the sender itself has come
- *   ping/pong | both: is anybody there, how far away, and what time is it with you
- *   digests   | both, now and then: my digests of an origin at these watermarks
- *   ranges    | whoever found another digest at the same watermark: my digests by ranges of key hashes
- *   inventory | the answer, and the answer to it: what I hold in a range that differs, by key and version
- *   policies  | both, after the hello and when they change: the quota policies as the home has them
- *   change…   | a region asks the home to define or drop a policy; the answer
- *   tokens…   | a region in need of a quota's tokens asks another; the answer. The grant itself is a counter in a batch
+ *   seen      | both: the watermarks up to which the sender holds all changes of an origin; acknowledges batches
+ *   ping/pong | both: whether the peer answers, the round trip, and the peer's wall clock
+ *   digests   | both, at intervals: the digests of an origin's shards at these watermarks
+ *   ranges    | a replica that found another digest at the same watermark: its digests by ranges of key hashes
+ *   inventory | the answer to it, and the answer to that: keys and versions in a range that differs
+ *   policies  | both, after the hello and when they change: the quota policies as the home region has them
+ *   policy…   | a request that a region forwards to another, such as defining a policy at the home; the answer
+ *   tokens…   | a region requests a quota's tokens from another; the answer. The grant itself is a counter in a batch
  */
 export const FrameKind = {
   hello: 1,
@@ -69,7 +69,7 @@ export interface Hello {
   /** Settings that have to be the same everywhere, by name, so that a refusal can say which one is not. */
   readonly agreements: readonly Agreement[];
   readonly nowMs: number;
-  /** How many keys there are here: what somebody who begins with nothing has to expect. */
+  /** The number of keys here: the size of the first copy for a replica that begins with none. */
   readonly keys: number;
 }
 
@@ -80,17 +80,18 @@ export interface Agreement {
 
 export interface Refusal {
   readonly kind: typeof FrameKind.refusal;
-  /** A word for machines, such as `cluster`; see replication/refusals.ts. */
+  /** For metrics, such as `cluster`; see RefusalCode in replication/handshake.ts. */
   readonly code: string;
-  /** For the operator on the other side. */
+  /** For the operator of the peer. */
   readonly message: string;
 }
 
+/** Requests or cancels a stream. */
 export interface Feed {
   readonly kind: typeof FrameKind.feed;
   readonly origin: Uint8Array;
   readonly isWanted: boolean;
-  /** One for each shard; empty where it is not wanted any more. */
+  /** One for each shard; empty where the stream is cancelled. */
   readonly watermarks: readonly number[];
 }
 
@@ -102,13 +103,15 @@ export interface BatchFrame {
 export interface Seen {
   readonly kind: typeof FrameKind.seen;
   readonly origin: Uint8Array;
-  /** How old this is, in milliseconds: 0 from the origin itself; -1 where the sender cannot tell. */
+  /** How old these watermarks are, in milliseconds: 0 from the origin itself; -1 where the sender does not know. */
   readonly ageMs: number;
-  /** Every shard is in it: who has seen all of this is as far as the sender, `ageMs` ago. */
+  /** All shards are in it: a replica that has reached all of these is as fresh as the sender was `ageMs` ago. */
   readonly isWhole: boolean;
-  /** The newest ping of the other side that had come when this was said; 0 = none. So it was said after that was sent. */
+  /** The newest ping of the peer that had arrived when this was written; 0 = none. So it is younger than that ping. */
   readonly afterToken: number;
-  /** The sender will still know after a crash: its disk holds it, or it has none and a crash makes it another origin. */
+  /**
+   * Durable: the sender's disk holds these changes, or it has no disk and comes back from a crash as another origin.
+   */
   readonly isKept: boolean;
   readonly shards: readonly number[];
   readonly versions: readonly number[];
@@ -116,14 +119,14 @@ export interface Seen {
 
 export interface Ping {
   readonly kind: typeof FrameKind.ping;
-  /** Comes back with the pong: microseconds of the sender's monotonic clock, which mean nothing to anybody else. */
+  /** Comes back with the pong: microseconds of the sender's monotonic clock, of no meaning to the peer. */
   readonly token: number;
 }
 
 export interface Pong {
   readonly kind: typeof FrameKind.pong;
   readonly token: number;
-  /** The wall clock of whoever answers. */
+  /** The wall clock of the replica that answers. */
   readonly nowMs: number;
 }
 
@@ -140,7 +143,7 @@ export interface Ranges {
   readonly kind: typeof FrameKind.ranges;
   readonly origin: Uint8Array;
   readonly shard: number;
-  /** The watermark of whoever made them. */
+  /** The watermark of the sender. */
   readonly version: number;
   /** One for each range, a power of two of them, by the lowest bits of the key's shared hash: 32 bits each. */
   readonly digests: Int32Array;
@@ -150,17 +153,17 @@ export interface Inventory {
   readonly kind: typeof FrameKind.inventory;
   readonly origin: Uint8Array;
   readonly shard: number;
-  /** The watermark of whoever made it: what is not listed and lies under it is gone. */
+  /** The watermark of the sender: components below it that are not listed are gone. */
   readonly version: number;
   readonly rangeCount: number;
   readonly range: number;
-  /** To be answered by the other side's own inventory of the range. */
+  /** Whether the peer is to answer with its own inventory of the range. */
   readonly wantsAnswer: boolean;
   readonly keys: readonly Uint8Array[];
   readonly versions: readonly number[];
 }
 
-/** Whatever is said about quotas. */
+/** Frames that replication passes on to the quota service. */
 export type QuotaFrame = Policies | TokensWanted | TokensAnswer | PolicyChange | PolicyAnswer;
 
 export interface Policies {
@@ -172,7 +175,7 @@ export interface Policies {
 
 export interface TokensWanted {
   readonly kind: typeof FrameKind.tokensWanted;
-  /** The incarnation that asks: what is granted is granted to it and to no other. */
+  /** The incarnation that requests: tokens are granted to it and to no other. */
   readonly origin: Uint8Array;
   readonly fromRegion: string;
   readonly toRegion: string;
@@ -182,7 +185,7 @@ export interface TokensWanted {
   readonly window: number;
   readonly subject: Uint8Array;
   readonly need: number;
-  /** Through how many others it came. */
+  /** How many regions have forwarded it. */
   readonly hops: number;
 }
 
@@ -195,24 +198,30 @@ export interface TokensAnswer {
   readonly policy: number;
   readonly window: number;
   readonly subject: Uint8Array;
-  /** 0 = there is nothing to give. */
+  /** 0 = there are no tokens to grant. */
   readonly granted: number;
   readonly hops: number;
 }
 
+/** A forwarded request: to define or drop a policy, and to renew leases. */
 export interface PolicyChange {
   readonly kind: typeof FrameKind.policyChange;
   readonly request: number;
-  /** What is to be defined or dropped, as JSON; see server/quotas. */
+  /** The request as JSON; see server/quotas. */
   readonly body: Uint8Array;
 }
 
 export interface PolicyAnswer {
   readonly kind: typeof FrameKind.policyAnswer;
   readonly request: number;
-  /** What came of it, as JSON. */
+  /** The answer as JSON. */
   readonly body: Uint8Array;
 }
 
-/** A frame that is longer is refused before it is read: the longest batch is far below. */
+/** A longer frame is refused before it is read: the longest batch is far below. */
 export const MAXIMUM_FRAME_BYTES = 4 * 1024 * 1024;
+
+/** Bytes that are no frame, or a frame that cannot be encoded. The message names the fault. */
+export class FrameError extends Error {
+  override readonly name = 'FrameError';
+}

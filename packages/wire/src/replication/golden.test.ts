@@ -7,9 +7,9 @@ import { originOf, toBatch } from './testing/components.js';
 import { plainOf } from './testing/plain-message.js';
 
 /**
- * Every kind of frame, as hexadecimal text in packages/wire/golden. Two releases in one cluster exchange these bytes, so
- * a change that this test finds needs a new protocol version (replication/protocol-versions.ts). UPDATE_GOLDEN=1 writes
- * the files anew.
+ * Every kind of frame, as hexadecimal text in packages/wire/golden. Two releases in one cluster exchange these bytes,
+ * so a change that this test finds needs a new protocol version (replication/protocol-versions.ts). UPDATE_GOLDEN=1
+ * writes the files anew.
  */
 const golden = fileURLToPath(new URL('../../golden', import.meta.url));
 const origin = originOf(0xa1);

@@ -6,8 +6,7 @@ import {
   MAXIMUM_SHARD,
   MAXIMUM_TEXT_BYTES,
 } from './bounds.js';
-import { FrameError } from './frame-error.js';
-import type { Agreement } from './frames.js';
+import { type Agreement, FrameError } from './frames.js';
 import type { ProtoReader } from './proto-reader.js';
 import { type ProtoWriter, VARINT_BYTES, WireType } from './proto-writer.js';
 
@@ -136,7 +135,7 @@ export const rangeDigests: FieldKind<Int32Array> = {
     }
     writer.end(column);
   },
-  /** In one piece, as everybody writes it: nothing is copied twice. */
+  /** Accepted in one piece only, as all replicas write it: nothing is copied twice. */
   read(reader, before) {
     const end = reader.lengthDelimited();
     const count = Math.floor((end - reader.position) / 4);

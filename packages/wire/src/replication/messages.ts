@@ -1,6 +1,5 @@
 import { ORIGIN_ID_BYTES } from '@quotadb/engine';
-import { FrameError } from './frame-error.js';
-import { type Frame, FrameKind } from './frames.js';
+import { type Frame, FrameError, FrameKind } from './frames.js';
 import * as fields from './message-fields.js';
 import type { ProtoReader } from './proto-reader.js';
 import type { ProtoWriter } from './proto-writer.js';
@@ -9,7 +8,7 @@ import type { ProtoWriter } from './proto-writer.js';
 type Message<F extends Frame> = {
   readonly [Name in Exclude<keyof F, 'kind'>]: readonly [number: number, kind: fields.FieldKind<Writable<F[Name]>>];
 };
-/** What is read-only in a frame is a list being filled here. */
+/** Lists are read-only in a frame, and filled here. */
 type Writable<T> = T extends readonly (infer Entry)[] ? Entry[] : T;
 
 type SmallKind = Exclude<FrameKind, typeof FrameKind.batch>;
@@ -99,7 +98,7 @@ interface Field {
   readonly kind: fields.FieldKind<unknown>;
 }
 
-/** The same, by kind of frame and number of field. */
+/** The same by kind of frame. */
 const fieldsOf = new Map<number, readonly Field[]>(
   Object.entries(messages).map(([kind, message]) => [
     Number(kind),
@@ -137,7 +136,7 @@ export function readMessage(reader: ProtoReader, kind: SmallKind): Frame {
   return frame;
 }
 
-/** What one field alone cannot tell: columns of one length, ranges that there are. */
+/** Checks that span fields: columns of one length, a range that exists. */
 function checkTogether(frame: Frame): void {
   if ('origin' in frame) expectOrigin(frame.origin);
   if (frame.kind === FrameKind.seen || frame.kind === FrameKind.digests) {
@@ -163,5 +162,6 @@ function expectEqual(left: number, right: number): void {
 }
 
 function expectRanges(count: number): void {
-  if (count < 1 || !Number.isInteger(Math.log2(count))) throw new FrameError(`${count} ranges: it is no power of two`);
+  if (count < 1 || !Number.isInteger(Math.log2(count)))
+    throw new FrameError(`${count} ranges: their number has to be a power of two`);
 }

@@ -1,4 +1,4 @@
-import { FrameError } from './frame-error.js';
+import { FrameError } from './frames.js';
 import { WireType } from './proto-writer.js';
 
 const TWO_POW_28 = 2 ** 28;
@@ -8,7 +8,7 @@ const MAXIMUM_FIELD = 2 ** 29 - 1;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads protobuf, field after field, up to `limit`. Throws FrameError and nothing else, whatever the bytes are. */
+/** Reads protobuf, field after field, up to `limit`. Throws FrameError and no other error, for any bytes. */
 export class ProtoReader {
   readonly bytes: Uint8Array;
   position = 0;
@@ -35,7 +35,7 @@ export class ProtoReader {
     return true;
   }
 
-  /** Past the value of a field that nobody here knows. */
+  /** Skips the value of an unknown field. */
   skip(): void {
     if (this.wireType === WireType.varint) this.uint64();
     else if (this.wireType === WireType.fixed64) this.advance(8);
@@ -50,7 +50,7 @@ export class ProtoReader {
     }
   }
 
-  /** Where the bytes end that begin at `position` once their length was read. */
+  /** Reads a length; returns where the bytes end that begin at `position` then. */
   lengthDelimited(): number {
     this.expect(WireType.bytes);
     const length = this.uint53();
@@ -60,7 +60,7 @@ export class ProtoReader {
     return this.position + length;
   }
 
-  /** The bytes of this field, where they are. */
+  /** The bytes of this field, not copied. */
   bytesValue(): Uint8Array {
     const end = this.lengthDelimited();
     const value = this.bytes.subarray(this.position, end);
@@ -88,8 +88,8 @@ export class ProtoReader {
   }
 
   /**
-   * Where a column ends that begins at `position`. Protobuf lets every entry be a field of its own, too: then this is one
-   * past the start, so that whoever reads entries until there reads one.
+   * Where a column ends that begins at `position`. Protobuf lets every entry be a field of its own too: then this is
+   * one past the start, so that a loop that reads entries until there reads one.
    */
   columnEnd(entry: WireType): number {
     if (this.wireType === entry && entry !== WireType.bytes) return this.position + 1;

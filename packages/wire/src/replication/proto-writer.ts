@@ -1,6 +1,5 @@
 import { MAXIMUM_TEXT_BYTES } from './bounds.js';
-import { copyBytes } from './copy-bytes.js';
-import { FrameError } from './frame-error.js';
+import { FrameError } from './frames.js';
 
 export const WireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 export type WireType = (typeof WireType)[keyof typeof WireType];
@@ -8,15 +7,15 @@ export type WireType = (typeof WireType)[keyof typeof WireType];
 /** Longest encodings, for `reserve`. */
 export const VARINT_BYTES = 10;
 const TAG_BYTES = 5;
-/** Room left in front of what has a length, which is only known behind it: enough for 256 MiB. */
+/** Room left for a length, which is known only at the end: enough for 256 MiB. */
 const GAP_BYTES = 4;
 
 const TWO_POW_28 = 2 ** 28;
 const utf8 = new TextEncoder();
 
 /**
- * Protobuf, written one field after another into a buffer that grows and is reused. What has a length (columns, messages)
- * is written between `begin` and `end`. Callers of the bare numbers reserve room themselves, once for a whole column.
+ * Writes protobuf, field after field, into a buffer that grows and is reused. Fields with a length (columns, messages)
+ * are written between `begin` and `end`. Callers of the bare numbers reserve room themselves, once for a whole column.
  */
 export class ProtoWriter {
   bytes: Uint8Array = new Uint8Array(64 * 1024);
@@ -37,7 +36,7 @@ export class ProtoWriter {
     this.uint31((field << 3) | wireType);
   }
 
-  /** What is written from here to `end` belongs to this field. */
+  /** Begins a field with a length: writes from here to `end` belong to it. */
   begin(field: number): number {
     this.tag(field, WireType.bytes);
     this.reserve(GAP_BYTES);
@@ -74,7 +73,7 @@ export class ProtoWriter {
     this.bytesField(field, bytes);
   }
 
-  /** Zero is what a field has that is not there. */
+  /** An absent field means zero, so zero is not written. */
   uint53Field(field: number, value: number): void {
     if (value === 0) return;
     this.tag(field, WireType.varint);
@@ -143,4 +142,13 @@ export class ProtoWriter {
     bytes[at + 3] = ((value >>> 21) & 127) | 128;
     this.length = at + 4;
   }
+}
+
+/** Up to this length a loop is faster than TypedArray.set. */
+const SHORT_BYTES = 128;
+
+/** Copies bytes `start` to `end` to offset `at`; inside one array only downwards. */
+export function copyBytes(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): void {
+  if (end - start > SHORT_BYTES) to.set(from.subarray(start, end), at);
+  else for (let index = start; index < end; index++) to[at + index - start] = from[index];
 }

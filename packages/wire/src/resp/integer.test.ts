@@ -102,7 +102,7 @@ describe('64-bit integers', () => {
     expect(parse(text)).toBeUndefined();
   });
 
-  test('what is accepted is exactly what would be written', () => {
+  test('a text is accepted exactly if it is the one that would be written', () => {
     const text = fc.string({ unit: fc.constantFrom(...'0123456789-+ 9'), minLength: 0, maxLength: 21 });
     fc.assert(
       fc.property(text, (candidate) => {

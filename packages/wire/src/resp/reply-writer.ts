@@ -1,7 +1,7 @@
 import { digitCount, formatDigits, formatInteger64, INTEGER64_TEXT_BYTES } from './integer.js';
 
 /**
- * What the server says, as RESP2 or RESP3, into one growing buffer that is used again for every batch of replies.
+ * Writes replies, as RESP2 or RESP3, into one growing buffer that is used again after each send.
  *
  *   reply       RESP2                     RESP3
  *   simple      +text\r\n                 same
@@ -28,7 +28,7 @@ export class ReplyWriter {
   static readonly KEPT_GROWTH = 4;
 
   protocol: 2 | 3 = 2;
-  /** What is to be sent lies in bytes[0..length). The array is replaced when it grows, so never keep it. */
+  /** The replies lie in bytes[0..length). The array is replaced when it grows, so never keep it. */
   bytes: Uint8Array;
   length = 0;
   /** How many error replies were ever written here; neither reset() nor truncate() takes any back. */
@@ -207,7 +207,7 @@ export class ReplyWriter {
     this.copy(bytes, 0, bytes.length);
   }
 
-  /** Makes room for so many bytes more. Everything private below counts on it having been done. */
+  /** Makes room for `count` more bytes. The private methods below rely on it. */
   private reserve(count: number): void {
     if (this.length + count > this.bytes.length) this.grow(this.length + count);
   }

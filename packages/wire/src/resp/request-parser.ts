@@ -4,7 +4,7 @@ import { parseInteger64 } from './integer.js';
 import type { Request } from './request.js';
 
 /**
- * What clients say. Two forms, told apart by the first byte, any number of them one behind another:
+ * Requests of clients. A request has one of two forms, which its first byte decides; requests follow each other:
  *
  *   multibulk   '*' count CR LF, then count times:  '$' length CR LF, length bytes, CR LF
  *   inline      a line of words up to LF (see inline.ts)
@@ -43,9 +43,9 @@ import type { Request } from './request.js';
  *     keep(parser.position, end);              // these bytes must be there again at the next call, wherever
  *   } else refuse(parser.failure);             // the connection ends
  *
- * next() starts at the first byte of a command. Without resume() it knows nothing of earlier calls, so forgetting
- * costs time and never correctness. With it, `from` is where the first byte of the suspended command lies now: the
- * bytes may have moved, and only those that are new are looked at. suspend() makes an object only where
+ * next() starts at the first byte of a command. Without resume() it knows nothing of earlier calls, so a caller that
+ * does not suspend loses time and never correctness. With it, `from` is where the first byte of the suspended command
+ * lies now: the bytes may have moved, and only those that are new are looked at. suspend() makes an object only where
  * reading again would cost more than a few lines; for all others it returns undefined, and the command is read again.
  * What it holds is at most three times the size of the bytes that the caller is keeping anyway.
  */
@@ -59,7 +59,7 @@ export class RequestParser implements Request {
   position = 0;
   /** After Failed, the message without its `-ERR `. */
   failure = '';
-  /** Until a client has said who it is, it may send small commands only. */
+  /** Before authentication a client may send small commands only. */
   authenticated = true;
 
   private readonly maximumBulkBytes: number;

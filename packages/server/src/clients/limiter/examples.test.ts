@@ -64,7 +64,7 @@ test.each(services)('examples/%s says hello five times and then no more', async 
   expect(Number(last!.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('examples/windows.mjs tells facts', async () => {
+test('examples/windows.mjs prints counts', async () => {
   expect(await output(run('windows.mjs'))).toBe(
     [
       'login 1: 1 in this hour',

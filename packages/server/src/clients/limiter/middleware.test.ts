@@ -76,7 +76,7 @@ const frameworks: Record<string, (limiter: RateLimiter | Quota) => Promise<numbe
   Hono: async (limiter) => {
     const app = new Hono();
     app.use(
-      honoRateLimit({ limiter, policyName: 'hello', key: (context) => context.req.header('x-user') ?? 'nobody' }),
+      honoRateLimit({ limiter, policyName: 'hello', key: (context) => context.req.header('x-user') ?? 'anonymous' }),
     );
     app.get('/', (context) => context.text('hello'));
     const listener = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
@@ -87,7 +87,7 @@ const frameworks: Record<string, (limiter: RateLimiter | Quota) => Promise<numbe
 };
 
 describe.each(Object.entries(frameworks))('the middleware for %s', (_name, start) => {
-  test('passes what is within the limit, refuses the rest, and says so in the headers', async () => {
+  test('passes requests within the limit, refuses the rest, and says so in the headers', async () => {
     const port = await start(makeLimiter(2));
     const first = await get(port);
     expect([first.status, await first.text()]).toEqual([200, 'hello']);
@@ -124,7 +124,7 @@ describe.each(Object.entries(frameworks))('the middleware for %s', (_name, start
   });
 });
 
-test('whom a request is counted for, and what it costs, can be said', async () => {
+test('the key and the cost of a request can be chosen', async () => {
   const limiter = makeLimiter(10);
   const port = await serveExpress(
     expressRateLimit<express.Request>({
@@ -153,7 +153,7 @@ describe('the store for express-rate-limit', () => {
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
   });
 
-  test('hits can be taken back and forgotten, and end a window after the first', async () => {
+  test('hits can be taken back and reset, and end a window after the first', async () => {
     const store = new ExpressRateLimitStore({ client, prefix: `express ${++tests}:` });
     store.init({ windowMs: 200 });
     expect((await store.increment('k')).totalHits).toBe(1);

@@ -60,7 +60,7 @@ describe('a denial', () => {
 });
 
 describe('while the server is away', () => {
-  test('what is held here is spent; then the policy decides', async () => {
+  test('tokens that are held here are spent; then the policy decides', async () => {
     const name = await define(1_000);
     const { quota, watched } = open(name);
     await warm(quota);
@@ -122,7 +122,7 @@ test('a quota without a window never resets', async () => {
   }
 });
 
-test('what is wrong with a request is said, and harms nothing', async () => {
+test('a wrong request is refused with its reason, and changes nothing', async () => {
   const name = await define(10);
   const { quota } = open(name);
   for (const cost of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -131,7 +131,7 @@ test('what is wrong with a request is said, and harms nothing', async () => {
     await expect(quota.reserve('alice', cost)).rejects.toThrow(RangeError);
   }
   await expect(quota.take('alice', 11)).rejects.toThrow('could never be allowed');
-  await expect(open('nobody').quota.take('alice')).rejects.toThrow("there is no quota 'nobody'");
+  await expect(open('unknown').quota.take('alice')).rejects.toThrow("there is no quota 'unknown'");
   expect(() => open(name, { processShare: 2 })).toThrow(RangeError);
   expect(() => open(name, { stalenessMs: 60_000 })).toThrow(RangeError);
   expect(await leftOf(name)).toBe(10);

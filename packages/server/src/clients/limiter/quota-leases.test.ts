@@ -12,7 +12,7 @@ describe.each(PROTOCOLS)('leases, over %s', (protocol) => {
     return name;
   }
 
-  test('no more than the limit are held at once; what is released is free again', async () => {
+  test('no more than the limit are held at once; a released lease is free again', async () => {
     const { quota } = open(await defineLease(2), {}, clientOver(protocol));
     const [first, second, third] = [
       await quota.acquire('alice'),

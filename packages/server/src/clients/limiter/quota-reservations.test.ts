@@ -22,7 +22,7 @@ describe.each(PROTOCOLS)('a reservation, over %s', (protocol) => {
   });
 });
 
-test('await using: what is not committed at the end of its block is cancelled', async () => {
+test('await using: a reservation that is not committed at the end of its block is cancelled', async () => {
   const name = await define(100);
   const { quota } = open(name);
   {

@@ -7,7 +7,7 @@ import { HOUR_MS, PROTOCOLS, useQuotaServer, warm } from './testing/quota-server
 const { port, clientOver, define, open, leftOf } = useQuotaServer();
 
 describe.each(PROTOCOLS)('the tier in the process, over %s', (protocol) => {
-  test('a subject in use is answered here from tokens that were taken ahead, and what was not spent comes back', async () => {
+  test('a subject in use is answered from tokens that were taken ahead, and unspent ones come back', async () => {
     const name = await define(1_000);
     const { quota, watched } = open(name, {}, clientOver(protocol));
     expect(quota.tryTake('alice')).toBeUndefined();

@@ -59,7 +59,7 @@ export function useQuotaServer() {
   };
 }
 
-/** Takes until the process answers by itself. */
+/** Takes until the process answers without the server. */
 export async function warm(quota: Quota, subject = 'alice'): Promise<number> {
   let taken = 0;
   for (; quota.tryTake(subject) === undefined; taken++) await quota.take(subject);

@@ -1,0 +1,61 @@
+import { names, seconds } from '../command-line/flags.js';
+import { type BenchRun, defineSuite, sharedFlags } from '../command-line/suite.js';
+import { describeMachine, type MachineDescription } from '../machine/describe.js';
+import type { RunStamp } from '../results/stamp.js';
+import { requireQuotaDB, startQuotaDB } from '../servers/quotadb.js';
+import { requireRedis, startRedis } from '../servers/redis.js';
+import { measureContest, type SideResult } from './contest.js';
+import { adapters, clients, decisions } from './contests.js';
+
+/** A row of bench/results/limits: a contest, and the figures of every side. */
+export interface LimitsRow extends RunStamp {
+  readonly machine: MachineDescription;
+  readonly secondsPerRound: number;
+  readonly rounds: number;
+  readonly contest: string;
+  readonly description: string;
+  readonly sides: Readonly<Record<string, SideResult>>;
+}
+
+const contests = { decisions, adapters, clients } as const;
+const contestNames = Object.keys(contests) as (keyof typeof contests)[];
+
+const flags = {
+  contest: names('the comparisons to measure', contestNames, contestNames.join(',')),
+  seconds: seconds('length of a round', [0.01, 3600], '2'),
+  rounds: sharedFlags.rounds,
+};
+
+/** `quotadb bench limits`: the measured clients run in this process; Redis and QuotaDB are started for them. */
+export const limits = defineSuite({
+  name: 'limits',
+  summary: 'the rate limiter, window stores and clients, each beside others',
+  flags,
+  rows: { folder: 'limits', format: formatContest },
+  async run(options, run: BenchRun<LimitsRow>) {
+    const redisProgram = requireRedis();
+    const quotadbProgram = requireQuotaDB();
+    const redis = await startRedis('redis', redisProgram, ['--appendonly', 'no'], false, run.cleanup);
+    const serve = ['--memory', '--lanes', '1'];
+    const quotadb = await startQuotaDB({ program: quotadbProgram, flags: serve }, run.cleanup);
+    const ports = { redis: redis.port, quotadb: quotadb.port };
+    const machine = describeMachine();
+    const { seconds: secondsPerRound, rounds } = options;
+    for (const name of options.contest) {
+      run.progress(`measuring ${name}`);
+      const contest = await contests[name](ports, run.cleanup);
+      const sides = await measureContest(contest, options, run.signal);
+      const { description } = contest;
+      run.keep({ ...run.stamp, machine, secondsPerRound, rounds, contest: contest.name, description, sides });
+    }
+  },
+});
+
+function formatContest({ contest, description, sides }: LimitsRow): string {
+  const lines = Object.entries(sides).map(([side, { operationsPerSecond, clientCpuMicrosecondsPerOperation }]) => {
+    const rate = Math.round(operationsPerSecond.median).toLocaleString('en').padStart(12);
+    const cpu = clientCpuMicrosecondsPerOperation.median.toFixed(3);
+    return `  ${side.padEnd(36)} ${rate} operations/s   ${cpu} µs CPU here`;
+  });
+  return [`${contest}: ${description}`, ...lines].join('\n');
+}

@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { text } from '../command-line/flags.js';
+import { defineSuite } from '../command-line/suite.js';
+import { readHistory, readNewestRun } from '../results/history.js';
+import type { QuotasRow } from '../results/quotas-row.js';
+import { repositoryDirectory } from '../results/stamp.js';
+import { PLOTS, renderReport } from './render.js';
+
+/** `quotadb bench report`: draws the history into the documentation, and prints the files it wrote. */
+export const report = defineSuite({
+  name: 'report',
+  summary: 'write docs/benchmarks.md and its plots from the history',
+  flags: {
+    results: text('DIR', "history of all runs; the repository's bench/results"),
+    docs: text('DIR', "where the page goes; the repository's docs"),
+  },
+  run({ results: givenResults, docs }, { print }) {
+    const results = repositoryDirectory(givenResults, 'bench', 'results');
+    const documentation = repositoryDirectory(docs, 'docs');
+    if (!existsSync(results)) throw new Error(`there is no ${results}; run \`npx quotadb bench\` first`);
+    const files = renderReport(readHistory(results), readNewestRun<QuotasRow>(join(results, 'quotas')));
+    removeOldPlots(join(documentation, PLOTS));
+    for (const [name, content] of files) {
+      const file = join(documentation, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+      print(file);
+    }
+  },
+});
+
+/** Plots of scenarios that are no longer measured would otherwise stay for ever. */
+function removeOldPlots(directory: string): void {
+  if (!existsSync(directory)) return;
+  for (const name of readdirSync(directory)) if (name.endsWith('.svg')) rmSync(join(directory, name));
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { type AdmissionSetup, measureAdmission, measureTraffic, type TrafficSetup } from './measure.js';
+
+const traffic: TrafficSetup = {
+  name: 'cold',
+  regions: 3,
+  roundTripMs: 40,
+  publishPercent: 20,
+  identifiers: 2_000,
+  limit: 100,
+  windowMs: 60_000,
+  requests: 4_000,
+  requestsPerSecond: 2_000,
+};
+
+const admission: AdmissionSetup = {
+  regions: 3,
+  roundTripMs: 40,
+  publishPercent: 20,
+  isIndependent: false,
+  limit: 200,
+  windowMs: 5_000,
+  windows: 3,
+  load: 5,
+};
+
+describe('between regions', () => {
+  test('cold identifiers cost nothing below the threshold, and a message for each cell without one', async () => {
+    const quiet = await measureTraffic(traffic);
+    expect(quiet).toMatchObject({ messagesPerMillion: 0, bytesPerMillion: 0, cellsPerMillion: 0, admitted: 4_000 });
+    const chatty = await measureTraffic({ ...traffic, publishPercent: 0 });
+    expect(chatty.cellsPerMillion).toBeGreaterThan(1_000_000);
+    expect(chatty.bytesPerMillion).toBeGreaterThan(quiet.bytesPerMillion);
+  });
+
+  test('hot identifiers are exchanged once an interval, however many requests there are', async () => {
+    const hot = await measureTraffic({ ...traffic, name: 'hot', identifiers: 3, requests: 10_000 });
+    expect(hot.cellsPerMillion).toBeGreaterThan(0);
+    expect(hot.cellsPerMillion).toBeLessThan(1_000_000);
+  });
+});
+
+describe('admission', () => {
+  test('exceeds that of one region by requests under way, and is below that of independent regions', async () => {
+    const together = await measureAdmission(admission);
+    const apart = await measureAdmission({ ...admission, isIndependent: true });
+    expect(together.overPercent).toBeGreaterThanOrEqual(0);
+    expect(together.overPercent).toBeLessThan(20);
+    expect(apart.overPercent).toBeGreaterThan(100);
+  });
+
+  test('is the same every time', async () => {
+    const small = { ...admission, windows: 2, limit: 50 };
+    expect(await measureAdmission(small)).toEqual(await measureAdmission(small));
+  });
+});

@@ -1,0 +1,147 @@
+import type { Batch } from '@quotadb/engine';
+import { checkConsistency, componentsOf, type Random } from '@quotadb/engine/testing';
+import { Charge } from '@quotadb/rate';
+import { Cluster, type Outcome, type SimulationOptions } from '../world/cluster.js';
+import { type Actions, faultsOf } from '../world/faults.js';
+import type { Step } from '../world/plan.js';
+import type { NodeProcess } from '../world/process.js';
+import { type Cell, nameOfCell, RateOracle } from './oracle.js';
+import { makeRatePlan, type RatePlan, type RateStepKind } from './plan.js';
+import { decide, readCells } from './requests.js';
+
+const HEALING_POLL_MS = 250;
+const HEALING_LIMIT_MS = 30_000;
+
+export function simulateRates(seed: number, options: SimulationOptions = {}): Promise<Outcome<RatePlan>> {
+  return new RateSimulation(makeRatePlan(seed), options).run();
+}
+
+/** Rate limits: clients that ask in all regions, and an oracle that knows every cost that was admitted. */
+class RateSimulation extends Cluster<RatePlan> {
+  private readonly oracle = new RateOracle();
+  /** By process, origin and cell: the most that the process has held of it. */
+  private readonly highest = new Map<string, number>();
+  /** By origin and cell: what its owner had published when the cell aged out. */
+  private readonly agedOut = new Map<string, number>();
+  private readonly actions: Actions<RateStepKind> = {
+    ...faultsOf(this),
+    request: (process, random) => this.request(process, random),
+    sleep: (_, random) => {
+      this.waitMs = random.next() * this.plan.windowMs;
+    },
+  };
+
+  protected act(step: Step<RateStepKind>, process: NodeProcess, random: Random): void {
+    this.actions[step.kind](process, random);
+  }
+
+  private request(process: NodeProcess, random: Random): void {
+    const { keys, limit, windowMs, publishPercent } = this.plan;
+    const { engine, label, origin } = process;
+    const key = random.pick(keys);
+    const cost = 1 + random.below(random.pick([1, 3, limit]));
+    const isAdd = random.chance(0.1);
+    const { startMs, current, previous } = readCells(engine, key, windowMs);
+    const leftMs = windowMs - (engine.nowMs - startMs);
+    const counted = current.own + current.foreign + Math.ceil(((previous.own + previous.foreign) * leftMs) / windowMs);
+    const request = { key, limit, windowMs, cost, publishPercent };
+    const isAllowed = decide(process, request, isAdd ? Charge.Always : Charge.IfAllowed);
+    this.said(`${label} ${isAllowed ? 'allows' : 'denies'} ${cost} of ${key}, of which ${counted} are counted`);
+    if (isAllowed !== counted + cost <= limit)
+      this.failed(`${label}: read ${counted} of ${limit}, and the decision on ${cost} more was ${isAllowed}`);
+    if (isAllowed || isAdd) this.oracle.note(origin, { key, windowMs, startMs }, cost);
+  }
+
+  // ---- what must hold -----------------------------------------------------------------------------------------------
+
+  /** No cell leaves its region before all regions together have counted as much as the publish threshold. */
+  protected override sentBatch(from: NodeProcess, batch: Batch): void {
+    const { limit, publishPercent, windowMs } = this.plan;
+    for (let index = 0; index < batch.count; index++) {
+      const cell = this.oracle.find(batch.keyBytes.subarray(batch.keyStart(index), batch.keyEnd[index]));
+      if (cell === undefined || batch.present[index] === 0) continue;
+      const near = [-windowMs, 0, windowMs].map((shift) =>
+        this.oracle.total({ ...cell, startMs: cell.startMs + shift }),
+      );
+      if (near.reduce((sum, one) => sum + one, 0) < (limit * publishPercent) / 100)
+        this.failed(`${from.label} sends ${cell.key}, whose count is below the publish threshold`);
+    }
+  }
+
+  checkAll(): void {
+    for (const process of this.running()) {
+      process.engine.advanceTo(process.node.wallMs());
+      checkConsistency(process.engine);
+      for (const cell of this.oracle.cells.values()) this.checkCell(process, cell);
+    }
+  }
+
+  private checkCell(process: NodeProcess, cell: Cell): void {
+    const { engine, label, origin: self } = process;
+    const { key, windowMs, startMs } = cell;
+    const fail = (what: string) => this.failed(`${label}: ${what}`);
+    const held = presentOf(process, cell);
+    for (const [origin, amount] of held) {
+      const place = `${self}:${origin}:${key}:${startMs}`;
+      const counted = this.oracle.of(origin, cell);
+      if (amount > counted) fail(`holds ${amount} of ${key} for an origin that counted ${counted}`);
+      if (amount < (this.highest.get(place) ?? 0)) fail(`holds less of ${key} than before`);
+      this.highest.set(place, amount);
+    }
+    const published = held.get(self) ?? 0;
+    if (engine.nowMs >= startMs + 2 * windowMs) {
+      const place = `${self}:${key}:${startMs}`;
+      if (published > (this.agedOut.get(place) ?? published)) fail(`changed ${key} in a window that had aged out`);
+      if (!this.agedOut.has(place)) this.agedOut.set(place, published);
+    }
+    const seen = readCells(engine, key, windowMs);
+    const isCurrent = seen.startMs === startMs;
+    if (!isCurrent && seen.startMs !== startMs + windowMs) return;
+    const { own, foreign } = isCurrent ? seen.current : seen.previous;
+    const sum = [...held.values()].reduce((total, amount) => total + amount, 0) - published;
+    const counted = this.oracle.of(self, cell);
+    if (own !== counted) fail(`reads ${own} of ${key} as its own count, and counted ${counted}`);
+    if (foreign !== sum) fail(`reads ${foreign} of ${key} as the count of others, and holds ${sum}`);
+  }
+
+  // ---- the end ------------------------------------------------------------------------------------------------------
+
+  /** Once one region has published a cell, all regions learn all that was counted in it. */
+  protected async end(): Promise<void> {
+    let differences: string[] = [];
+    for (let passedMs = 0; passedMs < HEALING_LIMIT_MS && this.failures.length === 0; passedMs += HEALING_POLL_MS) {
+      await this.pass(HEALING_POLL_MS);
+      differences = this.findDifferences();
+      if (differences.length === 0) break;
+    }
+    for (const difference of differences) this.failed(`not healed: ${difference}`);
+    this.checkAll();
+  }
+
+  private findDifferences(): string[] {
+    const running = this.running();
+    if (running.length < this.present().length) return ['not all nodes are up'];
+    const differences: string[] = [];
+    for (const cell of this.oracle.cells.values()) {
+      if (running.some(({ node }) => node.wallMs() >= cell.startMs + 2 * cell.windowMs)) continue;
+      const held = running.map((process) => presentOf(process, cell));
+      if (held.every(({ size }) => size === 0)) continue;
+      for (const { label, origin } of running) {
+        const counted = this.oracle.of(origin, cell);
+        for (const [index, amounts] of held.entries()) {
+          const known = amounts.get(origin) ?? 0;
+          const { key } = cell;
+          if (known !== counted)
+            differences.push(`${running[index].label} knows ${known} of ${counted} that ${label} counted of ${key}`);
+        }
+      }
+    }
+    return differences;
+  }
+}
+
+/** The published counts of a cell in one process, by origin. */
+function presentOf({ engine }: NodeProcess, cell: Cell): Map<string, number> {
+  const present = componentsOf(engine, nameOfCell(cell)).filter((component) => component.present);
+  return new Map(present.map(({ origin, positive }) => [origin, Number(positive)]));
+}
