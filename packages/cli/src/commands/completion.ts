@@ -61,10 +61,10 @@ function flagsOf(command: Command): Completable['flags'] {
 }
 
 function bashScript(commands: readonly Completable[]): string {
-  const cases = commands.map(
-    ({ name, words, flags }) =>
-      `    ${name}) words="${[...words.map(({ word }) => word), ...flags.map(({ long }) => long), '--help'].join(' ')}" ;;`,
-  );
+  const cases = commands.map(({ name, words, flags }) => {
+    const next = [...words.map(({ word }) => word), ...flags.map(({ long }) => long), '--help'];
+    return `    ${name}) words="${next.join(' ')}" ;;`;
+  });
   return `# quotadb completion bash > /etc/bash_completion.d/quotadb
 _quotadb() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words

@@ -31,7 +31,7 @@ export function importCommand(program: Command, exit: Exit): void {
     .option('--from-tls', 'reach it by TLS')
     .option('--from-tls-ca <file>', 'the authority that signed its certificate')
     .option('--match <pattern>', 'only keys of this pattern', '*')
-    .option('--add', 'add to what is counted here already, instead of setting it; once only')
+    .option('--add', 'add to the values here, instead of setting them; once only')
     .option('--dry-run', 'report what would be copied, and write nothing')
     .option('--json', 'the report as JSON')
     .addHelpText('after', EXAMPLES)

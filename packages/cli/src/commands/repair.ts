@@ -18,7 +18,7 @@ interface RepairOptions {
 export function repairCommand(program: Command, exit: Exit): void {
   program
     .command('repair')
-    .description('salvage what is whole of a damaged data directory, and say what was lost')
+    .description('salvage the whole parts of a damaged data directory, and list the losses')
     .requiredOption('--data <directory>', 'the data directory; no server may be using it')
     .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
     .option('--new-incarnation', 'start as a new incarnation: peers hold newer changes of this one than its disk does')

@@ -39,7 +39,7 @@ export function simulateCommand(program: Command, exit: Exit): void {
   program
     .command('simulate')
     .description(
-      'try to break replication, quotas and rate limits: replicas, disks, a network and clocks from one seed, and checks',
+      'try to break replication, quotas and rate limits: replicas, disks, network and clocks from one seed, and checks',
     )
     .option('--quotas', 'quotas instead of counters')
     .option('--leases', 'quotas with leases')

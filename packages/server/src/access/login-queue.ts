@@ -10,9 +10,9 @@ import { FailedLogins, hostOf } from './failed-logins.js';
 const DECOY = 'scrypt:16384:8:5:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 /**
- * Checks passwords for all lanes, on the main thread, with hashing in the background. Hashing is slow on purpose. So that
- * a thousand connections of one program do not cost a thousand hashes, a password that was right once is recognised by a
- * keyed digest, which is dropped when the process ends or the hash leaves the configuration.
+ * Checks passwords for all lanes, on the main thread, with hashing in the background. Hashing is slow on purpose. So
+ * that a thousand connections of one program do not cost a thousand hashes, a password that was right once is
+ * recognised by a keyed digest, which is dropped when the process ends or the hash leaves the configuration.
  */
 export class LoginQueue {
   /** Hashes at once; each takes a thread of the pool and 16 MB. */

@@ -263,7 +263,7 @@ export class Server {
     }
   }
 
-  /** Reads the configuration again and applies every setting that can change at run time; rejects having changed nothing. */
+  /** Reads the configuration again and applies every setting that can change at run time; or rejects, unchanged. */
   async reload(): Promise<void> {
     if (this.reread === undefined)
       throw new Error('this server was started without a configuration that can be read again');

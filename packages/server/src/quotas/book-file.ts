@@ -22,8 +22,8 @@ export function loadBook(directory: string): SavedBook | undefined {
     return check(JSON.parse(text) as SavedBook);
   } catch (error) {
     throw new StorageError(
-      `${path} is damaged (${(error as Error).message}). Remove it to start without it: policies come back from other ` +
-        'regions or are defined anew, and quotas begin with their next window',
+      `${path} is damaged (${(error as Error).message}). Remove it to start without it: policies come back from ` +
+        'other regions or are defined anew, and quotas begin with their next window',
     );
   }
 }

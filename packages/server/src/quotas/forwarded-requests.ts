@@ -6,7 +6,8 @@ import { regionOfId } from './local-answers.js';
 const forwardable = ['define', 'drop', 'commit', 'cancel', 'renew', 'release'] as const;
 
 /**
- * A request that one certain region has to do: a change of policies their home, every other the region that made the ID.
+ * A request that one certain region has to do: a change of policies their home, every other the region that made the
+ * ID.
  */
 export type Forwardable = Extract<QuotaRequest, { readonly kind: (typeof forwardable)[number] }>;
 

@@ -12,9 +12,9 @@ const REPLICA_ID_DIGITS = 32;
 
 /**
  * How fresh this node's data of every region is; its own region is in the list while peers still send back changes of
- * its former incarnations. A region may have had several incarnations. Only the last one still reports its progress, so
- * its age is the region's. The former ones no longer change: a region is incomplete while a connected peer holds more of
- * one of them than this node.
+ * its former incarnations. A region may have had several incarnations. Only the last one still reports its progress,
+ * so its age is the region's. The former ones no longer change: a region is incomplete while a connected peer holds
+ * more of one of them than this node.
  */
 export function viewRegions(replica: Replica, removed: ReadonlySet<string>, nowMs: number): RegionView[] {
   const { cluster, region: ownRegion } = replica.identity;

@@ -75,7 +75,7 @@ export class ReplicationService {
     this.journal = new Journal(options.logger, systemMonotonicMs);
   }
 
-  /** Before the first client is served: dials the configured regions, so that the first change already waits for them. */
+  /** Before the first client: dials the configured regions, so that the first change already waits for them. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
     const { config, engine } = this.options;
     const atStart = {
@@ -198,7 +198,7 @@ export class ReplicationService {
     const { cluster, region } = tls.identity;
     if (cluster !== config.cluster || region !== config.region)
       throw new Error(
-        `the certificate in ${files.certFile} is for ${cluster}/${region}, and this server is ` +
+        `the certificate in ${files.certFile} is for ${cluster}/${region}, and this is ` +
           `${config.cluster}/${config.region}: give --repl-cert the certificate of this region`,
       );
     const made = new GrpcNetwork({ ...network, tls });

@@ -33,7 +33,7 @@ interface OtlpRequest {
   }[];
 }
 
-/** As much of an OpenTelemetry collector as tests need: takes OTLP over HTTP in JSON, and keeps what it was told. */
+/** As much of an OpenTelemetry collector as tests need: takes OTLP over HTTP in JSON, and keeps the spans. */
 export class TraceCollector {
   readonly spans: ReceivedSpan[] = [];
   readonly headers: Record<string, unknown>[] = [];

@@ -4,8 +4,8 @@ import { isRecorded } from './provider.js';
 import { startSpan } from './tracing.js';
 
 /**
- * A span for every group of changes that holds a recorded request. It belongs to the trace of the first such request and
- * links to the others: one statement serves many requests.
+ * A span for every group of changes that holds a recorded request. It belongs to the trace of the first such request
+ * and links to the others: one statement serves many requests.
  */
 export function traceCounts(): CountsObserver {
   return {

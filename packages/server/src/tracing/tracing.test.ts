@@ -42,7 +42,7 @@ async function start(settings: Partial<Configuration> = {}) {
 const found = (name: string) => eventually(() => expect(collector.named(name)).not.toEqual([]));
 
 describe('traces', () => {
-  test('a request stands in the trace of its caller, and its name tells no key', async () => {
+  test('a request belongs to the trace of its caller, and its name holds no key', async () => {
     const { client, request } = await start({ otlpHeaders: ['x-api-key=secret'] });
     await client.call('INCR', 'secret-customer');
     await request('keys/secret-customer', { headers: { traceparent: `00-${TRACE}-${CALLER}-01` } });
@@ -72,7 +72,7 @@ describe('traces', () => {
     expect(collector.spans).toHaveLength(1);
   });
 
-  test('a take that a lane cannot answer by itself and a snapshot are told of', async () => {
+  test('a take that a lane cannot answer alone, and a snapshot, have spans', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'quotadb-tracing-'));
     opened.push(() => rm(directory, { recursive: true, force: true }));
     const { client } = await start({ dataDirectory: directory });
@@ -107,7 +107,7 @@ describe('traces', () => {
   );
 
   test(
-    'regions tell how long it took to catch up, and to get tokens from each other',
+    'spans show how long regions took to catch up, and to get tokens from each other',
     async () => {
       const flags = ['--otlp-endpoint', collector.endpoint, '--home', 'eu'];
       const regions = await TestRegions.start(['eu', 'us'], { flags });
