@@ -7,7 +7,7 @@ import { configurationDocument } from './configuration-document.js';
 import { httpDocument } from './http-document.js';
 import { metricsDocument } from './metrics-document.js';
 
-/** What scripts/generate.mjs writes into docs/, by file name. */
+/** The pages that scripts/generate.mjs writes into docs/, by file name. */
 export function documents(): Readonly<Record<string, string>> {
   return {
     'commands.md': commandsDocument(commands),

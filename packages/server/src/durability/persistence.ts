@@ -110,7 +110,7 @@ export class Persistence {
     return this.config.fsync === 'always' ? this.disk?.shared : undefined;
   }
 
-  /** How long flushes and syncs took, whichever thread did them; undefined before the data is loaded. */
+  /** Durations of flushes and syncs, of all threads; undefined before the data is loaded. */
   durations(): LogDurations | undefined {
     return this.written?.durations();
   }

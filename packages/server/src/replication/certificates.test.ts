@@ -74,7 +74,7 @@ test('a hub without that right is not asked for what others wrote', async () => 
 
 test.each([
   ['of another authority', async () => material(await issued('other', 'eu'), 'eu')],
-  ['without a certificate and TLS,', async () => []],
+  ['of no authority, without TLS,', async () => []],
 ])('a region with a certificate %s is not let in; it is logged and counted', async (_, flagsOf) => {
   const path = await issued('ca', 'us');
   regions = await TestRegions.make(['us', 'eu'], { dials: [['eu', 'us']] });

@@ -147,9 +147,10 @@ export class Journal {
     this.warn(host, `turned away ${code}`, { address, code }, `a connection for replication was refused: ${message}`);
   }
 
-  private warn(whom: string, what: string, fields: object, words: string): void {
-    this.log.say(`${whom} ${what}`, (suppressed) => {
-      this.logger.warn({ peer: whom, ...fields, ...(suppressed > 0 && { suppressed }) }, words);
+  /** Logs an event of a peer, or of a host that is none; `key` names the event, whose repetitions are suppressed. */
+  private warn(peer: string, key: string, fields: object, message: string): void {
+    this.log.say(`${peer} ${key}`, (suppressed) => {
+      this.logger.warn({ peer, ...fields, ...(suppressed > 0 && { suppressed }) }, message);
     });
   }
 

@@ -2,8 +2,7 @@ import type { Configuration } from '@quotadb/config';
 import { hasCertificates } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
-import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
-import { GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
+import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
 import type { FlushEvents } from '@quotadb/storage';
@@ -13,13 +12,12 @@ import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
+import { openNetwork } from './network.js';
 import { viewRegions } from './regions.js';
 
 /** The least time between two updates of the ages on the board, and of the description, which is long. */
 const AGES_INTERVAL_MS = 20;
 const DESCRIPTION_INTERVAL_MS = 250;
-/** How often the files of the certificates are checked for changes. */
-const CERTIFICATES_INTERVAL_MS = 2000;
 /** How often a long first copy logs its progress. */
 const PROGRESS_INTERVAL_MS = 2000;
 /** The longest that a stop waits for peers to acknowledge the last changes. */
@@ -59,7 +57,7 @@ export class ReplicationService {
   private readonly removed = new Set<string>();
   private network: GrpcNetwork | undefined = undefined;
   private mesh: Mesh | undefined = undefined;
-  private stopWatching: () => void = () => {};
+  private closeNetwork: () => void = () => {};
   private agesAtMs = Number.NEGATIVE_INFINITY;
   private describedAtMs = Number.NEGATIVE_INFINITY;
   private reportedAtMs = Number.NEGATIVE_INFINITY;
@@ -77,15 +75,17 @@ export class ReplicationService {
 
   /** Before the first client: dials the configured regions, so that the first change already waits for them. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
-    const { config, engine } = this.options;
+    const { config, engine, logger } = this.options;
     const atStart = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
       nowMs: engine.nowMs,
     };
-    this.network = await this.makeNetwork();
+    const { network, close } = await openNetwork(config, logger);
+    this.network = network;
+    this.closeNetwork = close;
     const journal = this.journal.events();
     const mesh = new Mesh({
-      network: this.network,
+      network,
       makeReplica: async (events) => {
         await surroundings.share();
         return this.makeReplica(events, surroundings, atStart);
@@ -141,7 +141,7 @@ export class ReplicationService {
   }
 
   async stop(): Promise<void> {
-    this.stopWatching();
+    this.closeNetwork();
     clearTimeout(this.describing);
     await this.mesh?.stop();
   }
@@ -179,42 +179,6 @@ export class ReplicationService {
     const replica = this.mesh?.replica;
     const member = replica?.members.get(region);
     return replica === undefined || member === undefined ? [] : describeShards(replica, member);
-  }
-
-  private async makeNetwork(): Promise<GrpcNetwork> {
-    const { config, logger } = this.options;
-    const network = {
-      host: config.replicationHost,
-      port: config.replicationPort,
-      allowsPlaintext: config.replicationPlaintext,
-    };
-    if (!hasCertificates(config)) return new GrpcNetwork(network);
-    const files = {
-      certFile: config.replicationCertificate,
-      keyFile: config.replicationKey,
-      caFile: config.replicationAuthority,
-    };
-    const tls = await loadTlsMaterial(files);
-    const { cluster, region } = tls.identity;
-    if (cluster !== config.cluster || region !== config.region)
-      throw new Error(
-        `the certificate in ${files.certFile} is for ${cluster}/${region}, and this is ` +
-          `${config.cluster}/${config.region}: give --repl-cert the certificate of this region`,
-      );
-    const made = new GrpcNetwork({ ...network, tls });
-    this.stopWatching = watchTlsMaterial(files, tls, {
-      intervalMs: CERTIFICATES_INTERVAL_MS,
-      onChange: (material) => {
-        made.reloadTls(material);
-        logger.info('the certificates for replication were read again');
-      },
-      onError: (error) =>
-        logger.error(
-          { err: error },
-          'the new certificates for replication cannot be used; the old ones stay: correct the files',
-        ),
-    });
-    return made;
   }
 
   /**

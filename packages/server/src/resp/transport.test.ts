@@ -4,7 +4,7 @@ import { Session } from '@quotadb/resp';
 import { expect, test } from 'vitest';
 import { clientField, encodeCommand, eventually, infoNumber, TestClient, useTestServers } from '../testing/index.js';
 
-/** What every transport promises. Where lanes serve, their figures are their own: so it is all asked over RESP. */
+/** The promises of every transport. Lanes keep their own figures, so the tests ask for them over RESP. */
 
 const start = useTestServers();
 
