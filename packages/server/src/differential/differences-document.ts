@@ -9,6 +9,16 @@ export function differencesDocument(differences: readonly Difference[]): string 
     '`npx vitest run packages/server/src/differential -u` makes it anew. Tests try every row with an example on a real',
     'Redis and on QuotaDB, and hold every command that Redis 7 has and QuotaDB lacks to a row here. The commands that',
     'both have are compared byte by byte: all combinations of options, and random sequences of commands.',
+    ...differences.flatMap(section),
+  ].join('\n');
+}
+
+function section({ title, redis, ours, why, example }: Difference): string[] {
+  const lines = ['', `## ${title}`, '', `- Redis: ${redis}`, `- QuotaDB: ${ours}`, `- Why: ${why}`];
+  if (example === undefined) return lines;
+  const commands = example.commands.map((words) => `> ${words.map(shown).join(' ')}`);
+  return [
+    ...lines,
     '',
     '```',
     ...commands,
