@@ -22,7 +22,7 @@ export const replyLabels: Readonly<Record<string, readonly string[]>> = {
   'QUOTA.COMMIT': ['charged', 'could not be charged'],
 };
 
-/** The labels of this reply to this command; none where it does not have that many parts. */
+/** The labels of this reply to this command; undefined where the reply has another number of parts. */
 export function labelsOf(command: string, reply: Reply): readonly string[] | undefined {
   const labels = replyLabels[command.toUpperCase()];
   return reply.kind === 'array' && reply.items.length === labels?.length ? labels : undefined;

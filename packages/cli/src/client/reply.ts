@@ -53,3 +53,8 @@ export const replyBuilder: ReplyBuilder<Reply> = {
     return { kind: 'map', entries };
   },
 };
+
+/** The text of a reply; empty where it has none. */
+export function textOf(reply: Reply): string {
+  return 'text' in reply ? reply.text : '';
+}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { encodeCommand, ReplyReader } from '@quotadb/client/resp';
-import { type Reply, replyBuilder } from './reply.js';
+import { type Reply, replyBuilder, textOf } from './reply.js';
 
 export interface Target {
   readonly host: string;
@@ -31,7 +31,7 @@ export class Refused extends Error {
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** A connection for tools: one command after another, replies in RESP3 where the server can. */
+/** A connection for tools: one command after another, replies in RESP3 where the server has it. */
 export class RespClient {
   readonly where: string;
   private readonly socket: Socket;
@@ -81,9 +81,7 @@ export class RespClient {
 
   /** The reply as text; an error reply throws. */
   async text(...words: readonly string[]): Promise<string> {
-    const reply = await this.call(...words);
-    if (reply.kind === 'error') throw new Refused(reply.text);
-    return 'text' in reply ? reply.text : '';
+    return checkedText(await this.call(...words));
   }
 
   close(): void {
@@ -103,6 +101,29 @@ export class RespClient {
     this.over ??= error;
     for (const { reject } of this.waiting.splice(0)) reject(this.over);
   }
+}
+
+/** Runs `use` with a connection, and closes it afterwards. */
+export async function withClient<Result>(
+  target: Target,
+  use: (client: RespClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await RespClient.open(target);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** The reply; an error reply throws. */
+export function checked(reply: Reply): Reply {
+  if (reply.kind === 'error') throw new Refused(reply.text);
+  return reply;
+}
+
+export function checkedText(reply: Reply): string {
+  return textOf(checked(reply));
 }
 
 function reach({ host, port, tls }: Target, where: string): Promise<Socket> {

@@ -33,7 +33,7 @@ async function run(...words: string[]): Promise<{ code: number | undefined; out:
     return true;
   });
   const program = new Command('quotadb').exitOverride();
-  program.addCommand(certsCommand((exit) => (code = exit)).copyInheritedSettings(program));
+  certsCommand(program, (exit) => (code = exit));
   await program.parseAsync(['certs', ...words], { from: 'user' }).catch((error: Error) => {
     err += error.message;
   });
@@ -116,7 +116,7 @@ test.each([
   expect(await readdir(directory)).toEqual([]);
 });
 
-test('an authority that was made by somebody else is refused, for it names no cluster', async () => {
+test('an authority of another tool is refused, because it names no cluster', async () => {
   await run('init', '--cluster', 'orders', '--out', certs);
   await run('issue', '--region', 'eu', '--dir', certs);
   const other = join(directory, 'other');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { integer, type Kind, Mistake, settings, text } from '@quotadb/config';
-import { Command } from 'commander';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from '../terminal/exit-codes.js';
+import type { Command } from 'commander';
+import { type Exit, runCommand } from '../terminal/run-command.js';
 
 const AUTHORITY_DAYS = 3650;
 const REPLICA_DAYS = 365;
@@ -17,35 +17,44 @@ Examples:
   $ quotadb certs show certs/us.crt`;
 
 /** Certificates for replication: made here, used by `serve --repl-cert … --repl-key … --repl-ca …`. */
-export function certsCommand(onExitCode: (code: number) => void): Command {
-  const certs = new Command('certs')
-    .description('make certificates with which regions know each other')
+export function certsCommand(program: Command, exit: Exit): void {
+  const print = (run: () => Promise<string>): Promise<void> =>
+    runCommand(exit, async () => {
+      process.stdout.write(await run());
+      return undefined;
+    });
+  const certs = program
+    .command('certs')
+    .description('make certificates by which regions recognise each other')
     .addHelpText('after', EXAMPLES);
   certs
     .command('init')
-    .description('make the authority of a cluster: ca.crt for every region, ca.key for nobody but "certs issue"')
+    .description('make the authority of a cluster: ca.crt for every region, ca.key for "certs issue" alone')
     .requiredOption('--cluster <name>', 'the name of the cluster, as in serve --cluster')
     .requiredOption('--out <directory>', 'where to put them')
     .option('--days <days>', 'how long it is valid', String(AUTHORITY_DAYS))
-    .action(async (options: { cluster: string; out: string; days: string }) => {
-      onExitCode(await report(() => init(options)));
-    });
+    .action((flags: InitFlags) => print(() => init(flags)));
   certs
     .command('issue')
     .description('make a certificate for a region, signed by the authority')
     .requiredOption('--region <name>', 'the name of the region, as in serve --region')
     .requiredOption('--dir <directory>', 'where the authority is')
-    .option('--host <name...>', 'host names and addresses of it, for other tools; regions know each other without', [])
+    .option('--host <name...>', 'host names and addresses of it, for other tools; regions do not need them', [])
     .option('--relay', 'the region may pass on what other regions wrote: the hub of a hub-and-spoke cluster')
     .option('--days <days>', 'how long it is valid', String(REPLICA_DAYS))
     .option('--out <directory>', 'where to put it, if not beside the authority')
-    .action(async (options: IssueFlags) => onExitCode(await report(() => issue(options))));
+    .action((flags: IssueFlags) => print(() => issue(flags)));
   certs
     .command('show')
-    .description('say what a certificate says')
+    .description('print the contents of a certificate')
     .argument('<file>', 'a certificate in PEM')
-    .action(async (file: string) => onExitCode(await report(() => show(file))));
-  return certs;
+    .action((file: string) => print(() => show(file)));
+}
+
+interface InitFlags {
+  readonly cluster: string;
+  readonly out: string;
+  readonly days: string;
 }
 
 interface IssueFlags {
@@ -57,27 +66,14 @@ interface IssueFlags {
   readonly out?: string;
 }
 
-/** Says what went wrong in one line, and with which exit code. */
-async function report(run: () => Promise<string>): Promise<number> {
-  const { CertificatesError } = await import('@quotadb/replication/certificates');
-  try {
-    process.stdout.write(await run());
-    return EXIT_OK;
-  } catch (error) {
-    if (!(error instanceof Mistake || error instanceof CertificatesError)) throw error;
-    process.stderr.write(`quotadb: ${error.message}\n`);
-    return error instanceof Mistake ? EXIT_USAGE : EXIT_FAILURE;
-  }
-}
-
-async function init(options: { cluster: string; out: string; days: string }): Promise<string> {
+async function init(options: InitFlags): Promise<string> {
   const cluster = parse('--cluster', settings.cluster.kind, options.cluster);
   const valid = parse('--days', days, options.days);
   const { initDirectory } = await import('@quotadb/replication/certificates');
   const { certFile, keyFile } = await initDirectory(options.out, cluster, valid);
   return (
     `${certFile}: the authority of cluster "${cluster}", for every region\n` +
-    `${keyFile}: its key. Whoever has it can pretend to be any region: keep it off the servers\n` +
+    `${keyFile}: its key. It signs certificates for any region: keep it off the servers\n` +
     `next: quotadb certs issue --region NAME --dir ${options.out}\n`
   );
 }

@@ -1,12 +1,33 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
+import { EXIT_OK } from '../terminal/exit-codes.js';
+import type { Exit } from '../terminal/run-command.js';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof shells)[number];
+type Shell = (typeof shells)[number];
+
+const EXAMPLES = `
+Examples:
+  $ source <(quotadb completion bash)
+  $ quotadb completion zsh > "\${fpath[1]}/_quotadb"
+  $ quotadb completion fish > ~/.config/fish/completions/quotadb.fish`;
+
+/** `quotadb completion`. */
+export function completionCommand(program: Command, exit: Exit): void {
+  program
+    .command('completion')
+    .description('a script that completes commands and flags in your shell')
+    .addArgument(new Argument('<shell>', 'your shell').choices(shells))
+    .addHelpText('after', EXAMPLES)
+    .action((shell: Shell) => {
+      process.stdout.write(completionScript(program, shell));
+      exit(EXIT_OK);
+    });
+}
 
 interface Completable {
   readonly name: string;
   readonly description: string;
-  /** What may come next: subcommands, or the words an argument may be. */
+  /** The words that may follow: subcommands, or the choices of an argument. */
   readonly words: readonly { readonly word: string; readonly description: string }[];
   /** Its own, and those of its subcommands. */
   readonly flags: readonly { readonly long: string; readonly description: string }[];
@@ -40,10 +61,10 @@ function flagsOf(command: Command): Completable['flags'] {
 }
 
 function bashScript(commands: readonly Completable[]): string {
-  const cases = commands.map(
-    ({ name, words, flags }) =>
-      `    ${name}) words="${[...words.map(({ word }) => word), ...flags.map(({ long }) => long), '--help'].join(' ')}" ;;`,
-  );
+  const cases = commands.map(({ name, words, flags }) => {
+    const next = [...words.map(({ word }) => word), ...flags.map(({ long }) => long), '--help'];
+    return `    ${name}) words="${next.join(' ')}" ;;`;
+  });
   return `# quotadb completion bash > /etc/bash_completion.d/quotadb
 _quotadb() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words
@@ -106,7 +127,7 @@ function firstSentence(text: string): string {
   return text.split(/[;:(]/)[0].trim();
 }
 
-/** Inside single quotes, and where brackets and colons mean something. */
+/** Without the characters that end a quoted text, and those that a shell's completion gives a meaning. */
 function quote(text: string): string {
   return text.replaceAll("'", '’').replaceAll(/[[\]:\\]/g, ' ');
 }

@@ -50,7 +50,7 @@ test('in memory the log says that nothing is kept', async () => {
   expect((await server.stop()).stderr).toContain('nothing is kept when the server stops');
 });
 
-test('a damaged log stops the start; repair salvages the rest, says what was lost, and the server starts again', async () => {
+test('a damaged log stops the start; repair salvages the rest, lists the losses, and the server starts', async () => {
   const data = join(directory, 'data');
   for (const key of ['a', 'b', 'c']) {
     const server = serve('--data', data, '--fsync', 'always');
@@ -89,7 +89,7 @@ test('repair leaves a directory that is whole alone, and names one that is none'
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('is no data directory') });
 });
 
-test('backup makes a directory from which a server starts: a new incarnation, or the same if told so', async () => {
+test('backup makes a directory from which a server starts: a new incarnation, or with a flag the same', async () => {
   const data = join(directory, 'data');
   const server = serve('--data', data, '--password', 'secret');
   const { resp } = await server.ready();

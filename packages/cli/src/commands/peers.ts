@@ -1,11 +1,12 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { replyToJson } from '../client/format.js';
-import type { Reply } from '../client/reply.js';
-import { Refused, RespClient, type Target } from '../client/resp-client.js';
-import { EXIT_OK } from '../terminal/exit-codes.js';
-import { guarded, namedTarget, type TargetOptions, targetOf, withTarget } from '../terminal/targets.js';
+import { type Reply, textOf } from '../client/reply.js';
+import { checked, withClient } from '../client/resp-client.js';
+import { type Exit, runCommand } from '../terminal/run-command.js';
+import { alignColumns } from '../terminal/table.js';
+import { namedTarget, type TargetOptions, targetOf, withTarget } from '../terminal/targets.js';
 
-/** What `list` shows of a peer, under these names. */
+/** The columns of `list`, by the names that REPL.PEERS LIST gives them. */
 const COLUMNS = ['region', 'state', 'address', 'roundTripMs', 'lagMs', 'skewMs', 'joinedPercent', 'trouble'] as const;
 
 const EXAMPLES = `
@@ -13,7 +14,7 @@ Examples:
   $ quotadb peers list
   $ quotadb peers list --host 10.0.1.1 --json
   $ quotadb peers add eu 10.0.1.1:7380             until the server stops; --peer of serve makes it last
-  $ quotadb peers remove eu                        it is not dialed, not let in, not waited for`;
+  $ quotadb peers remove eu                        it is neither dialed, nor accepted, nor waited for`;
 
 interface PeersOptions extends TargetOptions {
   readonly server?: string;
@@ -21,67 +22,38 @@ interface PeersOptions extends TargetOptions {
 }
 
 /** `quotadb peers …`: the regions that a running server replicates with. */
-export function peersCommand(onExitCode: (code: number) => void): Command {
-  const peers = new Command('peers')
+export function peersCommand(program: Command, exit: Exit): void {
+  const peers = program
+    .command('peers')
     .description('show and change the regions that a running server replicates with')
     .addHelpText('after', EXAMPLES);
-  const on = (name: string, description: string, words: (given: readonly string[]) => readonly string[]): Command => {
-    const command = withTarget(peers.command(name).description(description));
-    // What --host and --resp say in one; it was there before them.
-    command.addOption(new Option('--server <host:port>', 'where the server serves Redis clients').hideHelp());
-    return command.action(async (...given: unknown[]) => {
-      const { args } = given.at(-1) as Command;
-      const options = (given.at(-1) as Command).opts<PeersOptions>();
-      onExitCode(
-        await guarded(() => {
-          const target = options.server === undefined ? targetOf(options) : namedTarget(options.server, options);
-          return runPeers(target, ['REPL.PEERS', ...words(args)], options.json === true);
-        }),
-      );
-    });
-  };
-  on('list', 'list them: state, round trip, lag', () => ['LIST']).option('--json', 'as JSON');
-  on('add <region> <host:port>', 'replicate with one more, until the server stops; --peer makes it last', (args) => [
-    'ADD',
-    ...args,
-  ]);
-  on('remove <region>', 'stop replicating with one, and do not let it in again until it is added', (args) => [
-    'REMOVE',
-    ...args,
-  ]);
-  return peers;
+  const add = (subcommand: string, usage: string, description: string): Command =>
+    withTarget(peers.command(usage).description(description))
+      // Older than --host and --resp, which replace it.
+      .addOption(new Option('--server <host:port>', 'where the server serves Redis clients').hideHelp())
+      .action((...given: unknown[]) => {
+        const command = given.at(-1) as Command;
+        return runCommand(exit, () => ask([subcommand, ...command.args], command.opts<PeersOptions>()));
+      });
+  add('LIST', 'list', 'list them: state, round trip, lag').option('--json', 'as JSON');
+  add('ADD', 'add <region> <host:port>', 'replicate with one more, until the server stops; --peer makes it last');
+  add('REMOVE', 'remove <region>', 'stop replicating with one, and refuse it until it is added again');
 }
 
-async function runPeers(target: Target, words: readonly string[], asJson: boolean): Promise<number> {
-  const client = await RespClient.open(target);
-  try {
-    const reply = await client.call(...words);
-    if (reply.kind === 'error') throw new Refused(reply.text);
-    if (asJson) process.stdout.write(`${JSON.stringify(replyToJson(reply))}\n`);
-    else process.stdout.write('items' in reply ? table(reply.items) : 'OK\n');
-  } finally {
-    client.close();
-  }
-  return EXIT_OK;
+async function ask(words: readonly string[], options: PeersOptions): Promise<undefined> {
+  const target = options.server === undefined ? targetOf(options) : namedTarget(options.server, options);
+  const reply = checked(await withClient(target, (client) => client.call('REPL.PEERS', ...words)));
+  if (options.json) process.stdout.write(`${JSON.stringify(replyToJson(reply))}\n`);
+  else process.stdout.write('items' in reply ? table(reply.items) : 'OK\n');
 }
 
 function table(peers: readonly Reply[]): string {
-  const rows = peers.map((peer) => COLUMNS.map((column) => field(peer, column)));
-  const lines = [[...COLUMNS], ...rows];
-  const widths = COLUMNS.map((_, index) => Math.max(...lines.map((line) => line[index].length)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((text, index) => text.padEnd(widths[index]))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const rows = peers.map((peer) => COLUMNS.map((column) => fieldOf(peer, column)));
+  return `${alignColumns([COLUMNS, ...rows]).join('\n')}\n`;
 }
 
-function field(peer: Reply, name: string): string {
-  if (peer.kind !== 'map') return '';
-  const value = peer.entries.find(([key]) => 'text' in key && key.text === name)?.[1];
-  return value !== undefined && 'text' in value ? value.text : '';
+function fieldOf(peer: Reply, name: string): string {
+  const entries = peer.kind === 'map' ? peer.entries : [];
+  const value = entries.find(([key]) => textOf(key) === name)?.[1];
+  return value === undefined ? '' : textOf(value);
 }

@@ -1,30 +1,52 @@
 import { createInterface } from 'node:readline';
-import { createToken, hashPassword } from '@quotadb/config';
-import { EXIT_OK, EXIT_USAGE } from '../terminal/exit-codes.js';
+import { createToken, hashPassword, Mistake } from '@quotadb/config';
+import type { Command } from 'commander';
+import { type Exit, runCommand } from '../terminal/run-command.js';
 
-/** Prints what the "passwords" of a user take. The password comes from standard input, so that no list of processes has it. */
-export async function runHashPassword(): Promise<number> {
-  const password = await readSecret('Password: ');
-  if (password === '') {
-    process.stderr.write('quotadb: give the password on standard input: echo -n … | quotadb hash-password\n');
-    return EXIT_USAGE;
-  }
-  process.stdout.write(`${await hashPassword(Buffer.from(password))}\n`);
-  return EXIT_OK;
+/** `quotadb hash-password`. The password comes from standard input, so that no list of processes shows it. */
+export function hashPasswordCommand(program: Command, exit: Exit): void {
+  program
+    .command('hash-password')
+    .description('hash a password, read from standard input, for the users of a config file')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ quotadb hash-password < password.txt           the hash goes into "passwords"',
+    )
+    .action(() =>
+      runCommand(exit, async () => {
+        const password = await readSecret('Password: ');
+        if (password === '')
+          throw new Mistake('give the password on standard input: echo -n … | quotadb hash-password');
+        process.stdout.write(`${await hashPassword(Buffer.from(password))}\n`);
+        return undefined;
+      }),
+    );
 }
 
-/** Prints a new token, which is not kept anywhere, and what the "tokens" of a user take. */
-export async function runMakeToken(): Promise<number> {
-  const { token, hash } = createToken();
-  process.stdout.write(`token ${token}\nhash  ${hash}\n`);
-  return EXIT_OK;
+/** `quotadb make-token`. The token is printed and not stored. */
+export function makeTokenCommand(program: Command, exit: Exit): void {
+  program
+    .command('make-token')
+    .description('make a bearer token for HTTP, and its hash for the users of a config file')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ quotadb make-token                             ' +
+        'the token for the caller; the hash goes into "tokens"',
+    )
+    .action(() =>
+      runCommand(exit, async () => {
+        const { token, hash } = createToken();
+        process.stdout.write(`token ${token}\nhash  ${hash}\n`);
+        return undefined;
+      }),
+    );
 }
 
-/** One line; at a terminal it is asked for and not shown. */
+/** One line of standard input; at a terminal, behind a prompt and without echo. */
 async function readSecret(prompt: string): Promise<string> {
   const isTerminal = process.stdin.isTTY === true;
   if (isTerminal) process.stderr.write(prompt);
-  // Without an output readline edits the line and shows nothing of it.
+  // Without an output readline edits the line and does not show it.
   const lines = createInterface({ input: process.stdin, terminal: isTerminal });
   for await (const line of lines) {
     if (isTerminal) process.stderr.write('\n');

@@ -5,16 +5,50 @@ import {
   type ConfigurationSources,
   environmentVariable,
   loadConfiguration,
+  settingNames,
+  settingOf,
 } from '@quotadb/config';
-import { createServer, type Server } from '@quotadb/server';
-import { StorageError } from '@quotadb/storage';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE } from '../terminal/exit-codes.js';
+import type { Server } from '@quotadb/server';
+import { type Command, Option } from 'commander';
+import { EXIT_USAGE } from '../terminal/exit-codes.js';
+import { type Exit, Failure, runCommand } from '../terminal/run-command.js';
 import { stopSignal } from '../terminal/stop-signal.js';
 
-export async function runServe(
-  flags: ConfigurationSources['flags'],
-  environment: ConfigurationSources['environment'],
-): Promise<number> {
+const EXAMPLES = `
+Examples:
+  $ quotadb serve --resp 0 --max-memory 2gb        on a free port, which the first line of output names
+  $ quotadb serve --data ./data --fsync always     nothing is acknowledged before it is on disk
+  $ QUOTADB_PASSWORD=… quotadb serve --host 0.0.0.0
+  $ quotadb serve --resp-tls 6390 --tls-cert server.crt --tls-key server.key
+  $ kill -HUP <pid>                                read users and certificates again`;
+
+type Flags = ConfigurationSources['flags'];
+
+/** `quotadb serve`. Its flags come from the table of settings, which also checks their values, all at once. */
+export function serveCommand(program: Command, exit: Exit): void {
+  const serve = program
+    .command('serve')
+    .description('serve Redis clients until SIGTERM or Ctrl-C')
+    .addHelpText('after', EXAMPLES);
+  for (const name of settingNames) {
+    const { flag, kind, help, default: standard, secret } = settingOf(name);
+    const value = kind.placeholder === '' ? '' : ` <${kind.placeholder}>`;
+    const shown = secret === true ? '' : kind.show(standard);
+    const option = new Option(`--${flag}${value}`, shown === '' ? help : `${help} (default: ${shown})`);
+    if (Array.isArray(standard))
+      option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
+    serve.addOption(option);
+  }
+  serve.option('--config <file>', `a JSON file of settings; ${environmentVariable('config')} names it too`);
+  serve.action(() => {
+    const flags = Object.fromEntries(
+      serve.options.map((option) => [option.long?.slice(2) ?? '', serve.getOptionValue(option.attributeName())]),
+    );
+    return runCommand(exit, () => runServe(flags, process.env));
+  });
+}
+
+async function runServe(flags: Flags, environment: NodeJS.ProcessEnv): Promise<number | undefined> {
   const readConfiguration = async () =>
     loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
   let config: Configuration;
@@ -25,29 +59,29 @@ export async function runServe(
     for (const mistake of error.mistakes) process.stderr.write(`quotadb: ${mistake}\n`);
     return EXIT_USAGE;
   }
-
-  let server: Server;
   const stop = stopSignal();
-  try {
-    server = createServer(config, { reread: readConfiguration });
-    await server.start();
-  } catch (error) {
-    process.stderr.write(`quotadb: ${explainStart(error as NodeJS.ErrnoException, config)}\n`);
-    return EXIT_FAILURE;
-  }
+  const server = await start(config, readConfiguration);
   process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
   process.on('SIGHUP', () => {
-    server.reload().catch((error: Error) => server.logger.error(`nothing was changed: ${error.message}`));
+    server.reload().catch((error: Error) => server.logger.error(`the configuration stays as it was: ${error.message}`));
   });
   await stop;
   await server.stop();
-  return EXIT_OK;
+  return undefined;
 }
 
-async function configFile(
-  flags: ConfigurationSources['flags'],
-  environment: ConfigurationSources['environment'],
-): Promise<ConfigurationSources['file']> {
+async function start(config: Configuration, reread: () => Promise<Configuration>): Promise<Server> {
+  const { createServer } = await import('@quotadb/server');
+  try {
+    const server = createServer(config, { reread });
+    await server.start();
+    return server;
+  } catch (error) {
+    throw new Failure(explainStart(error as NodeJS.ErrnoException, config));
+  }
+}
+
+async function configFile(flags: Flags, environment: NodeJS.ProcessEnv): Promise<ConfigurationSources['file']> {
   const path = flags.config ?? environment[environmentVariable('config')];
   if (typeof path !== 'string') return undefined;
   try {
@@ -61,7 +95,7 @@ function explainStart(
   error: NodeJS.ErrnoException & { port?: number; address?: string },
   config: Configuration,
 ): string {
-  if (error instanceof StorageError) return error.message;
+  if (error.name === 'StorageError') return error.message;
   const where = `${error.address ?? config.host}:${error.port ?? '?'}`;
   switch (error.code) {
     case 'EADDRINUSE': {
@@ -75,7 +109,7 @@ function explainStart(
       return `${where} is in use by another program; choose another port with ${flag} (0 picks a free one)`;
     }
     case 'EACCES':
-      return `${where} may not be listened on by this user`;
+      return `${where} cannot be listened on: this user lacks the permission; choose a port from 1024 up`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `${config.host} is no address of this machine`;

@@ -1,14 +1,15 @@
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { EXIT_FAILURE, EXIT_OK } from '../terminal/exit-codes.js';
 import { loadOptionalPackage } from '../terminal/optional-package.js';
 import { clearProgress, withProgress } from '../terminal/progress.js';
+import { type Exit, runCommand } from '../terminal/run-command.js';
 
 const EXAMPLES = `
 Examples:
   $ quotadb simulate                          1000 schedules
   $ quotadb simulate --seeds 5000 --from 1    these, one after another
-  $ quotadb simulate --seed 296 --trace       one, with all that happens in it
+  $ quotadb simulate --seed 296 --trace       one, with every event of it
   $ quotadb simulate --seed 296 --shrink      with as few steps as still fail
   $ quotadb simulate --mistake 1              with a mistake planted: it has to fail
   $ quotadb simulate --quotas                 quotas instead of counters, with all of the above
@@ -30,59 +31,63 @@ interface Flags {
   readonly mistake?: number;
 }
 
-/** Fresh seeds each time, unless told where to begin. */
+/** Without --from, the first seed is a random number below this. */
 const SEED_SPACE = 2 ** 31;
 
-export function simulateCommand(onExitCode: (code: number) => void): Command {
-  return new Command('simulate')
+/** `quotadb simulate`. */
+export function simulateCommand(program: Command, exit: Exit): void {
+  program
+    .command('simulate')
     .description(
-      'try to break replication, quotas and rate limits: replicas, disks, a network and clocks from one seed, and checks',
+      'try to break replication, quotas and rate limits: replicas, disks, network and clocks from one seed, and checks',
     )
     .option('--quotas', 'quotas instead of counters')
     .option('--leases', 'quotas with leases')
     .option('--rates', 'rate limits instead of counters')
     .option('--unsynced', 'counters only: disks are never synced, as with --fsync never')
-    .option('--threads <count>', 'run so many schedules at once', wholeNumber, availableParallelism())
+    .option('--threads <count>', 'schedules that run at once', wholeNumber, availableParallelism())
     .option('--seed <number>', 'replay this schedule', wholeNumber)
     .option('--seeds <count>', 'how many schedules', wholeNumber, 1000)
-    .option('--from <number>', 'the first of them (default: anywhere)', wholeNumber)
-    .option('--seconds <count>', 'begin no more after so long', wholeNumber, Number.POSITIVE_INFINITY)
-    .option('--trace', 'say all that happens, with --seed')
+    .option('--from <number>', 'the first of them (default: a random one)', wholeNumber)
+    .option('--seconds <count>', 'begin no schedule after this time', wholeNumber, Number.POSITIVE_INFINITY)
+    .option('--trace', 'print every event, with --seed')
     .option('--shrink', 'leave out steps as long as it still fails, with --seed')
     .option('--only <steps>', 'take only these steps of the schedule, by number, with commas between', steps)
     .option('--mistake <number>', 'plant a known mistake, from 1 on', wholeNumber)
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: Flags) => {
-      const load = () => import('@quotadb/simulator');
-      const { runSimulate } = await loadOptionalPackage('simulate', '@quotadb/simulator', load);
-      const schedules = runSimulate(
-        {
-          kind: flags.rates ? 'rates' : flags.leases ? 'leases' : flags.quotas ? 'quotas' : 'counters',
-          isUnsynced: flags.unsynced ?? false,
-          threads: Math.max(1, flags.threads),
-          ...(flags.seed !== undefined && { seed: flags.seed }),
-          from: flags.from ?? Math.floor(Math.random() * SEED_SPACE),
-          count: flags.seeds,
-          seconds: flags.seconds,
-          traces: flags.trace ?? false,
-          shrinks: flags.shrink ?? false,
-          ...(flags.only && { only: flags.only }),
-          ...(flags.mistake !== undefined && { mistake: flags.mistake }),
-        },
-        (line) => {
-          clearProgress();
-          process.stdout.write(`${line}\n`);
-        },
-      );
-      const holds = await withProgress('simulating', schedules);
-      // A long trace may still be on its way through a pipe.
-      await new Promise((resolve) => process.stdout.write('', resolve));
-      onExitCode(holds ? EXIT_OK : EXIT_FAILURE);
-    });
+    .action((flags: Flags) => runCommand(exit, () => simulate(flags)));
+}
+
+async function simulate({ seed, only, mistake, ...flags }: Flags): Promise<number> {
+  const load = () => import('@quotadb/simulator');
+  const { runSimulate } = await loadOptionalPackage('simulate', '@quotadb/simulator', load);
+  const schedules = runSimulate(
+    {
+      kind: flags.rates ? 'rates' : flags.leases ? 'leases' : flags.quotas ? 'quotas' : 'counters',
+      isUnsynced: flags.unsynced ?? false,
+      threads: Math.max(1, flags.threads),
+      ...(seed !== undefined && { seed }),
+      from: flags.from ?? Math.floor(Math.random() * SEED_SPACE),
+      count: flags.seeds,
+      seconds: flags.seconds,
+      traces: flags.trace ?? false,
+      shrinks: flags.shrink ?? false,
+      ...(only && { only }),
+      ...(mistake !== undefined && { mistake }),
+    },
+    (line) => {
+      clearProgress();
+      process.stdout.write(`${line}\n`);
+    },
+  );
+  const holds = await withProgress('simulating', schedules);
+  // A pipe may not have taken all of a long trace yet.
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  return holds ? EXIT_OK : EXIT_FAILURE;
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('it is no whole number');
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('give a whole number');
   return Number(text);
 }
 

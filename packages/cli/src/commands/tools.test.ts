@@ -61,7 +61,7 @@ describe('quotadb cli', () => {
     expect(await run(['cli', ...at(), 'INCR'])).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ERR wrong/) });
   });
 
-  test('ends with 3 when nobody is there, and with 2 when it makes no sense', async () => {
+  test('ends with 3 when no server is there, and with 2 when the flags are wrong', async () => {
     expect(await run(['cli', '--resp', '1', 'PING'])).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/cannot reach/),
@@ -254,7 +254,7 @@ test('secrets are made and hashed', async () => {
 });
 
 describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a terminal', () => {
-  /** A terminal that is typed into, key by key, as soon as it shows what is waited for. */
+  /** A terminal into which a test types, key by key, after it has shown an expected text. */
   function terminal(words: readonly string[]) {
     const command = [process.execPath, QUOTADB_BINARY, ...words].map((word) => `'${word}'`).join(' ');
     const environment = { ...process.env, QUOTADB_HISTORY: join(directory, 'history'), TERM: 'xterm', COLUMNS: '100' };
@@ -264,7 +264,7 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     child.stdout.on('data', (chunk) => {
       shown += chunk;
     });
-    // Between two keys the terminal may be told to clear the rest of the line.
+    // Between two keys there may be escapes that clear the rest of the line.
     const see = (text: string | RegExp) => eventually(() => expect(stripVTControlCharacters(shown)).toMatch(text));
     const seeRaw = (text: string) => eventually(() => expect(shown.replaceAll('\r', '')).toContain(text));
     const type = async (keys: string) => {

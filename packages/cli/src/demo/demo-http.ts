@@ -13,12 +13,12 @@ import {
 import { pageOperations } from '@quotadb/server';
 import { z } from 'zod';
 
-/** What the page can do to the demo. */
+/** The demo, as its page controls it. */
 export interface DemoControls {
   readonly regions: readonly string[];
   httpPortOf(region: string): number | undefined;
   state(): DemoState;
-  /** Throws an Error that says why the demo cannot do it. */
+  /** Throws an Error that says why the action is refused. */
   act(what: string, body: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ const MAXIMUM_CONNECTIONS = 1000;
 
 const demoProblems = defineProblems({
   action_refused: [400, 'Action refused', 'The demo cannot do this; the detail says why.'],
-  region_silent: [502, 'Region silent', 'The region runs, and does not answer.'],
+  region_silent: [502, 'Region silent', 'The region is running but does not answer.'],
   region_stopped: [503, 'Region stopped', 'The region is not running.'],
 });
 

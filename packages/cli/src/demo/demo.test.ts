@@ -52,7 +52,7 @@ test('three regions count together through a cut and a kill, and nothing is left
       expect(details.places.map(({ region }) => region).sort()).toEqual(['ap', 'eu', 'us']);
       expect(details.places.find(({ isOwn }) => isOwn)?.setAside).toBeGreaterThan(0);
     });
-    // A limit that all regions share is used up, and nobody spends more than there is.
+    // A limit that all regions share is used up, and no region overspends it.
     expect(await post('traffic', { requestsPerSecond: 2000 })).toBe(200);
     await eventually(() => {
       const decided = demo.state().regions;

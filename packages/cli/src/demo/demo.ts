@@ -4,25 +4,26 @@ import { join } from 'node:path';
 import type { DemoState } from '@quotadb/dashboard';
 import { TcpProxy } from '@quotadb/wire/proxy';
 import { type DemoControls, DemoHttp } from './demo-http.js';
-import { DemoServer } from './region.js';
-import { call, QUOTA, sendEmail } from './requests.js';
-import { TotalWatch, UNKNOWN_TOTAL } from './total-watch.js';
+import { DemoServer } from './demo-server.js';
+import { RegionClient } from './region-client.js';
+import { call, QUOTA, sendEmail, TOTAL_KEY } from './requests.js';
 import { Traffic } from './traffic.js';
 
 const REGIONS = ['us', 'eu', 'ap'] as const;
 const FIRST_REQUESTS_PER_SECOND = 100;
 const MOST_REQUESTS_PER_SECOND = 10_000;
-/** Where quotas are defined, and where this one begins. */
+/** The region where quotas are defined and where the tokens of this one start. */
 const HOME = 'us';
+
+const TOTAL_INTERVAL_MS = 100;
+const UNKNOWN_TOTAL = '–';
 
 /** The clients of one region. */
 interface Clients {
   readonly calls: Traffic;
   readonly emails: Traffic;
-  readonly total: TotalWatch;
+  readonly total: RegionClient;
 }
-
-const NOTHING = { allowed: 0, denied: 0 } as const;
 
 interface DemoLink {
   readonly from: string;
@@ -33,7 +34,7 @@ interface DemoLink {
 
 /**
  * Three regions on this machine, each a real server with its own data, and clients in each. Every link between two goes
- * through a proxy that can be cut, and every region can be killed; the page shows what becomes of it.
+ * through a proxy that can be cut, and every region can be killed; the page shows the effects.
  */
 export class Demo implements DemoControls {
   readonly regions = REGIONS;
@@ -41,6 +42,8 @@ export class Demo implements DemoControls {
   private readonly links: DemoLink[] = [];
   private readonly servers = new Map<string, DemoServer>();
   private readonly clients = new Map<string, Clients>();
+  /** The value of the counter of all requests, as each region reads it. */
+  private readonly totals = new Map<string, string>();
   private readonly http = new DemoHttp(this);
 
   private constructor(directory: string) {
@@ -75,7 +78,9 @@ export class Demo implements DemoControls {
       this.clients.set(server.name, {
         calls: new Traffic(server, FIRST_REQUESTS_PER_SECOND, call),
         emails: new Traffic(server, FIRST_REQUESTS_PER_SECOND, sendEmail),
-        total: new TotalWatch(server),
+        total: new RegionClient(server, TOTAL_INTERVAL_MS, async (client) => {
+          this.totals.set(server.name, (await client?.text('GET', TOTAL_KEY)) ?? UNKNOWN_TOTAL);
+        }),
       });
   }
 
@@ -84,11 +89,11 @@ export class Demo implements DemoControls {
     for (const { to, proxy } of this.links) if (to === name) proxy.target = repl;
   }
 
-  /** Nothing is left behind: no process, no port, no file. */
+  /** Leaves no process, port or file behind. */
   async stop(): Promise<void> {
     this.http.close();
     for (const all of this.clients.values()) for (const one of Object.values(all)) one.stop();
-    await Promise.all([...this.servers.values()].map((server) => server.stop()));
+    await Promise.all([...this.servers.values()].map((server) => server.end('SIGTERM')));
     await Promise.all(this.links.map(({ proxy }) => proxy.close()));
     await rm(this.directory, { recursive: true, force: true });
   }
@@ -106,9 +111,9 @@ export class Demo implements DemoControls {
         return {
           name,
           isRunning: this.server(name).isRunning,
-          calls: clients?.calls.measured ?? NOTHING,
-          emails: clients?.emails.measured ?? NOTHING,
-          total: clients?.total.value ?? UNKNOWN_TOTAL,
+          calls: clients?.calls.measured ?? { allowed: 0, denied: 0 },
+          emails: clients?.emails.measured ?? { allowed: 0, denied: 0 },
+          total: this.totals.get(name) ?? UNKNOWN_TOTAL,
         };
       }),
       links: this.links.map(({ from, to, isCut }) => ({ from, to, isCut })),
@@ -117,7 +122,7 @@ export class Demo implements DemoControls {
 
   async act(what: string, body: Readonly<Record<string, unknown>>): Promise<void> {
     if (what === 'cut' || what === 'heal') this.setCut(String(body.from), String(body.to), what === 'cut');
-    else if (what === 'kill') await this.server(String(body.region)).kill();
+    else if (what === 'kill') await this.server(String(body.region)).end('SIGKILL');
     else if (what === 'start') await this.restart(String(body.region));
     else this.setTraffic(Number(body.requestsPerSecond));
   }

@@ -11,7 +11,7 @@ const RATE_LIMIT = 3000;
 /** The busiest customer has used its emails up after half of the minute. */
 export const QUOTA = { name: 'emails', subject: CUSTOMERS[0], limit: 3000, windowMs: WINDOW_MS } as const;
 
-/** What a client does; false where it was denied. */
+/** A request of a client; false where it was denied. */
 export type Request = (client: RespClient) => Promise<boolean>;
 
 /** Counts a request, for its customer and in all, and asks a rate limit that all regions count together. */
@@ -35,7 +35,7 @@ function someCustomer(): string {
   return CUSTOMERS[Math.floor(Math.random() ** 2 * CUSTOMERS.length)];
 }
 
-/** Rate limits and quotas both begin their replies with it. */
+/** Replies of rate limits and of quotas both start with 1 for allowed. */
 function isAllowed(reply: Reply): boolean {
   return reply.kind === 'array' && 'text' in reply.items[0] && reply.items[0].text === '1';
 }

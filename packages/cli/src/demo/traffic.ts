@@ -1,29 +1,27 @@
-import { RespClient } from '../client/resp-client.js';
-import type { DemoServer } from './region.js';
+import type { RespClient } from '../client/resp-client.js';
+import type { DemoServer } from './demo-server.js';
+import { RegionClient } from './region-client.js';
 import type { Request } from './requests.js';
 
 const TICK_MS = 50;
 
-/** Clients of one region on a connection of their own: so many requests a second, as long as it is there. */
+/** Clients of one region, which send a set number of requests a second while the region runs. */
 export class Traffic {
   requestsPerSecond: number;
-  /** What was measured in the last second. */
+  /** The outcomes of the last whole second. */
   measured = { allowed: 0, denied: 0 };
-  private readonly server: DemoServer;
   private readonly request: Request;
-  private client: RespClient | undefined = undefined;
-  private port = 0;
-  private owed = 0;
-  private now = { allowed: 0, denied: 0 };
-  private readonly timer: NodeJS.Timeout;
+  private readonly client: RegionClient;
   private readonly meter: NodeJS.Timeout;
-  private isBusy = false;
+  private now = { allowed: 0, denied: 0 };
+  private tickedAtMs = performance.now();
+  /** Requests that are due, with the fraction of the next one. */
+  private due = 0;
 
   constructor(server: DemoServer, requestsPerSecond: number, request: Request) {
-    this.server = server;
     this.requestsPerSecond = requestsPerSecond;
     this.request = request;
-    this.timer = setInterval(() => void this.tick(), TICK_MS);
+    this.client = new RegionClient(server, TICK_MS, (client) => this.send(client));
     this.meter = setInterval(() => {
       this.measured = this.now;
       this.now = { allowed: 0, denied: 0 };
@@ -31,38 +29,20 @@ export class Traffic {
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.client.stop();
     clearInterval(this.meter);
-    this.client?.close();
   }
 
-  private async tick(): Promise<void> {
-    this.owed = Math.min(this.owed + (this.requestsPerSecond * TICK_MS) / 1000, this.requestsPerSecond);
-    if (this.isBusy) return;
-    this.isBusy = true;
-    try {
-      const client = await this.connect();
-      const requests = Math.floor(this.owed);
-      this.owed -= requests;
-      if (client === undefined) return;
-      const outcomes = await Promise.all(Array.from({ length: requests }, () => this.request(client)));
-      for (const isAllowed of outcomes) this.now[isAllowed ? 'allowed' : 'denied']++;
-    } catch {
-      // It was killed: the next tick finds out whether it is back.
-      this.client?.close();
-      this.client = undefined;
-    } finally {
-      this.isBusy = false;
-    }
-  }
-
-  private async connect(): Promise<RespClient | undefined> {
-    const port = this.server.ports?.resp;
-    if (port === undefined) return undefined;
-    if (this.client !== undefined && this.port === port) return this.client;
-    this.client?.close();
-    this.client = await RespClient.open({ host: '127.0.0.1', port });
-    this.port = port;
-    return this.client;
+  /** Sends the requests that are due since the last tick, at most those of a second. */
+  private async send(client: RespClient | undefined): Promise<void> {
+    const nowMs = performance.now();
+    const fresh = ((nowMs - this.tickedAtMs) * this.requestsPerSecond) / 1000;
+    const due = Math.min(this.due + fresh, this.requestsPerSecond);
+    const requests = Math.floor(due);
+    this.due = due - requests;
+    this.tickedAtMs = nowMs;
+    if (client === undefined) return;
+    const outcomes = await Promise.all(Array.from({ length: requests }, () => this.request(client)));
+    for (const isAllowed of outcomes) this.now[isAllowed ? 'allowed' : 'denied']++;
   }
 }

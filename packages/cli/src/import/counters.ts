@@ -1,7 +1,7 @@
-import type { Reply } from '../client/reply.js';
-import { Refused, type RespClient } from '../client/resp-client.js';
+import { type Reply, textOf } from '../client/reply.js';
+import { checked, checkedText, Refused, type RespClient } from '../client/resp-client.js';
 
-/** A counter of another server: its key, its value in decimal, and for how long it still lives. */
+/** A counter of another server: its key, its value in decimal, and its time to live. */
 export interface Counter {
   readonly key: Uint8Array;
   readonly value: string;
@@ -9,7 +9,7 @@ export interface Counter {
   readonly expiresInMs: number | undefined;
 }
 
-/** What a step of the scan found; the others are keys that are no counters. */
+/** The result of one step of the scan: counters, and how many keys are no counters, by reason. */
 export interface Found {
   readonly counters: readonly Counter[];
   readonly otherKinds: number;
@@ -17,14 +17,14 @@ export interface Found {
   readonly tooLong: number;
 }
 
-/** Keys looked at with one round trip: enough to hide the network, little enough for both servers to stay smooth. */
+/** Keys read in one round trip: enough to hide the network, few enough not to hold up other clients. */
 const KEYS_A_STEP = 500;
-/** As the engine has it: what is longer cannot be kept here. */
+/** As in the engine, which refuses longer keys. */
 const MAX_KEY_BYTES = 65_536;
 const LOWEST = -(2n ** 63n);
 const HIGHEST = 2n ** 63n - 1n;
 
-/** Every counter that a scan of the source finds. A scan may find a key twice, and misses none that is there all the time. */
+/** Every counter that a scan of the source finds: a key that exists all the time at least once, maybe twice. */
 export async function* countersOf(source: RespClient, pattern: string): AsyncGenerator<Found> {
   let cursor = '0';
   do {
@@ -33,22 +33,22 @@ export async function* countersOf(source: RespClient, pattern: string): AsyncGen
     if (next === undefined || keys === undefined || !('text' in next) || !('items' in keys))
       throw new Refused('the source did not answer SCAN as Redis does');
     cursor = next.text;
-    yield look(source, keys.items.map(bytesOf));
+    yield read(source, keys.items.map(bytesOf));
   } while (cursor !== '0');
 }
 
-async function look(source: RespClient, keys: readonly Uint8Array[]): Promise<Found> {
+async function read(source: RespClient, keys: readonly Uint8Array[]): Promise<Found> {
   const seen = await Promise.all(
     keys.map(async (key) => {
       // Asked in this order, a key that expires in between has no value, or a time to live that says so.
       const [value, lifetime] = await Promise.all([source.call('GET', key), source.call('PTTL', key)]);
-      return { key, value, lifetimeMs: Number(textOf(checked(lifetime))) };
+      return { key, value, lifetimeMs: Number(checkedText(lifetime)) };
     }),
   );
   const gone = seen.filter(({ value, lifetimeMs }) => value.kind === 'nil' || lifetimeMs === -2);
   const there = seen.filter((one) => !gone.includes(one));
   const texts = there.filter(({ value }) => !isOtherKind(value));
-  const integers = texts.filter(({ value }) => isInteger(textOf(checked(value))));
+  const integers = texts.filter(({ value }) => isInteger(checkedText(value)));
   const kept = integers.filter(({ key }) => key.length <= MAX_KEY_BYTES);
   return {
     counters: kept.map(({ key, value, lifetimeMs }) => ({
@@ -66,20 +66,11 @@ function isOtherKind(reply: Reply): boolean {
   return reply.kind === 'error' && reply.text.startsWith('WRONGTYPE');
 }
 
-/** What INCR of Redis would go on from: 64 bits, in the shortest form. */
+/** A value that INCR of Redis accepts: 64 bits, in the shortest form. */
 function isInteger(text: string): boolean {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(text)) return false;
   const value = BigInt(text);
   return value >= LOWEST && value <= HIGHEST;
-}
-
-export function checked(reply: Reply): Reply {
-  if (reply.kind === 'error') throw new Refused(reply.text);
-  return reply;
-}
-
-function textOf(reply: Reply): string {
-  return 'text' in reply ? reply.text : '';
 }
 
 function bytesOf(reply: Reply): Uint8Array {

@@ -1,6 +1,6 @@
 import type { Command } from '@quotadb/resp';
 
-/** What can be said about a line while it is typed, from the table of commands. */
+/** Completions, hints and help for a line while it is typed, from the table of commands. */
 export class Hints {
   private readonly commands: readonly Command[];
 
@@ -13,23 +13,16 @@ export class Hints {
     const words = line.trimStart().split(/\s+/);
     if (words.length === 1) return startingWith(['help', 'exit', ...this.commands.map(({ name }) => name)], words[0]);
     const isHelp = words[0].toLowerCase() === 'help';
-    if (isHelp && words.length === 2)
-      return startingWith(
-        this.commands.map(({ name }) => name),
-        words[1],
-      );
-    const [parent, child] = isHelp ? words.slice(1) : words;
-    const isSubcommand = words.length === (isHelp ? 3 : 2);
-    const subcommands = isSubcommand ? this.find(parent)?.subcommands : undefined;
-    return subcommands === undefined
-      ? []
-      : startingWith(
-          subcommands.map(({ name }) => name),
-          child ?? '',
-        );
+    const [parent, child, ...more] = isHelp ? words.slice(1) : words;
+    if (more.length > 0) return [];
+    const candidates = child === undefined ? this.commands : (this.find(parent)?.subcommands ?? []);
+    return startingWith(
+      candidates.map(({ name }) => name),
+      child ?? parent,
+    );
   }
 
-  /** What is still to come: `key amount` behind INCRBY, less what has been typed already. */
+  /** The arguments that are still missing: `key amount` behind INCRBY, without those typed already. */
   hint(line: string): string {
     const words = line.trimStart().split(/\s+/);
     if (words[0] === '') return '';

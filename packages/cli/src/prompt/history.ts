@@ -2,12 +2,12 @@ import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } fr
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Lines kept; older ones are forgotten when the file is next read. */
+/** Lines kept; the next start removes older ones from the file. */
 const MAXIMUM_LINES = 1000;
-/** What holds a password is not written down. */
+/** Lines that hold a password are not written to the file. */
 const SECRET = /^\s*(?:auth\b|hello\b.*\bauth\b|config\s+set\b.*\brequirepass\b)/i;
 
-/** What was typed at the prompt, in a file that only its owner reads. A file that cannot be written is no reason to stop. */
+/** Lines typed at the prompt, in a file that only its owner can read. The prompt works without it too. */
 export class History {
   private readonly path: string;
 
@@ -37,7 +37,7 @@ export class History {
       appendFileSync(this.path, `${line}\n`, { mode: 0o600 });
       if (isNew) chmodSync(this.path, 0o600);
     } catch {
-      // Nobody should lose a prompt over its history.
+      // The prompt goes on without its history.
     }
   }
 

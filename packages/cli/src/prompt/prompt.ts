@@ -6,7 +6,7 @@ import { Hints } from './hints.js';
 import { History } from './history.js';
 import { splitWords } from './split-words.js';
 
-/** Where the terminal does not say how wide it is. */
+/** The width of a terminal that does not report one. */
 const USUAL_COLUMNS = 80;
 
 /** The prompt of `quotadb cli`: until exit, Ctrl-D, or Ctrl-C on an empty line. */
@@ -71,7 +71,7 @@ async function runLine(
   }
 }
 
-const GENERAL_HELP = `INCR visits            count; Tab completes, grey text tells what may follow
+const GENERAL_HELP = `INCR visits            count; Tab completes, grey text shows what may follow
 help INCREX            what a command does
 help client            its subcommands
 exit                   or Ctrl-D`;
@@ -80,11 +80,11 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Behind what is typed, in grey, what may follow; gone with the next key. */
+/** Shows behind the typed text, in grey, the arguments that may follow; the next key clears them. */
 function showHints(reader: Interface, hints: Hints, promptWidth: number): void {
   if (!process.stdout.isTTY) return;
   emitKeypressEvents(process.stdin);
-  // Before the line is handed over: what was only a hint must not stay behind it as if it had been typed.
+  // Before readline takes the line: the hint behind it must not stay on the screen as if it had been typed.
   process.stdin.prependListener('keypress', (_text: string, key: { name?: string } | undefined) => {
     const isSent = key?.name === 'return' || key?.name === 'enter';
     if (isSent && reader.cursor === reader.line.length) process.stdout.write('\x1b[K');

@@ -1,8 +1,8 @@
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', a: '\x07' };
 
 /**
- * A line as a shell would split it, by the rules of redis-cli: words between blanks; "double quotes" know \n, \r, \t and
- * \xHH; in 'single quotes' only \' is special. Undefined where quotes are not closed, or something sticks to them.
+ * Splits a line as a shell would, by the rules of redis-cli: words between blanks; "double quotes" know \n, \r, \t and
+ * \xHH; in 'single quotes' only \' is special. Undefined where a quote is not closed, or text follows it directly.
  */
 export function splitWords(line: string): readonly Buffer[] | undefined {
   const words: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** What INFO says, by name. */
+/** The fields of INFO, by name. */
 export class Info {
   private readonly values: ReadonlyMap<string, string>;
 
@@ -14,16 +14,12 @@ export class Info {
     return this.values.get(name) ?? '';
   }
 
-  /** 0 where it is not there. */
+  /** 0 for a missing field. */
   number(name: string): number {
     return Number.parseFloat(this.text(name)) || 0;
   }
 
-  has(name: string): boolean {
-    return this.values.has(name);
-  }
-
-  /** All whose names begin so, without that beginning. */
+  /** All fields with this prefix, under their names without it. */
   *startingWith(prefix: string): Iterable<readonly [string, string]> {
     for (const [name, value] of this.values) if (name.startsWith(prefix)) yield [name.slice(prefix.length), value];
   }

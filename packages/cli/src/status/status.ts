@@ -1,4 +1,5 @@
 import { humanBytes } from '@quotadb/resp';
+import { alignColumns } from '../terminal/table.js';
 import { Info } from './info.js';
 
 /** One server at a glance. */
@@ -57,7 +58,7 @@ function describePeer(fields: string): string {
     const value = Number(values.get(name) ?? -1);
     return value < 0 ? [] : [`${word} ${value} ms`];
   };
-  // While nothing changes a peer is heard of once a second: that alone does not put it behind.
+  // While nothing changes a peer reports once a second: lag_ms alone does not mean that it is behind.
   const isInStep = values.get('state') === 'connected' && values.get('lag_versions') === '0';
   return [
     values.get('state') ?? '?',
@@ -82,10 +83,10 @@ const COLUMNS: readonly Column[] = [
   ['longest turn', ({ longestTurnMs }) => (longestTurnMs === undefined ? '' : `${longestTurnMs.toFixed(1)} ms`)],
 ];
 
-/** What a narrow terminal does without, in this order. */
+/** Columns that a narrow terminal leaves out, in this order. */
 const SPARE_COLUMNS = ['longest turn', 'lanes', 'up for', 'region', 'memory'];
 
-/** A table, one row for each server, and what else must be said below it. */
+/** A table with a row for each server; below it, refusals and the state of peers. */
 export function formatStatus(statuses: readonly Status[], terminalColumns = Number.POSITIVE_INFINITY): string {
   const columns = [...COLUMNS];
   const widthOf = ([title, cell]: Column): number => Math.max(title.length, ...statuses.map((one) => cell(one).length));
@@ -98,13 +99,7 @@ export function formatStatus(statuses: readonly Status[], terminalColumns = Numb
       );
   }
   const rows = [columns.map(([title]) => title), ...statuses.map((status) => columns.map(([, cell]) => cell(status)))];
-  const widths = columns.map(widthOf);
-  const lines = rows.map((row) =>
-    row
-      .map((cell, index) => cell.padEnd(widths[index]))
-      .join('  ')
-      .trimEnd(),
-  );
+  const lines = alignColumns(rows);
   const notes = statuses.flatMap(({ server, reason, refusedConnections, peers }) => [
     ...(reason === undefined ? [] : [`${server}: ${reason}`]),
     ...((refusedConnections ?? 0) > 0 ? [`${server}: ${refusedConnections} connections refused so far`] : []),

@@ -1,8 +1,8 @@
-/** What scripts can tell from how a command ended. */
+/** Exit codes, for scripts. */
 export const EXIT_OK = 0;
-/** It was asked for properly and could not be done, or the server replied with an error. */
+/** The command was understood and could not be done, or the server replied with an error. */
 export const EXIT_FAILURE = 1;
-/** The mistake is in what was asked for. */
+/** The command line or a setting is wrong. */
 export const EXIT_USAGE = 2;
-/** The server could not be reached, or went away. */
+/** The server could not be reached, or closed the connection. */
 export const EXIT_UNREACHABLE = 3;

@@ -1,9 +1,6 @@
-/** A package that is not installed with the server. */
-export class PackageMissing extends Error {
-  override readonly name = 'PackageMissing';
-}
+import { Failure } from './run-command.js';
 
-/** Loads a package that only one command needs; where it is missing, the error says what to install. */
+/** Loads a package that only one command needs; where it is missing, the error names the package to install. */
 export async function loadOptionalPackage<Module>(
   command: string,
   name: string,
@@ -14,6 +11,6 @@ export async function loadOptionalPackage<Module>(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== 'ERR_MODULE_NOT_FOUND' || !message.includes(`'${name}'`)) throw error;
-    throw new PackageMissing(`"quotadb ${command}" needs a package that is not installed: npm install ${name}`);
+    throw new Failure(`"quotadb ${command}" needs a package that is not installed: npm install ${name}`);
   }
 }

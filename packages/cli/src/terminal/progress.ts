@@ -2,7 +2,7 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const INTERVAL_MS = 100;
 const BAR_WIDTH = 30;
 
-/** Shows on standard error that something long goes on, and for how long; at a terminal only, and gone when it is over. */
+/** Shows on standard error for how long the work has been running; at a terminal only, and cleared at its end. */
 export async function withProgress<Result>(what: string, work: Promise<Result>): Promise<Result> {
   if (!process.stderr.isTTY) return work;
   const startedAtMs = performance.now();
@@ -19,12 +19,12 @@ export async function withProgress<Result>(what: string, work: Promise<Result>):
   }
 }
 
-/** Before something else is said in its line. */
+/** Clears the line before other output goes there. */
 export function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
-/** The same for work whose size is known: a bar, how much of how much, and how long the rest takes at this pace. */
+/** The same for work whose size is known: a bar, a count, and the time that the rest takes at this pace. */
 export class Progress {
   private readonly what: string;
   private readonly total: number;
@@ -41,10 +41,6 @@ export class Progress {
     if (!process.stderr.isTTY || nowMs - this.shownAtMs < INTERVAL_MS) return;
     this.shownAtMs = nowMs;
     process.stderr.write(`\r\x1b[K${this.what} ${progressBar(done, this.total, nowMs - this.startedAtMs)}`);
-  }
-
-  end(): void {
-    clearProgress();
   }
 }
 

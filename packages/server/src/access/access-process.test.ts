@@ -93,7 +93,7 @@ describe.each([
     expect(await client.call('PING')).toMatch(/^-NOAUTH/);
   });
 
-  test('a wrong password holds up nobody else', async () => {
+  test('a wrong password holds up no other client', async () => {
     const friend = await open('web', 'web');
     const attackers = await Promise.all(Array.from({ length: 8 }, () => open()));
     const refused = attackers.map((attacker) => attacker.call('AUTH', 'web', 'wrong'));

@@ -1,12 +1,12 @@
 import type { Clock } from '@quotadb/resp';
 
-/** Who failed to log in lately, by address: the more often, the longer the next refusal takes. */
+/** Recent failed logins by address: each failure doubles the delay of the next refusal. */
 export class FailedLogins {
   static readonly FIRST_DELAY_MS = 100;
   static readonly LONGEST_DELAY_MS = 5000;
-  /** An address that has not failed for so long begins anew. */
-  static readonly FORGET_AFTER_MS = 15 * 60_000;
-  /** Addresses remembered; past it the one that failed longest ago is forgotten. */
+  /** After this time without a failure an address starts again from the first delay. */
+  static readonly RESET_AFTER_MS = 15 * 60_000;
+  /** Addresses kept; past it the one that failed longest ago is dropped. */
   static readonly MAXIMUM_ADDRESSES = 10_000;
 
   total = 0;
@@ -18,20 +18,18 @@ export class FailedLogins {
     this.clock = clock;
   }
 
-  /** One more; returns how often this address has failed lately and how long its refusal must take. */
+  /** Counts a failure; returns the recent failures of this address and the delay of its refusal. */
   record(address: string): { readonly failures: number; readonly delayMs: number } {
     this.total++;
     const nowMs = this.clock.monotonic();
     const known = this.addresses.get(address);
-    const isRecent = known !== undefined && nowMs - known.atMs < FailedLogins.FORGET_AFTER_MS;
+    const isRecent = known !== undefined && nowMs - known.atMs < FailedLogins.RESET_AFTER_MS;
     const failures = isRecent ? known.failures + 1 : 1;
     this.addresses.delete(address);
     this.addresses.set(address, { failures, atMs: nowMs });
     if (this.addresses.size > FailedLogins.MAXIMUM_ADDRESSES) {
-      for (const oldest of this.addresses.keys()) {
-        this.addresses.delete(oldest);
-        break;
-      }
+      const [oldest] = this.addresses.keys();
+      this.addresses.delete(oldest);
     }
     const delayMs = Math.min(FailedLogins.FIRST_DELAY_MS * 2 ** (failures - 1), FailedLogins.LONGEST_DELAY_MS);
     return { failures, delayMs };

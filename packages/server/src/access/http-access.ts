@@ -6,8 +6,8 @@ const BEARER = /^Bearer +([^ ]+) *$/i;
 const BASIC = /^Basic +([A-Za-z0-9+/=]+) *$/i;
 
 /**
- * Who an HTTP request comes from. `Authorization: Bearer …` is looked up by digest, so that the time a lookup takes says
- * nothing about tokens; `Basic …` is a name and a password, checked as AUTH does.
+ * Finds the user of an HTTP request. `Authorization: Bearer …` is looked up by digest, so that the time of a lookup
+ * reveals nothing about tokens; `Basic …` is a name and a password, checked as AUTH does.
  */
 export class HttpAccess {
   private readonly users: () => Users;
@@ -26,7 +26,7 @@ export class HttpAccess {
     return this.access.isOpen;
   }
 
-  /** Undefined where nobody has this token. */
+  /** Undefined where no user has this token. */
   byBearerToken(token: string): User | undefined {
     const users = this.users();
     if (users !== this.indexed) {
@@ -41,13 +41,13 @@ export class HttpAccess {
     return this.byToken.get(hashToken(token));
   }
 
-  /** The bearer of a token; undefined where there is no token, or nobody has it. */
+  /** The bearer of a token; undefined where there is no token, or no user has it. */
   bearer(authorization: string | undefined): User | undefined {
     const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
     return token === undefined ? undefined : this.byBearerToken(token);
   }
 
-  /** Undefined where the request does not say, or says something wrong; that is counted, and takes a while. */
+  /** Undefined for missing or wrong credentials; wrong ones count as a failed login and take as long as one. */
   async identify(authorization: string | undefined, address: string): Promise<User | undefined> {
     if (authorization === undefined) return this.access.newcomer();
     const token = BEARER.exec(authorization)?.[1];

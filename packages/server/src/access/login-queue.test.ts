@@ -12,7 +12,7 @@ beforeAll(async () => {
   users = new Map([['web', { name: 'web', roles: ['write'], prefixes: [], passwords, tokens: [] }]]);
 });
 
-function desk() {
+function loginQueue() {
   const clock = new ManualClock();
   const delays: number[] = [];
   const subject = new LoginQueue({
@@ -29,7 +29,7 @@ function desk() {
 }
 
 test('any of the passwords of a user lets in, also again, and nothing else does', async () => {
-  const { attempt, delays } = desk();
+  const { attempt, delays } = loginQueue();
   expect(await attempt('web', 'old')).toBe(true);
   expect(await attempt('web', 'old')).toBe(true);
   expect(await attempt('web', 'new')).toBe(true);
@@ -40,20 +40,20 @@ test('any of the passwords of a user lets in, also again, and nothing else does'
 });
 
 test('what was right once is hashed no more, until its hash is gone', async () => {
-  const { subject, attempt } = desk();
+  const { subject, attempt } = loginQueue();
   await attempt('web', 'old');
   const hashes = users.get('web')?.passwords ?? [];
   const { recognised } = subject as unknown as { recognised: Map<string, Buffer> };
   expect([...recognised.keys()]).toEqual([hashes[0]]);
   const before = users;
   users = new Map();
-  subject.forget();
+  subject.dropStale();
   expect(recognised.size).toBe(0);
   users = before;
 });
 
-test('every failure is counted, and takes longer than the one before from the same address, up to a bound', async () => {
-  const { subject, attempt, delays } = desk();
+test('every failed login is counted, and takes longer than the last from its address, up to a bound', async () => {
+  const { subject, attempt, delays } = loginQueue();
   for (let failure = 0; failure < 8; failure++) {
     await subject.check({
       name: 'web',
@@ -73,7 +73,7 @@ test('an address that has long been quiet begins anew', () => {
   const failed = new FailedLogins(clock);
   failed.record('a');
   expect(failed.record('a').delayMs).toBe(200);
-  clock.advance(FailedLogins.FORGET_AFTER_MS);
+  clock.advance(FailedLogins.RESET_AFTER_MS);
   expect(failed.record('a').delayMs).toBe(100);
 });
 
@@ -84,7 +84,7 @@ test('the memory of addresses is bounded', () => {
 });
 
 test('attempts past the queue are refused, and those recognised still get in', async () => {
-  const { attempt } = desk();
+  const { attempt } = loginQueue();
   expect(await attempt('web', 'old')).toBe(true);
   const flood = Array.from({ length: LoginQueue.MAXIMUM_WAITING + 20 }, (_, index) => attempt('web', `wrong ${index}`));
   expect(await attempt('web', 'old')).toBe(true);

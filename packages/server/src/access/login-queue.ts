@@ -6,18 +6,18 @@ import type { Clock, LoginAttempt } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import { FailedLogins, hostOf } from './failed-logins.js';
 
-/** Hashed for names that nobody has, so that the time taken does not tell which names there are. */
+/** Hashed for unknown names, so that the time an attempt takes does not reveal which names exist. */
 const DECOY = 'scrypt:16384:8:5:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 /**
- * Where passwords are checked: on the main thread, hashing in the background, for all lanes. Hashing is slow on purpose.
- * So that a thousand connections of one program do not cost a thousand hashes, a password that was right once is
- * recognised by a keyed digest, which is forgotten when the process ends or the hash leaves the configuration.
+ * Checks passwords for all lanes, on the main thread, with hashing in the background. Hashing is slow on purpose. So
+ * that a thousand connections of one program do not cost a thousand hashes, a password that was right once is
+ * recognised by a keyed digest, which is dropped when the process ends or the hash leaves the configuration.
  */
 export class LoginQueue {
-  /** Hashes at once: as many threads of the pool, and 16 MB each. */
+  /** Hashes at once; each takes a thread of the pool and 16 MB. */
   static readonly CONCURRENT_HASHES = 2;
-  /** Attempts that wait to be hashed; past it they are refused, unless they are recognised. */
+  /** Attempts that wait for a hash; past it they are refused, unless their digest is known. */
   static readonly MAXIMUM_WAITING = 256;
 
   readonly failed: FailedLogins;
@@ -44,25 +44,25 @@ export class LoginQueue {
 
   login(attempt: LoginAttempt, answered: (isRight: boolean) => void): void {
     this.check(attempt).then(answered, (error: unknown) => {
-      this.logger.error({ err: error }, 'a password could not be checked');
+      this.logger.error({ err: error }, 'a password could not be checked; the login was refused');
       answered(false);
     });
   }
 
-  /** True at once or after hashing; false never before its delay is over. */
+  /** Resolves to true at once or after hashing, to false after the delay of a failed login. */
   async check(attempt: LoginAttempt): Promise<boolean> {
     const user = this.users().get(attempt.name);
     if (!attempt.isKnownWrong && (await this.isRight(user, attempt.password))) return true;
     const address = hostOf(attempt.address);
     const { failures, delayMs } = this.failed.record(address);
-    // Once, twice, four times …: an attack is seen, and does not fill the log.
+    // Failures 1, 2, 4, 8 … are logged: an attack shows and does not fill the log.
     if ((failures & (failures - 1)) === 0) this.logger.warn({ address, user: attempt.name, failures }, 'login failed');
     await this.delay(delayMs);
     return false;
   }
 
-  /** The users have changed: what was recognised by hashes that are gone is forgotten. */
-  forget(): void {
+  /** After a change of users: drops the digests of hashes that no user has any more. */
+  dropStale(): void {
     const hashes = new Set([...this.users().values()].flatMap(({ passwords }) => passwords));
     for (const hash of this.recognised.keys()) if (!hashes.has(hash)) this.recognised.delete(hash);
   }

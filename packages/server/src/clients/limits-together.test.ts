@@ -56,7 +56,7 @@ test('RATE.GCRA gives out exactly what a bucket holds, however many ask at once'
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(500);
 });
 
-test('WINDOW.INCRBY gives everybody a count of its own, however many count at once', async () => {
+test('WINDOW.INCRBY gives every caller a count of its own, however many count at once', async () => {
   const counts = await attempts((client) => client.windowIncrement('window', LONG_MS));
   expect(new Set(counts.map(({ count }) => count)).size).toBe(CONNECTIONS * ATTEMPTS);
 });

@@ -16,7 +16,7 @@ const stages = parseDockerfile(read('Dockerfile'));
 const run = stages.at(-1) ?? expect.unreachable();
 const variables = new Set([...settingNames.map((name) => environmentVariable(settingOf(name).flag)), 'QUOTADB_CONFIG']);
 
-/** With the words that whoever starts it must give. */
+/** Passwords that the operator has to set before the start. */
 const given: Readonly<Record<string, string>> = { QUOTADB_PASSWORD: 'secret', POSTGRES_PASSWORD: 'also secret' };
 const compose = parse(
   read('compose.yaml').replaceAll(
@@ -154,7 +154,7 @@ describe('compose.yaml', () => {
       for (const secret of service.secrets ?? []) expect(Object.keys(compose.secrets)).toContain(secret);
       const needed = Array.isArray(service.depends_on) ? service.depends_on : Object.keys(service.depends_on ?? {});
       for (const other of needed) expect(Object.keys(compose.services)).toContain(other);
-      // A tag that does not move by itself, and no host in front of the name.
+      // A fixed version as tag, and no host in front of the name.
       if (service.build === undefined) expect(service.image).toMatch(/^[a-z]+(?:\/[a-z]+)?:v?\d[\w.-]*$/);
     }
   });

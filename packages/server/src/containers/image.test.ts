@@ -13,7 +13,7 @@ import { eventually, QUOTADB_BINARY, TestClient } from '../testing/index.js';
 import { environmentOf, execForm, only, parseDockerfile } from './dockerfile.js';
 
 /**
- * What the image and the compose file run, as processes of this machine: the same commands and the same environment, with
+ * The programs of the image and the compose file, as processes of this machine: the same commands and environment, with
  * the paths and addresses of containers replaced by a fresh directory and loopback.
  */
 const root = fileURLToPath(new URL('../../../../', import.meta.url));

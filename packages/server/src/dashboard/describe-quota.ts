@@ -9,7 +9,7 @@ export function describeQuota(
   regionOf: (origin: Uint8Array) => string | undefined,
 ): QuotaDetails | undefined {
   const policy = quotas.policies.find((other) => other.name === name);
-  const found = quotas.whereabouts(name, subject, regionOf);
+  const found = quotas.locateTokens(name, subject, regionOf);
   if (policy === undefined || found === undefined) return undefined;
   return { name, subject: Buffer.from(subject).toString('utf8'), windowMs: policy.windowMs, ...found };
 }

@@ -194,7 +194,7 @@ const rare: fc.Arbitrary<string[]> = fc.oneof(
   { weight: 1, arbitrary: command('NOSUCHCOMMAND', fc.array(key, { maxLength: 2 })) },
 );
 
-/** What can happen to a command on its way: a word too few, one too many, one in the wrong place, another case. */
+/** Changes that break a command: a word too few, one too many, one in the wrong place, another case. */
 const mangled = fc
   .tuple(
     wellFormed,

@@ -7,7 +7,7 @@ import type { Words } from './words.js';
 
 const KEY = 'key';
 
-/** What a key can be before the command: missing, without expiry, with one. */
+/** The states of a key before the command: missing, without expiry, with one. */
 const STATES: readonly (readonly Words[])[] = [[], [['SET', KEY, '7']], [['SET', KEY, '7', 'PXAT', '6000000000000']]];
 
 const LOOK: readonly Words[] = [

@@ -15,7 +15,7 @@ export interface Sides {
   readonly ours: TestClient;
 }
 
-/** Sends the commands to both; the first difference in words, undefined where there is none. */
+/** Sends the commands to both servers; describes the first difference, undefined where there is none. */
 export async function firstDifference(sides: Sides, commands: readonly Words[]): Promise<string | undefined> {
   const [redis, ours] = await Promise.all([sides.redis.send(commands), sides.ours.send(commands)]);
   const comparer = new ReplyComparer();

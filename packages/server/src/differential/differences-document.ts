@@ -5,9 +5,10 @@ export function differencesDocument(differences: readonly Difference[]): string 
   return [
     '# Where QuotaDB answers otherwise than Redis',
     '',
-    'The differences that are meant. Made from `packages/server/src/differential/differences.ts`; `npx vitest run packages/server/src/differential -u`',
-    'makes it anew. Tests try every row with an example on a real Redis and on QuotaDB, and hold every command that Redis 7 has and QuotaDB lacks',
-    'to a row here. The commands that both have are compared byte by byte: all combinations of options, and random sequences of commands.',
+    'The differences that are meant. Made from `packages/server/src/differential/differences.ts`;',
+    '`npx vitest run packages/server/src/differential -u` makes it anew. Tests try every row with an example on a real',
+    'Redis and on QuotaDB, and hold every command that Redis 7 has and QuotaDB lacks to a row here. The commands that',
+    'both have are compared byte by byte: all combinations of options, and random sequences of commands.',
     ...differences.flatMap(section),
   ].join('\n');
 }

@@ -28,7 +28,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'Values are integers',
     redis: 'A string holds any bytes.',
-    ours: 'SET, SETEX, PSETEX, SETNX, GETSET, MSET and MSETNX take signed 64-bit integers in their shortest form; anything else is an error.',
+    ours:
+      'SET, SETEX, PSETEX, SETNX, GETSET, MSET and MSETNX take signed 64-bit integers in their shortest form; ' +
+      'anything else is an error.',
     why: 'A value is the sum of what every region has counted. There is nothing to add up in a string.',
     example: {
       commands: [['SET', 'key', 'some text']],
@@ -59,7 +61,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'Other types and what belongs to them',
     redis: 'Strings, lists, sets, hashes, streams, and floating-point increments.',
-    ours: 'Unknown commands. So are APPEND, STRLEN, GETRANGE, SETRANGE, INCRBYFLOAT, RENAME, COPY, MOVE, DUMP and RESTORE. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
+    ours:
+      'Unknown commands. So are APPEND, STRLEN, GETRANGE, SETRANGE, INCRBYFLOAT, RENAME, COPY, MOVE, DUMP and ' +
+      'RESTORE. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
     why: 'There are counters, and nothing else.',
     example: {
       commands: [['INCRBYFLOAT', 'key', '1']],
@@ -81,13 +85,16 @@ export const differences: readonly Difference[] = [
   {
     title: 'Keys that begin with the bytes 00 51 44 are reserved',
     redis: 'A key is any bytes.',
-    ours: 'A command that names such a key is refused. SCAN, KEYS and RANDOMKEY do not show them; DBSIZE and INFO count them, FLUSHALL takes them along.',
+    ours:
+      'A command that names such a key is refused. SCAN, KEYS and RANDOMKEY do not show them; DBSIZE and INFO ' +
+      'count them, FLUSHALL takes them along.',
     why: 'They are the cells of WINDOW and RATE commands, which no other command may touch.',
   },
   {
     title: 'DBSIZE and keys that have expired',
     redis:
-      'Counts a key that has expired until it is dropped: at the next access to it, or by the sampling of expired keys.',
+      'Counts a key that has expired until it is dropped: at the next access to it, or by the sampling of ' +
+      'expired keys.',
     ours: 'Counts it until it is dropped by the clock, within a fraction of a second.',
     why: 'Reading a key writes nothing.',
   },
@@ -100,7 +107,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'Grow-only namespaces',
     redis: 'Has none.',
-    ours: 'A key that the configuration puts into such a namespace can be incremented. What would lower or delete it is an error (DEL of several keys stops there), and FLUSHALL leaves it.',
+    ours:
+      'A key that the configuration puts into such a namespace can be incremented. What would lower or delete ' +
+      'it is an error (DEL of several keys stops there), and FLUSHALL leaves it.',
     why: 'A total that can only grow needs no reset to be agreed on between regions.',
   },
   {
@@ -112,13 +121,17 @@ export const differences: readonly Difference[] = [
   {
     title: 'INCRBYEX',
     redis: 'Has none.',
-    ours: '`INCRBYEX key increment seconds` increments, starts the expiry where the key has none, and replies with the value.',
+    ours:
+      '`INCRBYEX key increment seconds` increments, starts the expiry where the key has none, and replies with ' +
+      'the value.',
     why: 'INCR followed by EXPIRE leaves a key that never expires when the second command is lost.',
   },
   {
     title: 'OBJECT',
     redis: 'REFCOUNT and IDLETIME look into the object.',
-    ours: 'REFCOUNT is 1 and IDLETIME is 0 for every key; ENCODING is int; FREQ is refused as Redis refuses it without an LFU policy; HELP has words of its own.',
+    ours:
+      'REFCOUNT is 1 and IDLETIME is 0 for every key; ENCODING is int; FREQ is refused as Redis refuses it ' +
+      'without an LFU policy; HELP has words of its own.',
     why: 'Values are not shared, and access times are not kept: reading a counter writes nothing.',
     example: {
       commands: [
@@ -151,7 +164,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'MULTI and EXEC without WATCH',
     redis: 'WATCH makes EXEC depend on keys that did not change.',
-    ours: 'MULTI, EXEC and DISCARD run commands that no other client of this node comes between; WATCH is refused. Nothing is promised across regions.',
+    ours:
+      'MULTI, EXEC and DISCARD run commands that no other client of this node comes between; WATCH is refused. ' +
+      'Nothing is promised across regions.',
     why: 'Another region may change a key at any time without asking.',
     example: {
       commands: [['WATCH', 'key']],
@@ -169,7 +184,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'MONITOR, ROLE and SHUTDOWN',
     redis: 'MONITOR streams every command, ROLE says whether the server is a master, SHUTDOWN stops it.',
-    ours: 'Unknown commands. SLOWLOG, CLIENT LIST and /metrics show what clients do, INFO replication and REPL.PEERS the regions; SIGTERM stops the server.',
+    ours:
+      'Unknown commands. SLOWLOG, CLIENT LIST and /metrics show what clients do, INFO replication and ' +
+      'REPL.PEERS the regions; SIGTERM stops the server.',
     why: 'MONITOR would cost every thread on every command. No region is a master. Clients do not stop a server.',
     example: {
       commands: [['ROLE']],
@@ -180,7 +197,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'CLIENT TRACKING and CLIENT PAUSE',
     redis: 'Clients cache values and are notified of changes; an administrator pauses clients.',
-    ours: 'CLIENT TRACKING, TRACKINGINFO, CACHING, GETREDIR and UNBLOCK are unknown subcommands. CLIENT PAUSE is refused; CLIENT UNPAUSE replies OK and changes nothing.',
+    ours:
+      'CLIENT TRACKING, TRACKINGINFO, CACHING, GETREDIR and UNBLOCK are unknown subcommands. CLIENT PAUSE is ' +
+      'refused; CLIENT UNPAUSE replies OK and changes nothing.',
     why: 'An increment would invalidate every cached copy. A pause of one server would not pause the other regions.',
     example: { commands: [['CLIENT', 'PAUSE', '1']], redis: '+OK', ours: '-ERR CLIENT PAUSE is not supported' },
   },
@@ -198,8 +217,11 @@ export const differences: readonly Difference[] = [
   {
     title: 'CONFIG REWRITE, and users that commands make',
     redis:
-      'CONFIG REWRITE writes settings into the config file; ACL SETUSER, DELUSER and SAVE change users, ACL DRYRUN and LOG look into them.',
-    ours: 'CONFIG REWRITE is refused; those of ACL are unknown subcommands. ACL LOAD reads the users of the config file again.',
+      'CONFIG REWRITE writes settings into the config file; ACL SETUSER, DELUSER and SAVE change users, ACL ' +
+      'DRYRUN and LOG look into them.',
+    ours:
+      'CONFIG REWRITE is refused; those of ACL are unknown subcommands. ACL LOAD reads the users of the config ' +
+      'file again.',
     why: 'Settings and users come from flags, the environment and a file that the server never writes.',
     example: {
       commands: [['CONFIG', 'REWRITE']],
@@ -210,7 +232,8 @@ export const differences: readonly Difference[] = [
   {
     title: 'Replicas, Cluster, Sentinel and modules',
     redis:
-      'REPLICAOF, SLAVEOF, SYNC, PSYNC, REPLCONF, FAILOVER, CLUSTER, ASKING, READONLY, READWRITE, RESTORE-ASKING, MIGRATE, MODULE.',
+      'REPLICAOF, SLAVEOF, SYNC, PSYNC, REPLCONF, FAILOVER, CLUSTER, ASKING, READONLY, READWRITE, ' +
+      'RESTORE-ASKING, MIGRATE, MODULE.',
     ours: 'Unknown commands. So are SORT, SORT_RO, SWAPDB, RENAMENX, SUBSTR, LCS and LOLWUT.',
     why: 'Every region takes writes and holds all keys; --peer and REPL.PEERS link them.',
   },

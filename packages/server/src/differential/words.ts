@@ -1,7 +1,7 @@
 /** A command's words. A character stands for one byte, so that any byte can be written in one. */
 export type Words = readonly string[];
 
-/** What the words of a command mean to Redis: its values, its expiries. For deciding which commands can be compared. */
+/** The values and expiries among the words of a command, as Redis reads them: they decide whether it can be compared. */
 
 const CANONICAL_INTEGER = /^(0|-?[1-9][0-9]*)$/;
 

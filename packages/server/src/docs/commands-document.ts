@@ -18,8 +18,9 @@ export function commandsDocument(commands: readonly Command[]): string {
   return [
     '# Commands',
     '',
-    'Made from the table in `packages/resp/src/commands`; `npm run generate` makes it anew. Replies and errors are those',
-    'of Redis; [redis-differences.md](redis-differences.md) has the exceptions. "Since" is the version of Redis that first had the command.',
+    'Made from the table in `packages/resp/src/commands`; `npm run generate` makes it anew. Replies and errors are',
+    'those of Redis; [redis-differences.md](redis-differences.md) has the exceptions. "Since" is the first version of',
+    'Redis with the command.',
     '',
     ...groups.map(([, title]) => `- [${title}](#${title.toLowerCase().replaceAll(' ', '-')})`),
     ...groups.flatMap(([group, title]) => groupLines(title, commands, group)),

@@ -21,7 +21,7 @@ export function consoleExamples(page: string): readonly ConsoleExample[] {
   );
 }
 
-/** Output without its variable parts: the rest of a window, long numbers, times and sizes with a unit, ids, and column widths. */
+/** Output without its variable parts: the rest of a window, long numbers, times, sizes, ids, and column widths. */
 export function withoutChance(text: string): string {
   return stripVTControlCharacters(text)
     .replaceAll('\r', '')

@@ -1,13 +1,13 @@
 import { settingNames } from '@quotadb/config';
 import { commands } from '@quotadb/resp';
 import { apis } from '../http/ports/apis.js';
-import { metricTables } from '../metrics/table.js';
+import { metricTables } from '../metrics/all-metrics.js';
 import { commandsDocument } from './commands-document.js';
 import { configurationDocument } from './configuration-document.js';
 import { httpDocument } from './http-document.js';
 import { metricsDocument } from './metrics-document.js';
 
-/** What scripts/generate.mjs writes into docs/, by file name. */
+/** The pages that scripts/generate.mjs writes into docs/, by file name. */
 export function documents(): Readonly<Record<string, string>> {
   return {
     'commands.md': commandsDocument(commands),

@@ -13,7 +13,7 @@ const rows = [...text.matchAll(/^\| `([\w/]+)` \| .* \|(.*)\|$/gm)].map(([, fold
 }));
 const packages = rows.map(({ folder }) => folder).filter((folder) => folder.startsWith('packages/'));
 
-/** What is named below a title, in the first column of its block. */
+/** The names below a title, in the first column of its block. */
 function namesBelow(title: string): string[] {
   const block = text.slice(text.indexOf(title)).split('```')[1] ?? '';
   return [...block.matchAll(/^(\S.*?) {2,}/gm)].flatMap(([, part = '']) => part.split(', '));

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /**
- * Words that hide who does what to which thing, and the words to use instead. A sentence that needs one of them lacks a noun:
- * write it anew rather than replace the word.
+ * Words that hide who does what to which thing, and the words to use instead. A sentence that needs one of them lacks a
+ * noun: write it anew rather than replace the word.
  */
 const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\btold\b|\btells?\b(?! (?:\S+ ){0,6}apart\b)/gi, 'acknowledged, sent, notified, reports, shows: say which'],
@@ -18,7 +18,8 @@ const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bwhat is\b(?![^.;:]*\?)/gi, 'the noun: "an unpublished count", not "what is withheld"'],
   [/\bsomething failed that should not\b|\bwho are you\?|\bsaid aloud\b/gi, 'what happened, to what, what to do'],
   [/\bwithheld\b|\bwithholds?\b/gi, 'unpublished'],
-  [/\bpockets?\b/gi, 'local balance'],
+  // QUOTA.INFO has replied with the field `pocket-here` from the start.
+  [/\bpockets?\b(?!-here)/gi, 'local balance'],
   [/\bforesees?\b|\bforeseen\b/gi, 'request a refill'],
   [/\bwhereabouts\b/gi, 'token locations'],
 ];
@@ -37,7 +38,7 @@ interface Passage {
   readonly text: string;
 }
 
-/** A comment, a regular expression, or a string. Expressions are matched only so that a quote in one opens no string. */
+/** A comment, a regular expression, or a string. Expressions are matched so that a quote in one opens no string. */
 const TOKENS = new RegExp(
   [
     /\/\*[\s\S]*?\*\/|\/\/[^\n]*/.source,

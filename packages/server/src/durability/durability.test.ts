@@ -123,7 +123,7 @@ test('with an interval writes go on in memory while the disk fails, INFO says so
   again.close();
 });
 
-test('a slow disk makes writers wait under always and nobody else, and loses nothing at a stop', async () => {
+test('under always a slow disk makes writers wait and no one else, and a stop loses nothing', async () => {
   const disk = new HeldDisk();
   const server = await start({ fsync: 'always' }, disk);
   const client = await TestClient.open(server.port);
@@ -136,7 +136,7 @@ test('a slow disk makes writers wait under always and nobody else, and loses not
   expect((await client.rest()).split('\r\n')).toHaveLength(101);
 });
 
-test('WAITAOF answers when the disk has it, also where nothing is synced by itself', async () => {
+test('WAITAOF answers when the disk has it, also with --fsync never', async () => {
   const disk = new HeldDisk();
   const { port } = await start({ fsync: 'never' }, disk);
   const client = await TestClient.open(port);
@@ -167,7 +167,7 @@ test('everything is there after a stop and a start: values, expiries, what was d
   again.close();
 });
 
-test('BGSAVE folds the log into a snapshot, LASTSAVE and INFO tell of it', async () => {
+test('BGSAVE folds the log into a snapshot; LASTSAVE and INFO show it', async () => {
   const { port } = await start({});
   const client = await TestClient.open(port);
   await client.call('INCR', 'a');

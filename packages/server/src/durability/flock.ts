@@ -3,7 +3,7 @@ import type { Flock } from '@quotadb/storage';
 
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
 
-/** The system's own lock on files, through koffi; undefined where that cannot be had. */
+/** The system's own lock on files, through koffi; undefined where it cannot be loaded. */
 export function loadFlock(): Flock | undefined {
   if (process.platform !== 'linux') return undefined;
   try {

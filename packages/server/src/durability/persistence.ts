@@ -17,12 +17,12 @@ import type { Logger } from 'pino';
 import { recordPast } from '../tracing/tracing.js';
 import { loadFlock } from './flock.js';
 
-/** How often a long load says how far it is. */
+/** How often a long load logs its progress. */
 const PROGRESS_INTERVAL_MS = 2000;
-/** Figures for INFO are brought up to date this often. */
+/** How often the figures for INFO are updated. */
 const PUBLISH_INTERVAL_MS = 100;
 
-/** The data directory of a running server, on the main thread: who this is, what it holds, and serving the lanes' tickets. */
+/** The data directory of a running server, on the main thread: identity, load, and flushes for the lanes' tickets. */
 export class Persistence {
   readonly directory: DataDirectory;
   readonly board = new DiskBoard();
@@ -33,7 +33,7 @@ export class Persistence {
   private readonly logger: Logger;
   private readonly fileSystem: FileSystem | undefined;
   private disk: Disk | undefined = undefined;
-  /** The same, also when it is closed: what it holds it still does then. */
+  /** The same, also after it is closed: its durable versions and durations stay readable. */
   private written: Disk | undefined = undefined;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
@@ -55,7 +55,7 @@ export class Persistence {
     });
   }
 
-  /** Puts everything back into the store, before it serves anybody. */
+  /** Reads the data back into the store, before the first client is served. */
   async load(engine: Engine, acknowledgements: Acknowledgements): Promise<void> {
     const { config, clock, logger } = this;
     let holder: Holder | undefined;
@@ -68,7 +68,7 @@ export class Persistence {
       now: () => clock.now(),
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
       acknowledge: (shard, version) => {
-        // At the first call the store holds what the disk does, and nothing else.
+        // At the first call the store holds exactly what the disk holds.
         holder ??= acknowledgements.join((other) => engine.seen(other, OWN_ORIGIN));
         holder.acknowledge(shard, version);
       },
@@ -76,16 +76,16 @@ export class Persistence {
       events: {
         progress: this.progressReporter(startedAtMs),
         failed: (error) => {
-          logger.error({ err: error }, 'the disk does not take what it is given; it is tried again every second');
+          logger.error({ err: error }, 'a write to the data directory failed; it is tried again every second');
         },
-        recovered: () => logger.warn('the disk is back, and holds everything again'),
+        recovered: () => logger.warn('the data directory takes writes again, and holds all changes'),
         snapshotTaken: (bytes, milliseconds) => {
           recordPast('snapshot', milliseconds, { 'quotadb.bytes': bytes });
           logger.info({ bytes, milliseconds: Math.round(milliseconds) }, 'snapshot taken');
         },
         snapshotFailed: (error) => {
           recordPast('snapshot', 0, {}, error.message);
-          logger.error({ err: error }, 'the snapshot failed; the log goes on');
+          logger.error({ err: error }, 'the snapshot failed; the log keeps growing until one succeeds');
         },
       },
     });
@@ -94,7 +94,7 @@ export class Persistence {
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
-        'the end of the log was cut short by a crash and has been removed; nothing that was synced is lost',
+        'a crash cut off the last record of the log, which was removed; nothing that was synced is lost',
       );
     }
     const { bytes, components } = recovered;
@@ -105,17 +105,17 @@ export class Persistence {
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
   }
 
-  /** What lanes need to write to the log by themselves; undefined where they need not. */
+  /** The memory through which lanes write to the log; undefined unless --fsync is `always`. */
   get sharedLog(): SharedArrayBuffer | undefined {
     return this.config.fsync === 'always' ? this.disk?.shared : undefined;
   }
 
-  /** How long flushes and syncs took, whichever thread did them; undefined before the data is loaded. */
+  /** Durations of flushes and syncs, of all threads; undefined before the data is loaded. */
   durations(): LogDurations | undefined {
     return this.written?.durations();
   }
 
-  /** Up to which of this node's own changes in a shard the disk holds everything. */
+  /** The version up to which the disk holds this node's own changes in a shard. */
   durable(shard: number): number {
     return this.written?.durable(shard) ?? 0;
   }
@@ -131,7 +131,7 @@ export class Persistence {
     });
   }
 
-  /** Somebody waits for what was just changed; nobody holds the ticket. */
+  /** Flushes the latest changes soon, for a waiter that needs no ticket of its own. */
   flushSoon(): void {
     this.board.draw();
     this.signal();
@@ -146,7 +146,7 @@ export class Persistence {
     const done = request.kind === 'snapshot' ? disk.snapshot() : this.backUp(disk, request.directory);
     this.publish();
     const finish = (error: string | undefined): void => {
-      // Whoever asks next must not be told that it is still under way.
+      // Before the answer: the board must not show the snapshot as still running to the next command.
       this.publish();
       answered(error);
     };
@@ -156,7 +156,7 @@ export class Persistence {
     );
   }
 
-  /** Resolves once everything changed so far is on disk, whatever --fsync says. */
+  /** Resolves once all changes so far are on disk, for every value of --fsync. */
   async sync(): Promise<void> {
     await this.disk?.flush({ syncs: true });
   }
@@ -170,7 +170,7 @@ export class Persistence {
     this.directory.close();
   }
 
-  /** Flushes until every ticket drawn is complete. Meanwhile the signal stays up, and nobody sends another. */
+  /** Flushes until every ticket drawn is complete. Meanwhile the signal stays up, so that no lane sends another. */
   private async serve(): Promise<void> {
     const { board } = this;
     for (;;) {

@@ -5,12 +5,12 @@ export interface CorpusEntry {
   readonly bytes: Buffer;
 }
 
-/** What packages/server/corpus holds of this kind, in the order of names. */
+/** The files of one kind in packages/server/corpus, in the order of names. */
 export function readCorpus(kind: 'resp' | 'http' | 'config'): readonly CorpusEntry[] {
   const directory = new URL(`../../corpus/${kind}/`, import.meta.url);
   const entries = readdirSync(directory)
     .sort()
     .map((name) => ({ name, bytes: readFileSync(new URL(name, directory)) }));
-  if (entries.length === 0) throw new Error(`there is nothing in corpus/${kind}`);
+  if (entries.length === 0) throw new Error(`packages/server/corpus/${kind} is empty`);
   return entries;
 }

@@ -12,7 +12,7 @@ const SEEDS = 60;
 let server: TestServer;
 const sockets = new Set<Socket>();
 beforeAll(async () => {
-  // A token keeps mutated changes from ever reaching a database; refusing them is what is tested.
+  // A token keeps mutated changes from a database: the test is about their refusal.
   server = await startTestServer({ countsTokens: ['right'], countsInternalTokens: ['also right'] });
 });
 afterAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Everything the server says until it closes, or until it has said something and goes silent because it waits for more. */
+/** All bytes of the server until it closes the connection, or until it has answered and waits for more. */
 async function exchange(bytes: Buffer): Promise<string> {
   const socket = connect(server.httpPort, '127.0.0.1');
   sockets.add(socket);

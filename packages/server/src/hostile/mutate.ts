@@ -1,6 +1,6 @@
 /**
- * Turns what is right into what is nearly right: the same from the same seed, on every machine. What breaks programs is
- * rarely pure noise, which the first check refuses, but something valid with one thing wrong.
+ * Turns valid input into nearly valid input: the same from the same seed, on every machine. Programs rarely break on
+ * pure noise, which the first check refuses, but on valid input with one thing wrong.
  */
 export class Mutator {
   private state: number;

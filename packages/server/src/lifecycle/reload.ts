@@ -1,9 +1,9 @@
 import { type Configuration, type SettingName, settingNames, settingOf } from '@quotadb/config';
 import type { Logger } from 'pino';
 
-/** What reading the configuration again has found. */
+/** The differences between two readings of the configuration. */
 export interface ConfigurationChanges {
-  /** As CONFIG SET takes them. */
+  /** In the form of CONFIG SET. */
   readonly parameters: readonly [parameter: string, value: string][];
   readonly hasOtherUsers: boolean;
   readonly logLevel: string;
@@ -12,8 +12,8 @@ export interface ConfigurationChanges {
 }
 
 /**
- * What differs between two readings of the same sources. A value that CONFIG SET has changed meanwhile stays, unless the
- * source itself says something new.
+ * Compares two readings of the same sources. A value that CONFIG SET has changed meanwhile stays, unless the source
+ * itself has changed.
  */
 export function findChanges(before: Configuration, after: Configuration): ConfigurationChanges {
   const changed = settingNames.filter((name) => name !== 'users' && text(before, name) !== text(after, name));
@@ -28,7 +28,7 @@ export function findChanges(before: Configuration, after: Configuration): Config
   };
 }
 
-/** Also the level of the log is one that changes. */
+/** Also applies the log level. */
 export function logChanges(
   logger: Logger,
   { parameters, hasOtherUsers, needRestart, logLevel }: ConfigurationChanges,
@@ -36,7 +36,7 @@ export function logChanges(
   logger.level = logLevel;
   const names = parameters.map(([name]) => name);
   logger.info({ changed: hasOtherUsers ? [...names, 'users'] : names }, 'the configuration was read again');
-  if (needRestart.length > 0) logger.warn({ needRestart }, 'some of what changed takes effect at the next start only');
+  if (needRestart.length > 0) logger.warn({ needRestart }, 'changed settings that take effect at the next start only');
 }
 
 function text(configuration: Configuration, name: SettingName): string {

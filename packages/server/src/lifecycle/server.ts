@@ -15,29 +15,37 @@ import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { HttpPorts } from '../http/ports/http-ports.js';
-import { countsMetrics } from '../metrics/counts-metrics.js';
+import { createMetrics } from '../metrics/all-metrics.js';
 import { CountsWatch } from '../metrics/counts-watch.js';
-import { decisionMetrics } from '../metrics/decision-metrics.js';
 import { Decisions } from '../metrics/decisions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
-import { MetricRegistry } from '../metrics/registry.js';
-import { replicationMetrics } from '../metrics/replication-metrics.js';
-import { serverMetrics } from '../metrics/server-metrics.js';
-import { traceCounts } from '../metrics/trace-counts.js';
+import type { MetricRegistry } from '../metrics/registry.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
 import { ReplicationService } from '../replication/service.js';
 import { Certificates } from '../tls/certificates.js';
+import { traceCounts } from '../tracing/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
 import { findChanges, logChanges } from './reload.js';
 
-/** A running server: the store, its clients, and the clock that drives both. */
+export interface ServerParts {
+  readonly config: Configuration;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The disk; tests pass one that fails. */
+  readonly fileSystem?: FileSystem | undefined;
+  /** Reads the configuration again, for `ACL LOAD` and `reload()`. */
+  readonly reread?: (() => Promise<Configuration>) | undefined;
+}
+
+/** A running server: the store, its clients, and the clock that drives both. Made by `createServer()`. */
 export class Server {
-  /** How long a stop may take; a client that does not read its replies must not hold it up for ever. */
+  /** The longest that a stop waits for clients: one that does not read its replies must not hold it up for ever. */
   static readonly STOP_BOUND_MS = 5000;
 
   readonly state: ServerState;
   readonly engine: Engine;
-
+  readonly logger: Logger;
+  readonly metrics: MetricRegistry;
   private readonly services: ServiceHandlers<MainServices>;
   private readonly persistence: Persistence | undefined;
   private readonly acknowledgements: Acknowledgements;
@@ -46,43 +54,28 @@ export class Server {
   private transport: Transport | undefined = undefined;
   private readonly tracing: Tracing | undefined;
   private readonly counts: CountsService;
-  private readonly countsWatch = new CountsWatch();
-  private readonly rates: RateDecisions;
-  private readonly decisions: Decisions;
   private readonly feeder: Feeder;
   private readonly http: HttpPorts;
-  readonly logger: Logger;
   private readonly logins: LoginQueue;
-  readonly metrics = new MetricRegistry();
   private readonly processMetrics: ProcessMetrics;
   private readonly certificates: Certificates | undefined;
   private readonly reread: (() => Promise<Configuration>) | undefined;
-  /** As the sources said when they were last read. */
+  /** The configuration as it was last read. */
   private configured: Configuration;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  /**
-   * `fileSystem` is for tests: a disk that fails when they want it to. `reread` reads the configuration anew from where
-   * it came from.
-   */
-  constructor(
-    config: Configuration,
-    clock: Clock,
-    logger: Logger,
-    fileSystem?: FileSystem,
-    reread?: () => Promise<Configuration>,
-  ) {
+  constructor({ config, clock, logger, fileSystem, reread }: ServerParts) {
     this.logger = logger;
     this.reread = reread;
     this.configured = { ...config };
     this.tracing = startTracing(config, logger);
-    if (this.tracing !== undefined) traceCounts(this.countsWatch);
     this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
     this.logins = new LoginQueue({ users: () => config.users, clock, logger });
-    this.persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
-    const origin = this.persistence?.directory.origin ?? newIncarnation(config);
-    this.engine = Engine.format({
+    const persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
+    this.persistence = persistence;
+    const origin = persistence?.directory.origin ?? newIncarnation(config);
+    const engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
@@ -91,40 +84,61 @@ export class Server {
       seed: randomBytes(4).readInt32LE(),
       nowMs: clock.now(),
     });
-    this.acknowledgements = new Acknowledgements(this.engine);
-    const { engine, acknowledgements, persistence } = this;
-    const isNewIncarnation = this.persistence?.directory.isNewIncarnation ?? true;
-    this.quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
-    const { quotas } = this;
+    this.engine = engine;
+    const acknowledgements = new Acknowledgements(engine);
+    this.acknowledgements = acknowledgements;
+    const isNewIncarnation = persistence?.directory.isNewIncarnation ?? true;
+    const quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
+    this.quotas = quotas;
     this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin, quotas });
     this.services = this.mainServices();
     const askMain = askDirectly(this.services);
-    this.state = createState(config, clock, { askMain, boards: this.boards() });
-    const access = new HttpAccess(() => config.users, this.state.access, askMain);
-    this.counts = createCounts(config, logger, access, this.countsWatch);
-    this.feeder = createFeeder({ config, engine, persistence, record: this.counts.feed, logger });
-    this.rates = new RateDecisions(this.engine, this.state);
-    this.decisions = new Decisions({
-      hottest: () => this.ask('hottest', null),
-      mainRates: this.rates.statistics,
-      mainTakes: quotas.takes,
-    });
+    const state = createState(config, clock, { askMain, boards: this.boards() });
+    this.state = state;
+    const access = new HttpAccess(() => config.users, state.access, askMain);
+    const countsWatch = new CountsWatch(this.tracing && traceCounts());
+    const counts = createCounts(config, logger, access, countsWatch);
+    this.counts = counts;
+    this.feeder = createFeeder({ config, engine, persistence, record: counts.feed, logger });
+    const rates = new RateDecisions(engine, state);
     this.processMetrics = processMetrics(this.logins.failed);
-    this.registerMetrics();
+    const observed = {
+      state,
+      engine,
+      countsWatch,
+      figures: () => this.ask('figures', null),
+      disk: persistence && (() => persistence.durations()),
+      counts: () => counts.figures(),
+      decisions: new Decisions({
+        hottest: () => this.ask('hottest', null),
+        mainRates: rates.statistics,
+        mainTakes: quotas.takes,
+      }),
+    };
+    this.metrics = createMetrics({
+      ...observed,
+      policies: () => quotas.policies,
+      tokens: quotas.figures,
+      shardsOf: (region) => this.replication.shardsOf(region),
+      process: this.processMetrics,
+    });
     this.http = new HttpPorts({
-      state: this.state,
+      state,
       engine,
       logger,
       access,
       status: {
-        isReady: () => this.serving && !this.state.disk.refusesWrites,
-        describe: () => this.describe(),
+        isReady: () => this.serving && !state.disk.refusesWrites,
+        describe: () => {
+          const { version, respPort: resp } = state.identity;
+          return { name: 'quotadb', version, region: config.region, resp };
+        },
         metrics: () => this.metrics.render(),
       },
-      counts: this.counts,
+      counts,
       quotas,
-      rates: this.rates,
-      snapshots: this.makeSnapshots(),
+      rates,
+      snapshots: new SnapshotTaker({ ...observed, quotas, slowCommands: () => this.ask('slowCommands', null) }),
       certificates: this.certificates,
       isTraced: this.tracing !== undefined,
       share: () => (this.transport as Transport).share(),
@@ -141,7 +155,9 @@ export class Server {
           (error: Error) => answered(error.message),
         ),
       disk: (request, answered) =>
-        persistence === undefined ? answered('there is no data directory') : persistence.ask(request, answered),
+        persistence === undefined
+          ? answered('there is no data directory: start the server with --data DIR')
+          : persistence.ask(request, answered),
       flush: () => persistence?.signal(),
       replication: (request, answered) => replication.ask(request, answered),
       quotas: (request, answered) => quotas.ask(request, answered),
@@ -168,22 +184,7 @@ export class Server {
     }
   }
 
-  private makeSnapshots(): SnapshotTaker {
-    const { state, engine, persistence, quotas, counts, countsWatch, decisions } = this;
-    return new SnapshotTaker({
-      state,
-      engine,
-      figures: () => this.ask('figures', null),
-      slowCommands: () => this.ask('slowCommands', null),
-      decisions,
-      quotas,
-      countsWatch,
-      disk: persistence && (() => persistence.durations()),
-      counts: () => counts.figures(),
-    });
-  }
-
-  /** The answers of every lane; none while there are none. */
+  /** The answers of every lane; empty before lanes have started. */
   private async ask<Name extends QuestionName>(
     name: Name,
     question: Questions[Name]['ask'],
@@ -191,33 +192,7 @@ export class Server {
     return (await this.transport?.ask(name, question)) ?? [];
   }
 
-  private registerMetrics(): void {
-    const { state, engine, persistence, quotas, counts, countsWatch, decisions } = this;
-    const figures = () => this.ask('figures', null);
-    this.metrics.register(
-      serverMetrics({
-        state,
-        engine,
-        figures,
-        disk: persistence && (() => persistence.durations()),
-      }),
-    );
-    const { replication } = state;
-    this.metrics.register(
-      replicationMetrics(
-        () => replication.describe(),
-        () => replication.ages(),
-        (region) => this.replication.shardsOf(region),
-      ),
-    );
-    this.metrics.register(
-      decisionMetrics({ figures, decisions, policies: () => quotas.policies, tokens: quotas.figures }),
-    );
-    this.metrics.register(countsMetrics(countsWatch, () => counts.figures()));
-    this.metrics.register(this.processMetrics);
-  }
-
-  /** Listens on all ports or on none. HTTP comes first, so that it can be asked whether the data is loaded yet. */
+  /** Listens on all ports or on none. HTTP comes first, so that /readyz answers while the data is loaded. */
   async start(): Promise<void> {
     const { config, identity } = this.state;
     try {
@@ -228,13 +203,7 @@ export class Server {
       await this.letClientsIn();
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
-      this.http.close();
-      this.quotas.stop();
-      this.processMetrics.stop();
-      await this.replication.stop();
-      await this.transport?.close(0);
-      await this.persistence?.close();
-      await this.tracing?.stop();
+      await this.close(0);
       throw error;
     }
     if (config.feeds.length > 0) await this.transport?.share();
@@ -294,30 +263,31 @@ export class Server {
     }
   }
 
-  /** Reads the configuration again: all that can change while the server runs does, or nothing and a rejection. */
+  /** Reads the configuration again and applies every setting that can change at run time; or rejects, unchanged. */
   async reload(): Promise<void> {
-    if (this.reread === undefined) throw new Error('there is no configuration to read again');
+    if (this.reread === undefined)
+      throw new Error('this server was started without a configuration that can be read again');
     const found = await this.reread();
     this.certificates?.reload();
     const changes = findChanges(this.configured, found);
     this.configured = found;
     await this.transport?.ask('configure', changes.parameters);
     if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
-    this.logins.forget();
+    this.logins.dropStale();
     logChanges(this.logger, changes);
   }
 
   private async load(): Promise<void> {
     if (this.persistence === undefined) {
-      this.logger.warn('everything is in memory: nothing is kept when the server stops (--data DIR keeps it)');
+      this.logger.warn('all data is in memory: nothing is kept when the server stops (--data DIR writes it to disk)');
       return;
     }
-    // What the disk says of keys that are gone is kept for peers that may not have heard of it.
+    // Deletions read from the disk are kept for peers that may not have them yet.
     if (this.state.config.peers.length > 0) this.acknowledgements.joinPeers();
     await this.persistence.load(this.engine, this.acknowledgements);
   }
 
-  /** What standard output says first. */
+  /** The first line of standard output. */
   readyLine(): object {
     const { config, identity } = this.state;
     return {
@@ -342,23 +312,23 @@ export class Server {
   private async stopOnce(): Promise<void> {
     this.serving = false;
     this.logger.info('stopping');
-    await this.transport?.close(Server.STOP_BOUND_MS);
+    await this.close(Server.STOP_BOUND_MS);
+    this.logger.info('stopped');
+  }
+
+  /** A bound of 0 is that of a failed start: clients and peers are not waited for. */
+  private async close(boundMs: number): Promise<void> {
+    await this.transport?.close(boundMs);
     this.quotas.stop();
     await this.feeder.stop();
     await this.persistence?.close();
-    await this.replication.drain();
+    if (boundMs > 0) await this.replication.drain();
     await this.replication.stop();
-    // What was accepted is finished and answered before the connections go.
+    // Accepted changes of counts are written and answered before their connections close.
     await this.counts.stop();
     this.http.close();
     this.processMetrics.stop();
     await this.tracing?.stop();
-    this.logger.info('stopped');
-  }
-
-  private describe(): object {
-    const { config, identity } = this.state;
-    return { name: 'quotadb', version: identity.version, region: config.region, resp: identity.respPort };
   }
 }
 

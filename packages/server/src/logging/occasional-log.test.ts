@@ -15,7 +15,7 @@ test('the same is said once a minute, with how often it was not; something else 
     ['ap is away', 0],
     ['eu is away', 2],
   ]);
-  log.forget('eu ');
+  log.reset('eu ');
   say('eu is away');
   say('ap is away');
   expect(said.slice(3)).toEqual([

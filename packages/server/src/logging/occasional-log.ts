@@ -1,9 +1,9 @@
-/** The same thing is said once, and again after so long. */
+/** A message is logged once, and again when this time has passed. */
 const REPEAT_MS = 60_000;
-/** Different things remembered; past it everything is new again. */
-const MAXIMUM_REMEMBERED = 1000;
+/** Different messages kept; past it all of them are dropped. */
+const MAXIMUM_KEPT = 1000;
 
-/** Keeps what happens over and over again out of the log: a peer that is away is dialed for days. */
+/** Keeps repeated messages out of the log: a peer that is away is dialed for days. */
 export class OccasionalLog {
   private readonly nowMs: () => number;
   private readonly said = new Map<string, { atMs: number; suppressed: number }>();
@@ -12,7 +12,7 @@ export class OccasionalLog {
     this.nowMs = nowMs;
   }
 
-  /** Calls `write` with how often it was not called since the last time, where it is time again. */
+  /** Calls `write` with the number of calls suppressed since the last one, unless the last one was a moment ago. */
   say(what: string, write: (suppressed: number) => void): void {
     const nowMs = this.nowMs();
     const before = this.said.get(what);
@@ -20,13 +20,13 @@ export class OccasionalLog {
       before.suppressed++;
       return;
     }
-    if (this.said.size >= MAXIMUM_REMEMBERED) this.said.clear();
+    if (this.said.size >= MAXIMUM_KEPT) this.said.clear();
     this.said.set(what, { atMs: nowMs, suppressed: 0 });
     write(before?.suppressed ?? 0);
   }
 
-  /** It is over: the next time is news. */
-  forget(prefix: string): void {
+  /** The next message with this prefix is logged again. */
+  reset(prefix: string): void {
     for (const what of this.said.keys()) if (what.startsWith(prefix)) this.said.delete(what);
   }
 }

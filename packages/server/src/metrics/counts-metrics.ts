@@ -3,17 +3,17 @@ import { bucketBoundsSeconds } from '@quotadb/engine';
 import { type CountsWatch, stateOfCounts } from './counts-watch.js';
 import { counter, gauge, histogram, type MetricSource } from './metric.js';
 
-/** Counts over HTTP and the PostgreSQL behind them; nothing before they are first used. */
+/** Counts over HTTP and the PostgreSQL behind them; no samples before the first use. */
 export const countsMetricTable = {
   quotadb_counts_up: gauge('1 while PostgreSQL takes changes of counts; absent before the first.'),
   quotadb_counts_waiting: gauge('Changes of counts that wait for a statement.'),
-  quotadb_counts_statements_in_flight: gauge('Statements with changes of counts on their way.'),
+  quotadb_counts_statements_in_flight: gauge('Statements with changes of counts in flight.'),
   quotadb_counts_changes_total: counter('Changes of counts sent to PostgreSQL, by outcome.'),
   quotadb_counts_change_seconds_total: counter(
     'Time from the arrival of changes until they were applied; with the changes applied, the mean.',
   ),
   quotadb_counts_statement_duration_seconds: histogram(
-    'Time a statement with changes of counts took, commit included.',
+    'Duration of a statement with changes of counts, commit included.',
   ),
   quotadb_counts_statements_failed_total: counter('Such statements that failed.'),
 } satisfies MetricSource['metrics'];

@@ -1,24 +1,27 @@
 import type { CountsFigures, CountsObserver, WriteReport } from '@quotadb/counts';
 import { DURATION_BUCKETS, durationBucket } from '@quotadb/engine';
 
-/** Watches the way of counts to PostgreSQL; /metrics and the dashboard tell what it saw. */
+/** Counts the writes of counts to PostgreSQL, for /metrics and the dashboard. */
 export class CountsWatch implements CountsObserver {
   changesApplied = 0;
   changesFailed = 0;
   statementsFailed = 0;
-  /** From the arrival of changes until they were applied, added up. */
+  /** Time from the arrival of changes until they were applied, added up. */
   latencyMsTotal = 0;
   statementMsTotal = 0;
-  /** Statements by how long they took. */
+  /** Statements by duration. */
   readonly statementDurations = new Float64Array(DURATION_BUCKETS);
-  /** Why the database could not be written to; empty once it could again. */
+  /** Why the last write to the database failed; empty after one that succeeded. */
   trouble = '';
-  /** Told of every batch; and says on whose behalf a change comes. */
-  onBatch: (report: WriteReport) => void = () => {};
-  currentCaller: () => unknown = () => undefined;
+  private readonly traces: CountsObserver | undefined;
+
+  /** `traces` hears of every group too, and names the callers of its changes. */
+  constructor(traces?: CountsObserver) {
+    this.traces = traces;
+  }
 
   caller(): unknown {
-    return this.currentCaller();
+    return this.traces?.caller();
   }
 
   wrote(report: WriteReport): void {
@@ -33,11 +36,11 @@ export class CountsWatch implements CountsObserver {
       this.changesFailed += changes;
       this.statementsFailed++;
     }
-    this.onBatch(report);
+    this.traces?.wrote(report);
   }
 }
 
-/** How the database is, in a word. */
+/** The state of the database. */
 export type CountsState = 'unused' | 'fine' | 'trouble';
 
 export function stateOfCounts({ trouble }: CountsWatch, { isInUse }: CountsFigures): CountsState {

@@ -4,9 +4,9 @@ import type { FlowCounts, RefillCounts, TokenFigures } from '../quotas/token-fig
 import type { Decisions } from './decisions.js';
 import { counter, gauge, type MetricSource, type Sample, type Samples } from './metric.js';
 
-/** What is decided about rate limits and quotas, and what becomes of tokens. */
+/** Rate decisions, takes from quotas, and the flow of tokens between regions. */
 export const decisionMetricTable = {
-  quotadb_rate_decisions_total: counter('Requests decided by rate limits, by outcome.'),
+  quotadb_rate_decisions_total: counter('Rate decisions, by outcome.'),
   quotadb_quota_limit: gauge('The limit of a quota.'),
   quotadb_quota_takes_total: counter('Takes from a quota in this region, by outcome.'),
   quotadb_quota_tokens_taken_total: counter('Tokens taken from a quota in this region.'),

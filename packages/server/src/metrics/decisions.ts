@@ -3,7 +3,7 @@ import { addTakes, mergeHottest, type TakeStatistics, type TakesByQuota } from '
 
 export interface DecisionSources {
   readonly hottest: () => Promise<readonly Hottest[]>;
-  /** What the main thread decides beside the lanes: requests over HTTP, and takes that no lane could answer by itself. */
+  /** Decisions of the main thread: requests over HTTP, and takes that no lane could answer alone. */
   readonly mainRates: RateStatistics;
   readonly mainTakes: TakeStatistics;
 }
@@ -14,7 +14,7 @@ export interface DecisionCounts {
   readonly takes: TakesByQuota;
 }
 
-/** What was decided about rate limits and quotas, by the lanes and the main thread together. */
+/** Rate decisions and takes, of the lanes and the main thread together. */
 export class Decisions {
   private readonly sources: DecisionSources;
 
@@ -31,7 +31,7 @@ export class Decisions {
     };
   }
 
-  /** At most so many of each kind. */
+  /** The identifiers with the most decisions, at most `most` of each kind. */
   async hottest(most: number): Promise<Hottest> {
     const { mainRates, mainTakes } = this.sources;
     const lanes = await this.sources.hottest();

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { metricTables } from './table.js';
+import { metricTables } from './all-metrics.js';
 
-/** What the files of deploy/ ask for must be something that a server tells. */
+/** Every series that a server exposes; the files of deploy/ may use no others. */
 const series = new Set(
   Object.values(metricTables).flatMap((table) =>
     Object.entries(table).flatMap(([name, { type }]) =>
@@ -11,7 +11,7 @@ const series = new Set(
     ),
   ),
 );
-/** What says who a server is, or says in another way what is shown. */
+/** Metrics that no dashboard shows: they identify a server, or repeat a metric that is shown. */
 const UNSHOWN = new Set([
   'quotadb_info',
   'quotadb_start_time_seconds',
@@ -41,7 +41,7 @@ function read(path: string): Promise<string> {
   return readFile(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
 }
 
-/** The names of metrics in an expression: words that are followed neither by a bracket nor are labels, strings or words of PromQL. */
+/** The names of metrics in an expression: words without a bracket behind them, but labels, strings and keywords. */
 function metricsIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/"[^"]*"/g, '""')
@@ -57,7 +57,7 @@ function expectKnown(expression: string): void {
   for (const name of names) expect([expression, series.has(name) ? 'known' : name]).toEqual([expression, 'known']);
 }
 
-test('a name that nobody tells is found out', () => {
+test('a name that is no metric is found out', () => {
   expect(metricsIn('rate(quotadb_nothing{region="x"}[5m]) > 1')).toEqual(['quotadb_nothing']);
   expect(() => expectKnown('quotadb_nothing > 1')).toThrow();
 });

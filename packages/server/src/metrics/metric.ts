@@ -1,5 +1,5 @@
 /**
- * What a metric is and how Prometheus reads it:
+ * A metric, and the text in which Prometheus reads it:
  *
  *   # HELP quotadb_keys Keys in the store.
  *   # TYPE quotadb_keys gauge
@@ -23,7 +23,7 @@ export interface Sample {
 export interface HistogramValue {
   /** Upper bounds of the buckets but the last. */
   readonly bounds: readonly number[];
-  /** What fell into each bucket, not yet cumulated; one more than there are bounds. */
+  /** Values in each bucket, not cumulated; one entry more than there are bounds. */
   readonly counts: ArrayLike<number>;
   readonly sum: number;
 }
@@ -35,7 +35,7 @@ export const counter = (help: string): MetricDeclaration => ({ type: 'counter', 
 export const gauge = (help: string): MetricDeclaration => ({ type: 'gauge', help });
 export const histogram = (help: string): MetricDeclaration => ({ type: 'histogram', help });
 
-/** Something that can tell figures when it is asked. Each metric it declares is its own: nobody else has its name. */
+/** A part of the server with metrics of its own; no two parts declare the same name. */
 export interface MetricSource<Name extends string = string> {
   readonly metrics: Readonly<Record<Name, MetricDeclaration>>;
   collect(): Samples<Name> | Promise<Samples<Name>>;

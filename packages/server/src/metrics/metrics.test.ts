@@ -7,9 +7,9 @@ import { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from '@quotadb/
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseExposition } from '../testing/exposition.js';
 import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
+import { metricTables } from './all-metrics.js';
 import { renderMetric } from './metric.js';
 import { MetricRegistry } from './registry.js';
-import { metricTables } from './table.js';
 
 let server: TestServer | undefined;
 let client: TestClient | undefined;
@@ -26,7 +26,7 @@ async function start(settings: Partial<Configuration> = {}) {
 }
 
 describe('/metrics', () => {
-  test('is what Prometheus reads, and tells what happened', async () => {
+  test('is in the format of Prometheus, and counts what happened', async () => {
     const { scrape } = await start();
     client = await TestClient.open(server?.port ?? 0);
     for (let call = 0; call < 100; call++) await client.call('INCR', 'a');
@@ -55,7 +55,7 @@ describe('/metrics', () => {
     expect(timed?.value).toBeLessThanOrEqual(100);
   });
 
-  test('tells of the disk where there is one', async () => {
+  test('has the figures of the disk where there is one', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'quotadb-metrics-'));
     try {
       const { scrape } = await start({ dataDirectory: directory, fsync: 'always' });
@@ -89,7 +89,7 @@ describe('/metrics', () => {
     }
   });
 
-  test('tells what rate limits and quotas have decided, over RESP and HTTP', async () => {
+  test('counts the decisions of rate limits and quotas, over RESP and HTTP', async () => {
     const { scrape } = await start();
     client = await TestClient.open(server?.port ?? 0);
     await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '10', 'WINDOW', '3600000');
@@ -159,7 +159,7 @@ test('labels and help survive whatever is in them', () => {
   expect(parseExposition(text).get('x')?.samples).toEqual([{ name: 'x', labels: { key: hostile }, value: 1 }]);
 });
 
-test('the tables name everything a server tells', async () => {
+test('the tables name every metric of a server', async () => {
   await start();
   const declared = Object.values(metricTables).flatMap((table) => Object.keys(table));
   const registered = server?.server.metrics.metrics().map(({ name }) => name) ?? [];
@@ -167,8 +167,6 @@ test('the tables name everything a server tells', async () => {
 });
 
 test('two sources cannot have one name', () => {
-  const registry = new MetricRegistry();
   const source = { metrics: { a_total: { type: 'counter', help: 'x' } }, collect: () => ({ a_total: 1 }) } as const;
-  registry.register(source);
-  expect(() => registry.register(source)).toThrow(/two metrics named a_total/);
+  expect(() => new MetricRegistry([source, source])).toThrow(/two metrics named a_total/);
 });

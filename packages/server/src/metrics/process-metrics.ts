@@ -4,18 +4,18 @@ import { processMemory } from '@quotadb/resp';
 import type { FailedLogins } from '../access/failed-logins.js';
 import { counter, gauge, type MetricSource, type Sample } from './metric.js';
 
-/** The names Prometheus's own clients give to what every process has; ours begin with `quotadb_`. */
+/** `process_` metrics have the names of Prometheus's own clients; all others begin with `quotadb_`. */
 export const processMetricTable = {
   process_cpu_seconds_total: counter('Processor time used, user and system.'),
-  process_resident_memory_bytes: gauge('Memory that is resident.'),
-  process_open_fds: gauge('Open file descriptors; absent where the system does not tell.'),
+  process_resident_memory_bytes: gauge('Resident memory.'),
+  process_open_fds: gauge('Open file descriptors; absent where the system does not report them.'),
   quotadb_heap_used_bytes: gauge('JavaScript heap of the main thread.'),
-  quotadb_main_thread_busy_seconds_total: counter('Time the main thread was not waiting.'),
+  quotadb_main_thread_busy_seconds_total: counter('Time that the main thread did not wait.'),
   quotadb_main_thread_delay_seconds: gauge('How late timers of the main thread were, since the last scrape.'),
   quotadb_logins_failed_total: counter('Logins with a wrong password or token.'),
 } satisfies MetricSource['metrics'];
 
-/** Milliseconds between two looks at the clock; finer costs more. */
+/** Milliseconds between two readings of the clock; a finer resolution costs more. */
 const DELAY_RESOLUTION_MS = 20;
 const NANOSECONDS = 1e9;
 
@@ -49,7 +49,7 @@ export function processMetrics(failedLogins: FailedLogins): ProcessMetrics {
 function delays(histogram: IntervalHistogram): Sample[] {
   const samples = [50, 99, 100].map((percentile) => ({
     labels: { quantile: percentile / 100 },
-    // A timer is late by what it took beyond its own time.
+    // The histogram holds whole intervals; a timer is late by the part beyond the resolution.
     value: Math.max(histogram.percentile(percentile) / NANOSECONDS - DELAY_RESOLUTION_MS / 1000, 0),
   }));
   histogram.reset();

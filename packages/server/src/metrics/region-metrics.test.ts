@@ -13,7 +13,7 @@ async function scrape(region: string) {
   return parseExposition(await (await fetch(`http://127.0.0.1:${http}/metrics`)).text());
 }
 
-test('a region tells how far another is behind, shard by shard, what goes to it in a batch, and whose tokens went where', async () => {
+test('metrics show the lag of a peer by shard, the sizes of its batches, and the flow of tokens', async () => {
   regions = await TestRegions.start(['eu', 'us'], { flags: ['--home', 'eu'] });
   await regions.connected('us', 'eu');
   for (let key = 0; key < 100; key++) await regions.call('us', 'INCR', `k${key}`);

@@ -2,18 +2,18 @@ import { type Metric, type MetricSource, renderMetric } from './metric.js';
 
 const NAME = /^[a-z][a-z0-9_]*$/;
 
-/** Everything that /metrics tells. Each part of the server registers what it knows. */
+/** All metrics of /metrics, collected from the parts of the server. */
 export class MetricRegistry {
-  private readonly sources: MetricSource[] = [];
+  private readonly sources: readonly MetricSource[];
   private readonly known = new Map<string, Metric>();
 
-  register(source: MetricSource): void {
-    for (const [name, declaration] of Object.entries(source.metrics)) {
+  constructor(sources: readonly MetricSource[]) {
+    this.sources = sources;
+    for (const [name, declaration] of sources.flatMap(({ metrics }) => Object.entries(metrics))) {
       if (!NAME.test(name)) throw new Error(`${name} is no name for a metric`);
       if (this.known.has(name)) throw new Error(`two metrics named ${name}`);
       this.known.set(name, { name, ...declaration });
     }
-    this.sources.push(source);
   }
 
   metrics(): readonly Metric[] {

@@ -1,28 +1,28 @@
 import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
-import type { PeerDescription, RegionAge, ReplicationDescription, ShardLag } from '@quotadb/resp';
+import type { PeerDescription, RegionAge, ReplicationDescription, ServerState, ShardLag } from '@quotadb/resp';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
-/** What the regions tell that this one replicates with; nothing before there was one. */
+/** The peers of this region; no samples before the first peer. */
 export const replicationMetricTable = {
   quotadb_peer_connected: gauge('1 while the other region is connected, by peer and the state it is in.'),
   quotadb_peer_lag_seconds: gauge('How far the other region is behind with the changes of this one.'),
   quotadb_peer_lag_shards: gauge('Shards of which the other region has not acknowledged everything.'),
   quotadb_peer_shard_lag_seconds: gauge(
-    'By shard: from the last change of this region that the other has acknowledged to the last one there is.',
+    'By shard: time between the last change of this region that the other has acknowledged and the last one made.',
   ),
   quotadb_peer_round_trip_seconds: gauge('Time to the other region and back.'),
   quotadb_peer_clock_skew_seconds: gauge('How far the clock of the other region is ahead of this one.'),
-  quotadb_peer_joined_ratio: gauge('How much of what the other region holds is here, after a start with nothing.'),
+  quotadb_peer_joined_ratio: gauge('Share of the other region’s keys that are here, after a start without data.'),
   quotadb_peer_bytes_total: counter('Bytes exchanged with the other region, by direction.'),
   quotadb_peer_batches_total: counter('Batches exchanged with the other region, by direction.'),
   quotadb_peer_components_total: counter('Components exchanged with the other region, by direction.'),
   quotadb_peer_batch_components: histogram('Components in a batch sent to the other region.'),
-  quotadb_peer_gaps_total: counter('Batches that did not follow on what had come before, and were asked for again.'),
+  quotadb_peer_gaps_total: counter('Batches that left a gap behind the last one, and were requested again.'),
   quotadb_peer_digest_mismatches_total: counter('Comparisons with the other region that found a difference.'),
   quotadb_peer_components_resent_total: counter('Components sent again to repair a difference.'),
-  quotadb_peer_connections_total: counter('Times the other region was connected.'),
+  quotadb_peer_connections_total: counter('Connections made with the other region.'),
   quotadb_replication_refusals_total: counter('Regions that were refused, by code.'),
-  quotadb_region_age_seconds: gauge('How old the view of another region is that values here are made of.'),
+  quotadb_region_age_seconds: gauge('Age of the data of another region that values here include.'),
 } satisfies MetricSource['metrics'];
 
 type Name = keyof typeof replicationMetricTable;
@@ -31,24 +31,26 @@ const MILLISECONDS = 1000;
 const BATCH_SIZE_BOUNDS = Array.from({ length: BATCH_SIZE_BUCKETS - 1 }, (_, bucket) => 2 ** bucket);
 const PERCENT = 100;
 
-export function replicationMetrics(
-  describe: () => ReplicationDescription | undefined,
-  ages: () => readonly RegionAge[],
-  shardsOf: (region: string) => readonly ShardLag[],
-): MetricSource<Name> {
+export interface ReplicationMetricsOptions {
+  readonly state: ServerState;
+  readonly shardsOf: (region: string) => readonly ShardLag[];
+}
+
+export function replicationMetrics({ state, shardsOf }: ReplicationMetricsOptions): MetricSource<Name> {
+  const { replication } = state;
   return {
     metrics: replicationMetricTable,
     collect() {
-      const description = describe();
+      const description = replication.describe();
       if (description?.isActive !== true) return {};
       const { peers } = description;
-      return { ...ofPeers(peers), ...ofShards(peers, shardsOf), ...ofRegions(description, ages()) };
+      return { ...ofPeers(peers), ...ofShards(peers, shardsOf), ...ofRegions(description, replication.ages()) };
     },
   };
 }
 
 function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
-  /** Of those for which there is a figure at all. */
+  /** A sample for each peer that has the figure. */
   const each = (value: (peer: PeerDescription) => number | undefined): Sample[] =>
     peers.flatMap((peer) => {
       const found = value(peer);

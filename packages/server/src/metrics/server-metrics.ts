@@ -4,21 +4,21 @@ import { addFigures, type Figures } from '@quotadb/resp';
 import type { LogDurations } from '@quotadb/storage';
 import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
 
-/** What the lanes, the store and the disk tell. */
+/** Metrics of the lanes, the store and the disk. */
 export const serverMetricTable = {
-  quotadb_info: gauge('Who this server is; always 1.'),
-  quotadb_start_time_seconds: gauge('When it was started, in seconds since 1970.'),
+  quotadb_info: gauge('Version, region, transport and lanes of this server, as labels; always 1.'),
+  quotadb_start_time_seconds: gauge('Time of the start, in seconds since 1970.'),
   quotadb_commands_total: counter('Commands run, by command.'),
   quotadb_commands_failed_total: counter('Commands that replied with an error, by command.'),
   quotadb_commands_rejected_total: counter('Commands refused before they ran, by command.'),
   quotadb_command_duration_seconds: histogram(
-    'Time commands took to run, of those that were timed: one turn in sixteen, and all that can be long.',
+    'Duration of the timed commands: those of one turn in sixteen, and all that can be long.',
   ),
   quotadb_error_replies_total: counter('Error replies, by code.'),
   quotadb_slow_commands_total: counter('Commands that were slower than slowlog-log-slower-than.'),
   quotadb_slowlog_length: gauge('Slow commands kept for SLOWLOG GET.'),
-  quotadb_keyspace_hits_total: counter('Counters read that were there.'),
-  quotadb_keyspace_misses_total: counter('Counters read that were not there.'),
+  quotadb_keyspace_hits_total: counter('Reads of counters that existed.'),
+  quotadb_keyspace_misses_total: counter('Reads of counters that did not exist.'),
   quotadb_connections: gauge('Clients connected, by lane.'),
   quotadb_connections_maximum: gauge('Clients that may be connected at once.'),
   quotadb_connections_received_total: counter('Connections accepted or refused.'),
@@ -31,29 +31,29 @@ export const serverMetricTable = {
   quotadb_network_received_bytes_total: counter('Bytes read from clients.'),
   quotadb_network_sent_bytes_total: counter('Bytes sent to clients.'),
   quotadb_lane_commands_total: counter('Commands run, by lane.'),
-  quotadb_lane_busy_seconds_total: counter('Time a lane was not waiting for clients.'),
+  quotadb_lane_busy_seconds_total: counter('Time that a lane did not wait for clients.'),
   quotadb_longest_turn_seconds: gauge(
     'The longest that one turn of a loop kept everything else waiting, in the last half minute to minute.',
   ),
   quotadb_keys: gauge('Keys in the store.'),
   quotadb_keys_expiring: gauge('Keys that have an expiry.'),
   quotadb_keys_withheld: gauge(
-    'Cells of rate limits below the publish threshold, of which other regions and the disk are not told.',
+    'Cells of rate limits below the publish threshold: unpublished, so neither peers nor the disk hold them.',
   ),
   quotadb_keys_expired_total: counter('Keys dropped because they expired.'),
   quotadb_memory_used_bytes: gauge('Memory of the store in use.'),
   quotadb_memory_maximum_bytes: gauge('Memory the store may use (--max-memory).'),
-  quotadb_disk_up: gauge('1 while the disk takes what it is given; absent without --data.'),
+  quotadb_disk_up: gauge('1 while writes to the data directory succeed; absent without --data.'),
   quotadb_wal_bytes: gauge('Size of the log since the last snapshot.'),
   quotadb_wal_written_bytes_total: counter('Bytes written to the log.'),
   quotadb_wal_flushes_total: counter('Writes of the log.'),
-  quotadb_wal_fsyncs_total: counter('Times the system was asked to put the log on disk.'),
-  quotadb_wal_flushes_late_total: counter('Flushes that took longer than --fsync allows between two.'),
-  quotadb_wal_flush_duration_seconds: histogram('Time a flush of the log took, fsync included, on whichever thread.'),
-  quotadb_wal_fsync_duration_seconds: histogram('Time the fsync of a flush took.'),
+  quotadb_wal_fsyncs_total: counter('Calls of fsync for the log.'),
+  quotadb_wal_flushes_late_total: counter('Flushes that took longer than the interval of --fsync.'),
+  quotadb_wal_flush_duration_seconds: histogram('Duration of a flush of the log, fsync included, on any thread.'),
+  quotadb_wal_fsync_duration_seconds: histogram('Duration of the fsync of a flush.'),
   quotadb_snapshot_bytes: gauge('Size of the last snapshot.'),
-  quotadb_snapshot_duration_seconds: gauge('Time the last snapshot took.'),
-  quotadb_snapshot_time_seconds: gauge('When the last snapshot was finished, in seconds since 1970.'),
+  quotadb_snapshot_duration_seconds: gauge('Duration of the last snapshot.'),
+  quotadb_snapshot_time_seconds: gauge('Time at which the last snapshot was finished, in seconds since 1970.'),
   quotadb_snapshot_failed: gauge('1 when the last snapshot failed.'),
 } satisfies MetricSource['metrics'];
 
@@ -62,9 +62,9 @@ type Name = keyof typeof serverMetricTable;
 export interface ServerMetricsOptions {
   readonly state: ServerState;
   readonly engine: Engine;
-  /** The figures of every lane; none while there are none. */
+  /** The figures of every lane; empty before lanes have started. */
   readonly figures: () => Promise<readonly Figures[]>;
-  /** How long flushes and syncs of the log took; undefined without a disk, or before its data is loaded. */
+  /** Durations of flushes and syncs of the log; undefined without a disk, or before its data is loaded. */
   readonly disk: (() => LogDurations | undefined) | undefined;
 }
 
@@ -135,7 +135,7 @@ function ofLanes({ state }: ServerMetricsOptions, figures: Figures): Samples<Nam
   };
 }
 
-/** Commands nobody has sent are left out: there are many of them. */
+/** Commands that were never sent are left out: there are many. */
 function ofCommands({ commands }: ServerState, figures: Figures): Samples<Name> {
   const { calls, failed, rejected, durations, timedMicroseconds } = figures;
   const used = commands.entries.filter(({ id }) => calls[id] > 0 || rejected[id] > 0);

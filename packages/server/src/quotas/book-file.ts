@@ -4,8 +4,8 @@ import { checkPolicySet, type SavedBook } from '@quotadb/quota';
 import { StorageError } from '@quotadb/storage';
 
 /**
- * `quotas.json` in the data directory: the policies, and what this replica must not forget about the tokens it has given to
- * others. It is not part of a backup: whoever starts from one must not take itself for who held those tokens.
+ * `quotas.json` in the data directory: the policies, and the replicas to which this one has granted tokens. A backup
+ * leaves it out: a server that starts from a backup is a new incarnation and does not own those tokens.
  */
 const FILE = 'quotas.json';
 
@@ -22,12 +22,13 @@ export function loadBook(directory: string): SavedBook | undefined {
     return check(JSON.parse(text) as SavedBook);
   } catch (error) {
     throw new StorageError(
-      `${path} is damaged (${(error as Error).message}). Remove it to go on without: policies come back from other regions or are defined anew, and quotas begin with their next window`,
+      `${path} is damaged (${(error as Error).message}). Remove it to start without it: policies come back from ` +
+        'other regions or are defined anew, and quotas begin with their next window',
     );
   }
 }
 
-/** On disk when it returns: first beside the old one, then in its place. */
+/** On disk when it returns: written beside the old file, then renamed over it. */
 export function saveBook(directory: string, book: SavedBook): void {
   const path = join(directory, FILE);
   const fresh = `${path}.new`;
@@ -59,7 +60,7 @@ function check(book: SavedBook): SavedBook {
       ({ origin, untilMs }) => /^[0-9a-f]{64}$/.test(origin) && (untilMs === null || Number.isFinite(untilMs)),
     ) &&
     Number.isFinite(book.forgottenUpToMs);
-  if (!isBook) throw new Error('a part of it is missing');
+  if (!isBook) throw new Error('a field is missing');
   if (book.set !== undefined) checkPolicySet(book.set);
   return book;
 }

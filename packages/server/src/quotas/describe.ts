@@ -16,26 +16,26 @@ export function describePolicy(policy: Policy, book: PolicyBook, nowMs: number):
     ['wait-ms', waitMs],
     ['home', book.home],
     ['policies-version', book.version],
-    // A region that has lost its memory begins with nothing in a window that it may have begun before.
+    // A region that lost its data starts without tokens in a window that it may have started before.
     ['starts-here', book.mayStart(policy, windowAt(policy, nowMs)) ? 1 : 0],
   ];
 }
 
-/** And of one of its cells, in the window that it is now. */
-export function describeCell(
+/** QUOTA.INFO of one allotment of it, in the current window. */
+export function describeAllotment(
   policy: Policy,
   subject: Uint8Array,
   ledger: Ledger,
   operations: Operations,
   nowMs: number,
 ): Fields {
-  const cell = { policy: policy.number, window: windowAt(policy, nowMs), subject };
+  const allotment = { policy: policy.number, window: windowAt(policy, nowMs), subject };
   const standing = operations.peek(policy.name, subject);
   if ('error' in standing) return [];
   return [
-    ['window', cell.window],
-    ['rights-here', ledger.rights(policy, cell)],
-    ['pocket-here', ledger.balance(cell)],
+    ['window', allotment.window],
+    ['rights-here', ledger.rights(policy, allotment)],
+    ['pocket-here', ledger.balance(allotment)],
     ['remaining-everywhere', standing.remainingEverywhere],
     ['reset-ms', standing.resetMs],
   ];

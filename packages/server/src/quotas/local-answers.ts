@@ -16,7 +16,7 @@ import {
 import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { systemMonotonicMs } from '@quotadb/resp';
 import { startSpan } from '../tracing/tracing.js';
-import { describeCell, describePolicy } from './describe.js';
+import { describeAllotment, describePolicy } from './describe.js';
 
 const ID_BYTES = 15;
 
@@ -25,23 +25,23 @@ export interface LocalAnswersOptions {
   readonly region: string;
   readonly book: PolicyBook;
   readonly broker: TokenBroker;
-  /** Called for what was taken or refused, however it was asked for. */
+  /** Called for every take and reservation, allowed or denied. */
   readonly noteTakes: (items: readonly TakeItem[], isAllowed: boolean) => void;
 }
 
-/** What is asked of this region's quotas, beside changes of policies. */
+/** A request to this region's quotas; changes of policies are apart. */
 export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
 
 type Repeatable = TakeAnswer | Reserved | Acquired;
 type Answered<Answer> = (answer: Answer | { readonly error: string }) => void;
 
-/** Takes, reservations and leases of this region, and what is remembered of them. */
+/** Takes, reservations and leases of this region, and their answers, kept for repeated requests. */
 export class LocalAnswers {
   private readonly options: LocalAnswersOptions;
   private readonly operations: Operations;
   private readonly reservations: Reservations;
   private readonly leases: Leases;
-  /** Of all kinds: an id stands for one operation, whatever that is. */
+  /** Answers by the ID of the request, which stands for one operation of any kind. */
   private readonly repeats = new Repeats<Repeatable>(
     systemMonotonicMs,
     (answer) => 'isAllowed' in answer && answer.isAllowed,
@@ -116,7 +116,7 @@ export class LocalAnswers {
       payload,
       (finish: Answered<Acquired>) => this.leases.acquire(request, finish),
       (acquired) => {
-        // The first answer to a repetition would be a promise that holds no longer.
+        // Repeating the first answer would promise a lease that no longer holds.
         const hasEnded = 'isAllowed' in acquired && acquired.isAllowed && !this.leases.has(acquired.id);
         done(hasEnded ? { error: 'the lease that was given for this ID has ended' } : acquired);
       },
@@ -133,7 +133,7 @@ export class LocalAnswers {
       work(done);
       return;
     }
-    // What an id stands for is of one kind: the payload says which.
+    // Equal payloads are requests of the same kind, so the kept answer has the type of `done`.
     const isNewOrSame = this.repeats.run(id, JSON.stringify(payload()), work, done as Answered<Repeatable>);
     if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
   }
@@ -149,12 +149,12 @@ export class LocalAnswers {
       return;
     }
     const described = describePolicy(policy, book, engine.nowMs);
-    const cell = subject && describeCell(policy, subject, broker.ledger, this.operations, engine.nowMs);
-    answered({ value: [...described, ...(cell ?? [])] });
+    const allotment = subject && describeAllotment(policy, subject, broker.ledger, this.operations, engine.nowMs);
+    answered({ value: [...described, ...(allotment ?? [])] });
   }
 }
 
-/** It says where it holds: any other region can tell the caller, or ask there. */
+/** The ID names the region that holds it: any other region forwards requests with it there. */
 function newId(region: string): string {
   return `${randomBytes(ID_BYTES).toString('base64url')}@${region}`;
 }

@@ -1,13 +1,13 @@
 import { checkPolicySet, checkReaches, type PolicySet, type Reach } from '@quotadb/quota';
 import { FrameKind, type Policies } from '@quotadb/wire';
 
-/** What regions tell each other about policies, and about whom they reach, when they meet and when there is news. */
+/** Policies and reachable regions, as neighbours send them to each other when they connect and after a change. */
 export interface PolicyEnvelope {
   /** The region that the sender takes for the home of policies. */
   readonly home: string;
-  /** Whether the sender keeps what it holds on disk. */
+  /** Whether the sender keeps its tokens on disk. */
   readonly hasDisk: boolean;
-  /** Null where the sender has not heard of the home yet. */
+  /** Null before the sender has received the policies of the home. */
   readonly set: PolicySet | null;
   readonly reaches: readonly Reach[];
 }
@@ -20,11 +20,11 @@ export function writeEnvelope(envelope: PolicyEnvelope): Policies {
   };
 }
 
-/** Throws where it makes no sense. */
+/** Throws for a body that is no envelope. */
 export function readEnvelope({ body }: Policies): PolicyEnvelope {
   const envelope = JSON.parse(Buffer.from(body).toString()) as PolicyEnvelope;
   if (typeof envelope?.home !== 'string' || typeof envelope.hasDisk !== 'boolean')
-    throw new Error('it does not say where the home of policies is');
+    throw new Error('a frame with policies names no home');
   if (envelope.set !== null) checkPolicySet(envelope.set);
   return { ...envelope, reaches: checkReaches(envelope.reaches) };
 }

@@ -149,13 +149,13 @@ test('what was spent stays spent over a restart, and what was not is not lost', 
   expect(await isAllowed(client, 'seats', 's', 6)).toBe(true);
 });
 
-test('inside MULTI nothing waits, and what is in the pocket is taken', async () => {
+test('inside MULTI a take does not wait: it spends the local balance', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
   await client.call('MULTI');
   await client.call('QUOTA.TAKE', 'calls', 's', 1);
-  await client.call('QUOTA.TAKE', 'calls', 'nobody yet', 1);
+  await client.call('QUOTA.TAKE', 'calls', 'a new subject', 1);
   const [, ...results] = (await client.call('EXEC')).split('*5\r\n');
   expect(results.map((result) => numbers(`*\r\n${result}`)[0])).toEqual([1, 0]);
 });
@@ -168,7 +168,7 @@ test('a damaged file of policies is said, and nothing starts', async () => {
   const path = join(dataDirectory, 'quotas.json');
   await writeFile(path, (await readFile(path, 'utf8')).slice(0, -20));
   await expect(startTestServer({ dataDirectory })).rejects.toThrow(/quotas\.json is damaged/);
-  // Without the file the replica has forgotten what it gave out: it begins with nothing.
+  // Without the file the replica does not know how much it gave out: it starts without tokens.
   await rm(path);
   const { client: after } = await serve({ dataDirectory });
   expect(await after.call('QUOTA.LIST')).toBe('*0\r\n');
@@ -222,7 +222,7 @@ async function reserve(client: TestClient, estimate: number, ttlMs: number): Pro
   return reply.split('\r\n')[3];
 }
 
-test('a reservation is settled once: what was too much comes back, what was missing is charged within the limit', async () => {
+test('a reservation is settled once: the excess comes back, a shortfall is charged within the limit', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
   const first = await reserve(client, 8, 60_000);
@@ -239,30 +239,30 @@ test('a reservation is settled once: what was too much comes back, what was miss
   expect(await client.call('QUOTA.RESERVE', 'calls', 's', 1, 'TTL', 0)).toMatch(/^-ERR a reservation holds for 1 to/);
 });
 
-test('a reservation that is cancelled or forgotten comes back', async () => {
+test('the tokens of a reservation that is cancelled or lapses come back', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
   const cancelled = await reserve(client, 10, 60_000);
   expect(await client.call('QUOTA.CANCEL', cancelled)).toBe(':1\r\n');
   expect(await client.call('QUOTA.CANCEL', cancelled)).toBe(':0\r\n');
-  const forgotten = await reserve(client, 10, 50);
-  expect(forgotten).not.toBe('');
+  const lapsed = await reserve(client, 10, 50);
+  expect(lapsed).not.toBe('');
   await eventually(async () => expect(await isAllowed(client, 'calls', 's', 10)).toBe(true));
-  expect(await client.call('QUOTA.COMMIT', forgotten, 10)).toMatch(/^-ERR there is no such reservation/);
+  expect(await client.call('QUOTA.COMMIT', lapsed, 10)).toMatch(/^-ERR there is no such reservation/);
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
 });
 
-test('a reservation with LAPSE CHARGE counts as used when it is forgotten; settled in time, the rest of it comes back', async () => {
+test('a lapsed reservation with LAPSE CHARGE counts as used; settled in time, its rest comes back', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', HOUR_MS);
   const charged = ['QUOTA.RESERVE', 'calls', 's', 4, 'TTL', 50, 'LAPSE', 'CHARGE'] as const;
-  const forgotten = (await client.call(...charged)).split('\r\n')[3];
+  const lapsed = (await client.call(...charged)).split('\r\n')[3];
   const settled = (await client.call(...charged)).split('\r\n')[3];
   expect(numbers(await client.call('QUOTA.COMMIT', settled, 1))).toEqual([1, 0]);
   // What lapses after it comes back: when that is here, the other has lapsed too.
   await reserve(client, 1, 100);
   await eventually(async () => expect(numbers(await client.call('QUOTA.PEEK', 'calls', 's'))[1]).toBe(5));
-  expect(await client.call('QUOTA.COMMIT', forgotten, 0)).toMatch(/^-ERR there is no such reservation/);
+  expect(await client.call('QUOTA.COMMIT', lapsed, 0)).toMatch(/^-ERR there is no such reservation/);
   expect(await isAllowed(client, 'calls', 's', 6)).toBe(false);
   expect(await isAllowed(client, 'calls', 's', 5)).toBe(true);
   expect(await client.call('QUOTA.RESERVE', 'calls', 's', 1, 'TTL', 50, 'LAPSE', 'KEEP')).toBe('-ERR syntax error\r\n');
@@ -292,7 +292,7 @@ test.each(['memory', 'disk'])('no more leases than the limit are held at once, i
   expect(await client.call('QUOTA.INFO', 'jobs')).toContain('lease-ms\r\n:60000\r\n');
 });
 
-test('a lease holds while it is renewed, and ends by itself when it is not', async () => {
+test('a lease holds while it is renewed, and ends when it is not', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 1, 'LEASE', 60_000);
   const id = await acquire(client, 300);

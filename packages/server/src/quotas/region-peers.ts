@@ -3,14 +3,14 @@ import type { Link } from '@quotadb/replication';
 import type { TokensAnswer, TokensWanted } from '@quotadb/wire';
 import type { PolicyEnvelope } from './policy-envelope.js';
 
-/** What a region that is linked has said about itself. */
+/** A region with a link to this one. */
 export interface RegionView {
   readonly link: Link;
-  /** The region that it takes for the home of policies; undefined until it has said so. */
+  /** The region that it takes for the home of policies; undefined before its first policies. */
   home: string | undefined;
 }
 
-/** The regions that there is a link to, and those that can be reached through them. */
+/** The regions with a link to this one, and those that can be reached through them. */
 export class RegionPeers implements QuotaPeers {
   private readonly views = new Map<string, RegionView>();
   private readonly routes: Routes<Link>;
@@ -31,12 +31,12 @@ export class RegionPeers implements QuotaPeers {
     return this.routes.remove(link.region, link);
   }
 
-  /** True where others can be reached, or in another way, than before. */
-  hear(link: Link, { home, hasDisk, reaches }: PolicyEnvelope): boolean {
+  /** True where the set of reachable regions, or a way to one, has changed. */
+  receive(link: Link, { home, hasDisk, reaches }: PolicyEnvelope): boolean {
     const view = this.views.get(link.region);
     if (view === undefined) return false;
     view.home = home;
-    // Passing on what is another's is a right of its own.
+    // Only a region whose certificate allows it may relay for others.
     return this.routes.hear(link.region, hasDisk, link.mayRelay ? reaches : []);
   }
 
@@ -57,8 +57,8 @@ export class RegionPeers implements QuotaPeers {
     return way && { incarnation: way.origin, hasDisk: way.hasDisk };
   }
 
-  /** What the region at the other end of a link is told about whom it reaches from here. */
-  tell(link: Link): Reach[] {
+  /** The regions that the other end of a link can reach through this one. */
+  reachesFor(link: Link): Reach[] {
     return this.routes.reachesFor(link.region);
   }
 

@@ -10,7 +10,7 @@ const ROUNDS = 12;
 const CLIENTS = 8;
 const PATIENCE_MS = 600_000;
 
-/** Calls until it is told to stop or the server is gone; counts what was allowed. */
+/** Calls until it is stopped or the server is gone; counts the allowed calls. */
 async function hammer(port: number, isOver: () => boolean): Promise<number> {
   const client = await TestClient.open(port).catch(() => undefined);
   if (client === undefined) return 0;

@@ -35,7 +35,7 @@ async function known(cluster: TestRegions): Promise<void> {
     await eventually(async () => expect(await cluster.call(name, 'QUOTA.LIST')).toContain('calls'));
 }
 
-/** Some clients in a region that call until they were denied a few times in a row; returns how many calls were allowed. */
+/** Clients in a region that call until they are denied a few times in a row; returns how many calls were allowed. */
 async function load(port: number, clientCount: number, callsEach: number): Promise<number> {
   const work = async () => {
     const client = await TestClient.open(port);
@@ -79,7 +79,7 @@ test(
 );
 
 test(
-  'behind a partition each side spends what it holds and no more, and the home cannot be told anything',
+  'behind a partition each side spends its own tokens and no more, and policies cannot be changed',
   async () => {
     const cluster = await regions(['a', 'b']);
     await cluster.startAll();
@@ -173,7 +173,7 @@ test(
   PATIENCE_MS,
 );
 
-/** Spokes that dial a hub and nobody else. */
+/** Spokes that dial the hub only. */
 async function spokes(): Promise<TestRegions> {
   const cluster = await regions(['hub', 'a', 'b'], {
     dials: [

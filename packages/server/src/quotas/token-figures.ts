@@ -1,15 +1,15 @@
 import type { Policy, TokenBrokerEvents } from '@quotadb/quota';
 import { recordPast } from '../tracing/tracing.js';
 
-/** What has become of the tokens of one quota in this region. */
+/** Refills of one quota in this region. */
 export interface RefillCounts {
   refills: number;
   tokensRefilled: number;
-  /** How often nobody had anything; callers that ask again within a moment are not counted here. */
+  /** Times that no region had tokens left; requests within a moment after such a time are not counted. */
   exhausted: number;
 }
 
-/** What went to and came from another region. */
+/** Tokens that went to and came from another region. */
 export interface FlowCounts {
   /** Granted to it, and returned to it. */
   given: number;
@@ -18,10 +18,10 @@ export interface FlowCounts {
   waitedMs: number;
 }
 
-/** Numbers of quotas are never used again; those that were used longest ago are forgotten first. */
+/** Numbers of quotas are never used again: past this bound the oldest entry is dropped. */
 const MAXIMUM_QUOTAS = 2000;
 
-/** Counts what the token broker does; /metrics and the dashboard tell it. */
+/** Counts what the token broker does, for /metrics and the dashboard. */
 export class TokenFigures implements TokenBrokerEvents {
   /** By the number of the quota. */
   readonly byQuota = new Map<number, RefillCounts>();

@@ -9,10 +9,10 @@ import {
   windowEndMs,
 } from '@quotadb/quota';
 
-/** Where the tokens of one subject are. What is told of other regions is what has been heard of them. */
-export interface Whereabouts {
+/** Where the tokens of one subject are: exact for this region, for others as of their last replicated changes. */
+export interface TokenLocations {
   readonly limit: number;
-  /** Until the window is over; -1 where there is none. */
+  /** Milliseconds to the end of the window; -1 for a quota without windows. */
   readonly resetMs: number;
   readonly places: readonly Place[];
 }
@@ -20,54 +20,48 @@ export interface Whereabouts {
 export interface Place {
   readonly region: string;
   readonly isOwn: boolean;
-  /** Not spent and not set aside: it can be granted to others. */
+  /** Neither spent nor set aside: it can be granted to other regions. */
   readonly held: number;
   /** Set aside to be spent there. */
   readonly setAside: number;
-  /** What is left of that; only of the own region it is known. */
+  /** The unspent part of `setAside`, the local balance; null for other regions, which do not replicate it. */
   readonly pocket: number | null;
 }
 
-export interface WhereaboutsView {
+export interface TokenLocationsView {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly region: string;
-  /** The region of an origin, as far as it is known. */
+  /** The region of an origin; undefined where it is unknown. */
   readonly regionOf: (origin: Uint8Array) => string | undefined;
 }
 
-/** Lives of replicas that are gone pile up; nobody needs more than these to see where tokens are. */
+/** Origins of former incarnations pile up; this bounds the work for one subject. */
 const MAXIMUM_ORIGINS = 256;
 
-export function findTokens(view: WhereaboutsView, policy: Policy, subject: Uint8Array): Whereabouts {
+export function locateTokens(view: TokenLocationsView, policy: Policy, subject: Uint8Array): TokenLocations {
   const { engine, ledger, region } = view;
-  const cell: Allotment = { policy: policy.number, window: windowAt(policy, engine.nowMs), subject };
-  const marked = countsByOrigin(engine, new AllotmentKey().marksOf(cell));
-  const [received, granted] = grants(engine, cell);
-  const places = new Map<string, { held: number; setAside: number }>();
-  const origins = Math.min(engine.origins.count, MAXIMUM_ORIGINS);
-  const placeOf = (name: string) => {
-    const place = places.get(name) ?? { held: name === region ? 0 : initialOf(policy, name), setAside: 0 };
-    places.set(name, place);
-    return place;
-  };
-  for (let origin = 0; origin < origins; origin++) {
-    if (origin === OWN_ORIGIN) continue;
-    const name = view.regionOf(engine.origins.idOf(origin));
-    const [setAside, had, gave] = [marked, received, granted].map((sums) => sums.get(origin) ?? 0);
+  const allotment: Allotment = { policy: policy.number, window: windowAt(policy, engine.nowMs), subject };
+  const marked = countsByOrigin(engine, new AllotmentKey().marksOf(allotment));
+  const [received, granted] = grants(engine, allotment);
+  const others = new Map<string, { held: number; setAside: number }>();
+  for (let origin = 0; origin < originCount(engine); origin++) {
+    const name = origin === OWN_ORIGIN ? region : view.regionOf(engine.origins.idOf(origin));
     if (name === undefined || name === region) continue;
-    const place = placeOf(name);
+    const place = others.get(name) ?? { held: initialOf(policy, name), setAside: 0 };
+    others.set(name, place);
+    const [setAside, had, gave] = [marked, received, granted].map((sums) => sums.get(origin) ?? 0);
     place.setAside += setAside;
     place.held += had - gave - setAside;
   }
   const own: Place = {
     region,
     isOwn: true,
-    held: Math.max(0, ledger.rights(policy, cell)),
+    held: Math.max(0, ledger.rights(policy, allotment)),
     setAside: marked.get(OWN_ORIGIN) ?? 0,
-    pocket: ledger.balance(cell),
+    pocket: ledger.balance(allotment),
   };
-  const others = [...places].map(
+  const places = [...others].map(
     ([name, { held, setAside }]): Place => ({
       region: name,
       isOwn: false,
@@ -76,17 +70,16 @@ export function findTokens(view: WhereaboutsView, policy: Policy, subject: Uint8
       pocket: null,
     }),
   );
-  const resetMs = policy.windowMs === 0 ? -1 : Math.max(0, windowEndMs(policy, cell.window) - engine.nowMs);
-  return { limit: policy.limit, resetMs, places: [own, ...others] };
+  const resetMs = policy.windowMs === 0 ? -1 : Math.max(0, windowEndMs(policy, allotment.window) - engine.nowMs);
+  return { limit: policy.limit, resetMs, places: [own, ...places] };
 }
 
-/** What every origin was granted, and has granted, by its index. */
-function grants(engine: Engine, cell: Allotment): [received: Map<number, number>, granted: Map<number, number>] {
+/** The sums that every origin was granted, and has granted, by its index. */
+function grants(engine: Engine, allotment: Allotment): [received: Map<number, number>, granted: Map<number, number>] {
   const received = new Map<number, number>();
   const granted = new Map<number, number>();
-  const origins = Math.min(engine.origins.count, MAXIMUM_ORIGINS);
-  for (let to = 0; to < origins; to++) {
-    const given = countsByOrigin(engine, new AllotmentKey().grantsTo(cell, engine.origins.idOf(to)));
+  for (let to = 0; to < originCount(engine); to++) {
+    const given = countsByOrigin(engine, new AllotmentKey().grantsTo(allotment, engine.origins.idOf(to)));
     for (const [from, amount] of given) {
       received.set(to, (received.get(to) ?? 0) + amount);
       granted.set(from, (granted.get(from) ?? 0) + amount);
@@ -95,7 +88,12 @@ function grants(engine: Engine, cell: Allotment): [received: Map<number, number>
   return [received, granted];
 }
 
+function originCount(engine: Engine): number {
+  return Math.min(engine.origins.count, MAXIMUM_ORIGINS);
+}
+
 function countsByOrigin(engine: Engine, { input, length }: AllotmentKey): Map<number, number> {
-  const lives = countedGenerations(engine, ByteInput.copyOf(input.bytes.subarray(0, length)), 0, length, new Map());
-  return new Map(lives.map(({ originIndex, positive, negative }) => [originIndex, Number(positive - negative)]));
+  const key = ByteInput.copyOf(input.bytes.subarray(0, length));
+  const generations = countedGenerations(engine, key, 0, length, new Map());
+  return new Map(generations.map(({ originIndex, positive, negative }) => [originIndex, Number(positive - negative)]));
 }

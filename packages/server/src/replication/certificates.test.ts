@@ -38,7 +38,7 @@ const material = (path: string, region: string) => [
   ...['--repl-ca', join(path, 'ca.crt')],
 ];
 
-test('with certificates of one authority regions replicate over TLS; a hub relays where its certificate says so', async () => {
+test('with certificates of one authority regions use TLS; a hub relays if its certificate allows it', async () => {
   const path = await authority('ca');
   await issue(path, 'hub', '--relay');
   for (const region of ['a', 'b']) await issue(path, region);
@@ -74,7 +74,7 @@ test('a hub without that right is not asked for what others wrote', async () => 
 
 test.each([
   ['of another authority', async () => material(await issued('other', 'eu'), 'eu')],
-  ['of nobody, without TLS,', async () => []],
+  ['of no authority, without TLS,', async () => []],
 ])('a region with a certificate %s is not let in; it is logged and counted', async (_, flagsOf) => {
   const path = await issued('ca', 'us');
   regions = await TestRegions.make(['us', 'eu'], { dials: [['eu', 'us']] });

@@ -23,7 +23,7 @@ interface Tally {
   attempted: number;
 }
 
-/** Increments of random keys, one at a time, until it is told to stop or the server is gone. */
+/** Increments of random keys, one at a time, until it is stopped or the server is gone. */
 async function count(name: string, tallies: Map<string, Tally>, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     try {
@@ -41,7 +41,7 @@ async function count(name: string, tallies: Map<string, Tally>, isOver: () => bo
   }
 }
 
-test('five regions with disks under load, with cuts, delays, kills and stops at random: nothing acknowledged is lost', async () => {
+test('five regions with disks under load, cuts, delays, kills and stops: nothing acknowledged is lost', async () => {
   const data = (name: string) => ['--data', join(directory, name)];
   regions = await TestRegions.make(NAMES, { flags: ['--fsync', 'always'] });
   await regions.startAll(data);

@@ -7,7 +7,7 @@ import type { Journal } from './journal.js';
 
 const REPLICA_ID_DIGITS = 32;
 
-/** Everything that is shown of the regions this one replicates with. */
+/** The peers of this region, for INFO, REPL.PEERS, metrics and the dashboard. */
 export function describePeers(mesh: Mesh, journal: Journal): PeerDescription[] {
   const { replica } = mesh;
   if (replica === undefined) return [];

@@ -15,7 +15,7 @@ async function readOverHttp(name: string, path: string, headers: Record<string, 
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
-test('a read may say how old it may be: within the bound it is answered, behind a cut it is refused in words', async () => {
+test('a read with a bound on staleness is answered within it, and refused behind a cut', async () => {
   regions = await TestRegions.start(['us', 'eu']);
   await regions.call('eu', 'INCRBY', 'k', 7);
   await regions.agreeOn('k', 7);
@@ -32,7 +32,7 @@ test('a read may say how old it may be: within the bound it is answered, behind 
     );
   });
   expect(await readOverHttp('us', 'k?maxAgeMs=50')).toMatchObject({ status: 412, json: { code: 'stale' } });
-  // Whoever does not ask gets what there is.
+  // A read without a bound gets the value that is there.
   expect(await regions.call('us', 'GET', 'k')).toBe('$1\r\n7\r\n');
   expect(await readOverHttp('us', 'k')).toMatchObject({ status: 200, json: { value: '7' } });
   const age = Number(/:(\d+)\r\n$/.exec(await regions.call('us', 'REPL.AGES'))?.[1]);
@@ -50,7 +50,7 @@ test('a region that was never reached makes every bounded read fail; one that wa
   expect(await regions.call('us', 'FRESH.GET', 'k', 0)).toBe('$-1\r\n');
 });
 
-test('alone there is nobody to be behind of', async () => {
+test('a region without peers is never stale', async () => {
   regions = await TestRegions.make(['us'], { dials: [] });
   await regions.start('us', ['--password', 'secret']);
   await regions.call('us', 'AUTH', 'secret');

@@ -4,17 +4,17 @@ import { NO_PEER_FIGURES, type PeerFigures } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import { OccasionalLog } from '../logging/occasional-log.js';
 
-/** What is remembered of a region over all links to it. */
+/** A region's figures and troubles, over all links to it. */
 interface PeerRecord {
   figures: PeerFigures;
-  /** Why it is not connected; empty where it is, or nobody knows. */
+  /** Why it is not connected; empty where it is, or the reason is unknown. */
   trouble: string;
   isRefused: boolean;
   connections: number;
   refusals: number;
 }
 
-/** What has happened between this replica and others, in words for the log and in numbers for INFO. */
+/** Events between this replica and its peers: lines for the log, figures for INFO. */
 export class Journal {
   readonly refusals: Record<string, number> = {};
   faults = 0;
@@ -38,9 +38,9 @@ export class Journal {
     return { ...now, connections, refusals };
   }
 
-  forget(region: string): void {
+  drop(region: string): void {
     this.records.delete(region);
-    this.log.forget(`${region} `);
+    this.log.reset(`${region} `);
   }
 
   events(): Partial<MeshEvents> {
@@ -51,20 +51,28 @@ export class Journal {
       silent: (link) => this.silent(link),
       skewed: (link) => this.skewed(link),
       outOfMemory: (link) =>
-        this.warn(link.region, 'memory', {}, 'memory is full: what this region sends is not all taken (--max-memory)'),
+        this.warn(
+          link.region,
+          'memory',
+          {},
+          'memory is full, and changes of this peer are refused: raise --max-memory',
+        ),
       mismatch: (link, origin, shard) =>
         this.warn(
           link.region,
           'mismatch',
           { origin, shard },
-          'two regions hold something else: they compare and repair',
+          'this region and a peer hold different data of an origin; they compare and repair it',
         ),
       givenUp: (member) => this.givenUp(member),
       dialFailed: (peer, error) => this.dialFailed(peer, error),
       turnedAway: (code, message, address) => this.turnedAway(code, message, address),
       fault: (link, error) => {
         this.faults++;
-        this.logger.error({ err: error, peer: link?.region }, 'replication met a mistake; the link begins anew');
+        this.logger.error(
+          { err: error, peer: link?.region },
+          'replication failed on a bug; the link is closed and dialed again',
+        );
       },
     };
   }
@@ -75,12 +83,14 @@ export class Journal {
     record.connections++;
     record.trouble = '';
     record.isRefused = false;
-    this.log.forget(`${region} `);
+    this.log.reset(`${region} `);
     const { address, isDialed, certified } = link.acquaintance;
     const expected = link.keysExpected > 0 ? { keysExpected: link.keysExpected } : {};
     this.logger.info(
       { peer: region, address, isDialed, isEncrypted: certified !== undefined, ...expected },
-      link.keysExpected > 0 ? 'connected to a region that has what this one has not: copying' : 'connected to a region',
+      link.keysExpected > 0
+        ? 'connected to a region that holds data which this one lacks: copying'
+        : 'connected to a region',
     );
   }
 
@@ -93,7 +103,7 @@ export class Journal {
   }
 
   private refused(link: Link, code: string, message: string, by: 'here' | 'there'): void {
-    // Both have dialed: one of two links goes, and nothing is wrong.
+    // Both regions have dialed: one of the two links closes, and nothing is wrong.
     if (code === 'duplicate') return;
     this.count(code);
     const region = link.acquaintance.expectedRegion ?? link.region;
@@ -109,7 +119,7 @@ export class Journal {
   private silent(link: Link): void {
     const record = this.recordOf(link.region);
     record.trouble = 'it has stopped answering';
-    this.warn(link.region, 'silent', {}, 'a region has stopped answering: the link is given up and dialed anew');
+    this.warn(link.region, 'silent', {}, 'a region has stopped answering; the link is closed and dialed again');
   }
 
   private skewed(link: Link): void {
@@ -121,7 +131,8 @@ export class Journal {
   private givenUp(member: Member): void {
     this.logger.warn(
       { peer: member.region },
-      'a region was away for longer than --peer-patience: what is deleted is not kept for it any more; it is repaired when it is back',
+      'a region was away for longer than --peer-patience; deletions are no longer kept for it, and it is repaired ' +
+        'when it is back',
     );
   }
 
@@ -136,9 +147,10 @@ export class Journal {
     this.warn(host, `turned away ${code}`, { address, code }, `a connection for replication was refused: ${message}`);
   }
 
-  private warn(whom: string, what: string, fields: object, words: string): void {
-    this.log.say(`${whom} ${what}`, (suppressed) => {
-      this.logger.warn({ peer: whom, ...fields, ...(suppressed > 0 && { suppressed }) }, words);
+  /** Logs an event of a peer, or of a host that is none; `key` names the event, whose repetitions are suppressed. */
+  private warn(peer: string, key: string, fields: object, message: string): void {
+    this.log.say(`${peer} ${key}`, (suppressed) => {
+      this.logger.warn({ peer, ...fields, ...(suppressed > 0 && { suppressed }) }, message);
     });
   }
 

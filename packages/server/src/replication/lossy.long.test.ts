@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-/** What `npm run build` made: it runs in a process of its own, in a network of its own. */
+/** The file that `npm run build` made: it runs in a process and a network of its own. */
 const DRIVER = fileURLToPath(new URL('../../dist/testing/lossy-network.js', import.meta.url));
 
 /** Only root may make a network, and iptables is a package of its own; without either this is left out, also in CI. */

@@ -46,7 +46,7 @@ test.each([
   expect(logs.some((log) => log.replaceAll('\\"', '"').includes(words))).toBe(true);
 });
 
-test('a region is found under another name: it is refused by whoever dialed it', async () => {
+test('a region that answers under another name is refused by the one that dialed it', async () => {
   regions = await TestRegions.make(['us', 'eu', 'ap'], { dials: [['us', 'ap']] });
   const there = regions;
   await there.start('eu');
@@ -77,7 +77,7 @@ test('mistakes in the flags are all said before anything starts', async () => {
   ]);
 });
 
-test('with a password and without certificates nobody is listened to, unless replication was asked for', async () => {
+test('with a password and without certificates the replication port opens only if it was asked for', async () => {
   const start = async (...flags: string[]) => {
     const server = spawnServer(['--transport', 'net', '--max-memory', '16mb', '--password', 'x', ...flags]);
     servers.push(server);

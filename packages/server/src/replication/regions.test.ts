@@ -40,7 +40,7 @@ describe('three regions that all dial each other', () => {
     expect((await regions.call('us', 'REPL.SHARDS', 'eu')).startsWith('*64\r\n*4\r\n:0\r\n')).toBe(true);
   });
 
-  test('WAIT for more members than there are ends with its time, and tells how many there were', async () => {
+  test('WAIT for more members than there are ends with its time, and replies with their number', async () => {
     regions = await TestRegions.start(['us', 'eu']);
     await regions.connected('us', 'eu');
     await regions.call('us', 'INCR', 'a');
@@ -59,7 +59,7 @@ describe('three regions that all dial each other', () => {
     for (const name of regions.names) expect(await regions.call(name, 'EXISTS', 'a')).toBe(':0\r\n');
   });
 
-  test('a network that is cut holds nobody up; when it is back, everything from both sides is there once', async () => {
+  test('a cut network holds up no client; when it is back, the changes of both sides count once', async () => {
     regions = await TestRegions.start(['us', 'eu', 'ap']);
     await regions.allConnected();
     await countEverywhere(10, 'a');
@@ -88,7 +88,7 @@ describe('five regions', () => {
     await regions.agreeOn('k', 0);
   });
 
-  test('in a chain: from one end to the other, also when one in the middle was killed and has lost everything', async () => {
+  test('in a chain: from one end to the other, also after one in the middle was killed and lost its data', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     regions = await TestRegions.start(names, {
       dials: names.slice(1).map((name, index) => [names[index], name] as const),
@@ -103,7 +103,7 @@ describe('five regions', () => {
   });
 });
 
-test('a region on one lane without locks takes them when the first peer comes, in the middle of everything', async () => {
+test('a region on one lane starts to lock when its first peer comes, under load', async () => {
   regions = await TestRegions.make(['us', 'eu'], { dials: [['eu', 'us']] });
   await regions.start('us', ['--transport', 'epoll', '--lanes', '1']);
   const rounds = 20_000;

@@ -1,19 +1,20 @@
 import { isSameReplica, nameOfOrigin, type Replica, replicaIdOf } from '@quotadb/replication';
 
-/** One region as far as reading is concerned: as of when this node knows all of it. -1 = never yet. */
+/** How fresh this node's data of a region is: it holds all changes up to `asOfMs`; -1 = not complete yet. */
 export interface RegionView {
   readonly region: string;
   readonly asOfMs: number;
 }
 
-/** Hexadecimal digits of a replica id: as many as it takes to tell regions apart that nobody has named here. */
+/** Hexadecimal digits of a replica id that stand for a region without a known name. */
 const SHOWN_DIGITS = 8;
 const REPLICA_ID_DIGITS = 32;
 
 /**
- * How old this node's view of every region is, its own included where former lives of it are still on their way back. A
- * region may have had several lives (incarnations). Only the last one still says how far it is, so its age is the region's;
- * the former ones are frozen, and a region counts as never known while somebody who is connected has more of one of them.
+ * How fresh this node's data of every region is; its own region is in the list while peers still send back changes of
+ * its former incarnations. A region may have had several incarnations. Only the last one still reports its progress,
+ * so its age is the region's. The former ones no longer change: a region is incomplete while a connected peer holds
+ * more of one of them than this node.
  */
 export function viewRegions(replica: Replica, removed: ReadonlySet<string>, nowMs: number): RegionView[] {
   const { cluster, region: ownRegion } = replica.identity;
@@ -40,7 +41,7 @@ export function viewRegions(replica: Replica, removed: ReadonlySet<string>, nowM
 
 const ids = new Map<string, string>();
 
-/** Asked many times a second for the same few. */
+/** Cached: called many times a second for the same few regions. */
 function idOf(cluster: string, region: string): string {
   const name = `${cluster}/${region}`;
   let id = ids.get(name);
@@ -51,7 +52,7 @@ function idOf(cluster: string, region: string): string {
   return id;
 }
 
-/** The life that was heard of last. Without any word of one, that which is connected. */
+/** The incarnation that is connected; else the one with the latest report. */
 function newest(replica: Replica, origins: readonly string[], nowMs: number): { asOfMs: number; latest: string } {
   let asOfMs = -1;
   let latest = '';
@@ -74,7 +75,7 @@ function newest(replica: Replica, origins: readonly string[], nowMs: number): { 
   return { asOfMs, latest };
 }
 
-/** Whether somebody who is connected has more of an origin than this node. */
+/** Whether a connected peer has more of an origin than this node. */
 function isBehind(replica: Replica, origin: string): boolean {
   const seen = replica.seenOf(origin);
   for (const link of replica.links) {

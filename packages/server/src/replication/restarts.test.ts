@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const onDisk = (name: string) => ['--data', join(directory, name), '--fsync', '10'];
 
-test('a region that was killed and has lost its memory gets its own counts back from the others, and counts on', async () => {
+test('a region that was killed and lost its data gets its counts back from the others, and counts on', async () => {
   regions = await TestRegions.start(['us', 'eu', 'ap']);
   await regions.call('us', 'INCRBY', 'k', 5);
   await regions.call('eu', 'INCRBY', 'k', 3);
@@ -52,7 +52,7 @@ test('a region that was killed and has its disk goes on as the same one, and the
 test.each([
   ['in memory', () => []],
   ['on disk', onDisk],
-])('a region that is told to stop tells the others what they do not have yet before it goes, %s', async (_, flags) => {
+])('a region that stops sends its last changes to the others first, %s', async (_, flags) => {
   regions = await TestRegions.make(['us', 'eu'], { flags: ['--repl-interval', '1000'] });
   await regions.startAll(flags);
   await regions.connected('us', 'eu');
@@ -61,7 +61,7 @@ test.each([
   await regions.agreeOn('k', 5);
 });
 
-test('nothing that the own disk does not hold is known elsewhere: after a crash nobody has counts that are gone here', async () => {
+test('peers get no change before the own disk holds it: after a crash none has counts that are lost here', async () => {
   regions = await TestRegions.make(['us', 'eu']);
   await regions.start('us', ['--data', join(directory, 'us'), '--fsync', '60000']);
   await regions.start('eu');
@@ -79,7 +79,7 @@ test('nothing that the own disk does not hold is known elsewhere: after a crash 
   expect(await regions.value('eu', 'k')).toBe(5);
 });
 
-test('an old copy of a data directory is refused by its peers; as a new incarnation it is welcome, and nothing is lost', async () => {
+test('peers refuse an old copy of a data directory; as a new incarnation it joins, and nothing is lost', async () => {
   const old = join(directory, 'old');
   regions = await TestRegions.make(['us', 'eu']);
   await regions.startAll(onDisk);

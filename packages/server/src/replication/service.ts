@@ -2,8 +2,7 @@ import type { Configuration } from '@quotadb/config';
 import { hasCertificates } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
-import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
-import { GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
+import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
 import type { FlushEvents } from '@quotadb/storage';
@@ -13,16 +12,15 @@ import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
+import { openNetwork } from './network.js';
 import { viewRegions } from './regions.js';
 
-/** Ages and acknowledgements are shown to the lanes this often at most, the description, which is long, less often. */
+/** The least time between two updates of the ages on the board, and of the description, which is long. */
 const AGES_INTERVAL_MS = 20;
 const DESCRIPTION_INTERVAL_MS = 250;
-/** Certificates are looked at again this often. */
-const CERTIFICATES_INTERVAL_MS = 2000;
-/** How often a long first copy says how far it is. */
+/** How often a long first copy logs its progress. */
 const PROGRESS_INTERVAL_MS = 2000;
-/** How long a stop waits for other regions to take what they have not yet. */
+/** The longest that a stop waits for peers to acknowledge the last changes. */
 const DRAIN_BOUND_MS = 2000;
 const REPLICA_ID_DIGITS = 32;
 
@@ -36,22 +34,22 @@ export interface ReplicationOptions {
   readonly quotas: QuotaService;
 }
 
-/** What replication needs of the rest of a server that has loaded its data. */
+/** The parts of a server with loaded data that replication uses. */
 export interface ReplicationSurroundings {
-  /** Up to where the disk holds this node's own changes; undefined where there is no disk. */
+  /** The version up to which the disk holds this node's own changes; undefined where there is no disk. */
   readonly durable: ((shard: number) => number) | undefined;
   /** The same for the changes of any origin, by its index. */
   readonly durableOf: ((shard: number, origin: number) => number) | undefined;
   /** Undefined where there is no disk. */
   readonly flushes: FlushEvents | undefined;
-  /** Resolves when every thread knows that it is not alone with the store. */
+  /** Resolves when every thread locks the shards: from then on the main thread may change keys too. */
   readonly share: () => Promise<void>;
 }
 
 /** Replication of a running server, on the main thread. */
 export class ReplicationService {
   readonly board: ReplicationBoard;
-  /** Called when somebody waits for acknowledgements and some have come. */
+  /** Called when acknowledgements have come and a session waits for some. */
   onAcknowledged: () => void = () => {};
   private readonly options: ReplicationOptions;
   private readonly journal: Journal;
@@ -59,12 +57,12 @@ export class ReplicationService {
   private readonly removed = new Set<string>();
   private network: GrpcNetwork | undefined = undefined;
   private mesh: Mesh | undefined = undefined;
-  private stopWatching: () => void = () => {};
+  private closeNetwork: () => void = () => {};
   private agesAtMs = Number.NEGATIVE_INFINITY;
   private describedAtMs = Number.NEGATIVE_INFINITY;
   private reportedAtMs = Number.NEGATIVE_INFINITY;
-  private hasNews = false;
-  private telling: NodeJS.Immediate | undefined = undefined;
+  private hasAcknowledgements = false;
+  private publishing: NodeJS.Immediate | undefined = undefined;
   private describing: NodeJS.Timeout | undefined = undefined;
   private port = -1;
   private shownRegions: readonly string[] = [];
@@ -75,18 +73,19 @@ export class ReplicationService {
     this.journal = new Journal(options.logger, systemMonotonicMs);
   }
 
-  /** Replication as a lane of this thread sees it. */
-  /** Before anybody is served: dials the regions that are configured, so that they are waited for from the first change. */
+  /** Before the first client: dials the configured regions, so that the first change already waits for them. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
-    const { config, engine } = this.options;
+    const { config, engine, logger } = this.options;
     const atStart = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
       nowMs: engine.nowMs,
     };
-    this.network = await this.makeNetwork();
+    const { network, close } = await openNetwork(config, logger);
+    this.network = network;
+    this.closeNetwork = close;
     const journal = this.journal.events();
     const mesh = new Mesh({
-      network: this.network,
+      network,
       makeReplica: async (events) => {
         await surroundings.share();
         return this.makeReplica(events, surroundings, atStart);
@@ -95,7 +94,7 @@ export class ReplicationService {
       random: Math.random,
       events: {
         ...this.eventsWithQuotas(journal),
-        // Without a replica nothing ticks, and this is all that happens.
+        // Before there is a replica nothing ticks, and this event alone updates the description.
         turnedAway: (code, message, address) => {
           journal.turnedAway?.(code, message, address);
           this.describeSoon();
@@ -104,15 +103,15 @@ export class ReplicationService {
           this.publish();
           this.options.quotas.tick();
         },
-        seen: () => this.hearAcknowledgement(),
+        seen: () => this.acknowledged(),
       },
     });
     this.mesh = mesh;
     surroundings.flushes?.subscribe(mesh);
-    // Who has been told of others before goes on waiting for them.
+    // The disk holds changes of other origins: their regions are peers, and deletions are kept for them.
     if (engine.origins.count > 1) await mesh.begin();
     for (const peer of config.peers) await mesh.addPeer(peer);
-    // Before the first client: a region that is configured and not reached yet makes reads old from the beginning.
+    // Before the first client: a configured region that is not reached yet makes reads stale from the start.
     this.publishNow();
   }
 
@@ -132,17 +131,17 @@ export class ReplicationService {
       },
       repaired: (link, _, shard, tookMs) =>
         recordPast('replication repair', tookMs, { 'quotadb.peer': link.region, 'quotadb.shard': shard }),
-      quota: (link, frame) => quotas.hear(link, frame),
+      quota: (link, frame) => quotas.receive(link, frame),
     };
   }
 
-  /** Nobody is served any more: what was changed last is sent before this server goes. */
+  /** After the last client: sends the last changes to the peers. */
   async drain(): Promise<void> {
     await this.mesh?.drain(DRAIN_BOUND_MS);
   }
 
   async stop(): Promise<void> {
-    this.stopWatching();
+    this.closeNetwork();
     clearTimeout(this.describing);
     await this.mesh?.stop();
   }
@@ -168,62 +167,32 @@ export class ReplicationService {
     } else {
       this.removed.add(region);
       const wasPeer = await mesh.removePeer(region);
-      this.journal.forget(region);
+      this.journal.drop(region);
       options.logger.info({ peer: region, wasPeer }, 'a peer was removed');
     }
     this.publishNow();
     return { value: 'OK' };
   }
 
-  /** How far a region is with this node's own changes, shard by shard; nothing of one that is no peer. */
+  /** How far a region has acknowledged this node's own changes, by shard; empty for a region that is no peer. */
   shardsOf(region: string): ShardLag[] {
     const replica = this.mesh?.replica;
     const member = replica?.members.get(region);
     return replica === undefined || member === undefined ? [] : describeShards(replica, member);
   }
 
-  private async makeNetwork(): Promise<GrpcNetwork> {
-    const { config, logger } = this.options;
-    const network = {
-      host: config.replicationHost,
-      port: config.replicationPort,
-      allowsPlaintext: config.replicationPlaintext,
-    };
-    if (!hasCertificates(config)) return new GrpcNetwork(network);
-    const files = {
-      certFile: config.replicationCertificate,
-      keyFile: config.replicationKey,
-      caFile: config.replicationAuthority,
-    };
-    const tls = await loadTlsMaterial(files);
-    const { cluster, region } = tls.identity;
-    if (cluster !== config.cluster || region !== config.region)
-      throw new Error(
-        `the certificate in ${files.certFile} is for ${cluster}/${region}, and this is ${config.cluster}/${config.region}`,
-      );
-    const made = new GrpcNetwork({ ...network, tls });
-    this.stopWatching = watchTlsMaterial(files, tls, {
-      intervalMs: CERTIFICATES_INTERVAL_MS,
-      onChange: (material) => {
-        made.reloadTls(material);
-        logger.info('the certificates for replication were read again');
-      },
-      onError: (error) =>
-        logger.error({ err: error }, 'new certificates for replication are of no use; the old ones stay'),
-    });
-    return made;
-  }
-
   /**
-   * Resolves to the port; undefined where nobody is listened to. Where clients need a password, others must not come in
-   * without one by a back door that nobody asked for.
+   * Resolves to the port; undefined where the server does not listen for peers. Where clients need a password, a
+   * replication port that takes peers without one opens only if the settings ask for it.
    */
   async listen(): Promise<number | undefined> {
     const { config, logger } = this.options;
     if (config.replicationPort === -1) return undefined;
-    const isMeant = hasCertificates(config) || config.replicationPlaintext || config.peers.length > 0;
-    if (config.password !== '' && !isMeant) {
-      logger.info('there is a password, and replication has no certificates: the port for other regions stays closed');
+    const isRequested = hasCertificates(config) || config.replicationPlaintext || config.peers.length > 0;
+    if (config.password !== '' && !isRequested) {
+      logger.info(
+        'the replication port stays closed: there is a password, and replication has no certificates (--repl-cert)',
+      );
       return undefined;
     }
     this.port = (await this.mesh?.listen()) ?? -1;
@@ -260,11 +229,10 @@ export class ReplicationService {
     });
   }
 
-  // ---- what lanes are shown -------------------------------------------------------------------------------------------------
-
+  /** Updates the board that the lanes read. */
   private publish(): void {
     const nowMs = systemMonotonicMs();
-    if (this.hasNews) this.publishAcknowledged();
+    if (this.hasAcknowledgements) this.publishAcknowledged();
     if (nowMs - this.agesAtMs < AGES_INTERVAL_MS) return;
     this.publishAges(nowMs);
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
@@ -272,12 +240,12 @@ export class ReplicationService {
     this.reportProgress(nowMs);
   }
 
-  /** Those who wait are told without waiting for the next tick; a burst of words is told once. */
-  private hearAcknowledgement(): void {
-    this.hasNews = true;
+  /** Sessions that wait get acknowledgements before the next tick; those of one turn of the loop go out together. */
+  private acknowledged(): void {
+    this.hasAcknowledgements = true;
     if (!this.board.isAwaited) return;
-    this.telling ??= setImmediate(() => {
-      this.telling = undefined;
+    this.publishing ??= setImmediate(() => {
+      this.publishing = undefined;
       this.publishAcknowledged();
     });
   }
@@ -291,7 +259,7 @@ export class ReplicationService {
   private publishAcknowledged(): void {
     const replica = this.mesh?.replica;
     if (replica === undefined) return;
-    this.hasNews = false;
+    this.hasAcknowledgements = false;
     const acknowledged = [...replica.members.values()].map((member) => member.seen.find(replica.ownName));
     this.board.publish(() => this.board.setMembers(acknowledged));
     if (this.board.isAwaited) this.onAcknowledged();
@@ -301,7 +269,7 @@ export class ReplicationService {
     const replica = this.mesh?.replica;
     if (replica === undefined) return;
     this.agesAtMs = nowMs;
-    this.resyncs.look(replica, nowMs);
+    this.resyncs.check(replica, nowMs);
     const views = viewRegions(replica, this.removed, nowMs);
     this.board.publish(() => this.board.setRegions(views.map(({ asOfMs }) => asOfMs)));
     const isSame =
@@ -311,7 +279,7 @@ export class ReplicationService {
     this.describe();
   }
 
-  /** Whoever knocks all the time makes no more work than that. */
+  /** At most one update per interval, however many connections are turned away. */
   private describeSoon(): void {
     this.describing ??= setTimeout(() => {
       this.describing = undefined;

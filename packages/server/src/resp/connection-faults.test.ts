@@ -102,7 +102,7 @@ test('a command that comes byte by byte, between those of others, is answered', 
   for (const client of clients) expect(await client.reply()).toBe('$27\r\na value that takes its time\r\n');
 });
 
-test('a sleep keeps the order of what comes behind it, and nobody else waits', async () => {
+test('a sleep keeps the order of the commands behind it, and no other client waits', async () => {
   const running = await start();
   const [sleeper, other] = [await TestClient.open(running.port), await TestClient.open(running.port)];
   sleeper.write('INCR a\r\nDEBUG SLEEP 0.3\r\nINCR a\r\nDEBUG SLEEP 0.1\r\nGET a\r\n');
@@ -132,7 +132,7 @@ test('replies in front of a sleep are read while it lasts', async () => {
   expect(await client.reply()).toBe('+PONG\r\n');
 });
 
-test('a client that resets while its replies wait is forgotten with them', async () => {
+test('a client that resets while its replies wait is removed with them', async () => {
   const running = await start();
   const other = await TestClient.open(running.port);
   for (let round = 0; round < 5; round++) {
@@ -146,7 +146,7 @@ test('a client that resets while its replies wait is forgotten with them', async
   }
 });
 
-test('a client that leaves before its commands come to the one that waits is forgotten too', async () => {
+test('a client that leaves before its waiting command runs is removed too', async () => {
   const running = await start();
   const watcher = await TestClient.open(running.port);
   await watcher.call('MSET', ...Array.from({ length: 20_000 }, (_, key) => [`key-${key}`, 1]).flat());
@@ -197,7 +197,7 @@ test('a stop among clients that keep connecting and asking ends in time, and the
     await eventually(async () => expect(await infoNumber(watcher, 'total_connections_received')).toBeGreaterThan(100));
     const startedAtMs = performance.now();
     await running.stop();
-    // Ran into its bound: somebody was let in and not shown out.
+    // A stop that runs into its bound has accepted a connection and not closed it.
     expect(performance.now() - startedAtMs).toBeLessThan(Server.STOP_BOUND_MS);
     const again = await startTestServer({ respPort: running.port });
     expect(again.port).toBe(running.port);

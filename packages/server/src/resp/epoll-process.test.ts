@@ -119,7 +119,7 @@ describeWithEpoll('a process with lanes', () => {
     expect(stderr).toContain(words);
   });
 
-  test('without descriptors left it does not spin, serves those it has, and accepts again when some have gone', async () => {
+  test('without descriptors left it does not spin, serves its clients, and accepts when some are free', async () => {
     // Enough to start with: each lane opens the files of the program at the same time.
     const server = serve(epoll(2), {}, 600);
     const { resp, pid } = await server.ready();

@@ -153,7 +153,7 @@ describeWithEpoll('connections and lanes', () => {
     watcher.close();
   });
 
-  test('a lane that is busy for long keeps nobody at the door', async () => {
+  test('a lane that is busy for long delays no new connection', async () => {
     const running = await start();
     const clients = await open(running, 4);
     for (let batch = 0; batch < 10; batch++) {
@@ -197,7 +197,7 @@ describeWithEpoll('connections and lanes', () => {
 
     busy.write(`MULTI\r\n${'KEYS none\r\n'.repeat(100)}`);
     for (let reply = 0; reply < 101; reply++) await busy.reply();
-    // Nobody else may touch a key while EXEC runs, but nothing else waits for it.
+    // While EXEC runs no other client may touch a key, but commands without keys do not wait.
     const executed = busy.call('EXEC');
     const answered = await Promise.race([...others.map((client) => client.call('PING')), executed]);
     expect(answered).toBe('+PONG\r\n');
@@ -232,7 +232,7 @@ describeWithEpoll('what is asked of one lane is answered for all', () => {
     closeAll(clients);
   });
 
-  test('CLIENT LIST lists everybody, with ids of their own, and CLIENT KILL finds everybody', async () => {
+  test('CLIENT LIST lists every client, with its own id, and CLIENT KILL finds each', async () => {
     const clients = await open(await start(), 24);
     const ids = await Promise.all(clients.map(async (client) => Number((await client.call('CLIENT', 'ID')).slice(1))));
     expect(new Set(ids).size).toBe(24);
@@ -262,7 +262,7 @@ describeWithEpoll('what is asked of one lane is answered for all', () => {
     closeAll([...clients, ...newcomer]);
   });
 
-  test('SLOWLOG shows the slow commands of all lanes, newest first, and forgets them all', async () => {
+  test('SLOWLOG shows the slow commands of all lanes, newest first, and resets them all', async () => {
     const clients = await open(await start({ slowlogSlowerThanMicroseconds: 0 }), 8);
     for (const [index, client] of clients.entries()) await client.call('ECHO', `from-${index}`);
     const text = await clients[3].call('SLOWLOG', 'GET', '-1');
@@ -275,7 +275,7 @@ describeWithEpoll('what is asked of one lane is answered for all', () => {
     closeAll(clients);
   });
 
-  test('LATENCY shows what was slow in any lane, and forgets it in all', async () => {
+  test('LATENCY shows slow events of any lane, and resets them in all', async () => {
     const clients = await open(await start({ latencyThresholdMs: 1 }), 4);
     for (let batch = 0; batch < 5; batch++) {
       await clients[0].call('MSET', ...Array.from({ length: 10_000 }, (_, key) => [`key-${batch}-${key}`, 1]).flat());
@@ -288,7 +288,7 @@ describeWithEpoll('what is asked of one lane is answered for all', () => {
     closeAll(clients);
   });
 
-  test('inside MULTI the answer is that of its own lane, and what changes something reaches all soon after', async () => {
+  test('inside MULTI the answer is that of its own lane, and changes reach all lanes soon after', async () => {
     const clients = await open(await start(), 8);
     await Promise.all(clients.map((client) => client.call('PING')));
     const [client] = clients;

@@ -4,7 +4,7 @@ import { Session } from '@quotadb/resp';
 import { expect, test } from 'vitest';
 import { clientField, encodeCommand, eventually, infoNumber, TestClient, useTestServers } from '../testing/index.js';
 
-/** What every transport promises. Where lanes serve, their figures are their own: so it is all asked over RESP. */
+/** The promises of every transport. Lanes keep their own figures, so the tests ask for them over RESP. */
 
 const start = useTestServers();
 
@@ -70,7 +70,7 @@ test('a client that stays past the soft limit is closed after the soft seconds',
   greedy.close();
 });
 
-test('one client too many is told so and closed; the others are served', async () => {
+test('one client too many gets an error and is closed; the others are served', async () => {
   const running = await start({ maxClients: 2 });
   const [first, second] = [await TestClient.open(running.port), await TestClient.open(running.port)];
   await Promise.all([first.call('PING'), second.call('PING')]);
@@ -103,7 +103,7 @@ test('everything that was read is answered before a stop closes the connection',
   let answered = 1;
   for (const client of clients) {
     const replies = (await client.rest()).split('\r\n');
-    // The last is whole: what is there ends at a line.
+    // The last reply is whole: the bytes end with a line.
     expect(replies.pop()).toBe('');
     answered += replies.length;
   }
@@ -132,7 +132,7 @@ test('a client that says goodbye first still gets its answers', async () => {
   expect(Buffer.concat(chunks).toString()).toBe('+PONG\r\n'.repeat(1000));
 });
 
-test('a client that goes away while it waits is forgotten', async () => {
+test('a client that leaves while it waits is removed', async () => {
   const running = await start();
   const [client, watcher] = [await TestClient.open(running.port), await TestClient.open(running.port)];
   client.write('WAIT 1 0\r\n');
@@ -141,7 +141,7 @@ test('a client that goes away while it waits is forgotten', async () => {
   await eventually(async () => expect(await infoNumber(watcher, 'connected_clients')).toBe(1));
 });
 
-test('a connection that is reset in mid-pipeline harms nobody', async () => {
+test('a connection that is reset in mid-pipeline harms no other', async () => {
   const running = await start();
   const other = await TestClient.open(running.port);
   for (let round = 0; round < 20; round++) {
@@ -175,7 +175,7 @@ test('CLIENT KILL closes another connection', async () => {
   await victim.closed;
 });
 
-test('expired keys are dropped though nobody asks for them', async () => {
+test('expired keys are dropped without being read', async () => {
   const running = await start();
   const client = await TestClient.open(running.port);
   const keys = 5000;

@@ -17,12 +17,12 @@ export interface CrashOptions {
   readonly random: () => number;
 }
 
-/** What one round of load and kill -9 came to, for each key. */
+/** The outcome of one round of load and kill -9, for each key. */
 export interface RoundOutcome {
   readonly key: string;
   readonly acknowledged: number;
   readonly attempted: number;
-  /** Acknowledged so long before the end that they had to be on disk. */
+  /** Acknowledged early enough before the end to be on disk. */
   readonly due: number;
   readonly found: number;
 }

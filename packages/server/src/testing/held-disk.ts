@@ -1,11 +1,11 @@
 import { type FileSystem, nodeFileSystem, type WritableFile } from '@quotadb/storage';
 
-/** The real disk, but its syncs wait while it is held, and fail when it is told to. */
+/** The real disk, whose syncs wait while it is held, and whose writes fail while `error` is set. */
 export class HeldDisk implements FileSystem {
   syncs = 0;
   /** How many syncs wait. */
   waiting = 0;
-  /** What every write and sync fails with. */
+  /** The error of every write and sync. */
   error: Error | undefined = undefined;
   private gate: Promise<void> = Promise.resolve();
   private open: () => void = () => {};

@@ -14,7 +14,6 @@ export {
 } from '@quotadb/resp/testing';
 export { HeldDisk } from './held-disk.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';
-export { useProcesses, useTestServers } from './started-for-a-test.js';
 export {
   type CertificateFiles,
   certificateFiles,
@@ -24,3 +23,4 @@ export {
 } from './test-certificates.js';
 export { TestRegions } from './test-regions.js';
 export { startTestServer, type TestServer, testTransport } from './test-server.js';
+export { useProcesses, useTestServers } from './use-test-servers.js';

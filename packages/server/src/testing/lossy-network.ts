@@ -4,7 +4,7 @@ import { type SpawnedServer, spawnServer } from './spawned-server.js';
 
 /**
  * Three regions on one machine whose packets get lost. Run inside a network namespace of its own, whose loopback drops
- * packets of the ports for replication: `unshare --net node lossy-network.js PERCENT ROUNDS`. Prints what came of it, as JSON.
+ * packets of the replication ports: `unshare --net node lossy-network.js PERCENT ROUNDS`. Prints the result as JSON.
  */
 const REPLICATION_PORTS = [7381, 7382, 7383];
 const NAMES = ['us', 'eu', 'ap'];

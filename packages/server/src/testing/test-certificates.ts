@@ -6,7 +6,8 @@ import { join } from 'node:path';
 /**
  * X.509 certificates for tests, made here so that they need no tool and never run out. DER is tag, length, content:
  *
- *   Certificate ::= { { [0] version, serial, algorithm, issuer, validity, subject, key, [3] extensions }, algorithm, signature }
+ *   Certificate ::= { { [0] version, serial, algorithm, issuer, validity, subject, key, [3] extensions },
+ *                     algorithm, signature }
  */
 const Tag = { integer: 2, bits: 3, octets: 4, oid: 6, text: 12, time: 23, sequence: 48, set: 49 } as const;
 const ECDSA_WITH_SHA256 = sequence(oid('2a8648ce3d040302'));
@@ -21,7 +22,7 @@ export interface TestIdentity {
   readonly name: string;
 }
 
-/** One who signs itself. */
+/** A certificate that is signed with its own key. */
 export function createAuthority(name: string): TestIdentity {
   return issue(name, undefined);
 }

@@ -23,16 +23,16 @@ export class TestRegions {
     this.flags = flags;
   }
 
-  /** `dials` says who dials whom; everybody dials everybody unless it is given. */
+  /** `dials` lists which region dials which; without it every region dials all others. */
   static async make(
     names: readonly string[],
     { dials, flags = [] }: { dials?: readonly (readonly [string, string])[]; flags?: readonly string[] } = {},
   ): Promise<TestRegions> {
     const regions = new TestRegions(names, flags);
-    const everybody = names.flatMap((one) =>
+    const allPairs = names.flatMap((one) =>
       names.filter((other) => other !== one).map((other) => [one, other] as const),
     );
-    for (const [from, to] of dials ?? everybody) regions.proxies.set(`${from}>${to}`, await TcpProxy.open());
+    for (const [from, to] of dials ?? allPairs) regions.proxies.set(`${from}>${to}`, await TcpProxy.open());
     return regions;
   }
 
@@ -95,7 +95,7 @@ export class TestRegions {
     });
   }
 
-  /** Everybody with everybody they have a proxy for. */
+  /** Resolves when every link with a proxy is up. */
   async allConnected(): Promise<void> {
     for (const pair of this.proxies.keys()) {
       const [from, to] = pair.split('>');
@@ -103,7 +103,7 @@ export class TestRegions {
     }
   }
 
-  /** Power off: nothing is said, nothing is written any more. */
+  /** Ends the process at once, as a power failure would. */
   async kill(name: string): Promise<void> {
     const { server, client } = this.of(name);
     this.running.delete(name);

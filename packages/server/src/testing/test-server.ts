@@ -1,8 +1,9 @@
-import { type Configuration, defaultConfiguration } from '@quotadb/config';
+import type { Configuration } from '@quotadb/config';
 import { type Clock, systemClock } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import pino from 'pino';
-import { Server } from '../lifecycle/server.js';
+import { createServer } from '../lifecycle/create-server.js';
+import type { Server } from '../lifecycle/server.js';
 
 /** A server in this process, from the sources, on free ports. */
 export interface TestServer {
@@ -27,8 +28,7 @@ export async function startTestServer(
   clock: Clock = systemClock,
   fileSystem?: FileSystem,
 ): Promise<TestServer> {
-  const config: Configuration = {
-    ...defaultConfiguration(),
+  const usual: Partial<Configuration> = {
     respPort: 0,
     httpPort: 0,
     replicationPort: -1,
@@ -36,10 +36,9 @@ export async function startTestServer(
     // Lanes have clocks of their own.
     transport: clock === systemClock && transport === 'epoll' ? 'epoll' : 'net',
     laneCount: Number(lanes ?? 1),
-    ...settings,
   };
-  const level = fileSystem === undefined ? 'error' : 'silent';
-  const server = new Server(config, clock, pino({ level }, process.stderr), fileSystem);
+  const logger = pino({ level: fileSystem === undefined ? 'error' : 'silent' }, process.stderr);
+  const server = createServer({ ...usual, ...settings }, { clock, logger, fileSystem });
   await server.start();
   const { respPort, httpPort } = server.state.identity;
   return { port: respPort, httpPort, server, stop: () => server.stop() };

@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions, type TlsOptions } from 'node:tls';
 import type { Configuration } from '@quotadb/config';
 
-/** Whoever serves with certificates, and takes new ones while it does: a server of node:tls or node:https. */
+/** A server of node:tls or node:https, which can take new certificates while it runs. */
 export interface CertificateUser {
   setSecureContext(options: SecureContextOptions): void;
 }
 
-/** A handshake that takes longer is given up: one who connects and says nothing must not hold a place. */
+/** A longer handshake is ended: a silent connection must not hold a place. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** The certificate of this server and those it believes, from files that may be replaced while it runs. */
+/** The certificate of this server and the authorities it trusts, from files that may be replaced while it runs. */
 export class Certificates {
   private readonly config: Configuration;
   private readonly users: CertificateUser[] = [];
   private loaded: SecureContextOptions;
 
-  /** Throws where the files cannot be used. */
+  /** Throws for files that cannot be used. */
   constructor(config: Configuration) {
     this.config = config;
     this.loaded = load(config);
@@ -36,12 +36,12 @@ export class Certificates {
     };
   }
 
-  /** Gives this one new certificates when there are some. */
+  /** Gives `user` the new certificates after every reload. */
   keepCurrent(user: CertificateUser): void {
     this.users.push(user);
   }
 
-  /** New connections get what the files hold now; throws, having changed nothing, where they cannot be used. */
+  /** Reads the files again, for new connections; throws, having changed nothing, for files that cannot be used. */
   reload(): void {
     this.loaded = load(this.config);
     for (const user of this.users) user.setSecureContext(this.loaded);

@@ -137,7 +137,7 @@ test('a server can do without a port for plain clients', async () => {
   expect(await (await secureClient(respTls)).ping()).toBe('PONG');
 });
 
-test('one that speaks no TLS is closed, and nobody else notices', async () => {
+test('a client without TLS is closed, and no other client notices', async () => {
   const { respTls } = await start();
   const friend = await secureClient(respTls);
   const stray = connect(respTls, '127.0.0.1');
@@ -167,7 +167,7 @@ test('handshakes that do not end are no more than the clients that may be served
 describe('client certificates', () => {
   const own = { ca, cert: clientIdentity.certificate, key: clientIdentity.key };
 
-  test('that are required let in those with one of the authority, and nobody else', async () => {
+  test('that are required let in the clients with one of the authority, and no others', async () => {
     const { respTls } = await start('--tls-clients', 'required');
     expect(await ask(await open(respTls, own), 'PING')).toBe('+PONG\r\n');
     for (const options of [{ ca }, { ca, cert: stranger.certificate, key: stranger.key }]) {
@@ -180,7 +180,7 @@ describe('client certificates', () => {
     }
   });
 
-  test('that are optional let in everybody', async () => {
+  test('that are optional let in every client', async () => {
     const { respTls } = await start('--tls-clients', 'optional');
     expect(await ask(await open(respTls, own), 'PING')).toBe('+PONG\r\n');
     expect(await ask(await open(respTls), 'PING')).toBe('+PONG\r\n');

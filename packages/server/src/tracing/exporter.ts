@@ -5,9 +5,10 @@ import { OccasionalLog } from '../logging/occasional-log.js';
 import { encodeSpans } from './otlp.js';
 import type { RecordedSpan } from './recorded-span.js';
 
-/** Spans that wait; what comes when there are so many is not told, and counted. */
+/** Spans that wait to be sent; past it new ones are dropped and counted. */
 const MAXIMUM_WAITING = 4096;
-const BATCH_SPANS = 512;
+/** Spans in one request. */
+const REQUEST_SPANS = 512;
 const INTERVAL_MS = 1000;
 const ANSWER_TIMEOUT_MS = 5000;
 
@@ -19,7 +20,7 @@ export interface ExporterOptions {
   readonly logger: Logger;
 }
 
-/** Sends spans to a collector, over HTTP, as JSON. A collector that is away costs the spans, and nothing else. */
+/** Sends spans to a collector, over HTTP, as JSON. While the collector is away spans are lost, and nothing else. */
 export class OtlpExporter {
   lost = 0;
   private readonly options: ExporterOptions;
@@ -43,14 +44,14 @@ export class OtlpExporter {
 
   add(span: RecordedSpan): void {
     if (this.waiting.length >= MAXIMUM_WAITING) {
-      this.lose(1, 'more spans come than are sent');
+      this.lose(1, 'spans are made faster than they are sent');
       return;
     }
     this.waiting.push(span);
-    if (this.waiting.length >= BATCH_SPANS) void this.flush();
+    if (this.waiting.length >= REQUEST_SPANS) void this.flush();
   }
 
-  /** Resolves when what waits was sent, or could not be. */
+  /** Resolves when all waiting spans were sent or lost. */
   flush(): Promise<void> {
     this.sending ??= this.sendAll().finally(() => {
       this.sending = undefined;
@@ -66,26 +67,26 @@ export class OtlpExporter {
 
   private async sendAll(): Promise<void> {
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, BATCH_SPANS);
-      const trouble = await this.send(batch);
+      const spans = this.waiting.splice(0, REQUEST_SPANS);
+      const trouble = await this.send(spans);
       if (trouble === undefined) continue;
-      this.lose(batch.length, trouble);
+      this.lose(spans.length, trouble);
       return;
     }
   }
 
-  /** What went wrong, if anything. */
-  private async send(batch: readonly RecordedSpan[]): Promise<string | undefined> {
+  /** The reason of a failure; undefined where the collector took the spans. */
+  private async send(spans: readonly RecordedSpan[]): Promise<string | undefined> {
     try {
       const response = await fetch(this.address, {
         method: 'POST',
         headers: this.headers,
-        body: JSON.stringify(encodeSpans(batch, this.options.resource)),
+        body: JSON.stringify(encodeSpans(spans, this.options.resource)),
         signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
         redirect: 'error',
       });
       await response.body?.cancel();
-      return response.ok ? undefined : `it answers with ${response.status}`;
+      return response.ok ? undefined : `the collector answers with ${response.status}`;
     } catch (error) {
       const { message, cause } = error as Error;
       return cause instanceof Error && cause.message !== '' ? cause.message : message;
@@ -97,7 +98,7 @@ export class OtlpExporter {
     this.log.say('lost', () =>
       this.options.logger.warn(
         { endpoint: this.options.endpoint, reason, lost: this.lost },
-        'spans could not be sent to --otlp-endpoint and are lost',
+        'spans could not be sent to --otlp-endpoint and are lost; check the collector',
       ),
     );
   }

@@ -2,8 +2,8 @@ import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import type { RecordedSpan } from './recorded-span.js';
 
 /**
- * Spans as OTLP has them in JSON: ExportTraceServiceRequest of opentelemetry-proto. Ids are hexadecimal, and 64-bit
- * integers are texts.
+ * Spans in the JSON of OTLP: ExportTraceServiceRequest of opentelemetry-proto. Ids are hexadecimal, and 64-bit integers
+ * are texts.
  */
 export function encodeSpans(spans: readonly RecordedSpan[], resource: Attributes): object {
   return {
@@ -24,7 +24,7 @@ function encodeSpan(span: RecordedSpan): object {
     ...(span.parentSpanId !== undefined && { parentSpanId: span.parentSpanId }),
     flags: traceFlags,
     name: span.name,
-    // In OTLP 0 stands for "not said", and everything else comes one later.
+    // In OTLP 0 means unspecified, and every kind is one higher.
     kind: span.kind + 1,
     startTimeUnixNano: nanoseconds(span.startMs),
     endTimeUnixNano: nanoseconds(span.endMs),

@@ -19,28 +19,20 @@ import {
 import { RecordedSpan } from './recorded-span.js';
 
 /**
- * Makes spans behind the interfaces of OpenTelemetry. Whoever calls in a trace has decided whether it is recorded; of the
- * traces that begin here one in so many is.
+ * Makes spans behind the interfaces of OpenTelemetry. Of the traces that begin here one in `every` is recorded; for the
+ * others their caller has decided.
  */
-export class OwnTracerProvider implements TracerProvider {
-  private readonly tracer: Tracer;
-
-  constructor(options: { readonly every: number; readonly ended: (span: RecordedSpan) => void }) {
-    this.tracer = new OwnTracer(options.every, options.ended);
-  }
-
-  getTracer(): Tracer {
-    return this.tracer;
-  }
-}
-
-class OwnTracer implements Tracer {
+export class OwnTracer implements Tracer, TracerProvider {
   private readonly every: number;
   private readonly ended: (span: RecordedSpan) => void;
 
   constructor(every: number, ended: (span: RecordedSpan) => void) {
     this.every = every;
     this.ended = ended;
+  }
+
+  getTracer(): Tracer {
+    return this;
   }
 
   startSpan(name: string, options: SpanOptions = {}, context: Context = contexts.active()): Span {
@@ -89,7 +81,7 @@ export function isRecorded({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
-/** Which span the code that runs now belongs to. */
+/** Knows the span of the code that runs now, also across `await`. */
 export class OwnContextManager implements ContextManager {
   private readonly storage = new AsyncLocalStorage<Context>();
 

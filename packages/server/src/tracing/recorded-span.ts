@@ -12,7 +12,7 @@ import {
   type TimeInput,
 } from '@opentelemetry/api';
 
-/** A span has no more of each than these; what is beyond them is not told. */
+/** Bounds of one span; entries past them are dropped. */
 const MAXIMUM_ATTRIBUTES = 32;
 const MAXIMUM_EVENTS = 16;
 const MAXIMUM_LINKS = 32;

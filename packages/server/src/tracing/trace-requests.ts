@@ -5,12 +5,12 @@ import { startSpan } from './tracing.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What is asked for all the time, or is open all the time, and tells nothing. */
+/** Paths that are polled or stay open: their spans would be noise. */
 const UNTRACED = /^\/(?:$|healthz|readyz|metrics|dashboard|api\/v1\/dashboard\/)/;
-/** Names are few and tell no keys: what stands behind these words is one. */
+/** A span's name holds the route and no key: the part behind these words is one. */
 const NAMED = /^(\/api\/v1\/(?:internal\/)?)(counts|keys|windows|limits|quotas)\/([^/]+)(\/[a-z-]+)?/;
 
-/** A span for every request, in the trace of its caller where that says which. */
+/** Makes a span for every request, in the trace that its `traceparent` header names. */
 export function traceRequests(handle: Handler): Handler {
   return (request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0];
@@ -28,7 +28,7 @@ export function traceRequests(handle: Handler): Handler {
       span.setAttribute('http.response.status_code', response.statusCode);
       if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       else if (!response.writableFinished)
-        span.setStatus({ code: SpanStatusCode.ERROR, message: 'the client went away' });
+        span.setStatus({ code: SpanStatusCode.ERROR, message: 'the client closed the connection' });
       span.end();
     });
     context.with(trace.setSpan(parent, span), () => handle(request, response));

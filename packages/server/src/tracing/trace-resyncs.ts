@@ -2,7 +2,7 @@ import { type Span, SpanStatusCode } from '@opentelemetry/api';
 import { type Link, nameOfOrigin, type Replica } from '@quotadb/replication';
 import { startSpan } from './tracing.js';
 
-/** A span from the moment that a region is connected until everything that it had then is here. */
+/** A span from the moment that a region connects until this node holds all that the region held then. */
 export class ResyncTraces {
   private readonly open = new Map<Link, Span>();
 
@@ -12,18 +12,18 @@ export class ResyncTraces {
 
   closed(link: Link): void {
     const span = this.open.get(link);
-    // Two regions that dial each other at once keep one link: nothing was lost with the other.
+    // Two regions that dial each other at once keep one link: closing the other is no failure.
     const isDouble = [...this.open.keys()].some((other) => other !== link && other.region === link.region);
     if (isDouble) {
       this.open.delete(link);
       return;
     }
-    span?.setStatus({ code: SpanStatusCode.ERROR, message: 'the link was lost before' });
+    span?.setStatus({ code: SpanStatusCode.ERROR, message: 'the link closed before the resync was complete' });
     this.end(link);
   }
 
-  /** Now and then: who has caught up? */
-  look(replica: Replica, nowMs: number): void {
+  /** Called at an interval: ends the spans of regions that have caught up. */
+  check(replica: Replica, nowMs: number): void {
     for (const link of this.open.keys()) {
       const ageMs = replica.freshness.ageMs(nameOfOrigin(link.origin), nowMs);
       if (ageMs >= 0 && ageMs < nowMs - link.establishedAtMs) this.end(link);

@@ -1,4 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
@@ -6,7 +8,6 @@ import type { Configuration } from '@quotadb/config';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, startTestServer, TestClient, TestRegions } from '../testing/index.js';
-import { type ReceivedSpan, TraceCollector } from '../testing/trace-collector.js';
 import { OtlpExporter } from './exporter.js';
 import { RecordedSpan } from './recorded-span.js';
 import { readTraceparent } from './traceparent.js';
@@ -42,7 +43,7 @@ async function start(settings: Partial<Configuration> = {}) {
 const found = (name: string) => eventually(() => expect(collector.named(name)).not.toEqual([]));
 
 describe('traces', () => {
-  test('a request stands in the trace of its caller, and its name tells no key', async () => {
+  test('a request belongs to the trace of its caller, and its name holds no key', async () => {
     const { client, request } = await start({ otlpHeaders: ['x-api-key=secret'] });
     await client.call('INCR', 'secret-customer');
     await request('keys/secret-customer', { headers: { traceparent: `00-${TRACE}-${CALLER}-01` } });
@@ -72,7 +73,7 @@ describe('traces', () => {
     expect(collector.spans).toHaveLength(1);
   });
 
-  test('a take that a lane cannot answer by itself and a snapshot are told of', async () => {
+  test('a take that a lane cannot answer alone, and a snapshot, have spans', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'quotadb-tracing-'));
     opened.push(() => rm(directory, { recursive: true, force: true }));
     const { client } = await start({ dataDirectory: directory });
@@ -107,7 +108,7 @@ describe('traces', () => {
   );
 
   test(
-    'regions tell how long it took to catch up, and to get tokens from each other',
+    'spans show how long regions took to catch up, and to get tokens from each other',
     async () => {
       const flags = ['--otlp-endpoint', collector.endpoint, '--home', 'eu'];
       const regions = await TestRegions.start(['eu', 'us'], { flags });
@@ -183,3 +184,98 @@ test('a traceparent is understood, or it is as if there were none', () => {
   ])
     expect(readTraceparent(header)).toBeUndefined();
 });
+
+/** A span as it was received, with its attributes as plain values. */
+interface ReceivedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | undefined;
+  readonly name: string;
+  readonly kind: number;
+  readonly milliseconds: number;
+  readonly status: { readonly code: number; readonly message?: string };
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly resource: Readonly<Record<string, unknown>>;
+}
+
+interface Attribute {
+  readonly key: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+interface OtlpSpan extends Omit<ReceivedSpan, 'attributes' | 'milliseconds' | 'resource'> {
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly Attribute[];
+}
+
+interface OtlpRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+  }[];
+}
+
+/** As much of an OpenTelemetry collector as tests need: takes OTLP over HTTP in JSON, and keeps the spans. */
+class TraceCollector {
+  readonly spans: ReceivedSpan[] = [];
+  readonly headers: Record<string, unknown>[] = [];
+  private readonly server: HttpServer;
+
+  private constructor() {
+    this.server = createHttpServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const isRight = request.method === 'POST' && request.url === '/v1/traces';
+        this.headers.push({ ...request.headers });
+        if (isRight) this.take(JSON.parse(Buffer.concat(chunks).toString()) as OtlpRequest);
+        response.writeHead(isRight ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
+      });
+    });
+  }
+
+  static async open(): Promise<TraceCollector> {
+    const collector = new TraceCollector();
+    await new Promise<void>((resolve) => collector.server.listen(0, '127.0.0.1', resolve));
+    return collector;
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  named(name: string): ReceivedSpan[] {
+    return this.spans.filter((span) => span.name === name);
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  private take({ resourceSpans }: OtlpRequest): void {
+    for (const { resource, scopeSpans } of resourceSpans) {
+      for (const span of scopeSpans.flatMap(({ spans }) => spans)) {
+        this.spans.push({
+          ...span,
+          milliseconds: Number(BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano)) / 1e6,
+          attributes: plain(span.attributes),
+          resource: plain(resource.attributes),
+        });
+      }
+    }
+  }
+}
+
+function plain(attributes: readonly Attribute[]): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+function plainValue(value: Readonly<Record<string, unknown>>): unknown {
+  if ('intValue' in value) return Number(value.intValue);
+  if ('arrayValue' in value)
+    return (value.arrayValue as { values: Record<string, unknown>[] }).values.map((item) => plainValue(item));
+  return Object.values(value)[0];
+}

@@ -11,19 +11,19 @@ import type { Configuration } from '@quotadb/config';
 import { QUOTADB_VERSION } from '@quotadb/config';
 import type { Logger } from 'pino';
 import { OtlpExporter } from './exporter.js';
-import { OwnContextManager, OwnTracerProvider } from './provider.js';
+import { OwnContextManager, OwnTracer } from './provider.js';
 
-/** Makes nothing of it until tracing is on, or the process has another SDK of OpenTelemetry. */
+/** Starts a span; a no-op unless tracing is on or the process has another SDK of OpenTelemetry. */
 export function startSpan(name: string, options?: SpanOptions, parent?: Context): Span {
   return trace.getTracer('quotadb', QUOTADB_VERSION).startSpan(name, options, parent);
 }
 
 export interface Tracing {
-  /** Sends what is left. */
+  /** Sends the last spans. */
   stop(): Promise<void>;
 }
 
-/** Undefined where nobody asked for traces. */
+/** Undefined without --otlp-endpoint. */
 export function startTracing(config: Configuration, logger: Logger): Tracing | undefined {
   if (config.otlpEndpoint === '') return undefined;
   const exporter = new OtlpExporter({
@@ -38,10 +38,8 @@ export function startTracing(config: Configuration, logger: Logger): Tracing | u
     },
     logger,
   });
-  const manager = new OwnContextManager();
-  const provider = new OwnTracerProvider({ every: config.traceEvery, ended: (span) => exporter.add(span) });
-  const isOurs = trace.setGlobalTracerProvider(provider);
-  context.setGlobalContextManager(manager);
+  const isOurs = trace.setGlobalTracerProvider(new OwnTracer(config.traceEvery, (span) => exporter.add(span)));
+  context.setGlobalContextManager(new OwnContextManager());
   if (!isOurs) logger.warn('this process has an SDK of OpenTelemetry already: spans go there, not to --otlp-endpoint');
   return {
     async stop() {
@@ -53,7 +51,7 @@ export function startTracing(config: Configuration, logger: Logger): Tracing | u
   };
 }
 
-/** A span of something that is over: it has taken so long until now. */
+/** Records a span that ends now and began `milliseconds` ago. */
 export function recordPast(name: string, milliseconds: number, attributes: Attributes, error?: string): void {
   const endMs = performance.timeOrigin + performance.now();
   const span = startSpan(name, { startTime: endMs - milliseconds, attributes, root: true });

@@ -151,7 +151,7 @@ test('a process that is killed has wasted its share at most, and what it spent i
   expect(admitted).toBeGreaterThan((limit - 100) * 0.8);
 });
 
-test('subjects are remembered up to a bound, and what a forgotten one held comes back', async () => {
+test('subjects are kept up to a bound, and the tokens of a dropped one come back', async () => {
   const name = await define(1_000);
   const { quota } = open(name, { maxSubjects: 2 });
   const admitted = await warm(quota);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../testing/index.js';
 
-/** What people install: packed as it would be published, in a directory where there is nothing else. */
+/** The package as it would be published, installed into an empty directory. */
 const packages = [
   {
     name: 'client',

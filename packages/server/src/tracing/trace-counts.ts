@@ -1,20 +1,21 @@
 import { context, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import type { WriteReport } from '@quotadb/counts';
-import { isRecorded } from '../tracing/provider.js';
-import { startSpan } from '../tracing/tracing.js';
-import type { CountsWatch } from './counts-watch.js';
+import type { CountsObserver, WriteReport } from '@quotadb/counts';
+import { isRecorded } from './provider.js';
+import { startSpan } from './tracing.js';
 
 /**
- * A span for every batch of changes that a recorded request is in. It stands in the trace of the first of them and has links
- * to the others: a statement serves many.
+ * A span for every group of changes that holds a recorded request. It belongs to the trace of the first such request
+ * and links to the others: one statement serves many requests.
  */
-export function traceCounts(watch: CountsWatch): void {
-  watch.currentCaller = () => {
-    const caller = trace.getSpanContext(context.active());
-    return caller !== undefined && isRecorded(caller) ? caller : undefined;
-  };
-  watch.onBatch = (report) => {
-    if (report.callers.length > 0) record(report);
+export function traceCounts(): CountsObserver {
+  return {
+    caller: () => {
+      const caller = trace.getSpanContext(context.active());
+      return caller !== undefined && isRecorded(caller) ? caller : undefined;
+    },
+    wrote: (report) => {
+      if (report.callers.length > 0) record(report);
+    },
   };
 }
 

@@ -30,7 +30,7 @@ describeWithRedis('quotadb import', () => {
     return JSON.parse((await run(process.execPath, [QUOTADB_BINARY, ...words])).stdout) as Record<string, number>;
   };
 
-  test('copies values, expiries and keys of any bytes, says what it left out, and changes nothing in the source', async () => {
+  test('copies values, expiries and keys of any bytes, lists the rest, and leaves the source unchanged', async () => {
     const odd = '\x00\xff\r\n"';
     await source.call('SET', 'total', '-9223372036854775808');
     await source.call('SET', odd, 3);

@@ -1,9 +1,9 @@
-import type { Command } from '@quotadb/resp';
-import { counterCommands, keyCommands } from '@quotadb/resp';
 import { describeWithRedis, startRedis } from '@quotadb/wire/testing';
 import { expect, test } from 'vitest';
-import type { Frame } from '../testing/index.js';
-import { TestClient } from '../testing/index.js';
+import { counterCommands } from '../commands/counters/index.js';
+import { keyCommands } from '../commands/keys/index.js';
+import type { Command } from '../index.js';
+import { type Frame, TestClient } from '../testing/index.js';
 
 /** Commands that the Redis we compare with is too old for, or never had. */
 const UNKNOWN_TO_REDIS = new Set(['increx', 'incrbyex']);

@@ -3,7 +3,7 @@ import { afterEach } from 'vitest';
 import { SpawnedServer, spawnServer } from './spawned-server.js';
 import { startTestServer, type TestServer } from './test-server.js';
 
-/** For a file of tests: starts a server in this process, which is stopped when the test that started it is over. */
+/** For a file of tests: starts servers in this process; each is stopped at the end of the test that started it. */
 export function useTestServers(usual: Partial<Configuration> = {}) {
   const running: TestServer[] = [];
   afterEach(async () => {
@@ -16,7 +16,7 @@ export function useTestServers(usual: Partial<Configuration> = {}) {
   };
 }
 
-/** For a file of tests: starts quotadb processes, which are killed when the test that started them is over. */
+/** For a file of tests: starts quotadb processes; each is killed at the end of the test that started it. */
 export function useProcesses() {
   const running: SpawnedServer[] = [];
   afterEach(async () => {

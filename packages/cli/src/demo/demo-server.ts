@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Failure } from '../terminal/run-command.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/quotadb.js', import.meta.url));
 const STOP_MS = 8000;
@@ -12,7 +13,7 @@ export interface RegionPorts {
   readonly repl: number;
 }
 
-/** One region of the demo: a server in a process of its own, that can be killed and started again on the same data. */
+/** One region of the demo: a server process that can be killed and started again on the same data. */
 export class DemoServer {
   readonly name: string;
   ports: RegionPorts | undefined = undefined;
@@ -33,7 +34,7 @@ export class DemoServer {
     const flags = ['--region', this.name, '--resp', '0', '--http', '0', '--repl', '0', '--lanes', '1'];
     const child = spawn(process.execPath, [PROGRAM, 'serve', ...flags, ...this.flags], {
       stdio: ['ignore', 'pipe', 'ignore'],
-      // Ctrl-C reaches everybody in the terminal's group; the demo stops its regions itself, in order.
+      // Ctrl-C signals the whole process group of the terminal; the demo stops its regions itself, in order.
       detached: true,
     });
     this.process = child;
@@ -44,21 +45,13 @@ export class DemoServer {
     const [line] = (await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => [undefined])])) as [
       string | undefined,
     ];
-    if (line === undefined) throw new Error(`region ${this.name} does not start`);
+    if (line === undefined) throw new Failure(`region ${this.name} of the demo did not start`);
     this.ports = JSON.parse(line) as RegionPorts;
     return this.ports;
   }
 
-  /** As a power failure would: at once. */
-  async kill(): Promise<void> {
-    await this.end('SIGKILL');
-  }
-
-  async stop(): Promise<void> {
-    await this.end('SIGTERM');
-  }
-
-  private async end(signal: NodeJS.Signals): Promise<void> {
+  /** SIGTERM lets it finish; SIGKILL ends it at once, as a power failure would. */
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const { process: child } = this;
     this.ports = undefined;
     this.process = undefined;

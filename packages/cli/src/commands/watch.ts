@@ -1,0 +1,112 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Mistake } from '@quotadb/config';
+import type { Command } from 'commander';
+import { checkedText, type RespClient, withClient } from '../client/resp-client.js';
+import { type Exit, runCommand } from '../terminal/run-command.js';
+import { type TargetOptions, targetOf, withTarget } from '../terminal/targets.js';
+
+const EXAMPLES = `
+Examples:
+  $ quotadb watch visits
+  $ quotadb watch visits --interval 100 --json | jq .perSecond`;
+
+interface WatchOptions extends TargetOptions {
+  readonly json?: boolean;
+  /** Milliseconds between two readings. */
+  readonly interval: string;
+  /** Lines after which it stops. */
+  readonly count?: string;
+}
+
+interface Reading {
+  readonly at: Date;
+  /** Undefined where there is no such key. */
+  readonly value: bigint | undefined;
+  readonly expiresInMs: number | undefined;
+}
+
+const SHORTEST_INTERVAL_MS = 10;
+
+/** `quotadb watch`: a line for each change of a counter: its value, by how much, how fast. */
+export function watchCommand(program: Command, exit: Exit): void {
+  withTarget(program.command('watch'))
+    .description('follow a counter: a line for each change')
+    .argument('<key>', 'the key')
+    .option('--interval <milliseconds>', 'time between two readings', '500')
+    .option('--count <lines>', 'stop after this many lines')
+    .option('--json', 'a JSON object a line')
+    .addHelpText('after', EXAMPLES)
+    .action((key: string, options: WatchOptions) =>
+      runCommand(exit, () => {
+        const intervalMs = Number(options.interval);
+        if (!(intervalMs >= SHORTEST_INTERVAL_MS))
+          throw new Mistake(`--interval: at least ${SHORTEST_INTERVAL_MS} milliseconds`);
+        const most = options.count === undefined ? Number.POSITIVE_INFINITY : Number(options.count);
+        if (!(most >= 1)) throw new Mistake('--count: at least 1');
+        const print = options.json ? asJson : asText;
+        return withClient(targetOf(options), (client) =>
+          follow(client, key, intervalMs, most, (now, before) => process.stdout.write(`${print(key, now, before)}\n`)),
+        );
+      }),
+    );
+}
+
+async function follow(
+  client: RespClient,
+  key: string,
+  intervalMs: number,
+  most: number,
+  changed: (now: Reading, before: Reading | undefined) => void,
+): Promise<undefined> {
+  let before: Reading | undefined;
+  for (let lines = 0; lines < most; ) {
+    const now = await read(client, key);
+    if (before === undefined || now.value !== before.value) {
+      changed(now, before);
+      before = now;
+      lines++;
+    }
+    if (lines < most) await wait(intervalMs);
+  }
+}
+
+async function read(client: RespClient, key: string): Promise<Reading> {
+  const [value, expiry] = await Promise.all([client.call('GET', key), client.call('PTTL', key)]);
+  const expiresInMs = Number(checkedText(expiry));
+  return {
+    at: new Date(),
+    value: value.kind === 'nil' ? undefined : BigInt(checkedText(value)),
+    expiresInMs: expiresInMs >= 0 ? expiresInMs : undefined,
+  };
+}
+
+function change(now: Reading, before: Reading | undefined): { by: bigint; perSecond: number } | undefined {
+  if (now.value === undefined || before?.value === undefined) return undefined;
+  const by = now.value - before.value;
+  const seconds = Math.max((now.at.getTime() - before.at.getTime()) / 1000, 0.001);
+  return { by, perSecond: Math.round(Number(by) / seconds) };
+}
+
+function asText(_key: string, now: Reading, before: Reading | undefined): string {
+  const changed = change(now, before);
+  const parts = [
+    now.at.toISOString().slice(11, 23),
+    now.value === undefined ? '(nil)' : String(now.value),
+    changed === undefined ? '' : `${changed.by > 0n ? '+' : ''}${changed.by}`,
+    changed === undefined ? '' : `${changed.perSecond}/s`,
+    now.expiresInMs === undefined ? '' : `expires in ${(now.expiresInMs / 1000).toFixed(1)} s`,
+  ];
+  return parts.filter((part) => part !== '').join('  ');
+}
+
+/** Values are texts: a JSON number does not hold every 64-bit counter exactly. */
+function asJson(key: string, now: Reading, before: Reading | undefined): string {
+  const changed = change(now, before);
+  return JSON.stringify({
+    at: now.at.toISOString(),
+    key,
+    value: now.value === undefined ? null : String(now.value),
+    ...(changed !== undefined && { by: String(changed.by), perSecond: changed.perSecond }),
+    ...(now.expiresInMs !== undefined && { expiresInMs: now.expiresInMs }),
+  });
+}

@@ -1,0 +1,34 @@
+import type { CountsFigures } from '@quotadb/counts';
+import { countsMetrics, countsMetricTable } from './counts-metrics.js';
+import type { CountsWatch } from './counts-watch.js';
+import { type DecisionMetricsOptions, decisionMetrics, decisionMetricTable } from './decision-metrics.js';
+import type { MetricSource } from './metric.js';
+import { processMetricTable } from './process-metrics.js';
+import { MetricRegistry } from './registry.js';
+import { type ReplicationMetricsOptions, replicationMetrics, replicationMetricTable } from './replication-metrics.js';
+import { type ServerMetricsOptions, serverMetrics, serverMetricTable } from './server-metrics.js';
+
+/** Every metric, by part of the server. docs/metrics.md is made from here; deploy/ may use no other metrics. */
+export const metricTables: Readonly<Record<string, MetricSource['metrics']>> = {
+  'Clients, commands, store and disk': serverMetricTable,
+  Replication: replicationMetricTable,
+  'Rate limits and quotas': decisionMetricTable,
+  Counts: countsMetricTable,
+  'Process and logins': processMetricTable,
+};
+
+export interface MetricsOptions extends ServerMetricsOptions, DecisionMetricsOptions, ReplicationMetricsOptions {
+  readonly countsWatch: CountsWatch;
+  readonly counts: () => CountsFigures;
+  readonly process: MetricSource;
+}
+
+export function createMetrics(options: MetricsOptions): MetricRegistry {
+  return new MetricRegistry([
+    serverMetrics(options),
+    replicationMetrics(options),
+    decisionMetrics(options),
+    countsMetrics(options.countsWatch, options.counts),
+    options.process,
+  ]);
+}

@@ -1,0 +1,46 @@
+import { type Configuration, hasCertificates } from '@quotadb/config';
+import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
+import { GrpcNetwork } from '@quotadb/replication/mesh';
+import type { Logger } from 'pino';
+
+/** How often the files of the certificates are checked for changes. */
+const CERTIFICATES_INTERVAL_MS = 2000;
+
+/** The network of replication. With certificates it uses TLS, and takes new ones while it runs until `close()`. */
+export async function openNetwork(
+  config: Configuration,
+  logger: Logger,
+): Promise<{ readonly network: GrpcNetwork; close(): void }> {
+  const options = {
+    host: config.replicationHost,
+    port: config.replicationPort,
+    allowsPlaintext: config.replicationPlaintext,
+  };
+  if (!hasCertificates(config)) return { network: new GrpcNetwork(options), close: () => {} };
+  const files = {
+    certFile: config.replicationCertificate,
+    keyFile: config.replicationKey,
+    caFile: config.replicationAuthority,
+  };
+  const tls = await loadTlsMaterial(files);
+  const { cluster, region } = tls.identity;
+  if (cluster !== config.cluster || region !== config.region)
+    throw new Error(
+      `the certificate in ${files.certFile} is for ${cluster}/${region}, and this is ` +
+        `${config.cluster}/${config.region}: give --repl-cert the certificate of this region`,
+    );
+  const network = new GrpcNetwork({ ...options, tls });
+  const close = watchTlsMaterial(files, tls, {
+    intervalMs: CERTIFICATES_INTERVAL_MS,
+    onChange: (material) => {
+      network.reloadTls(material);
+      logger.info('the certificates for replication were read again');
+    },
+    onError: (error) =>
+      logger.error(
+        { err: error },
+        'the new certificates for replication cannot be used; the old ones stay: correct the files',
+      ),
+  });
+  return { network, close };
+}
