@@ -12,7 +12,7 @@ export interface Target {
   readonly tls?: TlsTarget | undefined;
 }
 
-export interface TlsTarget {
+interface TlsTarget {
   /** Paths; without an authority those of the system are trusted. */
   readonly authority?: string | undefined;
   readonly certificate?: string | undefined;

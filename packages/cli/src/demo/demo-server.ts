@@ -7,7 +7,7 @@ import { Failure } from '../terminal/run-command.js';
 const PROGRAM = fileURLToPath(new URL('../../bin/quotadb.js', import.meta.url));
 const STOP_MS = 8000;
 
-export interface RegionPorts {
+interface RegionPorts {
   readonly resp: number;
   readonly http: number;
   readonly repl: number;

@@ -1,10 +1,10 @@
 /** A Dockerfile as instructions, as far as tests want to know it. */
-export interface Instruction {
+interface Instruction {
   readonly name: string;
   readonly rest: string;
 }
 
-export interface Stage {
+interface Stage {
   readonly image: string;
   readonly name: string;
   readonly instructions: readonly Instruction[];

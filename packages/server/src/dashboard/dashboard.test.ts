@@ -175,7 +175,7 @@ describeWithChromium('the page in a browser', () => {
     problems = [];
   });
 
-  test('shows live figures without a mistake, wide and narrow, light and dark, and never scrolls sideways', async () => {
+  test('shows live figures without an error, wide and narrow, light and dark, without a sideways scroll', async () => {
     await client.call('INCR', 'k');
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 390]) {

@@ -1,7 +1,7 @@
 /** A command's words. A character stands for one byte, so that any byte can be written in one. */
 export type Words = readonly string[];
 
-/** The values and expiries among the words of a command, as Redis reads them: they decide whether it can be compared. */
+/** The values and expiries among the words of a command, as Redis reads them: they decide if it can be compared. */
 
 const CANONICAL_INTEGER = /^(0|-?[1-9][0-9]*)$/;
 
@@ -30,7 +30,7 @@ export function setValues(command: Words): Words {
   }
 }
 
-export interface ExpiryArgument {
+interface ExpiryArgument {
   readonly amount: bigint;
   readonly unitMs: 1 | 1000;
   readonly fromNow: boolean;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-export interface CorpusEntry {
+interface CorpusEntry {
   readonly name: string;
   readonly bytes: Buffer;
 }

@@ -2,7 +2,7 @@ import { type Configuration, type SettingName, settingNames, settingOf } from '@
 import type { Logger } from 'pino';
 
 /** The differences between two readings of the configuration. */
-export interface ConfigurationChanges {
+interface ConfigurationChanges {
   /** In the form of CONFIG SET. */
   readonly parameters: readonly [parameter: string, value: string][];
   readonly hasOtherUsers: boolean;

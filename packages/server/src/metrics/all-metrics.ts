@@ -17,7 +17,7 @@ export const metricTables: Readonly<Record<string, MetricSource['metrics']>> = {
   'Process and logins': processMetricTable,
 };
 
-export interface MetricsOptions extends ServerMetricsOptions, DecisionMetricsOptions, ReplicationMetricsOptions {
+interface MetricsOptions extends ServerMetricsOptions, DecisionMetricsOptions, ReplicationMetricsOptions {
   readonly countsWatch: CountsWatch;
   readonly counts: () => CountsFigures;
   readonly process: MetricSource;

@@ -41,7 +41,7 @@ export class CountsWatch implements CountsObserver {
 }
 
 /** The state of the database. */
-export type CountsState = 'unused' | 'fine' | 'trouble';
+type CountsState = 'unused' | 'fine' | 'trouble';
 
 export function stateOfCounts({ trouble }: CountsWatch, { isInUse }: CountsFigures): CountsState {
   if (trouble !== '') return 'trouble';

@@ -1,7 +1,7 @@
 import type { Figures, Hottest, RateStatistics } from '@quotadb/resp';
 import { addTakes, mergeHottest, type TakeStatistics, type TakesByQuota } from '@quotadb/resp';
 
-export interface DecisionSources {
+interface DecisionSources {
   readonly hottest: () => Promise<readonly Hottest[]>;
   /** Decisions of the main thread: requests over HTTP, and takes that no lane could answer alone. */
   readonly mainRates: RateStatistics;

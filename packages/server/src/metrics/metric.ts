@@ -13,14 +13,14 @@ export interface Metric {
   readonly help: string;
 }
 
-export type Labels = Readonly<Record<string, string | number>>;
+type Labels = Readonly<Record<string, string | number>>;
 
 export interface Sample {
   readonly labels?: Labels;
   readonly value: number | HistogramValue;
 }
 
-export interface HistogramValue {
+interface HistogramValue {
   /** Upper bounds of the buckets but the last. */
   readonly bounds: readonly number[];
   /** Values in each bucket, not cumulated; one entry more than there are bounds. */

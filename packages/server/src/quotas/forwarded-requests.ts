@@ -25,7 +25,7 @@ const ANSWER_TIMEOUT_MS = 5000;
 const LONGEST_WAIT_MS = 3000;
 
 /** The end of a link that requests are sent over. */
-export interface RequestLink {
+interface RequestLink {
   readonly region: string;
   send(frame: PolicyChange | PolicyAnswer): void;
 }

@@ -20,7 +20,7 @@ import { describeAllotment, describePolicy } from './describe.js';
 
 const ID_BYTES = 15;
 
-export interface LocalAnswersOptions {
+interface LocalAnswersOptions {
   readonly engine: Engine;
   readonly region: string;
   readonly book: PolicyBook;

@@ -24,7 +24,7 @@ export interface PolicySyncOptions {
 }
 
 /** A change of policies, which is made at their home. */
-export type PolicyRequest = Extract<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
+type PolicyRequest = Extract<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
 
 /**
  * Keeps the policies the same in all regions: the home defines them, and regions exchange them when they connect and

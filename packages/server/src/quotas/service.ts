@@ -22,7 +22,7 @@ const TICK_INTERVAL_MS = 10;
 export type QuotaServiceOptions = PolicySyncOptions;
 
 /** The parts of a server with loaded data that quotas use. */
-export interface QuotaSurroundings {
+interface QuotaSurroundings {
   /** Undefined where there is no disk. */
   readonly disk: { readonly durable: (shard: number) => number; readonly flushSoon: () => void } | undefined;
   /** Resolves when every thread locks the shards: from then on the main thread may change keys too. */

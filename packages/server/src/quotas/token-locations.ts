@@ -28,7 +28,7 @@ export interface Place {
   readonly pocket: number | null;
 }
 
-export interface TokenLocationsView {
+interface TokenLocationsView {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly region: string;

@@ -24,7 +24,7 @@ const PROGRESS_INTERVAL_MS = 2000;
 const DRAIN_BOUND_MS = 2000;
 const REPLICA_ID_DIGITS = 32;
 
-export interface ReplicationOptions {
+interface ReplicationOptions {
   readonly config: Configuration;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -35,7 +35,7 @@ export interface ReplicationOptions {
 }
 
 /** The parts of a server with loaded data that replication uses. */
-export interface ReplicationSurroundings {
+interface ReplicationSurroundings {
   /** The version up to which the disk holds this node's own changes; undefined where there is no disk. */
   readonly durable: ((shard: number) => number) | undefined;
   /** The same for the changes of any origin, by its index. */

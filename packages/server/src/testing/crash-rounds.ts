@@ -3,7 +3,7 @@ import { encodeCommand, TestClient } from '@quotadb/resp/testing';
 import { readIdentity } from '@quotadb/storage';
 import { spawnServer } from './spawned-server.js';
 
-export interface CrashOptions {
+interface CrashOptions {
   readonly directory: string;
   readonly rounds: number;
   /** As --fsync has it. */
@@ -18,7 +18,7 @@ export interface CrashOptions {
 }
 
 /** The outcome of one round of load and kill -9, for each key. */
-export interface RoundOutcome {
+interface RoundOutcome {
   readonly key: string;
   readonly acknowledged: number;
   readonly attempted: number;

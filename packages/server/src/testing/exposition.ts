@@ -1,5 +1,5 @@
 /** Reads what /metrics says as strictly as Prometheus does, and stricter: every mistake throws. */
-export interface ParsedMetric {
+interface ParsedMetric {
   readonly type: string;
   readonly samples: readonly {
     readonly name: string;

@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContextOptions, type TlsOptions } from 
 import type { Configuration } from '@quotadb/config';
 
 /** A server of node:tls or node:https, which can take new certificates while it runs. */
-export interface CertificateUser {
+interface CertificateUser {
   setSecureContext(options: SecureContextOptions): void;
 }
 

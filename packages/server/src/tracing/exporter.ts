@@ -12,7 +12,7 @@ const REQUEST_SPANS = 512;
 const INTERVAL_MS = 1000;
 const ANSWER_TIMEOUT_MS = 5000;
 
-export interface ExporterOptions {
+interface ExporterOptions {
   readonly endpoint: string;
   /** `name=value`, as in OTEL_EXPORTER_OTLP_HEADERS. */
   readonly headers: readonly string[];

@@ -17,7 +17,7 @@ const MAXIMUM_ATTRIBUTES = 32;
 const MAXIMUM_EVENTS = 16;
 const MAXIMUM_LINKS = 32;
 
-export interface SpanEvent {
+interface SpanEvent {
   readonly name: string;
   readonly atMs: number;
   readonly attributes: Attributes;
