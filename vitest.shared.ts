@@ -1,12 +1,24 @@
 import type { ViteUserConfig } from 'vitest/config';
 
-/** Tests run on the sources; processes and workers that tests start run what `npm run build` made. */
+/**
+ * Three suites, by the names of files:
+ *
+ *   x.test.ts        npm test           proves the whole system in at most five minutes on two cores
+ *   x.full.test.ts   npm run test:full  every failure with real processes, more seeds, every planted mistake; CI runs it too
+ *   x.long.test.ts   npm run test:long  soaks and crash loops: minutes to hours
+ *
+ * No test gets a second try. Tests run on the sources; processes and workers that they start run what `npm run build` made.
+ */
 export const shared = {
   resolve: { conditions: ['quotadb-source'] },
   ssr: { resolve: { conditions: ['quotadb-source', 'module', 'node', 'default'] } },
   test: {
-    exclude: ['**/*.long.test.ts', '**/node_modules/**'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    exclude: ['**/*.{full,long}.test.ts', '**/node_modules/**'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    retry: 0,
   },
 } satisfies ViteUserConfig;
+
+/** Most tests of processes and sockets wait for them: more of them than cores can run at once. */
+export const WORKERS_FOR_PROCESSES = 3;
