@@ -10,9 +10,8 @@ import type { ViteUserConfig } from 'vitest/config';
  * No test gets a second try. Tests run on the sources; processes and workers that they start run what `npm run build` made.
  */
 export const shared = {
-  resolve: { conditions: ['quotadb-source'] },
-  ssr: { resolve: { conditions: ['quotadb-source', 'module', 'node', 'default'] } },
   test: {
+    server: { deps: { external: [/\/packages\/[\w-]+\/dist\//] } },
     exclude: ['**/*.{full,long}.test.ts', '**/node_modules/**'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -75,9 +75,9 @@ test('all mistakes are reported at once, with exit code 2', async () => {
   const { code, stderr, stdout } = await server.finished;
   expect(code).toBe(2);
   expect(stderr.trim().split('\n')).toEqual([
-    expect.stringContaining('--fsync: argument couldn'),
-    expect.stringContaining('--max-memory: argument must be a memory value'),
     expect.stringContaining('QUOTADB_TIMEOUT: '),
+    expect.stringContaining('--max-memory: argument must be a memory value'),
+    expect.stringContaining('--fsync: argument couldn'),
     expect.stringContaining('--host: 0.0.0.0 can be reached from other machines'),
   ]);
   expect(stdout).toBe('');

@@ -200,7 +200,7 @@ test('several limits at once: all or none, and nothing leaks', async () => {
   const twice = await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 3, 'user', 'd', 3);
   expect(twice).toMatch(/^-ERR the same subject of the same quota is there twice/);
   expect(await client.call('QUOTA.TAKEALL', 2, 'user', 'd', 2)).toMatch(/^-ERR syntax error/);
-  expect(await client.call('QUOTA.TAKEALL', 17, 'user', 'd', 2)).toMatch(/^-ERR 1 to 16 limits/);
+  expect(await client.call('QUOTA.TAKEALL', 17, 'user', 'd', 2)).toMatch(/^-ERR count is out of range: 1 to 16 q/);
 });
 
 test('a repetition with the same id is free, whichever connection it comes from', async () => {
