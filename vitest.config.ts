@@ -24,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'net',
-          include: ['packages/*/src/**/*.test.ts'],
+          include: ['packages/*/{src,page}/**/*.test.ts'],
           exclude: [...shared.test.exclude, ...code],
           maxWorkers: WORKERS_FOR_PROCESSES,
           sequence: { groupOrder: 1 },

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { TcpProxy } from '@quotadb/wire/proxy';
 import { integer, type Options, seconds } from '../command-line/flags.js';
 import { type BenchRun, defineSuite, sharedFlags } from '../command-line/suite.js';
 import { type LoadJob, type LoadResult, loadJob } from '../load/load-job.js';
@@ -13,7 +14,6 @@ import { summarize } from '../results/summary.js';
 import { ask } from '../servers/ask.js';
 import { fillKeys } from '../servers/fill.js';
 import { type QuotaDBProcess, requireQuotaDB } from '../servers/quotadb.js';
-import { openDelayingProxy } from './delaying-proxy.js';
 import { measureLags, percentile } from './lag.js';
 import { addPeer, exchanged, POLL_MS, startRegion, startThreeRegions, stopRegions } from './regions.js';
 
@@ -155,6 +155,14 @@ class ReplicationBench {
     this.#keep(workload, description, { 'three regions': measured });
   }
 
+  /** The port of a proxy to this one that delays both directions. */
+  async #delayed(port: number, delayMs: number): Promise<number> {
+    const proxy = await TcpProxy.open(port);
+    proxy.delayMs = delayMs;
+    this.#run.cleanup.add({ gently: () => proxy.close(), atOnce: () => proxy.reset() });
+    return proxy.port;
+  }
+
   async measureJoin(workload: string, oneWayMs: number): Promise<void> {
     const { joinKeys } = this.#options;
     const measured = await this.#rounds(workload, async () => {
@@ -162,7 +170,7 @@ class ReplicationBench {
       await fillKeys(full, [INCREMENT], joinKeys, this.#run.signal);
       const empty = await startRegion(this.#program, 'eu', this.#run, JOIN_MEMORY);
       const direct = full.replicationPort;
-      const port = oneWayMs === 0 ? direct : await openDelayingProxy(direct, oneWayMs, this.#run.cleanup);
+      const port = oneWayMs === 0 ? direct : await this.#delayed(direct, oneWayMs);
       const startedAtMs = performance.now();
       await addPeer(empty, 'us', port);
       while (Number(await ask(empty.port, 'DBSIZE')) < joinKeys) await delay(POLL_MS);
