@@ -1,5 +1,6 @@
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { QuotaDetails } from '@quotadb/dashboard';
 import { expect, test } from 'vitest';
 import { Demo } from './demo.js';
@@ -17,10 +18,10 @@ async function eventually(check: () => Promise<void> | void): Promise<void> {
   }
 }
 
-const leftovers = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('quotadb-demo-'));
-
 test('three regions count together through a cut and a kill, and nothing is left behind', async () => {
-  const before = await leftovers();
+  // A temporary directory of its own: another demo on this machine may come and go meanwhile.
+  const directory = await mkdtemp(join(tmpdir(), 'quotadb-test-'));
+  process.env.TMPDIR = directory;
   const { demo, port } = await Demo.start(0);
   try {
     const total = (name: string) => Number(demo.state().regions.find((region) => region.name === name)?.total);
@@ -78,6 +79,7 @@ test('three regions count together through a cut and a kill, and nothing is left
   } finally {
     await demo.stop();
   }
-  expect(await leftovers()).toEqual(before);
+  expect(await readdir(directory)).toEqual([]);
+  await rm(directory, { recursive: true });
   await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
 }, 120_000);

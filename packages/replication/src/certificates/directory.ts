@@ -70,7 +70,9 @@ export async function issueInto(request: IssueRequest): Promise<CertificateFiles
 async function readAuthority(directory: string): Promise<CertificateAndKey> {
   const { certFile, keyFile } = filesOf(directory, AUTHORITY);
   const pem = new PemFiles(CertificatesError, '; "quotadb certs init" makes an authority');
-  const [certificate, key] = await Promise.all([pem.read(certFile), pem.read(keyFile)]);
+  // One after the other: where both are missing, the error always names the certificate.
+  const certificate = await pem.read(certFile);
+  const key = await pem.read(keyFile);
   pem.checkKey(key, keyFile, pem.certificate(certificate, certFile), certFile);
   return { certificate, key };
 }

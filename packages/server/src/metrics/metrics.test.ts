@@ -92,7 +92,9 @@ describe('/metrics', () => {
   test('counts the decisions of rate limits and quotas, over RESP and HTTP', async () => {
     const { scrape } = await start();
     client = await TestClient.open(server?.port ?? 0);
-    await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '10', 'WINDOW', '3600000');
+    // A take that waits a second for the main thread of a busy machine would be denied: this one waits for a minute.
+    const wait = ['ON-UNREACHABLE', 'WAIT', '60000'];
+    await client.call('QUOTA.DEFINE', 'emails', 'LIMIT', '10', 'WINDOW', '3600000', ...wait);
     for (let call = 0; call < 12; call++) await client.call('QUOTA.TAKE', 'emails', 'acme', '1');
     for (let call = 0; call < 5; call++) await client.call('RATE.LIMIT', 'k', '3', '3600000');
     const url = `http://127.0.0.1:${server?.httpPort}/api/v1/limits/k/take`;
