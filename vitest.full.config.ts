@@ -21,6 +21,8 @@ export default defineConfig({
   ...shared,
   test: {
     ...shared.test,
+    // Projects add to this list; they cannot take from it.
+    exclude: ['**/*.long.test.ts', '**/node_modules/**'],
     maxWorkers: WORKERS_FOR_PROCESSES,
     projects: [
       {
@@ -28,7 +30,6 @@ export default defineConfig({
         test: {
           name: 'full',
           include: ['packages/*/src/**/*.full.test.ts'],
-          exclude: ['**/node_modules/**'],
         },
       },
       ...((await hasEpoll())
@@ -41,7 +42,12 @@ export default defineConfig({
 function repeated(transport: string, include: string[]) {
   return {
     extends: true as const,
-    test: { name: transport, include, env: { QUOTADB_TEST_TRANSPORT: transport } },
+    test: {
+      name: transport,
+      include,
+      exclude: ['**/*.full.test.ts'],
+      env: { QUOTADB_TEST_TRANSPORT: transport },
+    },
   };
 }
 
