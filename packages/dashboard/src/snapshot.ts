@@ -166,7 +166,7 @@ export interface TokenPlace {
   /** Set aside to be spent there, spent or not. */
   readonly setAside: number;
   /** The local balance: set aside and not spent; a region knows its own only. */
-  readonly pocket: number | null;
+  readonly localBalance: number | null;
 }
 
 /** One key by its components. */

@@ -114,10 +114,11 @@ export class QuotadbHttpClient {
 
   async quotaPeek(name: string, subject: string, options?: CallOptions): Promise<QuotaStanding> {
     const standing = (await this.#call('GET', path`quotas/${name}?subject=${subject}`, options)) as unknown as {
-      readonly [field in 'rightsHere' | 'pocketHere' | 'remainingEverywhere' | 'resetMs']: number;
-    };
+      readonly [field in 'rightsHere' | 'remainingEverywhere' | 'resetMs']: number;
+    } & { readonly [field in 'localBalanceHere' | 'pocketHere']?: number };
     return {
-      remainingHere: standing.rightsHere + standing.pocketHere,
+      // Servers of 0.1 have only the former name.
+      remainingHere: standing.rightsHere + (standing.localBalanceHere ?? standing.pocketHere ?? 0),
       remainingEverywhere: standing.remainingEverywhere,
       resetAfterMs: standing.resetMs,
     };

@@ -47,7 +47,7 @@ export class QuotaWatch {
     this.trouble.value = joined === null && refused !== undefined ? String(refused.reason) : '';
     if (joined === null) return;
     this.details.value = joined;
-    const left = new Map(joined.places.map(({ region, held, pocket }) => [region, held + (pocket ?? 0)]));
+    const left = new Map(joined.places.map(({ region, held, localBalance }) => [region, held + (localBalance ?? 0)]));
     this.history.value = [...this.history.value, { atMs: Date.now(), left }].slice(-HISTORY_POINTS);
   }
 }

@@ -7,8 +7,8 @@ import { head, number, Table } from './table.js';
 /** Where the tokens of one subject are: a bar as long as the limit, and the same figures as a table. */
 export function TokenBar(props: { of: QuotaDetails }) {
   const { limit, places, resetMs } = props.of;
-  const left = total(places, ({ held, pocket }) => held + (pocket ?? 0));
-  const spent = total(places, ({ setAside, pocket }) => Math.max(0, setAside - (pocket ?? 0)));
+  const left = total(places, ({ held, localBalance }) => held + (localBalance ?? 0));
+  const spent = total(places, ({ setAside, localBalance }) => Math.max(0, setAside - (localBalance ?? 0)));
   const whole = Math.max(limit, left + spent, 1);
   const width = (amount: number) => `width:${(100 * amount) / whole}%`;
   return (
@@ -23,7 +23,7 @@ export function TokenBar(props: { of: QuotaDetails }) {
             {held / whole > 0.08 ? region : ''}
           </span>
         ))}
-        {places.map(({ region, pocket: localBalance }) => (
+        {places.map(({ region, localBalance }) => (
           <span
             key={`${region} local`}
             class="local-balance"
@@ -43,8 +43,10 @@ const COLUMNS = [
     </State>
   )),
   number('Transferable', ({ held }: TokenPlace) => count(held)),
-  number('Local balance', ({ pocket }: TokenPlace) => (pocket === null ? 'known there only' : count(pocket))),
-  number('Spent', ({ setAside, pocket }: TokenPlace) =>
-    pocket === null ? `at most ${count(setAside)}` : count(setAside - pocket),
+  number('Local balance', ({ localBalance }: TokenPlace) =>
+    localBalance === null ? 'known there only' : count(localBalance),
+  ),
+  number('Spent', ({ setAside, localBalance }: TokenPlace) =>
+    localBalance === null ? `at most ${count(setAside)}` : count(setAside - localBalance),
   ),
 ];

@@ -82,10 +82,10 @@ describe('the API of the dashboard', () => {
     expect(quotas).toMatchObject([{ name: 'emails', limit: 100, allowedTotal: 30, deniedTotal: 0, tokensTotal: 60 }]);
     expect(quotas[0].subjects.map(({ identifier }) => identifier)).toEqual(['acme']);
     const found = (await (await fetch(address('/api/v1/dashboard/quotas/emails?subject=acme'))).json()) as QuotaDetails;
-    const [{ held, setAside, pocket }] = found.places;
+    const [{ held, setAside, localBalance }] = found.places;
     expect(found.places).toHaveLength(1);
-    expect(setAside - (pocket as number)).toBe(60);
-    expect(held + (pocket as number)).toBe(40);
+    expect(setAside - (localBalance as number)).toBe(60);
+    expect(held + (localBalance as number)).toBe(40);
     expect((await fetch(address('/api/v1/dashboard/quotas/none?subject=acme'))).status).toBe(404);
     expect((await fetch(address(`/api/v1/dashboard/quotas/emails?subject=${'x'.repeat(2000)}`))).status).toBe(400);
   });

@@ -37,9 +37,10 @@ export const serverMetricTable = {
   ),
   quotadb_keys: gauge('Keys in the store.'),
   quotadb_keys_expiring: gauge('Keys that have an expiry.'),
-  quotadb_keys_withheld: gauge(
+  quotadb_keys_unpublished: gauge(
     'Cells of rate limits below the publish threshold: unpublished, so neither peers nor the disk hold them.',
   ),
+  quotadb_keys_withheld: gauge('The former name of quotadb_keys_unpublished; the next minor release drops it.'),
   quotadb_keys_expired_total: counter('Keys dropped because they expired.'),
   quotadb_memory_used_bytes: gauge('Memory of the store in use.'),
   quotadb_memory_maximum_bytes: gauge('Memory the store may use (--max-memory).'),
@@ -92,6 +93,7 @@ function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
     quotadb_start_time_seconds: identity.startedAtMs / 1000,
     quotadb_keys: keys,
     quotadb_keys_expiring: keysWithExpiry,
+    quotadb_keys_unpublished: keysUnpublished,
     quotadb_keys_withheld: keysUnpublished,
     quotadb_keys_expired_total: expiredKeysTotal,
     quotadb_memory_used_bytes: usedBytes,

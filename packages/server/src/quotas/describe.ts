@@ -35,8 +35,10 @@ export function describeAllotment(
   return [
     ['window', allotment.window],
     ['rights-here', ledger.rights(policy, allotment)],
+    // The former name of local-balance-here, for one minor release.
     ['pocket-here', ledger.balance(allotment)],
     ['remaining-everywhere', standing.remainingEverywhere],
     ['reset-ms', standing.resetMs],
+    ['local-balance-here', ledger.balance(allotment)],
   ];
 }

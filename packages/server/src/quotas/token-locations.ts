@@ -25,7 +25,7 @@ export interface Place {
   /** Set aside to be spent there. */
   readonly setAside: number;
   /** The unspent part of `setAside`, the local balance; null for other regions, which do not replicate it. */
-  readonly pocket: number | null;
+  readonly localBalance: number | null;
 }
 
 interface TokenLocationsView {
@@ -59,7 +59,7 @@ export function locateTokens(view: TokenLocationsView, policy: Policy, subject: 
     isOwn: true,
     held: Math.max(0, ledger.rights(policy, allotment)),
     setAside: marked.get(OWN_ORIGIN) ?? 0,
-    pocket: ledger.balance(allotment),
+    localBalance: ledger.balance(allotment),
   };
   const places = [...others].map(
     ([name, { held, setAside }]): Place => ({
@@ -67,7 +67,7 @@ export function locateTokens(view: TokenLocationsView, policy: Policy, subject: 
       isOwn: false,
       held: Math.max(0, held),
       setAside,
-      pocket: null,
+      localBalance: null,
     }),
   );
   const resetMs = policy.windowMs === 0 ? -1 : Math.max(0, windowEndMs(policy, allotment.window) - engine.nowMs);

@@ -18,7 +18,7 @@ export interface NetworkTraits {
 export interface Endpoint {
   readonly region: string;
   readonly isRunning: boolean;
-  open(carrier: LinkTransport, toRegion: string, isDialed: boolean): Link;
+  open(transport: LinkTransport, toRegion: string, isDialed: boolean): Link;
 }
 
 export interface NetworkObserver {
@@ -102,7 +102,7 @@ export class Network {
       for (const side of [0, 1] as const) {
         const end = wire.ends[side];
         const other = wire.ends[1 - side];
-        end.link = end.endpoint.open(this.carrier(wire, side), other.endpoint.region, side === 0);
+        end.link = end.endpoint.open(this.transport(wire, side), other.endpoint.region, side === 0);
       }
     });
   }
@@ -141,7 +141,7 @@ export class Network {
     return this.traits.delayMs + this.random.next() * this.traits.jitterMs;
   }
 
-  private carrier(wire: Wire, side: 0 | 1): LinkTransport {
+  private transport(wire: Wire, side: 0 | 1): LinkTransport {
     const network = this;
     const end = wire.ends[side];
     return {

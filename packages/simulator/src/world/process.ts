@@ -136,10 +136,10 @@ export class NodeProcess implements Endpoint {
     });
   }
 
-  open(carrier: LinkTransport, toRegion: string, isDialed: boolean): Link {
+  open(transport: LinkTransport, toRegion: string, isDialed: boolean): Link {
     this.isStirred = true;
     const expected = isDialed && { expectedRegion: toRegion };
-    return this.replica.open(carrier, { isDialed, address: toRegion, ...expected });
+    return this.replica.open(transport, { isDialed, address: toRegion, ...expected });
   }
 
   /** Advances the engine to the time of this node, then does everything that is due. */
