@@ -77,16 +77,24 @@ function serverOptions({ headersTimeoutMs, requestTimeoutMs, ...others }: Socket
   };
 }
 
+/** Once it is refused, a client gets this long to read the answer and close. */
+const LINGER_MS = 1000;
+
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
   const problem = problemOf(error);
+  // Bytes of a client that has its answer and still sends.
+  if (problem !== undefined && socket.writableEnded) return;
   // Nothing may follow the beginning of an answer that is on its way.
   const isAnswering = socket._httpMessage?.headersSent === true;
   if (problem === undefined || !socket.writable || isAnswering) {
     socket.destroy();
     return;
   }
-  socket.write(rawProblemResponse(new ProblemError(problem), 'Connection: close\r\n'));
-  socket.destroySoon();
+  socket.end(rawProblemResponse(new ProblemError(problem), 'Connection: close\r\n'));
+  // Closed at once, with bytes of the client unread, the system would reset the connection and the answer could be lost.
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Undefined where the connection failed, or its TLS handshake: there is no request to answer. */

@@ -33,5 +33,7 @@ export async function runCommand(exit: Exit, run: () => Promise<number | undefin
     process.stderr.write(`quotadb: ${message}\n`);
     result = expected;
   }
+  // A long output may still be on its way through a pipe.
+  await new Promise((resolve) => process.stdout.write('', resolve));
   exit(result);
 }

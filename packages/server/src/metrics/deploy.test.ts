@@ -13,6 +13,8 @@ const series = new Set(
 );
 /** Metrics that no dashboard shows: they identify a server, or repeat a metric that is shown. */
 const UNSHOWN = new Set([
+  // The former name of quotadb_keys_unpublished.
+  'quotadb_keys_withheld',
   'quotadb_info',
   'quotadb_start_time_seconds',
   'quotadb_slowlog_length',
