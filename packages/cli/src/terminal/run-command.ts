@@ -34,6 +34,7 @@ export async function runCommand(exit: Exit, run: () => Promise<number | undefin
     result = expected;
   }
   // A long output may still be on its way through a pipe.
-  await new Promise((resolve) => process.stdout.write('', resolve));
+  const { stdout } = process;
+  if (stdout.writableLength > 0) await new Promise((resolve) => stdout.write('', resolve));
   exit(result);
 }
