@@ -4,6 +4,7 @@ import { joinUint64 } from '../memory/int64.js';
 import { OriginShardNumber, OWN_ORIGIN } from '../memory/layout.js';
 import { bornOf, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
+import { aheadMs, BatchGate, Verdict } from './batch-gate.js';
 import { fitsInPlaceOf, makeForeign } from './foreign-component.js';
 import { mergeInPlace } from './in-place-merge.js';
 
@@ -19,6 +20,8 @@ export const Applied = {
   Own: 3,
   /** It breaks a rule that every origin keeps: see `brokenRule`. The components before the offending one are merged. */
   Broken: 4,
+  /** It holds a number that is dated too far ahead: see `tooFarAhead`. Nothing is merged. */
+  Ahead: 5,
 } as const;
 export type Applied = (typeof Applied)[keyof typeof Applied];
 
@@ -30,6 +33,8 @@ const MAX_OPEN_WALKS = 4096;
  * and whose version lies below this node's watermark was superseded and stays gone: no tombstones are needed.
  */
 export class Merge {
+  /** Also for watermarks that come without a batch. */
+  readonly gate: BatchGate;
   private readonly engine: Engine;
   private readonly walks = new Map<string, number>();
   /** By origin and shard the newest version that this put in the list; and that of the list at hand. */
@@ -37,17 +42,31 @@ export class Merge {
   private newest = 0;
   /** The rule that the last Broken batch broke. */
   brokenRule = '';
+  /** Of the last batch that was Ahead, the number and how far. */
+  tooFarAhead = '';
 
   constructor(engine: Engine) {
     this.engine = engine;
+    this.gate = new BatchGate(engine);
+  }
+
+  /** The gate as of now: the bound on the skew of clocks is how long expired generations are kept for late changes. */
+  openGate(): BatchGate {
+    this.gate.admitUntil(this.engine.nowMs + aheadMs(this.engine.generations.graceMs));
+    return this.gate;
   }
 
   apply(batch: Batch): Applied {
     const { lists, store, origins } = this.engine;
+    if (origins.find(batch.origin) === OWN_ORIGIN) return Applied.Own;
+    const verdict = this.openGate().ofBatch(batch);
+    if (verdict === Verdict.Broken) return this.broken(this.gate.describe(batch));
+    if (verdict === Verdict.Ahead) {
+      this.tooFarAhead = this.gate.describe(batch);
+      return Applied.Ahead;
+    }
     const origin = origins.intern(batch.origin);
-    if (origin === OWN_ORIGIN) return Applied.Own;
     if (origin === -1) return Applied.OutOfMemory;
-    if (batch.shardIndex >= this.engine.shardCount) return this.broken('there is no such shard');
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShardNumber.seen;
@@ -80,7 +99,6 @@ export class Merge {
    */
   private ruleBrokenBy(state: number, held: number, batch: Batch, index: number): string {
     const version = batch.version[index];
-    if (batch.born[index] > version) return 'a generation is born at one of its versions';
     if (this.engine.lists.withVersion(state, version) !== 0) return 'a version belongs to one component';
     return held === 0 || grows(this.engine, held, batch, index) ? '' : 'P and N only grow inside one generation';
   }

@@ -1,13 +1,22 @@
 import type { DroppedComponent } from '../components/dropped-components.js';
 import type { Engine } from '../keys/engine.js';
-import { assert } from '../memory/assert.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
-import { Component, Flag, setBorn, setVersion, timeOfVersion, versionOf } from '../memory/record.js';
+import { Component, Flag, MAX_VERSION, setBorn, setVersion, timeOfVersion, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
+import { aheadMs, BatchGate, Verdict } from './batch-gate.js';
 import { attachFrom, makeForeign } from './foreign-component.js';
 import { isEmptyIn } from './merge.js';
+
+/** The highest bound on the skew of clocks that a server can have had when it wrote a file. */
+const HIGHEST_SKEW_BOUND_MS = 3_600_000;
+
+/**
+ * Takes the component of a batch that cannot be restored, and why. The number -1 stands for the end of the walk, which
+ * then is none.
+ */
+export type Quarantine = (batch: Batch, index: number, reason: string) => void;
 
 /**
  * Puts the content of a node's own disk back into an empty store, before any client is served. Unlike a peer, the disk
@@ -17,18 +26,30 @@ import { isEmptyIn } from './merge.js';
  *
  * Batches may come twice and overlap, as a snapshot and the log written meanwhile do. The newer version of a component
  * stays; one that is not held and lies below a finished walk was gone by then, and stays gone.
+ *
+ * A component that no server can have written, or only one with a defect, is left out and given to the quarantine: the
+ * others are worth more than none.
  */
 export class Restore {
   private readonly engine: Engine;
+  private readonly gate: BatchGate;
+  private readonly quarantine: Quarantine;
   private input = new ByteInput(new Uint8Array(ByteInput.SLACK_BYTES));
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, quarantine: Quarantine = failOn) {
     this.engine = engine;
+    this.gate = new BatchGate(engine);
+    this.quarantine = quarantine;
   }
 
-  /** False when memory, or the table of origins, is too small for the disk's content. */
-  apply(batch: Batch): boolean {
+  /**
+   * False when memory, or the table of origins, is too small for the disk's content. `writtenAtMs` is the time of the
+   * server that wrote the batch: a clock that is behind at this start must not keep it from its own data.
+   */
+  apply(batch: Batch, writtenAtMs = this.engine.nowMs): boolean {
     const { store, origins } = this.engine;
+    this.gate.admitUntil(Math.max(writtenAtMs, this.engine.nowMs) + aheadMs(HIGHEST_SKEW_BOUND_MS));
+    if (batch.shardIndex >= this.engine.shardCount) return this.quarantineAll(batch);
     const origin = origins.intern(batch.origin);
     if (origin === -1) return false;
     const shard = store.shardAt(batch.shardIndex);
@@ -37,6 +58,11 @@ export class Restore {
     this.input = batch.keyInput;
     return this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
+        const reason = this.findFault(shard, batch, index);
+        if (reason !== '') {
+          this.quarantine(batch, index, reason);
+          continue;
+        }
         const restored =
           origin === OWN_ORIGIN
             ? this.restoreOwn(shard, state, batch, index)
@@ -45,17 +71,43 @@ export class Restore {
       }
       const before = store.numbers[seenAt];
       if (batch.to <= before) return true;
+      if (this.gate.ofVersion('the end of a walk', batch.to) !== Verdict.Admitted) {
+        this.quarantine(batch, -1, this.gate.describe(undefined));
+        return true;
+      }
       store.numbers[seenAt] = batch.to;
       if (origin !== OWN_ORIGIN) this.engine.garbageCollection.passWatermark(shard, state, before, batch.to);
       return true;
     });
   }
 
+  private quarantineAll(batch: Batch): boolean {
+    for (let index = 0; index < batch.count; index++)
+      this.quarantine(batch, index, `there is no shard ${batch.shardIndex}`);
+    return true;
+  }
+
+  /** Why a component cannot be restored, or empty. Makes the hash of its key. */
+  private findFault(shard: number, batch: Batch, index: number): string {
+    const { store } = this.engine;
+    if (this.gate.ofComponent(batch, index) !== Verdict.Admitted) return this.gate.describe(batch);
+    const start = batch.keyStart(index);
+    const length = batch.keyEnd[index] - start;
+    return store.shardOf(this.input, start, length) === shard ? '' : `its key is not one of shard ${batch.shardIndex}`;
+  }
+
+  /** Two components of one version would break the list. True: the others are restored. */
+  private isTaken(state: number, batch: Batch, index: number): boolean {
+    if (this.engine.lists.withVersion(state, batch.version[index]) === 0) return false;
+    this.quarantine(batch, index, 'its version is that of another component');
+    return true;
+  }
+
   /** A component that had been dropped. */
   drop({ origin, version, key }: DroppedComponent): void {
     const { store, generations, origins } = this.engine;
     const index = origins.find(origin);
-    if (index === -1) return;
+    if (index === -1 || !(version <= MAX_VERSION)) return;
     const shard = store.shardOf(ByteInput.copyOf(key), 0, key.length);
     this.engine.withShard(shard, () => {
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
@@ -94,11 +146,11 @@ export class Restore {
     }
   }
 
+  /** The key's hash was just made. */
   private find(shard: number, batch: Batch, index: number): number {
     const { store } = this.engine;
     const start = batch.keyStart(index);
     const length = batch.keyEnd[index] - start;
-    assert(store.shardOf(this.input, start, length) === shard, 'a key is restored in its own shard');
     return store.table.find(shard, this.input, start, length);
   }
 
@@ -123,6 +175,7 @@ export class Restore {
       engine.records.refreshKey(shard, record);
       return true;
     }
+    if (this.isTaken(state, batch, index)) return true;
     if (held !== 0) lists.remove(state, record);
     // Also where there was no own component: an expiry attachment may hold the key's place in the wheel.
     if (record !== 0) this.clearAttachments(shard, record);
@@ -173,6 +226,7 @@ export class Restore {
     const version = batch.version[index];
     if (held !== 0 && versionOf(memory, held) >= version) return true;
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShardNumber.seen]) return true;
+    if (this.isTaken(state, batch, index)) return true;
     if (held !== 0) engine.records.dropForeign(shard, record, held);
     if (record === 0) record = this.make(shard, batch, index);
     if (record === 0) return false;
@@ -182,4 +236,8 @@ export class Restore {
     engine.records.refreshKey(shard, record);
     return true;
   }
+}
+
+function failOn(_batch: Batch, _index: number, reason: string): never {
+  throw new RangeError(`a component cannot be restored: ${reason}`);
 }

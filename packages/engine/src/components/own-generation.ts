@@ -1,3 +1,4 @@
+import { assert } from '../memory/assert.js';
 import {
   type Attachments,
   CancelNumber,
@@ -10,7 +11,17 @@ import {
 import type { Clock } from '../memory/clock.js';
 import { raiseUint64At, setInt64At } from '../memory/int64.js';
 import { OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
-import { bornOf, Component, Flag, isPresent, originIndexOf, setBorn, versionAt, versionOf } from '../memory/record.js';
+import {
+  bornOf,
+  Component,
+  Flag,
+  isPresent,
+  MAX_VERSION,
+  originIndexOf,
+  setBorn,
+  versionAt,
+  versionOf,
+} from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Generations } from './generations.js';
 import type { VersionLists } from './version-list.js';
@@ -123,6 +134,7 @@ export class OwnGeneration {
   }
 
   private recordFloor(shard: number, record: number, floorMs: number): boolean {
+    assert(floorMs <= Number.MAX_SAFE_INTEGER, 'a floor has 53 bits');
     const attachment = this.attachments.ensure(shard, record, Kind.floor);
     if (attachment !== 0) this.attachments.setNumberAt(attachment, FloorNumber.floorMs, floorMs);
     return attachment !== 0;
@@ -178,6 +190,7 @@ export class OwnGeneration {
 
   /** Sets the own generation's expiry; `decided` 0 drops the expiry setting itself. False when memory ran out. */
   decide(shard: number, record: number, expiresAtMs: number, decided: number): boolean {
+    assert(decided <= MAX_VERSION && expiresAtMs <= Number.MAX_SAFE_INTEGER, 'an expiry and its version have 53 bits');
     let attachment = this.attachments.find(record, Kind.expiry);
     if (decided === 0) {
       if (attachment === 0) return true;

@@ -1,6 +1,6 @@
 import { assert } from '../memory/assert.js';
 import { CURSORS, OriginShardNumber, OriginShardWord, OWN_ORIGIN } from '../memory/layout.js';
-import { Component, setVersion, versionOf } from '../memory/record.js';
+import { Component, LAST_ADMITTED_VERSION, setVersion, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Digests } from './digest.js';
 
@@ -65,11 +65,12 @@ export class VersionLists {
 
   /**
    * Makes the next version at least this one: a generation must not look older than a floor set by a clock ahead of
-   * ours.
+   * ours. Never so far that versions could leave their bits: the gate admits none above LAST_ADMITTED_VERSION.
    */
   raise(shard: number, version: number): void {
     const seen = (this.store.originShardAt(OWN_ORIGIN, shard) >>> 1) + OriginShardNumber.seen;
-    if (this.store.numbers[seen] < version - 1) this.store.numbers[seen] = version - 1;
+    const last = Math.min(version - 1, LAST_ADMITTED_VERSION);
+    if (this.store.numbers[seen] < last) this.store.numbers[seen] = last;
   }
 
   /** The component of a list that has this version, or 0. Almost always a look at the tail. */

@@ -1,3 +1,4 @@
+import { assert } from './assert.js';
 import { assertFields } from './fields.js';
 import { TWO_POW_32 } from './int64.js';
 
@@ -53,6 +54,7 @@ const HIGH_MASK = 0x1fffff;
 const DETAIL_SHIFT = 21;
 const DETAIL_LOW_BITS = 11;
 const DETAIL_HIGH_MASK = 0x3f;
+const DETAIL_BITS = 17;
 
 export const Flag = {
   foreign: 1 << 27,
@@ -67,8 +69,12 @@ const FLAG_MASK = -1 << 27;
 export const EPOCH_MS = 1735689600000;
 /** Versions a millisecond: above the rate at which one shard can possibly be changed. */
 const VERSIONS_PER_MS = 8192;
+/** What the field of a version holds. */
+export const MAX_VERSION = 2 ** 53 - 1;
 /** A clock that is decades ahead must not push versions out of their 53 bits: from here on they only count. */
-const LAST_DATED_VERSION = 2 ** 53 - 2 ** 40;
+export const LAST_DATED_VERSION = 2 ** 53 - 2 ** 40;
+/** And from a peer or a file none above this is taken (batch-gate.ts), so that there is room to count on. */
+export const LAST_ADMITTED_VERSION = 2 ** 53 - 2 ** 39;
 
 export function versionAt(timeMs: number): number {
   return timeMs > EPOCH_MS ? Math.min((timeMs - EPOCH_MS) * VERSIONS_PER_MS, LAST_DATED_VERSION) : 0;
@@ -86,6 +92,7 @@ export function versionOf(memory: Int32Array, component: number): number {
 }
 
 export function setVersion(memory: Int32Array, component: number, version: number): void {
+  assert(version >= 0 && version <= MAX_VERSION, 'a version has 53 bits');
   memory[component + Component.versionLow] = version | 0;
   memory[component + Component.versionHigh] =
     (memory[component + Component.versionHigh] & ~HIGH_MASK) | Math.floor(version / TWO_POW_32);
@@ -98,6 +105,7 @@ export function bornOf(memory: Int32Array, component: number): number {
 }
 
 export function setBorn(memory: Int32Array, component: number, born: number): void {
+  assert(born >= 0 && born <= MAX_VERSION, 'a birth has 53 bits');
   memory[component + Component.bornLow] = born | 0;
   memory[component + Component.bornHigh] =
     (memory[component + Component.bornHigh] & ~HIGH_MASK) | Math.floor(born / TWO_POW_32);
@@ -133,6 +141,7 @@ export function keyRecordOf(memory: Int32Array, component: number): number {
 
 /** An empty component that never changed: version 0, nothing counted. */
 export function clearComponent(memory: Int32Array, component: number, detail: number, flags: number): void {
+  assert(detail >>> DETAIL_BITS === 0, 'the length of a key and the index of an origin have 17 bits');
   memory[component + Component.versionLow] = 0;
   memory[component + Component.versionHigh] = detail << DETAIL_SHIFT;
   memory[component + Component.bornLow] = 0;
