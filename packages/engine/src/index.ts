@@ -31,6 +31,7 @@ export {
   isPresent,
   keyLengthOf,
   keyRecordOf,
+  MAX_VERSION,
   timeOfVersion,
   versionAt,
   versionOf,

@@ -1,6 +1,6 @@
 import { Batch, batchOfKeys, OWN_ORIGIN } from '@quotadb/engine';
 import { type Digests, FrameKind, type Inventory, type Ranges } from '@quotadb/wire';
-import { nameOfOrigin } from './identity.js';
+import { isSameReplica, nameOfOrigin } from './identity.js';
 import type { Link } from './link.js';
 import { type Holding, RangeDigests, RangeInventory, type RangeScan } from './range-scan.js';
 import type { Replica } from './replica.js';
@@ -58,6 +58,7 @@ export class AntiEntropy {
 
   receive(link: Link, frame: Digests | Ranges | Inventory): void {
     const { engine } = this.replica;
+    if (!mayCompare(link, frame.origin, this.replica.identity.origin)) return;
     // Digests may be the first frame that names an origin: it died while only the peer had parts of its first walk.
     const isFirstMention = frame.kind === FrameKind.digests && link.mayRelay;
     const origin = isFirstMention ? engine.origins.intern(frame.origin) : engine.origins.find(frame.origin);
@@ -237,6 +238,7 @@ export class AntiEntropy {
   private receiveInventory(link: Link, origin: number, theirs: Inventory): void {
     const { engine } = this.replica;
     const { shard, rangeCount, range } = theirs;
+    if (!link.admits([theirs.version])) return;
     if (rangeCount < 1 || (rangeCount & (rangeCount - 1)) !== 0 || range >= rangeCount) return;
     const { scan, holdings } = new RangeInventory(engine, shard, origin, rangeCount, [range]);
     this.jobs.push({
@@ -283,4 +285,12 @@ export class AntiEntropy {
       if (batch.count > 0) link.sendRepair(batch);
     }
   }
+}
+
+/**
+ * As with changes: a peer that may not relay has a say in its own components and in those that it got from here. Of a
+ * third region's it could claim that they are gone, and have them dropped.
+ */
+function mayCompare(link: Link, origin: Uint8Array, own: Uint8Array): boolean {
+  return link.mayRelay || isSameReplica(origin, link.origin) || isSameReplica(origin, own);
 }

@@ -15,6 +15,8 @@ export class LinkFigures {
   readonly batchSizesOut: number[] = Array.from({ length: BATCH_SIZE_BUCKETS }, () => 0);
   gaps = 0;
   outOfMemory = 0;
+  /** Frames with a number dated too far ahead of this node's time (engine/batches/batch-gate.ts): none was applied. */
+  framesAhead = 0;
   /** Ranges that were compared key by key, and the components that this repaired. */
   rangesCompared = 0;
   componentsDropped = 0;

@@ -16,6 +16,9 @@ export interface IncomingStreamsOptions {
   readonly stallMs: number;
 }
 
+/** A stream with numbers dated too far ahead is not requested again from the same link for this long. */
+const AHEAD_PAUSE_MS = 10_000;
+
 /** A new origin, or one that is ahead elsewhere, is noticed within this time. */
 const CHOICE_INTERVAL_MS = 50;
 
@@ -27,6 +30,8 @@ const CHOICE_INTERVAL_MS = 50;
 export class IncomingStreams {
   private readonly options: IncomingStreamsOptions;
   private readonly assignments = new Map<string, Assignment>();
+  /** By origin: the link that is not asked for its changes, and until when. */
+  private readonly paused = new Map<string, { readonly link: Link; readonly untilMs: number }>();
   private chosenAtMs = 0;
 
   constructor(options: IncomingStreamsOptions) {
@@ -66,12 +71,24 @@ export class IncomingStreams {
     if (assignment?.link === link) this.assign(origin, link, nowMs);
   }
 
+  /** A part from this link cannot be applied now: the stream is cancelled, and requested again later. */
+  pause(origin: string, link: Link, nowMs: number): void {
+    if (this.assignments.get(origin)?.link !== link) return;
+    this.assignments.delete(origin);
+    this.paused.set(origin, { link, untilMs: nowMs + AHEAD_PAUSE_MS });
+    link.cancelStream(origin);
+  }
+
   remove(link: Link): void {
+    for (const [origin, paused] of this.paused) if (paused.link === link) this.paused.delete(origin);
     for (const [origin, assignment] of this.assignments) if (assignment.link === link) this.assignments.delete(origin);
   }
 
   private chooseFor(origin: string, nowMs: number): void {
-    const links = [...this.options.links].filter((link) => link.isEstablished);
+    const paused = this.paused.get(origin);
+    if (paused !== undefined && nowMs >= paused.untilMs) this.paused.delete(origin);
+    const isPaused = (link: Link) => link === paused?.link && nowMs < paused.untilMs;
+    const links = [...this.options.links].filter((link) => link.isEstablished && !isPaused(link));
     const direct = links.find((link) => nameOfOrigin(link.origin) === origin);
     const assignment = this.assignments.get(origin);
     const seen = this.options.seenOf(origin);

@@ -1,4 +1,4 @@
-import { Applied, Batch } from '@quotadb/engine';
+import { Applied, Batch, Verdict } from '@quotadb/engine';
 import {
   decodeFrame,
   encodeFrame,
@@ -223,6 +223,11 @@ export class Link {
     }
     const applied = replica.merge.apply(batch);
     const origin = this.nameOfBatch(batch);
+    if (applied === Applied.Ahead) {
+      replica.incoming.pause(origin, this, this.heardAtMs);
+      this.noteAhead(replica.merge.tooFarAhead);
+      return;
+    }
     replica.incoming.noteArrival(origin, this, this.heardAtMs);
     if (applied === Applied.Broken) {
       const about = `${replica.merge.brokenRule} (shard ${batch.shardIndex}, origin ${origin})`;
@@ -234,6 +239,23 @@ export class Link {
       figures.outOfMemory++;
       replica.events.outOfMemory?.(this);
     }
+  }
+
+  /** A frame was not applied: its clock, or a clock before it, is ahead. Its changes are admitted when they are not. */
+  private noteAhead(what: string): void {
+    this.figures.framesAhead++;
+    this.replica.events.ahead?.(this, what);
+  }
+
+  /** Whether watermarks may be used; otherwise that is noted. */
+  admits(versions: readonly number[]): boolean {
+    const gate = this.replica.merge.openGate();
+    for (const version of versions) {
+      if (gate.ofVersion('watermark', version) === Verdict.Admitted) continue;
+      this.noteAhead(gate.describe(undefined));
+      return false;
+    }
+    return true;
   }
 
   /** Decoding keeps the origin of the batch before where it is the same: then its name is known. */
@@ -248,12 +270,15 @@ export class Link {
   private receiveSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
     const { replica } = this;
     const name = nameOfOrigin(origin);
+    if (!this.admits(versions)) return;
     const watermarks = this.member.seen.of(name);
     raise(watermarks, shards, versions);
     if (isKept) raise(this.member.durable.of(name), shards, versions);
     if (name === replica.ownName) {
       const lost = replica.findLostState(watermarks);
       if (lost !== undefined) {
+        // What it claims to hold is no acknowledgement.
+        this.member.begin(this.origin, replica.engine.shardCount);
         this.refuse({ code: 'amnesia', message: lost });
         return;
       }

@@ -29,6 +29,8 @@ export interface ReplicaEvents {
   /** The clocks of the two differ by more than the bound. */
   skewed(link: Link): void;
   outOfMemory(link: Link): void;
+  /** A frame holds a number dated too far ahead, and was not applied; `what` describes the number. */
+  ahead(link: Link, what: string): void;
   /** A member has reported its watermarks. */
   seen(link: Link): void;
   /** Two replicas hold different components at the same watermark. */

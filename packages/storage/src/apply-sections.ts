@@ -15,15 +15,15 @@ export class SectionApplier {
     this.restore = restore;
   }
 
-  /** `writtenBy` is the origin whose own components the file holds. */
-  apply(sections: Uint8Array, writtenBy: Uint8Array): void {
+  /** `writtenBy` is the origin whose own components the file holds, `writtenAtMs` its time when it wrote the record. */
+  apply(sections: Uint8Array, writtenBy: Uint8Array, writtenAtMs: number): void {
     const reader = new ByteReader(sections);
     while (!reader.isAtEnd) {
       const kind = reader.byte();
       if (kind === Section.own || kind === Section.other) {
         readBatch(reader, this.batch, kind === Section.own, writtenBy);
         this.components += this.batch.count;
-        if (!this.restore.apply(this.batch)) {
+        if (!this.restore.apply(this.batch, writtenAtMs)) {
           throw new StorageError('the data on disk does not fit into memory: start with a larger --max-memory');
         }
       } else if (kind === Section.dropped) {

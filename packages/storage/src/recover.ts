@@ -4,6 +4,7 @@ import { DamagedFile, StorageError } from './errors.js';
 import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
 import type { FileSystem } from './file-system.js';
 import { FILE_HEADER_BYTES, type FileHeader } from './format.js';
+import { Quarantine, type Quarantined } from './quarantine.js';
 import { RecordScanner, type ScannedRecord } from './record-scanner.js';
 
 export interface Progress {
@@ -32,6 +33,8 @@ export interface Recovered {
   readonly snapshotAtMs: number;
   /** A torn tail that was cut off, and its length. */
   readonly cut: { readonly path: string; readonly offset: number; readonly bytes: number } | undefined;
+  /** Components that could not be restored. */
+  readonly quarantined: Quarantined | undefined;
 }
 
 /** Loads the newest whole snapshot, then the log after it. */
@@ -42,6 +45,7 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 class Recovery {
   private readonly options: RecoveryOptions;
   private readonly restore: Restore;
+  private readonly quarantine = new Quarantine();
   private readonly applier: SectionApplier;
   private newestMs: number;
   private bytes = 0;
@@ -50,7 +54,7 @@ class Recovery {
 
   constructor(options: RecoveryOptions) {
     this.options = options;
-    this.restore = new Restore(options.engine);
+    this.restore = new Restore(options.engine, this.quarantine.take);
     this.applier = new SectionApplier(this.restore);
     this.newestMs = options.nowMs;
   }
@@ -63,6 +67,9 @@ class Recovery {
     const snapshot = await this.loadSnapshots(files);
     const { logBytes, ...log } = await this.loadLogs(files, snapshot.number);
     this.restore.finish(this.newestMs);
+    const quarantined = await this.quarantine.keep(fileSystem, directory, this.options.nowMs);
+    // The next snapshot takes the place of the files that hold them.
+    if (quarantined !== undefined) this.options.engine.dropped.markLost();
     return {
       ...log,
       logBytes,
@@ -71,6 +78,7 @@ class Recovery {
       snapshotBytes: snapshot.bytes,
       snapshotAtMs: snapshot.atMs,
       cut: this.cut,
+      quarantined,
     };
   }
 
@@ -178,7 +186,7 @@ class Recovery {
 
   private apply(scanner: RecordScanner, record: ScannedRecord, header: FileHeader): void {
     try {
-      this.applier.apply(record.sections, header.origin);
+      this.applier.apply(record.sections, header.origin, record.nowMs);
     } catch (error) {
       if (error instanceof StorageError) throw error;
       // The checksum is right and the content is not: another program wrote it, or a defect.

@@ -4,6 +4,7 @@ import { SectionApplier } from './apply-sections.js';
 import { StorageError } from './errors.js';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
+import { Quarantine } from './quarantine.js';
 import { RecordScanner } from './record-scanner.js';
 import { writeSnapshot } from './snapshot.js';
 
@@ -40,7 +41,8 @@ export interface RepairOptions {
 export async function repair(options: RepairOptions): Promise<Repaired> {
   const { directory, engine, nowMs, fileSystem = nodeFileSystem } = options;
   const files = await findDataFiles(fileSystem, directory);
-  const restore = new Restore(engine);
+  const quarantine = new Quarantine();
+  const restore = new Restore(engine, quarantine.take);
   const applier = new SectionApplier(restore);
   const losses: Loss[] = [];
   const paths = [
@@ -49,6 +51,9 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
   ];
   for (const path of paths) losses.push(...(await salvage(fileSystem, path, applier)));
   losses.push(...missingSegments(directory, files.logs, files.snapshots.at(-1)));
+  // A server that starts leaves these out by itself; they are a loss where there is another one.
+  if (losses.length > 0 && quarantine.count > 0)
+    losses.push({ path: directory, offset: 0, bytes: 0, reason: `left out ${quarantine.count}: ${quarantine.reason}` });
   if (losses.length === 0) return { losses, components: applier.components, movedTo: undefined };
   restore.finish(nowMs);
   restore.clearWatermarks();
@@ -72,7 +77,7 @@ async function salvage(fileSystem: FileSystem, path: string, applier: SectionApp
       const record = await scanner.next();
       if (record !== undefined) {
         try {
-          applier.apply(record.sections, header.origin);
+          applier.apply(record.sections, header.origin, record.nowMs);
         } catch (error) {
           if (error instanceof StorageError) throw error;
           const { offset, end } = record;

@@ -11,6 +11,8 @@ export interface TestClusterOptions {
   readonly shardCount?: number;
   readonly protocols?: Readonly<Record<string, ProtocolRange>>;
   readonly events?: Partial<ReplicaEvents>;
+  /** Every region has a certificate, and these may relay. By default there are none, and all may. */
+  readonly relays?: readonly string[];
 }
 
 interface Wire {
@@ -81,7 +83,9 @@ export class TestCluster {
         close: () => this.cut(wire),
       };
       const address = wire.ends[1 - side];
-      wire.links.push(this.node(wire.ends[side]).open(transport, { isDialed: side === 0, address }));
+      const mayRelay = this.options.relays?.includes(address);
+      const certified = mayRelay === undefined ? {} : { certified: { cluster: 'test', region: address, mayRelay } };
+      wire.links.push(this.node(wire.ends[side]).open(transport, { isDialed: side === 0, address, ...certified }));
     }
     this.wires.push(wire);
     return wire;

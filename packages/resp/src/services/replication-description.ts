@@ -48,6 +48,7 @@ const PEER_COUNTS = [
   'componentsIn',
   'componentsOut',
   'gaps',
+  'framesAhead',
   'digestsCompared',
   'digestMismatches',
   'rangesCompared',

@@ -97,6 +97,14 @@ export class Persistence {
         'a crash cut off the last record of the log, which was removed; nothing that was synced is lost',
       );
     }
+    if (recovered.quarantined !== undefined) {
+      const { path, reason, components } = recovered.quarantined;
+      logger.error(
+        { path, reason, components },
+        `${components} ${components === 1 ? 'component' : 'components'} of the data directory cannot be restored and ` +
+          `are left out, kept in ${path}; the first because of its ${reason}. All others are restored`,
+      );
+    }
     const { bytes, components } = recovered;
     const milliseconds = Math.round(clock.monotonic() - startedAtMs);
     logger.info({ keys: engine.keyCount(), bytes, components, milliseconds, ...this.describe() }, 'data loaded');

@@ -17,6 +17,9 @@ export const replicationMetricTable = {
   quotadb_peer_batches_total: counter('Batches exchanged with the other region, by direction.'),
   quotadb_peer_components_total: counter('Components exchanged with the other region, by direction.'),
   quotadb_peer_batch_components: histogram('Components in a batch sent to the other region.'),
+  quotadb_peer_frames_ahead_total: counter(
+    "Frames with a version or time too far ahead of this server's clock, which were not applied.",
+  ),
   quotadb_peer_gaps_total: counter('Batches that left a gap behind the last one, and were requested again.'),
   quotadb_peer_digest_mismatches_total: counter('Comparisons with the other region that found a difference.'),
   quotadb_peer_components_resent_total: counter('Components sent again to repair a difference.'),
@@ -82,6 +85,7 @@ function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
         labels: { peer: region },
         value: { bounds: BATCH_SIZE_BOUNDS, counts: figures.batchSizesOut, sum: figures.componentsOut },
       })),
+    quotadb_peer_frames_ahead_total: each(({ figures }) => figures.framesAhead),
     quotadb_peer_gaps_total: each(({ figures }) => figures.gaps),
     quotadb_peer_digest_mismatches_total: each(({ figures }) => figures.digestMismatches),
     quotadb_peer_components_resent_total: each(({ figures }) => figures.componentsResent),

@@ -38,7 +38,7 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
     isConfigured: member.isConfigured,
     address: dialer === undefined ? (link?.acquaintance.address ?? '') : printAddress(dialer.peer),
     incarnation: member.origin === undefined ? '' : nameOfOrigin(member.origin).slice(REPLICA_ID_DIGITS),
-    trouble: link === undefined ? trouble : '',
+    trouble: link === undefined ? trouble : journal.aheadOf(region),
     connectedMs: link === undefined ? 0 : Math.round(nowMs - link.establishedAtMs),
     roundTripMs: link === undefined ? -1 : round(link.figures.roundTripMs),
     skewMs: link === undefined ? 0 : Math.round(link.figures.skewMs),

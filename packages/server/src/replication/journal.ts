@@ -4,12 +4,18 @@ import { NO_PEER_FIGURES, type PeerFigures } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import { OccasionalLog } from '../logging/occasional-log.js';
 
+/** Longer than the pause after which changes that were not applied are requested again. */
+const AHEAD_SHOWN_MS = 30_000;
+
 /** A region's figures and troubles, over all links to it. */
 interface PeerRecord {
   figures: PeerFigures;
   /** Why it is not connected; empty where it is, or the reason is unknown. */
   trouble: string;
   isRefused: boolean;
+  /** The last number from it that was dated too far ahead, and when it came. */
+  ahead: string;
+  aheadAtMs: number;
   connections: number;
   refusals: number;
 }
@@ -19,16 +25,24 @@ export class Journal {
   readonly refusals: Record<string, number> = {};
   faults = 0;
   private readonly logger: Logger;
+  private readonly nowMs: () => number;
   private readonly log: OccasionalLog;
   private readonly records = new Map<string, PeerRecord>();
 
   constructor(logger: Logger, nowMs: () => number) {
     this.logger = logger;
+    this.nowMs = nowMs;
     this.log = new OccasionalLog(nowMs);
   }
 
   troubleOf(region: string): { readonly trouble: string; readonly isRefused: boolean } {
     return this.records.get(region) ?? { trouble: '', isRefused: false };
+  }
+
+  /** Why changes of a connected region are not applied; empty where they are. */
+  aheadOf(region: string): string {
+    const record = this.records.get(region);
+    return record !== undefined && this.nowMs() - record.aheadAtMs < AHEAD_SHOWN_MS ? record.ahead : '';
   }
 
   figuresOf(region: string, link: Link | undefined): PeerFigures {
@@ -57,6 +71,7 @@ export class Journal {
           {},
           'memory is full, and changes of this peer are refused: raise --max-memory',
         ),
+      ahead: (link, what) => this.ahead(link, what),
       mismatch: (link, origin, shard) =>
         this.warn(
           link.region,
@@ -128,6 +143,14 @@ export class Journal {
     this.warn(link.region, 'skew', { skewMs }, `${words}, more than --clock-skew-bound: set the clocks`);
   }
 
+  private ahead({ region }: Link, what: string): void {
+    const message = `region ${region} sent ${what}: check the clock of ${region}, and this server's`;
+    const record = this.recordOf(region);
+    record.ahead = message;
+    record.aheadAtMs = this.nowMs();
+    this.warn(region, 'ahead', {}, `${message}; its changes are not applied as long as this lasts`);
+  }
+
   private givenUp(member: Member): void {
     this.logger.warn(
       { peer: member.region },
@@ -161,7 +184,15 @@ export class Journal {
   private recordOf(region: string): PeerRecord {
     let record = this.records.get(region);
     if (record === undefined) {
-      record = { figures: NO_PEER_FIGURES, trouble: '', isRefused: false, connections: 0, refusals: 0 };
+      record = {
+        figures: NO_PEER_FIGURES,
+        trouble: '',
+        isRefused: false,
+        ahead: '',
+        aheadAtMs: Number.NEGATIVE_INFINITY,
+        connections: 0,
+        refusals: 0,
+      };
       this.records.set(region, record);
     }
     return record;

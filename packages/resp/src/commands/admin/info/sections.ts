@@ -196,6 +196,7 @@ function peerFields({ figures, trouble, ...peer }: PeerDescription): string {
     components_in: componentsIn,
     components_out: componentsOut,
     gaps: figures.gaps,
+    ahead: figures.framesAhead,
     digests_compared: figures.digestsCompared,
     digest_mismatches: figures.digestMismatches,
     repairs: componentsResent + componentsDropped,
