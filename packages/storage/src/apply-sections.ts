@@ -6,6 +6,8 @@ import { readBatch, readDropped, Section } from './sections.js';
 /** Restores the sections of records into a store. */
 export class SectionApplier {
   components = 0;
+  /** The latest time at which a record was written. */
+  newestMs = 0;
   /** The last section of a snapshot was there. */
   ended = false;
   private readonly restore: Restore;
@@ -18,6 +20,7 @@ export class SectionApplier {
   /** `writtenBy` is the origin whose own components the file holds, `writtenAtMs` its time when it wrote the record. */
   apply(sections: Uint8Array, writtenBy: Uint8Array, writtenAtMs: number): void {
     const reader = new ByteReader(sections);
+    this.newestMs = Math.max(this.newestMs, writtenAtMs);
     while (!reader.isAtEnd) {
       const kind = reader.byte();
       if (kind === Section.own || kind === Section.other) {

@@ -55,7 +55,7 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
   if (losses.length > 0 && quarantine.count > 0)
     losses.push({ path: directory, offset: 0, bytes: 0, reason: `left out ${quarantine.count}: ${quarantine.reason}` });
   if (losses.length === 0) return { losses, components: applier.components, movedTo: undefined };
-  restore.finish(nowMs);
+  restore.finish(Math.max(nowMs, applier.newestMs));
   restore.clearWatermarks();
   const number = Math.max(0, ...files.logs, ...files.snapshots) + 1;
   const movedTo = join(directory, `damaged-${nowMs}`);

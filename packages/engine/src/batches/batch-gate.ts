@@ -1,6 +1,14 @@
 import type { Engine } from '../keys/engine.js';
 import { MAX_KEY_BYTES } from '../keys/key-changes.js';
-import { LAST_ADMITTED_VERSION, LAST_DATED_VERSION, MAX_VERSION, timeOfVersion, versionAt } from '../memory/record.js';
+import { MAX_ORIGINS } from '../memory/layout.js';
+import {
+  EPOCH_MS,
+  LAST_ADMITTED_VERSION,
+  LAST_DATED_VERSION,
+  MAX_VERSION,
+  timeOfVersion,
+  versionAt,
+} from '../memory/record.js';
 import type { Batch } from './batch.js';
 
 /**
@@ -14,13 +22,16 @@ import type { Batch } from './batch.js';
  *   version, decided, born of a cancel     | a version
  *   born                                   | a version, not above that of its component
  *   floor                                  | a whole number of ms, not after the latest time
- *   expires at                             | a whole number of ms below 2^53, as clients may set it
+ *   expires at                             | a whole number of ms below 2^53, as clients may set it; none without decided,
+ *                                          | and neither where the generation is over
  *   key                                    | at most MAX_KEY_BYTES
- *   P, N, P and N of a cancel              | any 64 bits
+ *   cancels                                | at most MAX_CANCELS in a component, each of another generation
+ *   P, N, P and N of a cancel              | any 64 bits; P and N of a generation that is over are 0
  *
  * A version is a whole number, and not above that of the latest time, which is a little after this node's own time. It
  * orders the changes of a key: with one from far in the future, dishonest or dated by a clock that is wrong, no later
- * change of any node would count.
+ * change of any node would count. A node outdoes the numbers that it has admitted, so another one, whose clock is behind,
+ * may have to wait with them until its clock has caught up: for as long as two clocks differ.
  */
 export const Verdict = {
   Admitted: 0,
@@ -32,6 +43,9 @@ export const Verdict = {
 export type Verdict = (typeof Verdict)[keyof typeof Verdict];
 
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
+
+/** Some generations of each origin: a reset cancels one of each, and those before are collected. */
+const MAX_CANCELS = 8 * MAX_ORIGINS;
 
 /** The time of a thread that was held up may be this old. */
 const HELD_UP_MS = 60_000;
@@ -57,8 +71,9 @@ export class BatchGate {
     this.engine = engine;
   }
 
-  /** Numbers dated after this time are not admitted from now on. */
-  admitUntil(latestMs: number): void {
+  /** Numbers dated after this time are not admitted from now on. Versions given before EPOCH_MS only count. */
+  admitUntil(timeMs: number): void {
+    const latestMs = Math.max(timeMs, EPOCH_MS + HELD_UP_MS);
     if (latestMs === this.latestMs) return;
     this.latestMs = latestMs;
     const latest = versionAt(latestMs);
@@ -98,12 +113,23 @@ export class BatchGate {
     const decided = batch.decided[index];
     if (decided !== 0 && !this.isVersion(decided)) return this.notAdmitted('expiry setting', decided);
     const expiresAt = batch.expiresAtMs[index];
-    if (expiresAt !== 0 && !isWhole(expiresAt, MAX_TIME_MS)) return this.broken('expiry', expiresAt);
+    if (expiresAt !== 0 && !(decided !== 0 && isWhole(expiresAt, MAX_TIME_MS))) return this.broken('expiry', expiresAt);
     const floor = batch.floorMs[index];
     if (floor !== 0 && !isWhole(floor, this.latestMs)) return this.ofLateTime('floor', floor);
-    for (let at = batch.cancelStart(index); at < batch.cancelEnd[index]; at++) {
-      const cancelled = batch.cancels[at].born;
-      if (!this.isVersion(cancelled)) return this.notAdmitted('cancelled generation', cancelled);
+    if (batch.present[index] === 0 && hasGeneration(batch, index)) return this.broken('end', version);
+    return batch.cancelEnd[index] === batch.cancelStart(index) ? Verdict.Admitted : this.ofCancels(batch, index);
+  }
+
+  /** Rare, so it may allocate. */
+  private ofCancels(batch: Batch, index: number): Verdict {
+    const cancels = batch.cancels.slice(batch.cancelStart(index), batch.cancelEnd[index]);
+    if (cancels.length > MAX_CANCELS) return this.broken('number of cancels', cancels.length);
+    const generations = new Set<string>();
+    for (const { origin, born } of cancels) {
+      if (!this.isVersion(born)) return this.notAdmitted('cancelled generation', born);
+      const generation = `${born} ${Buffer.from(origin).toString('latin1')}`;
+      if (generations.has(generation)) return this.broken('second cancel of generation', born);
+      generations.add(generation);
     }
     return Verdict.Admitted;
   }
@@ -148,6 +174,13 @@ export class BatchGate {
     this.value = value;
     return Verdict.Broken;
   }
+}
+
+/** Amounts or an expiry setting: a generation has them, and takes them along when it ends. */
+function hasGeneration(batch: Batch, index: number): boolean {
+  const amounts =
+    batch.positiveLow[index] | batch.positiveHigh[index] | batch.negativeLow[index] | batch.negativeHigh[index];
+  return amounts !== 0 || batch.decided[index] !== 0;
 }
 
 function isWhole(value: number, highest: number): boolean {

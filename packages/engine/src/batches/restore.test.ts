@@ -43,14 +43,14 @@ test('a count of another origin that an expiry ended is not back after a restart
   expect(read(restored(1, disk, later), 'key-0').value).toBe(1n);
 });
 
-test('the clock and the sequence of a restored node do not run behind what was already given out', () => {
+test('the sequence of a restored node does not run behind what was already given out, and its clock not ahead', () => {
   const node = makeDurableNode(1);
   const disk = new Disk();
   node.engine.advanceTo(START_MS + 50_000);
   add(node.engine, 'key-0', 1n);
   disk.flush(node.engine);
   const again = restored(1, disk, START_MS);
-  expect(again.nowMs).toBe(START_MS + 50_000);
+  expect(again.nowMs).toBe(START_MS);
   const before = componentsOf(again, 'key-0')[0].version;
   add(again, 'key-0', 1n);
   expect(componentsOf(again, 'key-0')[0].version).toBeGreaterThan(before);

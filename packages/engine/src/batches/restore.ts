@@ -3,7 +3,7 @@ import type { Engine } from '../keys/engine.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
-import { Component, Flag, MAX_VERSION, setBorn, setVersion, timeOfVersion, versionOf } from '../memory/record.js';
+import { Component, Flag, MAX_VERSION, setBorn, setVersion, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
 import { aheadMs, BatchGate, Verdict } from './batch-gate.js';
 import { attachFrom, makeForeign } from './foreign-component.js';
@@ -119,20 +119,22 @@ export class Restore {
     });
   }
 
-  /** Everything is restored. The clock and the own sequence must not run behind versions that were given before. */
+  /**
+   * Everything is restored. The own sequence must not run behind versions that were given before, nor the clock behind
+   * the time at which they were written, which `nowMs` includes. Versions do not date it: an own one that outdid a
+   * number from a clock ahead of this node's would move its time ahead too.
+   */
   finish(nowMs: number): void {
     const { engine } = this;
     const { store } = engine;
-    let newest = 0;
     for (let index = 0; index < engine.shardCount; index++) {
       const state = store.originShardAt(OWN_ORIGIN, store.shardAt(index));
       const tail = store.memory[state + OriginShardWord.tail];
       const last = tail === 0 ? 0 : versionOf(store.memory, tail);
       const seenAt = (state >>> 1) + OriginShardNumber.seen;
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);
-      newest = Math.max(newest, store.numbers[seenAt]);
     }
-    engine.advanceTo(Math.max(nowMs, newest === 0 ? 0 : timeOfVersion(newest)));
+    engine.advanceTo(nowMs);
   }
 
   /** Some of the disk's content is missing: watermarks go back to 0, so that peers send everything again. */

@@ -66,10 +66,16 @@ function numberList(maximum: number): FieldKind<number[]> {
   };
 }
 
+/** Times and ages in milliseconds, fractions included; an age of -1 is not known. */
+const HIGHEST_DOUBLE = Number.MAX_SAFE_INTEGER;
 export const double: FieldKind<number> = {
   missing: () => 0,
   write: (writer, field, value) => writer.doubleField(field, value),
-  read: (reader) => reader.double(),
+  read(reader) {
+    const value = reader.double();
+    if (Math.abs(value) <= HIGHEST_DOUBLE) return value;
+    throw new FrameError(`field ${reader.field} is ${value}: at most ${HIGHEST_DOUBLE} is possible`);
+  },
 };
 
 export const boolean: FieldKind<boolean> = {

@@ -110,6 +110,11 @@ const fieldsOf = new Map<number, readonly Field[]>(
   ]),
 );
 
+/** The fields of a message but the batch, by name: a test holds that each has a bound. */
+export function fieldNumbers(kind: SmallKind): ReadonlyMap<string, number> {
+  return new Map((fieldsOf.get(kind) as readonly Field[]).map(({ name, number }) => [name, number]));
+}
+
 export function isSmallKind(kind: number): kind is SmallKind {
   return fieldsOf.has(kind);
 }

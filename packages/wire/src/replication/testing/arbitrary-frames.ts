@@ -19,7 +19,7 @@ const key = fc.oneof(
 );
 const double = fc.oneof(
   fc.constantFrom(0, -1, 0.5, 1735689600000, -0),
-  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ noNaN: true, noDefaultInfinity: true, min: 1 - TWO_POW_53, max: TWO_POW_53 - 1 }),
 );
 
 const component: fc.Arbitrary<PlainComponent> = fc
