@@ -4,6 +4,7 @@ import { ByteInput } from '../memory/byte-input.js';
 import {
   BASE_BYTES,
   DEFAULT_SHARDS,
+  HASH_SECRET_BYTES,
   HeaderNumber,
   HeaderWord,
   OriginShardNumber,
@@ -29,12 +30,14 @@ export interface EngineOptions {
   /** This node: 16 bytes of replica id, 16 of incarnation. */
   readonly origin: Uint8Array;
   readonly nowMs: number;
-  /** A random number that clients cannot guess, so that they cannot choose keys that collide. */
-  readonly seed?: number;
+  /** HASH_SECRET_BYTES random bytes, so that clients cannot choose keys that collide; zeros for tests and tools. */
+  readonly hashSecret?: Uint8Array;
   /** How long expired generations stay, hidden, for late changes: longer than clocks can differ; 0 without peers. */
   readonly expiryGraceMs?: number;
   readonly growOnlyPrefixes?: readonly string[];
 }
+
+const NO_SECRET = new Uint8Array(HASH_SECRET_BYTES);
 
 const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
 
@@ -58,7 +61,7 @@ export class Engine extends KeyChanges {
     const bytes = Math.max(options.maxMemoryBytes, SMALLEST_MEMORY_BYTES);
     const size = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES + BASE_BYTES;
     const buffer = options.shared ? new SharedArrayBuffer(size) : new ArrayBuffer(size);
-    const store = Store.format(buffer, options.shardCount ?? DEFAULT_SHARDS, options.seed ?? 0);
+    const store = Store.format(buffer, options.shardCount ?? DEFAULT_SHARDS, options.hashSecret ?? NO_SECRET);
     store.numbers[HeaderNumber.graceMs] = options.expiryGraceMs ?? 0;
     GrowOnly.format(store, options.growOnlyPrefixes ?? []);
     const engine = new Engine(store);

@@ -95,6 +95,11 @@ export class Pages {
     const memory = this.#memory;
     let run = 0;
     for (let page = memory[HeaderWord.pageHint] * 32; page < memory[HeaderWord.pageCount]; page++) {
+      if ((page & 31) === 0 && memory[this.#bitmap + (page >>> 5)] === -1) {
+        run = 0;
+        page += 31;
+        continue;
+      }
       const taken = (memory[this.#bitmap + (page >>> 5)] & (1 << (page & 31))) !== 0;
       run = taken ? 0 : run + 1;
       if (run === count) return page - count + 1;

@@ -5,6 +5,8 @@ import { KeyHash } from './hash.js';
 import {
   BASE_BYTES,
   CURSORS,
+  HASH_SECRET_BYTES,
+  HASH_SECRET_WORDS,
   HeaderWord,
   LAYOUT_VERSION,
   MAGIC,
@@ -13,6 +15,7 @@ import {
   OriginShardWord,
   OWN_ORIGIN,
   PAGE_BYTES,
+  PAGE_WORDS,
   type Regions,
   regionsOf,
   SHARD_WORDS,
@@ -45,7 +48,7 @@ export class Store {
   readonly table: Table;
   readonly attachments: Attachments;
 
-  private constructor(buffer: StoreBuffer, shardCount: number, seed: number, exclusive: boolean) {
+  private constructor(buffer: StoreBuffer, shardCount: number, exclusive: boolean) {
     this.buffer = buffer;
     const bytes = buffer.byteLength - BASE_BYTES;
     this.memory = new Int32Array(buffer, BASE_BYTES, Math.floor(bytes / 4));
@@ -57,18 +60,20 @@ export class Store {
     this.regions = regionsOf(bytes, shardCount);
     this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
     this.slab = new Slab(this.memory, this.pages);
-    this.hash = new KeyHash(seed);
+    this.hash = new KeyHash(this.memory.slice(HeaderWord.hashSecret, HeaderWord.hashSecret + HASH_SECRET_WORDS));
     this.table = new Table(this.memory, this.pages, this.slab, this.hash);
     this.attachments = new Attachments(this.memory, this.numbers, this.slab);
   }
 
-  static format(buffer: StoreBuffer, shardCount: number, seed: number): Store {
+  static format(buffer: StoreBuffer, shardCount: number, hashSecret: Uint8Array): Store {
     assert(new Uint8Array(Uint32Array.of(1).buffer)[0] === 1, 'the machine is little-endian');
     assert(
       shardCount > 0 && shardCount <= MAX_SHARDS && (shardCount & (shardCount - 1)) === 0,
       'shards are a power of 2',
     );
-    const store = new Store(buffer, shardCount, seed | 0, false);
+    assert(hashSecret.length === HASH_SECRET_BYTES, 'the secret of the hash has 128 bits');
+    new Uint8Array(buffer, BASE_BYTES, PAGE_BYTES).set(hashSecret, HeaderWord.hashSecret * 4);
+    const store = new Store(buffer, shardCount, false);
     const { memory, numbers, regions } = store;
     assert(memory[HeaderWord.magic] === 0, 'a store is formatted once, on zeroed memory');
     const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
@@ -79,7 +84,6 @@ export class Store {
     }
     store.pages.format(regions.firstPage, regions.pageCount);
     memory[HeaderWord.shardCount] = shardCount;
-    memory[HeaderWord.tableSeed] = seed | 0;
     for (let index = 0; index < shardCount; index++) {
       numbers[(store.shardAt(index) >>> 1) + ShardNumber.acknowledged] = Number.POSITIVE_INFINITY;
     }
@@ -89,12 +93,12 @@ export class Store {
   }
 
   static attach(buffer: StoreBuffer, exclusive: boolean): Store {
-    const memory = new Int32Array(buffer, BASE_BYTES, PAGE_BYTES / 4);
+    const memory = new Int32Array(buffer, BASE_BYTES, PAGE_WORDS);
     assert(
       memory[HeaderWord.magic] === MAGIC && memory[HeaderWord.layoutVersion] === LAYOUT_VERSION,
       'the buffer holds a store',
     );
-    return new Store(buffer, memory[HeaderWord.shardCount], memory[HeaderWord.tableSeed], exclusive);
+    return new Store(buffer, memory[HeaderWord.shardCount], exclusive);
   }
 
   /** Another thread may use the store from now on. */
@@ -108,7 +112,7 @@ export class Store {
     const { memory, regions, shardCount } = this;
     for (let index = 0; index < shardCount; index++) {
       const shard = this.shardAt(index);
-      memory.fill(0, shard + ShardWord.keys, shard + ShardWord.withExpiry + 1);
+      memory.fill(0, shard + ShardWord.keys, shard + ShardWord.longestBucket + 1);
       memory.fill(0, shard + ShardWord.attachmentCounts, shard + SHARD_WORDS);
       const own = this.originShardAt(OWN_ORIGIN, shard);
       memory.fill(0, own + OriginShardWord.head, own + OriginShardWord.tail + 1);

@@ -21,7 +21,7 @@ import type { Slab } from './slab.js';
  *   15          | first overflow node           5             | next overflow node
  *
  * With n buckets, 2^level <= n < 2^(level+1): a key's bucket is the low level+1 bits of its hash, or the low level bits
- * where the wider number is not a bucket yet. Buckets lie in pages of 128, found through one directory page.
+ * where the wider number is not a bucket yet. Buckets lie in pages of 128, found through a directory.
  *
  * Buckets are visited by SCAN in the order of their bit-reversed numbers. A split divides a range of reversed hashes
  * into two that lie side by side, so a cursor (a reversed hash) stays meaningful while the table grows.
@@ -33,7 +33,10 @@ const OVERFLOW_WORDS = 6;
 const OVERFLOW_SLOTS = 4;
 const OVERFLOW_LINK = 5;
 const BUCKETS_PER_PAGE = PAGE_WORDS / BUCKET_WORDS;
-const MAX_BUCKETS = PAGE_WORDS * BUCKETS_PER_PAGE;
+/** A directory begins as one page of addresses of pages, and is moved to twice as many when it is full. */
+const BUCKETS_PER_DIRECTORY_PAGE = PAGE_WORDS * BUCKETS_PER_PAGE;
+/** 168 million keys in one shard. With more buckets their numbers and the tags would share bits of the hash. */
+const MAX_BUCKETS = 2 ** 24;
 
 /** Records a bucket on average, before the next split: 6 to 7.5 bytes a key, and one key in ten in an overflow node. */
 const FILL = 10;
@@ -115,8 +118,7 @@ export class Table {
 
   remove(shard: number, record: number): void {
     const memory = this.memory;
-    this.hash.ofRecord(memory, record);
-    let node = this.bucketOf(shard, this.hash.local);
+    let node = this.bucketOf(shard, this.hash.localOf(memory, record));
     let slots = BUCKET_SLOTS;
     let before = 0;
     for (;;) {
@@ -243,6 +245,10 @@ export class Table {
     if ((added & (BUCKETS_PER_PAGE - 1)) === 0) {
       const page = this.pages.take(1, true);
       if (page === 0) return;
+      if (isFullDirectory(added) && !this.growDirectory(shard, added)) {
+        this.pages.give(page, 1);
+        return;
+      }
       memory[memory[shard + ShardWord.directory] + (added >>> 7)] = page;
     }
     if (added > memory[shard + ShardWord.wideMask])
@@ -250,23 +256,38 @@ export class Table {
     const source = this.bucketAt(shard, added & (memory[shard + ShardWord.wideMask] >>> 1));
     const target = this.bucketAt(shard, added);
     const moved = this.recordsOf(source);
+    if (moved.length > memory[shard + ShardWord.longestBucket]) memory[shard + ShardWord.longestBucket] = moved.length;
     for (let node = memory[source + BUCKET_LINK]; node !== 0; node = memory[node + OVERFLOW_LINK])
       this.spareNodes.push(node);
     memory.fill(0, source, source + BUCKET_WORDS);
     memory.fill(0, target, target + BUCKET_WORDS);
     memory[shard + ShardWord.bucketCount] = added + 1;
     // The overflow nodes of the old bucket are more than enough for the two halves, so nothing here can run out.
-    const { local: kept, shared } = this.hash;
     for (const record of moved) {
-      this.hash.ofRecord(memory, record);
-      const placed = this.place(shard, this.bucketOf(shard, this.hash.local), record, this.hash.local >>> 24);
+      const local = this.hash.localOf(memory, record);
+      const placed = this.place(shard, this.bucketOf(shard, local), record, local >>> 24);
       assert(placed, 'a split needs no memory');
     }
-    this.hash.local = kept;
-    this.hash.shared = shared;
     for (const node of this.spareNodes) this.slab.give(shard, node);
     this.spareNodes.length = 0;
   }
+
+  private growDirectory(shard: number, bucketCount: number): boolean {
+    const memory = this.memory;
+    const count = bucketCount / BUCKETS_PER_DIRECTORY_PAGE;
+    const larger = this.pages.take(count * 2, true);
+    if (larger === 0) return false;
+    const directory = memory[shard + ShardWord.directory];
+    memory.copyWithin(larger, directory, directory + count * PAGE_WORDS);
+    memory[shard + ShardWord.directory] = larger;
+    this.pages.give(directory, count);
+    return true;
+  }
+}
+
+/** A directory has 1, 2, 4, … pages, so it is full at these numbers of buckets and at no others. */
+function isFullDirectory(bucketCount: number): boolean {
+  return bucketCount >= BUCKETS_PER_DIRECTORY_PAGE && (bucketCount & (bucketCount - 1)) === 0;
 }
 
 function reverseBits(value: number): number {

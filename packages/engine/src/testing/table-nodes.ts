@@ -12,6 +12,7 @@ const OVERFLOW_WORDS = 6;
 const OVERFLOW_SLOTS = 4;
 const OVERFLOW_LINK = 5;
 const BUCKETS_PER_PAGE = PAGE_WORDS / BUCKET_WORDS;
+const BUCKETS_PER_DIRECTORY_PAGE = BUCKETS_PER_PAGE * PAGE_WORDS;
 
 export interface TableNode {
   readonly address: number;
@@ -44,5 +45,10 @@ export function tablePages(store: Store, shard: number): number[] {
   const count = memory[shard + ShardWord.bucketCount];
   if (count === 0) return [];
   const directory = memory[shard + ShardWord.directory];
-  return [directory, ...memory.subarray(directory, directory + Math.ceil(count / BUCKETS_PER_PAGE))];
+  let directoryPages = 1;
+  while (directoryPages * BUCKETS_PER_DIRECTORY_PAGE < count) directoryPages *= 2;
+  return [
+    ...Array.from({ length: directoryPages }, (_, index) => directory + index * PAGE_WORDS),
+    ...memory.subarray(directory, directory + Math.ceil(count / BUCKETS_PER_PAGE)),
+  ];
 }
