@@ -4,6 +4,7 @@ import { assert } from '../memory/assert.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, Flag, setBorn, setVersion, timeOfVersion, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
 import { attachFrom, makeForeign } from './foreign-component.js';
@@ -74,7 +75,7 @@ export class Restore {
     let newest = 0;
     for (let index = 0; index < engine.shardCount; index++) {
       const state = store.originShardAt(OWN_ORIGIN, store.shardAt(index));
-      const tail = store.memory[state + OriginShardWord.tail];
+      const tail = linkAt(store.memory, state + OriginShardWord.tail);
       const last = tail === 0 ? 0 : versionOf(store.memory, tail);
       const seenAt = (state >>> 1) + OriginShardNumber.seen;
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);

@@ -8,6 +8,7 @@ import {
 } from '../memory/attachments.js';
 import { sharedHashOfRecord } from '../memory/hash.js';
 import { OriginShardNumber, OriginShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, isPresent, keyRecordOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
@@ -59,8 +60,8 @@ export class Digests {
   catchUp(originShard: number): void {
     const { memory, numbers } = this.store;
     const digested = numbers[(originShard >>> 1) + OriginShardNumber.digested];
-    const tail = memory[originShard + OriginShardWord.tail];
-    for (let at = tail; at !== 0 && versionOf(memory, at) > digested; at = memory[at + Component.previous]) {
+    const tail = linkAt(memory, originShard + OriginShardWord.tail);
+    for (let at = tail; at !== 0 && versionOf(memory, at) > digested; at = linkAt(memory, at + Component.previous)) {
       this.include(originShard, at);
     }
     if (tail !== 0)

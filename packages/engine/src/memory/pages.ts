@@ -34,8 +34,12 @@ export class Pages {
     memory[HeaderWord.pageCount] = pageCount;
     memory[HeaderWord.pageHint] = firstPage >>> 5;
     memory[HeaderWord.pagesUsed] = firstPage;
-    memory[HeaderWord.pagesReserved] = Math.max(RESERVED_MINIMUM_PAGES, Math.floor(pageCount / RESERVED_FRACTION));
-    for (let page = 0; page < firstPage; page++) this.#mark(page, true);
+    memory[HeaderWord.pagesReserved] = Math.max(
+      RESERVED_MINIMUM_PAGES,
+      Math.floor((pageCount - firstPage) / RESERVED_FRACTION),
+    );
+    memory.fill(-1, this.#bitmap, this.#bitmap + (firstPage >>> 5));
+    for (let page = firstPage & ~31; page < firstPage; page++) this.#mark(page, true);
     for (let page = pageCount; page < Math.ceil(pageCount / 32) * 32; page++) this.#mark(page, true);
   }
 

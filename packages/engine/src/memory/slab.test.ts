@@ -7,7 +7,11 @@ import { Store } from './store.js';
 const MEMORY_BYTES = 6 * 1024 * 1024;
 
 function makeStore(): Store {
-  return Store.format(new ArrayBuffer(MEMORY_BYTES), 2, new Uint8Array(HASH_SECRET_BYTES));
+  return Store.format(new ArrayBuffer(MEMORY_BYTES), {
+    shardCount: 2,
+    hashSecret: new Uint8Array(HASH_SECRET_BYTES),
+    pagesFromByte: 0,
+  });
 }
 
 const steps = fc.array(

@@ -31,11 +31,19 @@ const SMALLEST_SHARD_PAGES = 3;
 
 export type StoreBuffer = ArrayBuffer | SharedArrayBuffer;
 
+export interface StoreOptions {
+  readonly shardCount: number;
+  readonly hashSecret: Uint8Array;
+  /** See EngineOptions. */
+  readonly pagesFromByte: number;
+}
+
 /** One thread's views on the shared buffer, and the allocators and tables that work through them. */
 export class Store {
   readonly buffer: StoreBuffer;
   readonly memory: Int32Array;
-  readonly bytes: Uint8Array;
+  /** The regions in front of the pages. */
+  readonly fixedBytes: Uint8Array;
   readonly numbers: Float64Array;
   /** Locks are taken only where another thread can be there too. */
   locking: boolean;
@@ -52,12 +60,12 @@ export class Store {
     this.buffer = buffer;
     const bytes = buffer.byteLength - BASE_BYTES;
     this.memory = new Int32Array(buffer, BASE_BYTES, Math.floor(bytes / 4));
-    this.bytes = new Uint8Array(buffer, BASE_BYTES, bytes);
     this.numbers = new Float64Array(buffer, BASE_BYTES, Math.floor(bytes / 8));
     this.locking = buffer instanceof SharedArrayBuffer && !exclusive;
     this.shardCount = shardCount;
     this.shardShift = (Math.clz32(shardCount) + 1) & 31;
     this.regions = regionsOf(bytes, shardCount);
+    this.fixedBytes = new Uint8Array(buffer, BASE_BYTES, Math.min(this.regions.firstPage * PAGE_BYTES, bytes));
     this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
     this.slab = new Slab(this.memory, this.pages);
     this.hash = new KeyHash(this.memory.slice(HeaderWord.hashSecret, HeaderWord.hashSecret + HASH_SECRET_WORDS));
@@ -65,7 +73,7 @@ export class Store {
     this.attachments = new Attachments(this.memory, this.numbers, this.slab);
   }
 
-  static format(buffer: StoreBuffer, shardCount: number, hashSecret: Uint8Array): Store {
+  static format(buffer: StoreBuffer, { shardCount, hashSecret, pagesFromByte }: StoreOptions): Store {
     assert(new Uint8Array(Uint32Array.of(1).buffer)[0] === 1, 'the machine is little-endian');
     assert(
       shardCount > 0 && shardCount <= MAX_SHARDS && (shardCount & (shardCount - 1)) === 0,
@@ -82,7 +90,7 @@ export class Store {
         `a store of ${shardCount} shards takes at least ${pagesNeeded * PAGE_BYTES} bytes of memory`,
       );
     }
-    store.pages.format(regions.firstPage, regions.pageCount);
+    store.pages.format(Math.max(regions.firstPage, Math.floor(pagesFromByte / PAGE_BYTES)), regions.pageCount);
     memory[HeaderWord.shardCount] = shardCount;
     for (let index = 0; index < shardCount; index++) {
       numbers[(store.shardAt(index) >>> 1) + ShardNumber.acknowledged] = Number.POSITIVE_INFINITY;
@@ -120,7 +128,7 @@ export class Store {
       memory.fill(0, own + OriginShardWord.digestLow, own + OriginShardWord.digestHigh + 1);
     }
     memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));
-    this.pages.format(regions.firstPage, regions.pageCount);
+    this.pages.format(memory[HeaderWord.firstPage], regions.pageCount);
   }
 
   /** The address of a shard's header. */

@@ -2,6 +2,7 @@ import { assert } from './assert.js';
 import type { ByteInput } from './byte-input.js';
 import type { KeyHash } from './hash.js';
 import { PAGE_WORDS, ShardWord } from './layout.js';
+import { linkAt } from './link.js';
 import type { Pages } from './pages.js';
 import { Component, keyLengthOf } from './record.js';
 import type { Slab } from './slab.js';
@@ -74,12 +75,12 @@ export class Table {
         let candidates = (difference - BYTES_OF_ONE) & ~difference & TOP_BITS;
         while (candidates !== 0) {
           const lowest = candidates & -candidates;
-          const record = memory[node + group + ((31 - Math.clz32(lowest)) >>> 3)];
+          const record = linkAt(memory, node + group + ((31 - Math.clz32(lowest)) >>> 3));
           if (record !== 0 && this.matches(record, input, start, length)) return record;
           candidates ^= lowest;
         }
       }
-      node = memory[tags + (slots >>> 2)];
+      node = linkAt(memory, tags + (slots >>> 2));
       if (node === 0) return 0;
       tags = node + OVERFLOW_SLOTS;
       slots = OVERFLOW_SLOTS;
@@ -123,7 +124,7 @@ export class Table {
     let before = 0;
     for (;;) {
       for (let slot = 0; slot < slots; slot++) {
-        if (memory[node + slot] !== record) continue;
+        if (linkAt(memory, node + slot) !== record) continue;
         memory[node + slot] = 0;
         this.setTag(node + slots, slot, 0);
         memory[shard + ShardWord.records]--;
@@ -134,7 +135,7 @@ export class Table {
         return;
       }
       before = slots === BUCKET_SLOTS ? node + BUCKET_LINK : node + OVERFLOW_LINK;
-      node = memory[before];
+      node = linkAt(memory, before);
       assert(node !== 0, 'a record is in the bucket of its hash');
       slots = OVERFLOW_SLOTS;
     }
@@ -165,8 +166,8 @@ export class Table {
     const memory = this.memory;
     const records: number[] = [];
     for (let node = bucket, slots = BUCKET_SLOTS; node !== 0; ) {
-      for (let slot = 0; slot < slots; slot++) if (memory[node + slot] !== 0) records.push(memory[node + slot]);
-      node = memory[node + (slots === BUCKET_SLOTS ? BUCKET_LINK : OVERFLOW_LINK)];
+      for (let slot = 0; slot < slots; slot++) if (memory[node + slot] !== 0) records.push(linkAt(memory, node + slot));
+      node = linkAt(memory, node + (slots === BUCKET_SLOTS ? BUCKET_LINK : OVERFLOW_LINK));
       slots = OVERFLOW_SLOTS;
     }
     return records;
@@ -182,7 +183,7 @@ export class Table {
 
   private bucketAt(shard: number, index: number): number {
     const memory = this.memory;
-    const page = memory[memory[shard + ShardWord.directory] + (index >>> 7)];
+    const page = linkAt(memory, linkAt(memory, shard + ShardWord.directory) + (index >>> 7));
     return page + ((index & (BUCKETS_PER_PAGE - 1)) << 4);
   }
 
@@ -205,7 +206,7 @@ export class Table {
         memory.fill(0, fresh, fresh + OVERFLOW_WORDS);
         memory[link] = fresh;
       }
-      node = memory[link];
+      node = linkAt(memory, link);
       slots = OVERFLOW_SLOTS;
     }
   }
@@ -249,7 +250,7 @@ export class Table {
         this.pages.give(page, 1);
         return;
       }
-      memory[memory[shard + ShardWord.directory] + (added >>> 7)] = page;
+      memory[linkAt(memory, shard + ShardWord.directory) + (added >>> 7)] = page;
     }
     if (added > memory[shard + ShardWord.wideMask])
       memory[shard + ShardWord.wideMask] = memory[shard + ShardWord.wideMask] * 2 + 1;
@@ -257,7 +258,7 @@ export class Table {
     const target = this.bucketAt(shard, added);
     const moved = this.recordsOf(source);
     if (moved.length > memory[shard + ShardWord.longestBucket]) memory[shard + ShardWord.longestBucket] = moved.length;
-    for (let node = memory[source + BUCKET_LINK]; node !== 0; node = memory[node + OVERFLOW_LINK])
+    for (let node = linkAt(memory, source + BUCKET_LINK); node !== 0; node = linkAt(memory, node + OVERFLOW_LINK))
       this.spareNodes.push(node);
     memory.fill(0, source, source + BUCKET_WORDS);
     memory.fill(0, target, target + BUCKET_WORDS);
@@ -277,7 +278,7 @@ export class Table {
     const count = bucketCount / BUCKETS_PER_DIRECTORY_PAGE;
     const larger = this.pages.take(count * 2, true);
     if (larger === 0) return false;
-    const directory = memory[shard + ShardWord.directory];
+    const directory = linkAt(memory, shard + ShardWord.directory);
     memory.copyWithin(larger, directory, directory + count * PAGE_WORDS);
     memory[shard + ShardWord.directory] = larger;
     this.pages.give(directory, count);

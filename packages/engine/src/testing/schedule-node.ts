@@ -4,6 +4,7 @@ import { batchSince, type WalkLimits } from '../batches/walk.js';
 import { Engine } from '../keys/engine.js';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { nameOfOrigin } from './inspect.js';
+import { placement } from './placement.js';
 import { hashSecretOf } from './random.js';
 
 export interface NodeOptions {
@@ -61,6 +62,7 @@ export class ScheduleNode {
       hashSecret: hashSecretOf(options.name * 7919),
       shardCount: options.shardCount,
       expiryGraceMs: options.graceMs,
+      ...placement,
     });
     this.merge = new Merge(this.engine);
     this.origin = nameOfOrigin(origin);
