@@ -21,9 +21,11 @@ export { LocalBalances } from './keys/local-balance.js';
 export type { EngineStats } from './keys/stats.js';
 export { Status } from './keys/status.js';
 export { ByteInput } from './memory/byte-input.js';
-export { KeyHash } from './memory/hash.js';
+export { copyBytes } from './memory/bytes.js';
+export { sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
-export { MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './memory/layout.js';
+export { HASH_SECRET_BYTES, MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './memory/layout.js';
+export { MAX_STORE_BYTES } from './memory/link.js';
 export {
   bornOf,
   Component,

@@ -1,4 +1,4 @@
-import { type Batch, ByteInput, KeyHash } from '@quotadb/engine';
+import { type Batch, ByteInput, sharedHashOf } from '@quotadb/engine';
 
 /** Components in a range, about: an inventory of one is a few kilobytes. */
 const COMPONENTS_PER_RANGE = 128;
@@ -16,7 +16,6 @@ export function rangeCountFor(components: number): number {
  * choose the shard.
  */
 export class RangeFinder {
-  private readonly hash = new KeyHash(0);
   private input = new ByteInput(new Uint8Array(ByteInput.SLACK_BYTES));
 
   rangeOf(batch: Batch, index: number, rangeCount: number): number {
@@ -28,8 +27,7 @@ export class RangeFinder {
     if (this.input.bytes.length < length + ByteInput.SLACK_BYTES)
       this.input = new ByteInput(new Uint8Array(length * 2 + ByteInput.SLACK_BYTES));
     this.input.bytes.set(bytes.subarray(start, start + length));
-    this.hash.ofInput(this.input, 0, length);
-    return this.hash.shared & (rangeCount - 1);
+    return sharedHashOf(this.input, 0, length) & (rangeCount - 1);
   }
 }
 

@@ -40,9 +40,9 @@ test('a server whose log holds components that cannot be starts without them, an
   mergePoisoned(engine, 'four');
   // A spilled version made a key longer, and so another one, in the shard of the first.
   const { record } = recordOf(engine, 'two');
-  engine.store.bytes[(record + Component.key) * 4] ^= 0xff;
+  engine.store.memory[record + Component.key] ^= 0xff;
   await disk.flush();
-  engine.store.bytes[(record + Component.key) * 4] ^= 0xff;
+  engine.store.memory[record + Component.key] ^= 0xff;
 
   const after = fileSystem.afterProcessEnd();
   const restarted = makeEngine();

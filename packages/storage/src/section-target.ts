@@ -2,7 +2,8 @@ import {
   Batch,
   bornOf,
   Component,
-  type Engine,
+  copyBytes,
+  Engine,
   isPresent,
   keyLengthOf,
   keyRecordOf,
@@ -33,6 +34,8 @@ export class SectionTarget implements WalkTarget {
   private version = 0;
   private keyAt = 0;
   private keyLength = 0;
+  /** The keys of two components, the one before and the present one, in turns. */
+  private readonly keys = new Uint8Array(2 * Engine.MAX_KEY_BYTES);
 
   constructor(writer: ByteWriter) {
     this.writer = writer;
@@ -55,10 +58,12 @@ export class SectionTarget implements WalkTarget {
   }
 
   take(engine: Engine, component: number): void {
-    const { memory, bytes: source } = engine.store;
+    const { memory } = engine.store;
+    const { keys: source } = this;
     const record = keyRecordOf(memory, component);
-    const keyAt = (record + Component.key) * 4;
     const keyLength = keyLengthOf(memory, record);
+    const keyAt = this.keyAt === 0 ? Engine.MAX_KEY_BYTES : 0;
+    copyBytes(memory, record + Component.key, keyLength, source, keyAt);
     const version = versionOf(memory, component);
     const shared = sharedBytes(source, this.keyAt, this.keyLength, keyAt, keyLength);
     if (memory[component + Component.attachments] === 0) {

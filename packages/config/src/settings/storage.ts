@@ -6,7 +6,7 @@ import { GIBIBYTE, MEBIBYTE, setting } from './setting.js';
 export const storageSettings = {
   maxMemoryBytes: setting({
     flag: 'max-memory',
-    kind: size(4 * MEBIBYTE, 8 * GIBIBYTE),
+    kind: size(4 * MEBIBYTE, 16 * GIBIBYTE),
     default: 512 * MEBIBYTE,
     help: 'memory for keys and counters; when it is full, new keys are refused and existing keys continue to count',
     parameter: 'maxmemory',

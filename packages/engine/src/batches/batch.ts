@@ -1,6 +1,7 @@
 import type { Engine } from '../keys/engine.js';
 import { CancelNumber, CancelWord, Kind, NegativeWord } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
+import { copyBytes } from '../memory/bytes.js';
 import { uint64At } from '../memory/int64.js';
 import { ORIGIN_ID_BYTES } from '../memory/layout.js';
 import { bornOf, Component, isPresent, keyLengthOf, keyRecordOf, versionOf } from '../memory/record.js';
@@ -68,8 +69,7 @@ export class Batch {
     this.reserve(keyLength);
     const index = this.count;
     const keyStart = this.keyStart(index);
-    const keyAt = (record + Component.key) * 4;
-    for (let at = 0; at < keyLength; at++) this.keyBytes[keyStart + at] = store.bytes[keyAt + at];
+    copyBytes(memory, record + Component.key, keyLength, this.keyBytes, keyStart);
     this.keyEnd[index] = keyStart + keyLength;
     this.version[index] = versionOf(memory, component);
     this.born[index] = bornOf(memory, component);

@@ -3,6 +3,7 @@ import type { Engine } from '../keys/engine.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, Flag, MAX_VERSION, setBorn, setVersion, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
 import { aheadMs, BatchGate, Verdict } from './batch-gate.js';
@@ -129,7 +130,7 @@ export class Restore {
     const { store } = engine;
     for (let index = 0; index < engine.shardCount; index++) {
       const state = store.originShardAt(OWN_ORIGIN, store.shardAt(index));
-      const tail = store.memory[state + OriginShardWord.tail];
+      const tail = linkAt(store.memory, state + OriginShardWord.tail);
       const last = tail === 0 ? 0 : versionOf(store.memory, tail);
       const seenAt = (state >>> 1) + OriginShardNumber.seen;
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);

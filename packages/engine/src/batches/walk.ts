@@ -1,6 +1,7 @@
 import type { Engine } from '../keys/engine.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { OriginShardNumber, OWN_ORIGIN } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, versionOf } from '../memory/record.js';
 import { type Batch, NOT_PASSED } from './batch.js';
 
@@ -61,7 +62,7 @@ export function walkSince(
     while (at !== 0 && target.count < limits.components && target.bytes < limits.keyBytes) {
       target.take(engine, at);
       last = at;
-      at = store.memory[at + Component.next];
+      at = linkAt(store.memory, at + Component.next);
     }
     if (last !== 0) target.reached = versionOf(store.memory, last);
     if (at === 0) target.to = cut;

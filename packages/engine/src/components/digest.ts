@@ -6,7 +6,9 @@ import {
   Kind,
   NegativeWord,
 } from '../memory/attachments.js';
+import { sharedHashOfRecord } from '../memory/hash.js';
 import { OriginShardNumber, OriginShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, isPresent, keyRecordOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
@@ -58,8 +60,8 @@ export class Digests {
   catchUp(originShard: number): void {
     const { memory, numbers } = this.store;
     const digested = numbers[(originShard >>> 1) + OriginShardNumber.digested];
-    const tail = memory[originShard + OriginShardWord.tail];
-    for (let at = tail; at !== 0 && versionOf(memory, at) > digested; at = memory[at + Component.previous]) {
+    const tail = linkAt(memory, originShard + OriginShardWord.tail);
+    for (let at = tail; at !== 0 && versionOf(memory, at) > digested; at = linkAt(memory, at + Component.previous)) {
       this.include(originShard, at);
     }
     if (tail !== 0)
@@ -76,13 +78,10 @@ export class Digests {
 
   /** Exactly the fields that replicate go in: key, generation, version, amounts, expiry, floor and cancels. */
   private mix(component: number): void {
-    const { memory, hash } = this.store;
-    const { local, shared } = hash;
-    hash.ofRecord(memory, keyRecordOf(memory, component));
-    this.mixLow = hash.shared;
-    this.mixHigh = ~hash.shared;
-    hash.local = local;
-    hash.shared = shared;
+    const { memory } = this.store;
+    const shared = sharedHashOfRecord(memory, keyRecordOf(memory, component));
+    this.mixLow = shared;
+    this.mixHigh = ~shared;
     for (let word = Component.versionLow; word <= Component.positiveHigh; word++)
       this.absorb(memory[component + word] & CONTENT_MASK[word]);
     const present = isPresent(memory, component);

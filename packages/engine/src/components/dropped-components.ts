@@ -1,5 +1,7 @@
+import { bytesAt } from '../memory/bytes.js';
 import { assertFields } from '../memory/fields.js';
 import { HeaderWord, ShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, keyLengthOf, originIndexOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
@@ -63,15 +65,14 @@ export class DroppedComponents {
 
   /** Takes up to `limit` notes out of a shard; its lock is held. */
   take(shard: number, limit: number, idOf: (origin: number) => Uint8Array): DroppedComponent[] {
-    const { memory, numbers, bytes, slab } = this.store;
+    const { memory, numbers, slab } = this.store;
     const taken: DroppedComponent[] = [];
     const first = shard + ShardWord.dropped;
-    for (let at = memory[first]; at !== 0 && taken.length < limit; at = memory[first]) {
-      const keyAt = (at + NoteWord.key) * 4;
+    for (let at = linkAt(memory, first); at !== 0 && taken.length < limit; at = linkAt(memory, first)) {
       taken.push({
         origin: idOf(memory[at + NoteWord.origin]),
         version: numbers[(at >>> 1) + NoteNumber.version],
-        key: Uint8Array.prototype.slice.call(bytes, keyAt, keyAt + memory[at + NoteWord.keyLength]),
+        key: bytesAt(memory, at + NoteWord.key, memory[at + NoteWord.keyLength]),
       });
       memory[first] = memory[at + NoteWord.next];
       slab.give(shard, at);

@@ -14,6 +14,7 @@ import {
 import type { Clock } from '../memory/clock.js';
 import { setInt64At, uint64At } from '../memory/int64.js';
 import { HeaderNumber, HeaderWord, OriginShardNumber, OWN_ORIGIN } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { bornOf, Component, isPresent, originIndexOf, timeOfVersion, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Wheel } from './wheel.js';
@@ -57,12 +58,13 @@ export class Generations {
 
   firstForeign(record: number): number {
     const summary = this.attachments.find(record, Kind.summary);
-    return summary === 0 ? 0 : this.memory[summary + SummaryWord.firstForeign];
+    return summary === 0 ? 0 : linkAt(this.memory, summary + SummaryWord.firstForeign);
   }
 
   findForeign(record: number, origin: number): number {
     let at = this.firstForeign(record);
-    while (at !== 0 && originIndexOf(this.memory, at) !== origin) at = this.memory[at + Component.foreignSibling];
+    while (at !== 0 && originIndexOf(this.memory, at) !== origin)
+      at = linkAt(this.memory, at + Component.foreignSibling);
     return at;
   }
 
@@ -119,7 +121,7 @@ export class Generations {
 
   /** Whether another origin holds an expiry of this key that is not over yet. */
   othersDecided(record: number): boolean {
-    for (let at = this.firstForeign(record); at !== 0; at = this.memory[at + Component.foreignSibling]) {
+    for (let at = this.firstForeign(record); at !== 0; at = linkAt(this.memory, at + Component.foreignSibling)) {
       if (this.expiresAt(at) > this.clock.nowMs) return true;
     }
     return false;
@@ -153,7 +155,7 @@ export class Generations {
   /** Whether a foreign generation ends by this floor, not by its own expiry: without the floor it would come back. */
   needsFloor(record: number, floorMs: number): boolean {
     const memory = this.memory;
-    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = this.firstForeign(record); at !== 0; at = linkAt(memory, at + Component.foreignSibling)) {
       if (!isPresent(memory, at) || this.bornMs(at) >= floorMs) continue;
       const expiresAt = this.expiresAt(at);
       if (expiresAt === 0 || expiresAt > floorMs) return true;
@@ -206,7 +208,7 @@ export class Generations {
     if (floorMs > this.clock.nowMs - this.graceMs) return true;
     const born = timeOfVersion(bornOf(memory, record));
     if (born < this.passedDecision(record)) return true;
-    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = this.firstForeign(record); at !== 0; at = linkAt(memory, at + Component.foreignSibling)) {
       if (born < this.recordedFloor(at)) return true;
     }
     return false;
@@ -248,7 +250,7 @@ export class Generations {
 
   /** All components of a key in turn: its record, then the foreign ones. */
   nextComponent(record: number, component: number): number {
-    return component === record ? this.firstForeign(record) : this.memory[component + Component.foreignSibling];
+    return component === record ? this.firstForeign(record) : linkAt(this.memory, component + Component.foreignSibling);
   }
 
   positiveOf(component: number): bigint {
@@ -284,7 +286,7 @@ export class Generations {
     let holdsUntilMs = this.expiresAt(record) > nowMs ? this.expiresAt(record) : Number.POSITIVE_INFINITY;
     let total = 0n;
     let generations = 0;
-    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = this.firstForeign(record); at !== 0; at = linkAt(memory, at + Component.foreignSibling)) {
       const expiresAt = this.expiresAt(at);
       if (expiresAt > nowMs) holdsUntilMs = Math.min(holdsUntilMs, expiresAt);
       if (!isPresent(memory, at) || this.isForeignDead(at, floor) || this.isWhollyCancelled(record, at)) continue;
@@ -337,7 +339,7 @@ export class Generations {
     const unpublished = this.attachments.find(record, Kind.unpublished);
     if (unpublished !== 0)
       earliest = Math.min(earliest, this.attachments.numberAt(unpublished, UnpublishedNumber.untilMs));
-    for (let at = this.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = this.firstForeign(record); at !== 0; at = linkAt(memory, at + Component.foreignSibling)) {
       const expiresAt = this.expiresAt(at);
       if (expiresAt !== 0 && this.isDroppable(shard, at)) earliest = Math.min(earliest, expiresAt);
     }

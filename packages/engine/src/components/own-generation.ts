@@ -11,6 +11,7 @@ import {
 import type { Clock } from '../memory/clock.js';
 import { raiseUint64At, setInt64At } from '../memory/int64.js';
 import { OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import {
   bornOf,
   Component,
@@ -213,7 +214,7 @@ export class OwnGeneration {
   cancelForeign(shard: number, record: number): boolean {
     const memory = this.store.memory;
     const floor = this.generations.floorMs(record);
-    for (let at = this.generations.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = this.generations.firstForeign(record); at !== 0; at = linkAt(memory, at + Component.foreignSibling)) {
       if (!isPresent(memory, at) || this.generations.isForeignDead(at, floor)) continue;
       const cancel = this.ensureCancel(shard, record, originIndexOf(memory, at), bornOf(memory, at));
       if (cancel === 0) return false;

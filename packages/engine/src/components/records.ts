@@ -1,6 +1,7 @@
 import { type Attachments, Kind, SummaryWord } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
 import { HeaderWord, OWN_ORIGIN, ShardNumber, ShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import {
   Component,
   clearComponent,
@@ -108,7 +109,7 @@ export class Records {
     this.attachments.dropKind(shard, record, Kind.cancel);
     const keyLength = keyLengthOf(memory, record);
     const counted = memory[record + Component.bornHigh] & Flag.counted;
-    const attachments = memory[record + Component.attachments];
+    const attachments = linkAt(memory, record + Component.attachments);
     clearComponent(memory, record, keyLength, counted);
     memory[record + Component.attachments] = attachments;
   }
@@ -135,7 +136,7 @@ export class Records {
     this.parts.lists.remove(this.store.originShardAt(origin, shard), component);
     const summary = this.attachments.find(record, Kind.summary);
     let link = summary + SummaryWord.firstForeign;
-    while (memory[link] !== component) link = memory[link] + Component.foreignSibling;
+    while (linkAt(memory, link) !== component) link = linkAt(memory, link) + Component.foreignSibling;
     memory[link] = memory[component + Component.foreignSibling];
     this.attachments.dropEvery(shard, component);
     this.store.slab.give(shard, component);

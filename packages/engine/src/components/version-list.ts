@@ -1,5 +1,6 @@
 import { assert } from '../memory/assert.js';
 import { CURSORS, OriginShardNumber, OriginShardWord, OWN_ORIGIN } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, LAST_ADMITTED_VERSION, setVersion, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import type { Digests } from './digest.js';
@@ -21,7 +22,7 @@ export class VersionLists {
   /** Own changes made through this view, wrapping: equal before and after means that there was none. */
   changes = 0;
   /** Scratch memory of `order`: components, and how much later than the ordered part they changed. */
-  private changed = new Int32Array(INITIAL_SCRATCH);
+  private changed = new Uint32Array(INITIAL_SCRATCH);
   private ages = new Float64Array(INITIAL_SCRATCH);
 
   constructor(store: Store, digests: Digests) {
@@ -48,10 +49,10 @@ export class VersionLists {
     const old = versionOf(memory, component);
     if (
       old <= numbers[(ownState >>> 1) + OriginShardNumber.ordered] &&
-      memory[ownState + OriginShardWord.tail] !== component
+      linkAt(memory, ownState + OriginShardWord.tail) !== component
     ) {
       if (old !== 0) this.unlink(ownState, component);
-      this.append(ownState, component, memory[ownState + OriginShardWord.tail]);
+      this.append(ownState, component, linkAt(memory, ownState + OriginShardWord.tail));
     }
     setVersion(memory, component, version);
     return version;
@@ -77,8 +78,8 @@ export class VersionLists {
   withVersion(state: number, version: number): number {
     const memory = this.store.memory;
     this.order(state);
-    let at = memory[state + OriginShardWord.tail];
-    while (at !== 0 && versionOf(memory, at) > version) at = memory[at + Component.previous];
+    let at = linkAt(memory, state + OriginShardWord.tail);
+    while (at !== 0 && versionOf(memory, at) > version) at = linkAt(memory, at + Component.previous);
     return at !== 0 && versionOf(memory, at) === version ? at : 0;
   }
 
@@ -87,11 +88,11 @@ export class VersionLists {
     const { memory, numbers } = this.store;
     this.order(state);
     const version = versionOf(memory, component);
-    let before = memory[state + OriginShardWord.tail];
-    while (before !== 0 && versionOf(memory, before) > version) before = memory[before + Component.previous];
+    let before = linkAt(memory, state + OriginShardWord.tail);
+    while (before !== 0 && versionOf(memory, before) > version) before = linkAt(memory, before + Component.previous);
     assert(before === 0 || versionOf(memory, before) !== version, 'a version belongs to one component');
     this.append(state, component, before);
-    if (memory[state + OriginShardWord.tail] === component)
+    if (linkAt(memory, state + OriginShardWord.tail) === component)
       numbers[(state >>> 1) + OriginShardNumber.ordered] = version;
     this.digests.includeIfCovered(state, component);
   }
@@ -101,9 +102,9 @@ export class VersionLists {
     const { memory, numbers } = this.store;
     this.digests.exclude(state, component);
     const isOrdered = versionOf(memory, component) <= numbers[(state >>> 1) + OriginShardNumber.ordered];
-    if (isOrdered && memory[state + OriginShardWord.tail] !== component) {
+    if (isOrdered && linkAt(memory, state + OriginShardWord.tail) !== component) {
       this.unlink(state, component);
-      this.append(state, component, memory[state + OriginShardWord.tail]);
+      this.append(state, component, linkAt(memory, state + OriginShardWord.tail));
     }
     setVersion(memory, component, version);
   }
@@ -122,8 +123,8 @@ export class VersionLists {
     let count = 0;
     let inOrder = true;
     let newest = 0;
-    let before = memory[state + OriginShardWord.tail];
-    for (let last = Number.POSITIVE_INFINITY; before !== 0; before = memory[before + Component.previous]) {
+    let before = linkAt(memory, state + OriginShardWord.tail);
+    for (let last = Number.POSITIVE_INFINITY; before !== 0; before = linkAt(memory, before + Component.previous)) {
       const version = versionOf(memory, before);
       if (version <= ordered) break;
       if (version > last) inOrder = false;
@@ -169,7 +170,7 @@ export class VersionLists {
   }
 
   private growScratch(): void {
-    const changed = new Int32Array(this.changed.length * 2);
+    const changed = new Uint32Array(this.changed.length * 2);
     changed.set(this.changed);
     this.changed = changed;
     const ages = new Float64Array(this.ages.length * 2);
@@ -186,9 +187,13 @@ export class VersionLists {
   firstAfter(state: number, watermark: number): number {
     const memory = this.store.memory;
     this.order(state);
-    if (watermark === 0) return memory[state + OriginShardWord.head];
+    if (watermark === 0) return linkAt(memory, state + OriginShardWord.head);
     let after = 0;
-    for (let at = memory[state + OriginShardWord.tail]; at !== 0; at = memory[at + Component.previous]) {
+    for (
+      let at = linkAt(memory, state + OriginShardWord.tail);
+      at !== 0;
+      at = linkAt(memory, at + Component.previous)
+    ) {
       if (versionOf(memory, at) <= watermark) break;
       after = at;
     }
@@ -204,8 +209,8 @@ export class VersionLists {
     this.order(state);
     const cursor = this.nearestCursor(state, watermark);
     if (cursor === 0) return this.firstAfter(state, watermark);
-    let after = memory[memory[cursor] + Component.next];
-    while (after !== 0 && versionOf(memory, after) <= watermark) after = memory[after + Component.next];
+    let after = linkAt(memory, linkAt(memory, cursor) + Component.next);
+    while (after !== 0 && versionOf(memory, after) <= watermark) after = linkAt(memory, after + Component.next);
     return after;
   }
 
@@ -213,7 +218,7 @@ export class VersionLists {
   moveCursor(state: number, from: number, component: number): void {
     const memory = this.store.memory;
     const cursor = this.nearestCursor(state, from);
-    const isContinued = cursor !== 0 && versionOf(memory, memory[cursor]) === from;
+    const isContinued = cursor !== 0 && versionOf(memory, linkAt(memory, cursor)) === from;
     if (isContinued) memory[cursor] = component;
     else if (component !== 0) memory[this.oldestCursor(state)] = component;
   }
@@ -224,7 +229,7 @@ export class VersionLists {
     let nearest = 0;
     let nearestVersion = 0;
     for (let at = state + OriginShardWord.cursors; at < state + OriginShardWord.cursors + CURSORS; at++) {
-      const version = memory[at] === 0 ? 0 : versionOf(memory, memory[at]);
+      const version = memory[at] === 0 ? 0 : versionOf(memory, linkAt(memory, at));
       if (version > watermark || version <= nearestVersion) continue;
       nearest = at;
       nearestVersion = version;
@@ -238,14 +243,14 @@ export class VersionLists {
     let oldest = state + OriginShardWord.cursors;
     for (let at = oldest; at < state + OriginShardWord.cursors + CURSORS; at++) {
       if (memory[at] === 0) return at;
-      if (versionOf(memory, memory[at]) < versionOf(memory, memory[oldest])) oldest = at;
+      if (versionOf(memory, linkAt(memory, at)) < versionOf(memory, linkAt(memory, oldest))) oldest = at;
     }
     return oldest;
   }
 
   private append(state: number, component: number, before: number): void {
     const memory = this.store.memory;
-    const after = before === 0 ? memory[state + OriginShardWord.head] : memory[before + Component.next];
+    const after = before === 0 ? linkAt(memory, state + OriginShardWord.head) : linkAt(memory, before + Component.next);
     memory[component + Component.previous] = before;
     memory[component + Component.next] = after;
     if (before === 0) memory[state + OriginShardWord.head] = component;
@@ -256,14 +261,14 @@ export class VersionLists {
 
   private unlink(state: number, component: number): void {
     const memory = this.store.memory;
-    const before = memory[component + Component.previous];
-    const after = memory[component + Component.next];
+    const before = linkAt(memory, component + Component.previous);
+    const after = linkAt(memory, component + Component.next);
     if (before === 0) memory[state + OriginShardWord.head] = after;
     else memory[before + Component.next] = after;
     if (after === 0) memory[state + OriginShardWord.tail] = before;
     else memory[after + Component.previous] = before;
     for (let at = state + OriginShardWord.cursors; at < state + OriginShardWord.cursors + CURSORS; at++) {
-      if (memory[at] === component) memory[at] = before;
+      if (linkAt(memory, at) === component) memory[at] = before;
     }
   }
 }

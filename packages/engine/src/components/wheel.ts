@@ -1,5 +1,6 @@
 import { ExpiryWord, Kind } from '../memory/attachments.js';
 import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import type { Store } from '../memory/store.js';
 
 /**
@@ -36,7 +37,7 @@ export class Wheel {
     while (tick - current >= SPANS[level + 1]) level++;
     const slot = level * WHEEL_SLOTS + (Math.floor(tick / SPANS[level]) % WHEEL_SLOTS);
     const head = shard + ShardWord.wheelHeads + slot;
-    const first = memory[head];
+    const first = linkAt(memory, head);
     memory[attachment + ExpiryWord.previous] = 0;
     memory[attachment + ExpiryWord.next] = first;
     if (first !== 0) memory[attachments.find(first, Kind.expiry) + ExpiryWord.previous] = record;
@@ -51,8 +52,8 @@ export class Wheel {
     const attachment = attachments.find(record, Kind.expiry);
     if (attachment === 0 || attachments.extraOf(attachment) === 0) return;
     const slot = attachments.extraOf(attachment) - 1;
-    const previous = memory[attachment + ExpiryWord.previous];
-    const next = memory[attachment + ExpiryWord.next];
+    const previous = linkAt(memory, attachment + ExpiryWord.previous);
+    const next = linkAt(memory, attachment + ExpiryWord.next);
     if (previous !== 0) memory[attachments.find(previous, Kind.expiry) + ExpiryWord.next] = next;
     else memory[shard + ShardWord.wheelHeads + slot] = next;
     if (next !== 0) memory[attachments.find(next, Kind.expiry) + ExpiryWord.previous] = previous;
@@ -84,13 +85,14 @@ export class Wheel {
           shard + ShardWord.wheelHeads + level * WHEEL_SLOTS + (Math.floor(tick / SPANS[level]) % WHEEL_SLOTS);
         for (; memory[head] !== 0; left--) {
           if (left === 0) return 0;
-          this.arm(shard, memory[head], deadlineOf(shard, memory[head]));
+          const record = linkAt(memory, head);
+          this.arm(shard, record, deadlineOf(shard, record));
         }
       }
       const head = shard + ShardWord.wheelHeads + (tick % WHEEL_SLOTS);
       for (; memory[head] !== 0; left--) {
         if (left === 0) return 0;
-        expire(shard, memory[head]);
+        expire(shard, linkAt(memory, head));
       }
       numbers[tickAt] = Math.min(this.nextTick(shard, tick), last + 1);
     }

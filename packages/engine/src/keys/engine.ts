@@ -1,9 +1,11 @@
 import type { DroppedComponent } from '../components/dropped-components.js';
 import { assert } from '../memory/assert.js';
 import { ByteInput } from '../memory/byte-input.js';
+import { bytesAt } from '../memory/bytes.js';
 import {
   BASE_BYTES,
   DEFAULT_SHARDS,
+  HASH_SECRET_BYTES,
   HeaderNumber,
   HeaderWord,
   OriginShardNumber,
@@ -11,6 +13,7 @@ import {
   PAGE_BYTES,
   ShardWord,
 } from '../memory/layout.js';
+import { MAX_STORE_BYTES } from '../memory/link.js';
 import { Component, keyLengthOf, versionOf } from '../memory/record.js';
 import { Store, type StoreBuffer } from '../memory/store.js';
 import { Expiry } from './expiry.js';
@@ -29,12 +32,16 @@ export interface EngineOptions {
   /** This node: 16 bytes of replica id, 16 of incarnation. */
   readonly origin: Uint8Array;
   readonly nowMs: number;
-  /** A random number that clients cannot guess, so that they cannot choose keys that collide. */
-  readonly seed?: number;
+  /** HASH_SECRET_BYTES random bytes, so that clients cannot choose keys that collide; zeros for tests and tools. */
+  readonly hashSecret?: Uint8Array;
   /** How long expired generations stay, hidden, for late changes: longer than clocks can differ; 0 without peers. */
   readonly expiryGraceMs?: number;
   readonly growOnlyPrefixes?: readonly string[];
+  /** For tests: pages are taken from here on, so that addresses are high in a store that is nearly empty. */
+  readonly pagesFromByte?: number;
 }
+
+const NO_SECRET = new Uint8Array(HASH_SECRET_BYTES);
 
 const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
 
@@ -56,9 +63,13 @@ export class Engine extends KeyChanges {
 
   static format(options: EngineOptions): Engine {
     const bytes = Math.max(options.maxMemoryBytes, SMALLEST_MEMORY_BYTES);
+    if (bytes > MAX_STORE_BYTES) throw new RangeError(`a store has at most ${MAX_STORE_BYTES} bytes, not ${bytes}`);
     const size = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES + BASE_BYTES;
-    const buffer = options.shared ? new SharedArrayBuffer(size) : new ArrayBuffer(size);
-    const store = Store.format(buffer, options.shardCount ?? DEFAULT_SHARDS, options.seed ?? 0);
+    const store = Store.format(reserve(size, options.shared ?? false), {
+      shardCount: options.shardCount ?? DEFAULT_SHARDS,
+      hashSecret: options.hashSecret ?? NO_SECRET,
+      pagesFromByte: options.pagesFromByte ?? 0,
+    });
     store.numbers[HeaderNumber.graceMs] = options.expiryGraceMs ?? 0;
     GrowOnly.format(store, options.growOnlyPrefixes ?? []);
     const engine = new Engine(store);
@@ -120,8 +131,7 @@ export class Engine extends KeyChanges {
 
   /** The key of a record, copied out. */
   keyOf(record: number): Uint8Array {
-    const start = (record + Component.key) * 4;
-    return Uint8Array.prototype.slice.call(this.store.bytes, start, start + keyLengthOf(this.memory, record));
+    return bytesAt(this.memory, record + Component.key, keyLengthOf(this.memory, record));
   }
 
   /** Drops expired keys, a bounded number a call; returns how many steps of work it did. */
@@ -205,5 +215,15 @@ export class Engine extends KeyChanges {
   seen(shardIndex: number, origin: number): number {
     const state = this.store.originShardAt(origin, this.store.shardAt(shardIndex));
     return this.store.numbers[(state >>> 1) + OriginShardNumber.seen];
+  }
+}
+
+/** Address space, not memory: a page of it takes memory once it is written to. */
+function reserve(bytes: number, shared: boolean): StoreBuffer {
+  try {
+    return shared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
+  } catch (error) {
+    const message = `the system does not give ${bytes} bytes of address space for the store: use less (--max-memory)`;
+    throw new RangeError(message, { cause: error });
   }
 }

@@ -1,4 +1,5 @@
 import { ShardNumber, ShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { bornOf, Component, originIndexOf, versionOf } from '../memory/record.js';
 import type { Engine } from './engine.js';
 
@@ -49,7 +50,7 @@ export class Expiry {
     const expiresAt = generations.expiresAt(record);
     if (expiresAt !== 0 && expiresAt <= horizonMs) this.endExpired(shard, record, expiresAt);
     for (let at = generations.firstForeign(record); at !== 0; ) {
-      const next = memory[at + Component.foreignSibling];
+      const next = linkAt(memory, at + Component.foreignSibling);
       if (generations.isOver(shard, at, horizonMs)) {
         ownGeneration.collectCancel(shard, record, originIndexOf(memory, at), bornOf(memory, at));
         records.collectForeign(shard, record, at);

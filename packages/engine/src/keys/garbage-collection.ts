@@ -1,5 +1,6 @@
 import { Kind } from '../memory/attachments.js';
 import { OriginShardNumber, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { bornOf, Component, versionOf } from '../memory/record.js';
 import type { Engine } from './engine.js';
 
@@ -77,7 +78,7 @@ export class GarbageCollection {
           return;
         }
         numbers[acknowledgedAt] = this.visitRange(state, from, upTo, (at) => {
-          const record = memory[at + Component.foreignKey];
+          const record = linkAt(memory, at + Component.foreignKey);
           ownGeneration.collectCancel(shard, record, origin, bornOf(memory, at));
           if (attachments.isEmpty(at)) {
             records.collectForeign(shard, record, at);
@@ -103,8 +104,8 @@ export class GarbageCollection {
     if (seen <= before || (!hasEnded && attachments.countOf(shard, Kind.expiry) === 0)) return;
     const acknowledged = this.acknowledgedOther(state);
     for (let at = lists.firstAfter(state, before); at !== 0 && versionOf(memory, at) <= seen; ) {
-      const next = memory[at + Component.next];
-      const record = memory[at + Component.foreignKey];
+      const next = linkAt(memory, at + Component.next);
+      const record = linkAt(memory, at + Component.foreignKey);
       const isDropped = attachments.isEmpty(at) && versionOf(memory, at) <= acknowledged;
       if (isDropped) records.collectForeign(shard, record, at);
       if (isDropped || attachments.find(at, Kind.expiry) !== 0) records.refreshKey(shard, record);
@@ -122,13 +123,13 @@ export class GarbageCollection {
     let reached = from;
     let at = lists.firstAfterCursor(state, from);
     for (let left = VISITS_AT_ONCE; left > 0 && at !== 0 && versionOf(memory, at) <= upTo; left--) {
-      const next = memory[at + Component.next];
+      const next = linkAt(memory, at + Component.next);
       reached = versionOf(memory, at);
       visit(at);
       at = next;
     }
     const isWhole = at === 0 || versionOf(memory, at) > upTo;
-    lists.moveCursor(state, from, isWhole ? 0 : memory[at + Component.previous]);
+    lists.moveCursor(state, from, isWhole ? 0 : linkAt(memory, at + Component.previous));
     return isWhole ? upTo : reached;
   }
 }

@@ -10,7 +10,7 @@ export class GrowOnly {
   private readonly prefixes: readonly Uint8Array[];
 
   constructor(store: Store) {
-    const { memory, bytes } = store;
+    const { memory, fixedBytes: bytes } = store;
     const prefixes: Uint8Array[] = [];
     let at = HeaderWord.growOnlyPrefixes * 4;
     for (let index = 0; index < memory[HeaderWord.growOnlyCount]; index++) {
@@ -22,7 +22,7 @@ export class GrowOnly {
   }
 
   static format(store: Store, prefixes: readonly string[]): void {
-    const { memory, bytes } = store;
+    const { memory, fixedBytes: bytes } = store;
     let at = HeaderWord.growOnlyPrefixes * 4;
     for (const prefix of prefixes) {
       const encoded = new TextEncoder().encode(prefix);

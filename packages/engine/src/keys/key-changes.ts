@@ -1,6 +1,7 @@
 import { Kind, NegativeWord } from '../memory/attachments.js';
 import { addInt64At, wouldOverflowAt } from '../memory/int64.js';
 import { OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 import { GrowOnly } from './grow-only.js';
@@ -144,7 +145,7 @@ export class KeyChanges extends OpenKey {
     if (!this.generations.isOwnAlive(record) && !this.ownGeneration.begin(shard, record)) return this.giveUp();
     // An expiry must lie behind the birth of every generation it is to end, also of one dated by a clock ahead of ours.
     let expiresAt = atMs;
-    for (let at = this.generations.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (let at = this.generations.firstForeign(record); at !== 0; at = linkAt(memory, at + Component.foreignSibling)) {
       expiresAt = Math.max(expiresAt, this.generations.bornMs(at) + 1);
     }
     this.ownGeneration.decide(shard, record, expiresAt, this.ownGeneration.nextDecision(shard, record));

@@ -15,6 +15,10 @@ export interface EngineStats {
   readonly usedBytes: number;
   readonly maxMemoryBytes: number;
   readonly buckets: number;
+  /** The most records that a split has found in one bucket: about 50 at most, unless keys collide. */
+  readonly longestBucket: number;
+  /** The records of the largest shard: clients can choose the shard of a key. */
+  readonly largestShard: number;
 }
 
 export function statsOf(store: Store): EngineStats {
@@ -25,6 +29,8 @@ export function statsOf(store: Store): EngineStats {
   let keysUnpublished = 0;
   let expiredKeysTotal = 0;
   let buckets = 0;
+  let longestBucket = 0;
+  let largestShard = 0;
   for (let index = 0; index < store.shardCount; index++) {
     const shard = store.shardAt(index);
     keys += memory[shard + ShardWord.keys];
@@ -33,6 +39,8 @@ export function statsOf(store: Store): EngineStats {
     keysUnpublished += attachments.countOf(shard, Kind.unpublished);
     expiredKeysTotal += numbers[(shard >>> 1) + ShardNumber.expired];
     buckets += memory[shard + ShardWord.bucketCount];
+    longestBucket = Math.max(longestBucket, memory[shard + ShardWord.longestBucket]);
+    largestShard = Math.max(largestShard, memory[shard + ShardWord.records]);
   }
   return {
     keys,
@@ -41,6 +49,8 @@ export function statsOf(store: Store): EngineStats {
     removedKeysRetained: records - keys,
     expiredKeysTotal,
     buckets,
+    longestBucket,
+    largestShard,
     usedBytes: (memory[HeaderWord.pagesUsed] - memory[HeaderWord.firstPage]) * PAGE_BYTES,
     maxMemoryBytes: memory[HeaderWord.pageCount] * PAGE_BYTES,
   };

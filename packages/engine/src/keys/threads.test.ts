@@ -12,6 +12,7 @@ import {
   PAIR_TOTAL,
 } from '../testing/hammer.js';
 import { makeNode, START_MS, send, sendOrigin, type TestNode } from '../testing/nodes.js';
+import { hashSecretOf } from '../testing/random.js';
 import { add, assign, read, scanAll } from '../testing/single-key.js';
 import { Engine } from './engine.js';
 
@@ -97,7 +98,7 @@ describe(`${THREADS} threads on one store`, () => {
 
   test('while another node is merged and sent to: both nodes hold the same', async () => {
     for (let shard = 0; shard < node.engine.shardCount; shard++) node.engine.acknowledge(shard, 0);
-    const other = makeNode(2, { shardCount: 4, seed: 5 });
+    const other = makeNode(2, { shardCount: 4, hashSecret: hashSecretOf(5) });
     assign(node.engine, 'left', PAIR_TOTAL);
     assign(node.engine, 'right', 0n);
     let turn = 0;

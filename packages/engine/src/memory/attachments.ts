@@ -1,6 +1,7 @@
 import { assert } from './assert.js';
 import { assertFields } from './fields.js';
 import { ATTACHMENT_KINDS, ShardWord } from './layout.js';
+import { linkAt } from './link.js';
 import { Component, isPresent } from './record.js';
 import type { Slab } from './slab.js';
 
@@ -90,22 +91,22 @@ export class Attachments {
   }
 
   first(component: number): number {
-    return this.memory[component + Component.attachments];
+    return linkAt(this.memory, component + Component.attachments);
   }
 
   next(attachment: number): number {
-    return this.memory[attachment + AttachmentWord.next];
+    return linkAt(this.memory, attachment + AttachmentWord.next);
   }
 
   /** The component's attachment of a kind (the first, where there can be several), or 0. */
   find(component: number, kind: Kind): number {
     const memory = this.memory;
-    let at = memory[component + Component.attachments];
+    let at = linkAt(memory, component + Component.attachments);
     while (at !== 0) {
       const found = memory[at + AttachmentWord.kind] & KIND_MASK;
       if (found === kind) return at;
       if (found > kind) return 0;
-      at = memory[at + AttachmentWord.next];
+      at = linkAt(memory, at + AttachmentWord.next);
     }
     return 0;
   }
@@ -124,7 +125,9 @@ export class Attachments {
     if (fresh === 0) return 0;
     memory.fill(0, fresh, fresh + words);
     let link = component + Component.attachments;
-    while (memory[link] !== 0 && this.kindOf(memory[link]) < kind) link = memory[link] + AttachmentWord.next;
+    while (memory[link] !== 0 && this.kindOf(linkAt(memory, link)) < kind) {
+      link = linkAt(memory, link) + AttachmentWord.next;
+    }
     memory[fresh + AttachmentWord.next] = memory[link];
     memory[fresh + AttachmentWord.kind] = kind;
     memory[link] = fresh;
@@ -139,7 +142,7 @@ export class Attachments {
   drop(shard: number, component: number, attachment: number): void {
     const memory = this.memory;
     let link = component + Component.attachments;
-    while (memory[link] !== attachment) link = memory[link] + AttachmentWord.next;
+    while (linkAt(memory, link) !== attachment) link = linkAt(memory, link) + AttachmentWord.next;
     memory[link] = this.next(attachment);
     this.free(shard, attachment);
   }

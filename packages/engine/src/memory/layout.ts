@@ -29,7 +29,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 6;
+export const LAYOUT_VERSION = 7;
 
 /** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
 export const MAX_ORIGINS = 512;
@@ -56,7 +56,6 @@ export const HeaderWord = {
   pageLock: 8,
   originCount: 9,
   originLock: 10,
-  tableSeed: 11,
   /** 1 where a disk has to learn which components were dropped (dropped-components.ts). */
   keepsDropped: 12,
   /** 1 once there was no memory to note a dropped component: the disk then needs a new snapshot. */
@@ -66,12 +65,16 @@ export const HeaderWord = {
   /** Records with reserved keys (reserved.ts). */
   reservedRecords: 15,
   growOnlyCount: 20,
+  /** The secret of the local hash (hash.ts). It is in no file and no frame. */
+  hashSecret: 24,
   growOnlyPrefixes: 1024,
 } as const;
 
 export const HeaderNumber = { clock: 8, graceMs: 9 } as const;
 
 export const GROW_ONLY_BYTES = 4096;
+export const HASH_SECRET_WORDS = 4;
+export const HASH_SECRET_BYTES = HASH_SECRET_WORDS * 4;
 
 export const SHARD_WORDS = 1024;
 export const SLAB_HEADS = 96;
@@ -91,6 +94,8 @@ export const ShardWord = {
   wideMask: 4,
   directory: 5,
   withExpiry: 6,
+  /** The most records that a split has found in one bucket: many mean that keys collide (table.ts). */
+  longestBucket: 7,
   /** The first note about a dropped component that the disk has not taken yet. */
   dropped: 16,
   /** The number of attachments by kind (attachments.ts). */
@@ -138,7 +143,10 @@ export const ORIGIN_SHARD_WORDS = 16;
 /** This many walks can come in parts at once without looking for their place from the end of the list. */
 export const CURSORS = 4;
 
-assertFields('the header', PAGE_WORDS, HeaderWord, HeaderNumber, { growOnlyPrefixes: GROW_ONLY_BYTES / 4 });
+assertFields('the header', PAGE_WORDS, HeaderWord, HeaderNumber, {
+  hashSecret: HASH_SECRET_WORDS,
+  growOnlyPrefixes: GROW_ONLY_BYTES / 4,
+});
 assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
   attachmentCounts: ATTACHMENT_KINDS,
   slabHeads: SLAB_HEADS,

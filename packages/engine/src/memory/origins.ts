@@ -27,7 +27,7 @@ export class Origins {
 
   idOf(index: number): Uint8Array {
     const start = (this.store.regions.originIds + index * ORIGIN_ID_WORDS) * 4;
-    return Uint8Array.from(this.store.bytes.subarray(start, start + ORIGIN_ID_BYTES));
+    return Uint8Array.from(this.store.fixedBytes.subarray(start, start + ORIGIN_ID_BYTES));
   }
 
   /** The index of an origin this store knows, or -1. */
@@ -59,7 +59,7 @@ export class Origins {
       throw new RangeError(`an origin id has ${ORIGIN_ID_BYTES} bytes, not ${id.length}`);
     const known = this.find(id);
     if (known !== -1) return known;
-    const { memory, bytes, regions, locking } = this.store;
+    const { memory, fixedBytes: bytes, regions, locking } = this.store;
     if (locking) takeLock(memory, HeaderWord.originLock);
     let index = this.find(id);
     if (index === -1 && memory[HeaderWord.originCount] < MAX_ORIGINS) {

@@ -34,8 +34,12 @@ export class Pages {
     memory[HeaderWord.pageCount] = pageCount;
     memory[HeaderWord.pageHint] = firstPage >>> 5;
     memory[HeaderWord.pagesUsed] = firstPage;
-    memory[HeaderWord.pagesReserved] = Math.max(RESERVED_MINIMUM_PAGES, Math.floor(pageCount / RESERVED_FRACTION));
-    for (let page = 0; page < firstPage; page++) this.#mark(page, true);
+    memory[HeaderWord.pagesReserved] = Math.max(
+      RESERVED_MINIMUM_PAGES,
+      Math.floor((pageCount - firstPage) / RESERVED_FRACTION),
+    );
+    memory.fill(-1, this.#bitmap, this.#bitmap + (firstPage >>> 5));
+    for (let page = firstPage & ~31; page < firstPage; page++) this.#mark(page, true);
     for (let page = pageCount; page < Math.ceil(pageCount / 32) * 32; page++) this.#mark(page, true);
   }
 
@@ -95,6 +99,11 @@ export class Pages {
     const memory = this.#memory;
     let run = 0;
     for (let page = memory[HeaderWord.pageHint] * 32; page < memory[HeaderWord.pageCount]; page++) {
+      if ((page & 31) === 0 && memory[this.#bitmap + (page >>> 5)] === -1) {
+        run = 0;
+        page += 31;
+        continue;
+      }
       const taken = (memory[this.#bitmap + (page >>> 5)] & (1 << (page & 31))) !== 0;
       run = taken ? 0 : run + 1;
       if (run === count) return page - count + 1;

@@ -1,6 +1,7 @@
 import { assert } from './assert.js';
 import { assertFields } from './fields.js';
 import { TWO_POW_32 } from './int64.js';
+import { linkAt } from './link.js';
 
 /**
  * Components, of which the store is made. Every counter is a set of them, one for each origin that touched it;
@@ -136,7 +137,7 @@ export function originIndexOf(memory: Int32Array, component: number): number {
 
 /** The record of the key that a component, own or foreign, belongs to. */
 export function keyRecordOf(memory: Int32Array, component: number): number {
-  return isForeign(memory, component) ? memory[component + Component.foreignKey] : component;
+  return isForeign(memory, component) ? linkAt(memory, component + Component.foreignKey) : component;
 }
 
 /** An empty component that never changed: version 0, nothing counted. */

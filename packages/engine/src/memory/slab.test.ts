@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HeaderWord, PAGE_WORDS } from './layout.js';
+import { HASH_SECRET_BYTES, HeaderWord, PAGE_WORDS } from './layout.js';
 import { Slab } from './slab.js';
 import { Store } from './store.js';
 
 const MEMORY_BYTES = 6 * 1024 * 1024;
 
 function makeStore(): Store {
-  return Store.format(new ArrayBuffer(MEMORY_BYTES), 2, 0);
+  return Store.format(new ArrayBuffer(MEMORY_BYTES), {
+    shardCount: 2,
+    hashSecret: new Uint8Array(HASH_SECRET_BYTES),
+    pagesFromByte: 0,
+  });
 }
 
 const steps = fc.array(

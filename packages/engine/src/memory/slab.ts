@@ -1,6 +1,7 @@
 import { assert } from './assert.js';
 import { assertFields } from './fields.js';
 import { PAGE_WORDS, ShardWord, SLAB_HEADS } from './layout.js';
+import { linkAt } from './link.js';
 import type { Pages } from './pages.js';
 
 /**
@@ -68,7 +69,7 @@ export class Slab {
     const memory = this.#memory;
     const sizeClass = CLASS_OF_SIZE[words];
     const head = shard + ShardWord.slabHeads + sizeClass;
-    let page = memory[head];
+    let page = linkAt(memory, head);
     if (page === 0) {
       page = this.#takePages(shard, 1, forNewKey);
       if (page === 0) return 0;
@@ -79,11 +80,11 @@ export class Slab {
       memory[page + PageWord.runPages] = 0;
       this.#linkPage(head, page);
     }
-    let record = memory[page + PageWord.freed];
+    let record = linkAt(memory, page + PageWord.freed);
     if (record !== 0) {
       memory[page + PageWord.freed] = memory[record];
     } else {
-      record = memory[page + PageWord.fresh];
+      record = linkAt(memory, page + PageWord.fresh);
       memory[page + PageWord.fresh] = record + SIZES[sizeClass];
     }
     memory[page + PageWord.used]++;
@@ -101,13 +102,13 @@ export class Slab {
     const sizeClass = memory[page + PageWord.sizeClass];
     const head = shard + ShardWord.slabHeads + sizeClass;
     if (!this.#hasRoom(page, sizeClass)) this.#linkPage(head, page);
-    memory[record] = memory[page + PageWord.freed];
+    memory[record] = linkAt(memory, page + PageWord.freed);
     memory[page + PageWord.freed] = record;
     memory[page + PageWord.used]--;
     if (memory[page + PageWord.used] !== 0) return;
     // The last page with room is kept, so that a key coming and going does not take and give a page each time. But only
     // while there are many: other shards have no way to it, and a store of many shards and sizes would be full of them.
-    const only = memory[head] === page && memory[page + PageWord.next] === 0;
+    const only = linkAt(memory, head) === page && memory[page + PageWord.next] === 0;
     if (only && this.#pages.arePlenty) return;
     this.#unlinkPage(head, page);
     this.#pages.give(page, 1);
@@ -138,8 +139,8 @@ export class Slab {
     let found = false;
     for (let sizeClass = 0; sizeClass < SIZES.length; sizeClass++) {
       const head = shard + ShardWord.slabHeads + sizeClass;
-      for (let page = memory[head]; page !== 0; ) {
-        const next = memory[page + PageWord.next];
+      for (let page = linkAt(memory, head); page !== 0; ) {
+        const next = linkAt(memory, page + PageWord.next);
         if (memory[page + PageWord.used] === 0) {
           this.#unlinkPage(head, page);
           this.#pages.give(page, 1);
@@ -153,12 +154,15 @@ export class Slab {
 
   #hasRoom(page: number, sizeClass: number): boolean {
     const memory = this.#memory;
-    return memory[page + PageWord.freed] !== 0 || memory[page + PageWord.fresh] + SIZES[sizeClass] <= page + PAGE_WORDS;
+    return (
+      memory[page + PageWord.freed] !== 0 ||
+      linkAt(memory, page + PageWord.fresh) + SIZES[sizeClass] <= page + PAGE_WORDS
+    );
   }
 
   #linkPage(head: number, page: number): void {
     const memory = this.#memory;
-    const first = memory[head];
+    const first = linkAt(memory, head);
     memory[page + PageWord.previous] = 0;
     memory[page + PageWord.next] = first;
     if (first !== 0) memory[first + PageWord.previous] = page;
@@ -167,8 +171,8 @@ export class Slab {
 
   #unlinkPage(head: number, page: number): void {
     const memory = this.#memory;
-    const previous = memory[page + PageWord.previous];
-    const next = memory[page + PageWord.next];
+    const previous = linkAt(memory, page + PageWord.previous);
+    const next = linkAt(memory, page + PageWord.next);
     if (previous !== 0) memory[previous + PageWord.next] = next;
     else memory[head] = next;
     if (next !== 0) memory[next + PageWord.previous] = previous;

@@ -5,6 +5,8 @@ import { KeyHash } from './hash.js';
 import {
   BASE_BYTES,
   CURSORS,
+  HASH_SECRET_BYTES,
+  HASH_SECRET_WORDS,
   HeaderWord,
   LAYOUT_VERSION,
   MAGIC,
@@ -13,6 +15,7 @@ import {
   OriginShardWord,
   OWN_ORIGIN,
   PAGE_BYTES,
+  PAGE_WORDS,
   type Regions,
   regionsOf,
   SHARD_WORDS,
@@ -28,11 +31,19 @@ const SMALLEST_SHARD_PAGES = 3;
 
 export type StoreBuffer = ArrayBuffer | SharedArrayBuffer;
 
+export interface StoreOptions {
+  readonly shardCount: number;
+  readonly hashSecret: Uint8Array;
+  /** See EngineOptions. */
+  readonly pagesFromByte: number;
+}
+
 /** One thread's views on the shared buffer, and the allocators and tables that work through them. */
 export class Store {
   readonly buffer: StoreBuffer;
   readonly memory: Int32Array;
-  readonly bytes: Uint8Array;
+  /** The regions in front of the pages. */
+  readonly fixedBytes: Uint8Array;
   readonly numbers: Float64Array;
   /** Locks are taken only where another thread can be there too. */
   locking: boolean;
@@ -45,30 +56,32 @@ export class Store {
   readonly table: Table;
   readonly attachments: Attachments;
 
-  private constructor(buffer: StoreBuffer, shardCount: number, seed: number, exclusive: boolean) {
+  private constructor(buffer: StoreBuffer, shardCount: number, exclusive: boolean) {
     this.buffer = buffer;
     const bytes = buffer.byteLength - BASE_BYTES;
     this.memory = new Int32Array(buffer, BASE_BYTES, Math.floor(bytes / 4));
-    this.bytes = new Uint8Array(buffer, BASE_BYTES, bytes);
     this.numbers = new Float64Array(buffer, BASE_BYTES, Math.floor(bytes / 8));
     this.locking = buffer instanceof SharedArrayBuffer && !exclusive;
     this.shardCount = shardCount;
     this.shardShift = (Math.clz32(shardCount) + 1) & 31;
     this.regions = regionsOf(bytes, shardCount);
+    this.fixedBytes = new Uint8Array(buffer, BASE_BYTES, Math.min(this.regions.firstPage * PAGE_BYTES, bytes));
     this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
     this.slab = new Slab(this.memory, this.pages);
-    this.hash = new KeyHash(seed);
+    this.hash = new KeyHash(this.memory.slice(HeaderWord.hashSecret, HeaderWord.hashSecret + HASH_SECRET_WORDS));
     this.table = new Table(this.memory, this.pages, this.slab, this.hash);
     this.attachments = new Attachments(this.memory, this.numbers, this.slab);
   }
 
-  static format(buffer: StoreBuffer, shardCount: number, seed: number): Store {
+  static format(buffer: StoreBuffer, { shardCount, hashSecret, pagesFromByte }: StoreOptions): Store {
     assert(new Uint8Array(Uint32Array.of(1).buffer)[0] === 1, 'the machine is little-endian');
     assert(
       shardCount > 0 && shardCount <= MAX_SHARDS && (shardCount & (shardCount - 1)) === 0,
       'shards are a power of 2',
     );
-    const store = new Store(buffer, shardCount, seed | 0, false);
+    assert(hashSecret.length === HASH_SECRET_BYTES, 'the secret of the hash has 128 bits');
+    new Uint8Array(buffer, BASE_BYTES, PAGE_BYTES).set(hashSecret, HeaderWord.hashSecret * 4);
+    const store = new Store(buffer, shardCount, false);
     const { memory, numbers, regions } = store;
     assert(memory[HeaderWord.magic] === 0, 'a store is formatted once, on zeroed memory');
     const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
@@ -77,9 +90,8 @@ export class Store {
         `a store of ${shardCount} shards takes at least ${pagesNeeded * PAGE_BYTES} bytes of memory`,
       );
     }
-    store.pages.format(regions.firstPage, regions.pageCount);
+    store.pages.format(Math.max(regions.firstPage, Math.floor(pagesFromByte / PAGE_BYTES)), regions.pageCount);
     memory[HeaderWord.shardCount] = shardCount;
-    memory[HeaderWord.tableSeed] = seed | 0;
     for (let index = 0; index < shardCount; index++) {
       numbers[(store.shardAt(index) >>> 1) + ShardNumber.acknowledged] = Number.POSITIVE_INFINITY;
     }
@@ -89,12 +101,12 @@ export class Store {
   }
 
   static attach(buffer: StoreBuffer, exclusive: boolean): Store {
-    const memory = new Int32Array(buffer, BASE_BYTES, PAGE_BYTES / 4);
+    const memory = new Int32Array(buffer, BASE_BYTES, PAGE_WORDS);
     assert(
       memory[HeaderWord.magic] === MAGIC && memory[HeaderWord.layoutVersion] === LAYOUT_VERSION,
       'the buffer holds a store',
     );
-    return new Store(buffer, memory[HeaderWord.shardCount], memory[HeaderWord.tableSeed], exclusive);
+    return new Store(buffer, memory[HeaderWord.shardCount], exclusive);
   }
 
   /** Another thread may use the store from now on. */
@@ -108,7 +120,7 @@ export class Store {
     const { memory, regions, shardCount } = this;
     for (let index = 0; index < shardCount; index++) {
       const shard = this.shardAt(index);
-      memory.fill(0, shard + ShardWord.keys, shard + ShardWord.withExpiry + 1);
+      memory.fill(0, shard + ShardWord.keys, shard + ShardWord.longestBucket + 1);
       memory.fill(0, shard + ShardWord.attachmentCounts, shard + SHARD_WORDS);
       const own = this.originShardAt(OWN_ORIGIN, shard);
       memory.fill(0, own + OriginShardWord.head, own + OriginShardWord.tail + 1);
@@ -116,7 +128,7 @@ export class Store {
       memory.fill(0, own + OriginShardWord.digestLow, own + OriginShardWord.digestHigh + 1);
     }
     memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));
-    this.pages.format(regions.firstPage, regions.pageCount);
+    this.pages.format(memory[HeaderWord.firstPage], regions.pageCount);
   }
 
   /** The address of a shard's header. */

@@ -2,33 +2,60 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../keys/engine.js';
 import { checkConsistency } from '../testing/check-consistency.js';
+import { flippedKeys } from '../testing/colliding-keys.js';
 import { START_MS } from '../testing/nodes.js';
+import { hashSecretOf } from '../testing/random.js';
 import { add, expireAt, read, remove, scanAll } from '../testing/single-key.js';
+import { tableNodes } from '../testing/table-nodes.js';
+import { ByteInput } from './byte-input.js';
+import { sharedHashOf } from './hash.js';
 
 function makeEngine(shardCount = 1, seed = 0): Engine {
   return Engine.format({
     maxMemoryBytes: 16 * 1024 * 1024,
     shardCount,
-    seed,
+    hashSecret: hashSecretOf(seed),
     origin: new Uint8Array(32),
     nowMs: START_MS,
   });
 }
 
-/**
- * Keys that have the same hash under every seed: flipping the top bit of one word and the bit it is rotated to in the
- * next cancels out. They all fall into one bucket, with one tag, and stay together at every split.
- */
-function collidingKeys(pairs: number): Uint8Array[] {
-  return Array.from({ length: 2 ** pairs }, (_, choice) => {
-    const words = new Uint32Array(pairs * 2).fill(0x41414141);
-    for (let pair = 0; pair < pairs; pair++) {
-      if (((choice >> pair) & 1) === 0) continue;
-      words[pair * 2] ^= 0x80000000;
-      words[pair * 2 + 1] ^= 1 << 12;
+/** Keys that fall into one bucket, with one tag: found by trying, which takes the secret. */
+function collidingKeys(engine: Engine, count: number): Uint8Array[] {
+  const { hash } = engine.store;
+  const keys: Uint8Array[] = [];
+  const input = ByteInput.copyOf(Buffer.from('collides'));
+  for (let index = 0; keys.length < count; index++) {
+    input.view.setUint32(0, index);
+    hash.ofInput(input, 0, 8);
+    if ((hash.local & 0xff0000ff) === 0) keys.push(input.bytes.slice(0, 8));
+  }
+  return keys;
+}
+
+/** Keys of one shard, of 64: anyone can find them. */
+function aimedKeys(count: number): Uint8Array[] {
+  const keys: Uint8Array[] = [];
+  for (let index = 0; keys.length < count; index++) {
+    const key = Buffer.from(`aimed:${index}`);
+    if (sharedHashOf(ByteInput.copyOf(key), 0, key.length) >>> 26 === 5) keys.push(key);
+  }
+  return keys;
+}
+
+/** Buckets and overflow nodes that a look-up of each key reads, on average. */
+function nodesRead(engine: Engine): number {
+  let reads = 0;
+  let records = 0;
+  for (let index = 0; index < engine.shardCount; index++) {
+    let depth = 0;
+    for (const node of tableNodes(engine.store, engine.store.shardAt(index))) {
+      depth = node.isOverflow ? depth + 1 : 1;
+      reads += depth * node.records.length;
+      records += node.records.length;
     }
-    return new Uint8Array(words.buffer);
-  });
+  }
+  return reads / records;
 }
 
 describe('the table', () => {
@@ -49,16 +76,46 @@ describe('the table', () => {
 
   test('distinguishes keys that fall into one bucket with one tag, while they come and go', () => {
     const engine = makeEngine(1, 12345);
-    const keys = collidingKeys(8);
+    const keys = collidingKeys(engine, 64);
     for (const [index, key] of keys.entries()) add(engine, key, BigInt(index + 1));
     for (let index = 0; index < 2000; index++) add(engine, `key:${index}`, 1n);
     for (const [index, key] of keys.entries()) expect(read(engine, key).value).toBe(BigInt(index + 1));
-    for (const key of keys.slice(0, 200)) remove(engine, key);
+    for (const key of keys.slice(0, 50)) remove(engine, key);
     checkConsistency(engine);
-    for (const [index, key] of keys.entries()) expect(read(engine, key).exists).toBe(index >= 200);
+    for (const [index, key] of keys.entries()) expect(read(engine, key).exists).toBe(index >= 50);
     for (const key of keys) remove(engine, key);
     expect(engine.keyCount()).toBe(2000);
     checkConsistency(engine);
+  });
+
+  test('has short buckets whatever keys a client chooses without the secret', () => {
+    for (const rotation of [5, 7, 8, 13, 16]) {
+      const engine = makeEngine(64, rotation);
+      for (const key of flippedKeys(14, rotation)) add(engine, key, 1n);
+      expect(engine.stats().longestBucket).toBeLessThan(60);
+      expect(nodesRead(engine)).toBeLessThan(1.3);
+    }
+  });
+
+  test('reads as few nodes for a key where clients have chosen one shard for all of them', () => {
+    const count = 20_000;
+    const spread = makeEngine(64);
+    for (let index = 0; index < count; index++) add(spread, `spread:${index}`, 1n);
+    const aimed = makeEngine(64);
+    for (const key of aimedKeys(count)) add(aimed, key, 1n);
+    expect(spread.stats().largestShard).toBeLessThan(500);
+    expect(aimed.stats().largestShard).toBe(count);
+    expect(aimed.stats().longestBucket).toBeLessThan(60);
+    expect(nodesRead(aimed)).toBeLessThan(nodesRead(spread) * 1.2);
+  });
+
+  test('says how many records a split has found in one bucket, so that keys that collide show', () => {
+    const engine = makeEngine(1, 12345);
+    for (const key of collidingKeys(engine, 100)) add(engine, key, 1n);
+    for (let index = 0; index < 4000; index++) add(engine, `key:${index}`, 1n);
+    expect(engine.stats().longestBucket).toBeGreaterThanOrEqual(100);
+    engine.removeAll();
+    expect(engine.stats().longestBucket).toBe(0);
   });
 
   test('distinguishes keys that are the beginning of each other, and zero bytes from none', () => {

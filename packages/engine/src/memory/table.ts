@@ -2,6 +2,7 @@ import { assert } from './assert.js';
 import type { ByteInput } from './byte-input.js';
 import type { KeyHash } from './hash.js';
 import { PAGE_WORDS, ShardWord } from './layout.js';
+import { linkAt } from './link.js';
 import type { Pages } from './pages.js';
 import { Component, keyLengthOf } from './record.js';
 import type { Slab } from './slab.js';
@@ -21,7 +22,7 @@ import type { Slab } from './slab.js';
  *   15          | first overflow node           5             | next overflow node
  *
  * With n buckets, 2^level <= n < 2^(level+1): a key's bucket is the low level+1 bits of its hash, or the low level bits
- * where the wider number is not a bucket yet. Buckets lie in pages of 128, found through one directory page.
+ * where the wider number is not a bucket yet. Buckets lie in pages of 128, found through a directory.
  *
  * Buckets are visited by SCAN in the order of their bit-reversed numbers. A split divides a range of reversed hashes
  * into two that lie side by side, so a cursor (a reversed hash) stays meaningful while the table grows.
@@ -33,7 +34,10 @@ const OVERFLOW_WORDS = 6;
 const OVERFLOW_SLOTS = 4;
 const OVERFLOW_LINK = 5;
 const BUCKETS_PER_PAGE = PAGE_WORDS / BUCKET_WORDS;
-const MAX_BUCKETS = PAGE_WORDS * BUCKETS_PER_PAGE;
+/** A directory begins as one page of addresses of pages, and is moved to twice as many when it is full. */
+const BUCKETS_PER_DIRECTORY_PAGE = PAGE_WORDS * BUCKETS_PER_PAGE;
+/** 168 million keys in one shard. With more buckets their numbers and the tags would share bits of the hash. */
+const MAX_BUCKETS = 2 ** 24;
 
 /** Records a bucket on average, before the next split: 6 to 7.5 bytes a key, and one key in ten in an overflow node. */
 const FILL = 10;
@@ -71,12 +75,12 @@ export class Table {
         let candidates = (difference - BYTES_OF_ONE) & ~difference & TOP_BITS;
         while (candidates !== 0) {
           const lowest = candidates & -candidates;
-          const record = memory[node + group + ((31 - Math.clz32(lowest)) >>> 3)];
+          const record = linkAt(memory, node + group + ((31 - Math.clz32(lowest)) >>> 3));
           if (record !== 0 && this.matches(record, input, start, length)) return record;
           candidates ^= lowest;
         }
       }
-      node = memory[tags + (slots >>> 2)];
+      node = linkAt(memory, tags + (slots >>> 2));
       if (node === 0) return 0;
       tags = node + OVERFLOW_SLOTS;
       slots = OVERFLOW_SLOTS;
@@ -115,13 +119,12 @@ export class Table {
 
   remove(shard: number, record: number): void {
     const memory = this.memory;
-    this.hash.ofRecord(memory, record);
-    let node = this.bucketOf(shard, this.hash.local);
+    let node = this.bucketOf(shard, this.hash.localOf(memory, record));
     let slots = BUCKET_SLOTS;
     let before = 0;
     for (;;) {
       for (let slot = 0; slot < slots; slot++) {
-        if (memory[node + slot] !== record) continue;
+        if (linkAt(memory, node + slot) !== record) continue;
         memory[node + slot] = 0;
         this.setTag(node + slots, slot, 0);
         memory[shard + ShardWord.records]--;
@@ -132,7 +135,7 @@ export class Table {
         return;
       }
       before = slots === BUCKET_SLOTS ? node + BUCKET_LINK : node + OVERFLOW_LINK;
-      node = memory[before];
+      node = linkAt(memory, before);
       assert(node !== 0, 'a record is in the bucket of its hash');
       slots = OVERFLOW_SLOTS;
     }
@@ -163,8 +166,8 @@ export class Table {
     const memory = this.memory;
     const records: number[] = [];
     for (let node = bucket, slots = BUCKET_SLOTS; node !== 0; ) {
-      for (let slot = 0; slot < slots; slot++) if (memory[node + slot] !== 0) records.push(memory[node + slot]);
-      node = memory[node + (slots === BUCKET_SLOTS ? BUCKET_LINK : OVERFLOW_LINK)];
+      for (let slot = 0; slot < slots; slot++) if (memory[node + slot] !== 0) records.push(linkAt(memory, node + slot));
+      node = linkAt(memory, node + (slots === BUCKET_SLOTS ? BUCKET_LINK : OVERFLOW_LINK));
       slots = OVERFLOW_SLOTS;
     }
     return records;
@@ -180,7 +183,7 @@ export class Table {
 
   private bucketAt(shard: number, index: number): number {
     const memory = this.memory;
-    const page = memory[memory[shard + ShardWord.directory] + (index >>> 7)];
+    const page = linkAt(memory, linkAt(memory, shard + ShardWord.directory) + (index >>> 7));
     return page + ((index & (BUCKETS_PER_PAGE - 1)) << 4);
   }
 
@@ -203,7 +206,7 @@ export class Table {
         memory.fill(0, fresh, fresh + OVERFLOW_WORDS);
         memory[link] = fresh;
       }
-      node = memory[link];
+      node = linkAt(memory, link);
       slots = OVERFLOW_SLOTS;
     }
   }
@@ -243,30 +246,49 @@ export class Table {
     if ((added & (BUCKETS_PER_PAGE - 1)) === 0) {
       const page = this.pages.take(1, true);
       if (page === 0) return;
-      memory[memory[shard + ShardWord.directory] + (added >>> 7)] = page;
+      if (isFullDirectory(added) && !this.growDirectory(shard, added)) {
+        this.pages.give(page, 1);
+        return;
+      }
+      memory[linkAt(memory, shard + ShardWord.directory) + (added >>> 7)] = page;
     }
     if (added > memory[shard + ShardWord.wideMask])
       memory[shard + ShardWord.wideMask] = memory[shard + ShardWord.wideMask] * 2 + 1;
     const source = this.bucketAt(shard, added & (memory[shard + ShardWord.wideMask] >>> 1));
     const target = this.bucketAt(shard, added);
     const moved = this.recordsOf(source);
-    for (let node = memory[source + BUCKET_LINK]; node !== 0; node = memory[node + OVERFLOW_LINK])
+    if (moved.length > memory[shard + ShardWord.longestBucket]) memory[shard + ShardWord.longestBucket] = moved.length;
+    for (let node = linkAt(memory, source + BUCKET_LINK); node !== 0; node = linkAt(memory, node + OVERFLOW_LINK))
       this.spareNodes.push(node);
     memory.fill(0, source, source + BUCKET_WORDS);
     memory.fill(0, target, target + BUCKET_WORDS);
     memory[shard + ShardWord.bucketCount] = added + 1;
     // The overflow nodes of the old bucket are more than enough for the two halves, so nothing here can run out.
-    const { local: kept, shared } = this.hash;
     for (const record of moved) {
-      this.hash.ofRecord(memory, record);
-      const placed = this.place(shard, this.bucketOf(shard, this.hash.local), record, this.hash.local >>> 24);
+      const local = this.hash.localOf(memory, record);
+      const placed = this.place(shard, this.bucketOf(shard, local), record, local >>> 24);
       assert(placed, 'a split needs no memory');
     }
-    this.hash.local = kept;
-    this.hash.shared = shared;
     for (const node of this.spareNodes) this.slab.give(shard, node);
     this.spareNodes.length = 0;
   }
+
+  private growDirectory(shard: number, bucketCount: number): boolean {
+    const memory = this.memory;
+    const count = bucketCount / BUCKETS_PER_DIRECTORY_PAGE;
+    const larger = this.pages.take(count * 2, true);
+    if (larger === 0) return false;
+    const directory = linkAt(memory, shard + ShardWord.directory);
+    memory.copyWithin(larger, directory, directory + count * PAGE_WORDS);
+    memory[shard + ShardWord.directory] = larger;
+    this.pages.give(directory, count);
+    return true;
+  }
+}
+
+/** A directory has 1, 2, 4, … pages, so it is full at these numbers of buckets and at no others. */
+function isFullDirectory(bucketCount: number): boolean {
+  return bucketCount >= BUCKETS_PER_DIRECTORY_PAGE && (bucketCount & (bucketCount - 1)) === 0;
 }
 
 function reverseBits(value: number): number {

@@ -4,6 +4,7 @@ import { Attachments, CancelNumber, Kind, SummaryFlag, SummaryNumber, SummaryWor
 import { ByteInput } from '../memory/byte-input.js';
 import { joinInt64 } from '../memory/int64.js';
 import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber, ShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import {
   bornOf,
   Component,
@@ -55,7 +56,11 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
     if ((memory[record + Component.bornHigh] & Flag.counted) !== 0) counted++;
     if (versionOf(memory, record) !== 0) hold(OWN_ORIGIN, record);
     checkKey(engine, shard, record, problems, reached);
-    for (let at = engine.generations.firstForeign(record); at !== 0; at = memory[at + Component.foreignSibling]) {
+    for (
+      let at = engine.generations.firstForeign(record);
+      at !== 0;
+      at = linkAt(memory, at + Component.foreignSibling)
+    ) {
       hold(originIndexOf(memory, at), at);
     }
   }
@@ -66,7 +71,7 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
   for (let origin = 0; origin < engine.origins.count; origin++) {
     checkList(engine, index, origin, held.get(origin) ?? new Set(), problems);
   }
-  for (let note = memory[shard + ShardWord.dropped]; note !== 0; note = memory[note + NoteWord.next]) {
+  for (let note = linkAt(memory, shard + ShardWord.dropped); note !== 0; note = linkAt(memory, note + NoteWord.next)) {
     reached.push({ shard, address: note, words: noteWords(memory[note + NoteWord.keyLength]) });
   }
   checkAttachmentCounts(engine, index, [records, ...held.values()], problems);
@@ -116,9 +121,9 @@ function checkTable(engine: Engine, shard: number, problems: string[], reached: 
   for (const record of records) {
     const length = keyLengthOf(memory, record);
     reached.push({ shard, address: record, words: keyWords(length) });
-    const padding = (record + Component.key) * 4 + length;
-    for (let at = padding; at < (record + keyWords(length)) * 4; at++)
-      if (store.bytes[at] !== 0) problems.push(`record ${record} has padding that is not zero`);
+    const rest = length & 3;
+    const last = memory[record + keyWords(length) - 1];
+    if (rest !== 0 && last >>> (rest * 8) !== 0) problems.push(`record ${record} has padding that is not zero`);
   }
   return records;
 }
@@ -133,7 +138,8 @@ function checkKey(engine: Engine, shard: number, record: number, problems: strin
     reached.push({ shard, address: holder, words: FOREIGN_WORDS });
     const origin = originIndexOf(memory, holder);
     if (!isForeign(memory, holder)) problems.push(`component ${holder} is chained as foreign and is not`);
-    if (memory[holder + Component.foreignKey] !== record) problems.push(`component ${holder} names another key`);
+    if (linkAt(memory, holder + Component.foreignKey) !== record)
+      problems.push(`component ${holder} names another key`);
     if (origins.has(origin)) problems.push(`record ${record} has two components of origin ${origin}`);
     origins.add(origin);
     if (bornOf(memory, holder) > versionOf(memory, holder))
@@ -196,14 +202,15 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
   const name = `list of origin ${origin} in shard ${shardIndex}`;
   let before = 0;
   const linked = new Set<number>();
-  for (let at = memory[state + OriginShardWord.head]; at !== 0; at = memory[at + Component.next]) {
+  for (let at = linkAt(memory, state + OriginShardWord.head); at !== 0; at = linkAt(memory, at + Component.next)) {
     if (linked.has(at)) {
       problems.push(`${name} runs in a circle at ${at}`);
       return;
     }
     linked.add(at);
     if (!held.has(at)) problems.push(`${name} links ${at}, which no key of the shard holds`);
-    if (memory[at + Component.previous] !== before) problems.push(`${name}: ${at} does not link back to ${before}`);
+    if (linkAt(memory, at + Component.previous) !== before)
+      problems.push(`${name}: ${at} does not link back to ${before}`);
     if (before !== 0 && versionOf(memory, before) >= versionOf(memory, at)) problems.push(`${name} is out of order`);
     if (keyRecordOf(memory, at) === 0) problems.push(`${name}: ${at} has no key`);
     const ended = numbers[(shard >>> 1) + (origin === OWN_ORIGIN ? ShardNumber.ended : ShardNumber.othersEnded)];
@@ -211,7 +218,7 @@ function checkList(engine: Engine, shardIndex: number, origin: number, held: Set
       problems.push(`${name}: ${at} is over, and garbage collection would not find it`);
     before = at;
   }
-  if (memory[state + OriginShardWord.tail] !== before) problems.push(`${name} does not end at its tail`);
+  if (linkAt(memory, state + OriginShardWord.tail) !== before) problems.push(`${name} does not end at its tail`);
   if (linked.size !== held.size) problems.push(`${name} links ${linked.size} of ${held.size} components`);
   if (origin === OWN_ORIGIN && before !== 0 && versionOf(memory, before) > engine.seen(shardIndex, OWN_ORIGIN))
     problems.push(`${name} holds versions not given yet`);

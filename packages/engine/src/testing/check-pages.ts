@@ -1,5 +1,6 @@
 import type { Engine } from '../keys/engine.js';
 import { HeaderWord, PAGE_WORDS, ShardWord } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Slab } from '../memory/slab.js';
 import { tablePages } from './table-nodes.js';
 
@@ -73,14 +74,14 @@ function checkSlabPage(
     problems.push(`page ${page} says ${memory[page + Page.used]} in use, ${things.length} are reachable`);
   let freed = 0;
   const used = new Set(things.map((thing) => thing.address));
-  for (let at = memory[page + Page.freed]; at !== 0 && freed < PAGE_WORDS; at = memory[at]) {
+  for (let at = linkAt(memory, page + Page.freed); at !== 0 && freed < PAGE_WORDS; at = linkAt(memory, at)) {
     if (used.has(at)) problems.push(`${at} is freed and in use`);
     freed++;
   }
-  const cut = (memory[page + Page.fresh] - page - PAGE_HEADER_WORDS) / size;
+  const cut = (linkAt(memory, page + Page.fresh) - page - PAGE_HEADER_WORDS) / size;
   if (freed + things.length !== cut)
     problems.push(`page ${page}: ${cut} records cut, ${things.length} in use and ${freed} freed`);
-  const hasRoom = freed > 0 || memory[page + Page.fresh] + size <= page + PAGE_WORDS;
+  const hasRoom = freed > 0 || linkAt(memory, page + Page.fresh) + size <= page + PAGE_WORDS;
   if (hasRoom !== (linkedBy !== undefined)) problems.push(`page ${page} has room ${hasRoom}, linked ${!hasRoom}`);
   if (linkedBy !== undefined && linkedBy !== things[0].shard) problems.push(`page ${page} is linked by another shard`);
 }
@@ -93,7 +94,11 @@ function linkedPages(engine: Engine, problems: string[]): Map<number, number> {
     const shard = engine.store.shardAt(index);
     for (let sizeClass = 0; sizeClass < SIZE_CLASSES; sizeClass++) {
       let before = 0;
-      for (let page = memory[shard + ShardWord.slabHeads + sizeClass]; page !== 0; page = memory[page + Page.next]) {
+      for (
+        let page = linkAt(memory, shard + ShardWord.slabHeads + sizeClass);
+        page !== 0;
+        page = linkAt(memory, page + Page.next)
+      ) {
         if (linked.has(page)) {
           problems.push(`slab page ${page} is linked twice`);
           break;
@@ -101,7 +106,7 @@ function linkedPages(engine: Engine, problems: string[]): Map<number, number> {
         linked.set(page, shard);
         if (memory[page + Page.sizeClass] !== sizeClass)
           problems.push(`slab page ${page} is linked under another size`);
-        if (memory[page + Page.previous] !== before) problems.push(`slab page ${page} does not link back`);
+        if (linkAt(memory, page + Page.previous) !== before) problems.push(`slab page ${page} does not link back`);
         before = page;
       }
     }
@@ -111,13 +116,15 @@ function linkedPages(engine: Engine, problems: string[]): Map<number, number> {
 
 function checkBitmap(engine: Engine, pages: Map<number, string>, problems: string[]): void {
   const { memory, regions } = engine.store;
-  let taken = 0;
-  for (let page = 0; page < regions.pageCount; page++) {
-    const isTaken = (memory[regions.pageBitmap + (page >>> 5)] & (1 << (page & 31))) !== 0;
+  const isTakenPage = (page: number) => (memory[regions.pageBitmap + (page >>> 5)] & (1 << (page & 31))) !== 0;
+  for (let page = 0; page < regions.firstPage; page++)
+    if (!isTakenPage(page)) problems.push(`page ${page} of the fixed regions is free`);
+  const firstPage = memory[HeaderWord.firstPage];
+  let taken = firstPage;
+  for (let page = firstPage; page < regions.pageCount; page++) {
+    const isTaken = isTakenPage(page);
     if (isTaken) taken++;
-    if (page < regions.firstPage) {
-      if (!isTaken) problems.push(`page ${page} of the fixed regions is free`);
-    } else if (isTaken && !pages.has(page * PAGE_WORDS)) {
+    if (isTaken && !pages.has(page * PAGE_WORDS)) {
       problems.push(`page ${page} is taken and nothing uses it`);
     } else if (!isTaken && pages.has(page * PAGE_WORDS)) {
       problems.push(`page ${page} is free and used by ${pages.get(page * PAGE_WORDS)}`);

@@ -1,6 +1,7 @@
 import type { Engine } from '../keys/engine.js';
 import { ExpiryWord, Kind } from '../memory/attachments.js';
 import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 
 /** As wheel.ts lays it out. */
 const TICK_MS = 64;
@@ -12,7 +13,7 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
   const current = numbers[(shard >>> 1) + ShardNumber.wheelTick];
   const armed = new Set<number>();
   for (let slot = 0; slot < WHEEL_LEVELS * WHEEL_SLOTS; slot++) {
-    const first = memory[shard + ShardWord.wheelHeads + slot];
+    const first = linkAt(memory, shard + ShardWord.wheelHeads + slot);
     const marked = (memory[shard + ShardWord.wheelBitmaps + (slot >>> 5)] & (1 << (slot & 31))) !== 0;
     if (marked !== (first !== 0)) problems.push(`wheel slot ${slot} is marked ${marked}`);
     let before = 0;
@@ -24,11 +25,11 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
       }
       armed.add(record);
       if (attachments.extraOf(attachment) !== slot + 1) problems.push(`${record} does not name wheel slot ${slot}`);
-      if (memory[attachment + ExpiryWord.previous] !== before)
+      if (linkAt(memory, attachment + ExpiryWord.previous) !== before)
         problems.push(`${record} does not link back in slot ${slot}`);
       checkTime(slot, current, generations.deadlineOf(shard, record), record, problems);
       before = record;
-      record = memory[attachment + ExpiryWord.next];
+      record = linkAt(memory, attachment + ExpiryWord.next);
     }
   }
   if (memory[shard + ShardWord.withExpiry] !== armed.size)

@@ -3,6 +3,7 @@ import type { Batch } from '../batches/batch.js';
 import { INT64_MAX, INT64_MIN } from '../memory/int64.js';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { makeNode, partsOf, START_MS, send, type TestNode } from './nodes.js';
+import { hashSecretOf } from './random.js';
 import { repairFrom } from './repair.js';
 import { add, assign, expireAt, persist, remove } from './single-key.js';
 
@@ -72,12 +73,12 @@ export type HistoryPlan = typeof histories extends fc.Arbitrary<infer T> ? T : n
 type Change = HistoryPlan['changes'][number];
 
 export function makeObserver(name: number, nowMs: number): TestNode {
-  return makeNode(100 + name, { nowMs, expiryGraceMs: GRACE_MS, seed: name });
+  return makeNode(100 + name, { nowMs, expiryGraceMs: GRACE_MS, hashSecret: hashSecretOf(name) });
 }
 
 export function play(plan: HistoryPlan): History {
   const nodes = Array.from({ length: plan.writerCount }, (_, index) =>
-    makeNode(index + 1, { expiryGraceMs: GRACE_MS, seed: index }),
+    makeNode(index + 1, { expiryGraceMs: GRACE_MS, hashSecret: hashSecretOf(index) }),
   );
   const batches: Batch[] = [];
   let nowMs = START_MS;

@@ -3,6 +3,7 @@ import { Merge } from '../batches/merge.js';
 import { batchSince, type WalkLimits } from '../batches/walk.js';
 import { Engine, type EngineOptions } from '../keys/engine.js';
 import { OWN_ORIGIN } from '../memory/layout.js';
+import { placement } from './placement.js';
 
 export const START_MS = Date.UTC(2026, 0, 1);
 
@@ -20,6 +21,7 @@ export function makeNode(name: number, options: Partial<EngineOptions> = {}): Te
     nowMs: START_MS,
     shardCount: 1,
     origin,
+    ...placement,
     ...options,
   });
   for (let shard = 0; shard < engine.shardCount; shard++) engine.acknowledge(shard, 0);

@@ -1,3 +1,5 @@
+import { HASH_SECRET_BYTES } from '../memory/layout.js';
+
 /** A small seeded generator (mulberry32): a schedule is replayed by its seed alone. */
 export class Random {
   private state: number;
@@ -26,4 +28,10 @@ export class Random {
   pick<T>(from: readonly T[]): T {
     return from[this.below(from.length)];
   }
+}
+
+/** A secret of the local hash, from a seed. */
+export function hashSecretOf(seed: number): Uint8Array {
+  const random = new Random(seed);
+  return Uint8Array.from({ length: HASH_SECRET_BYTES }, () => random.below(256));
 }

@@ -1,6 +1,7 @@
 import type { Merge } from '../batches/merge.js';
 import type { Engine } from '../keys/engine.js';
 import { OriginShardWord, OWN_ORIGIN } from '../memory/layout.js';
+import { linkAt } from '../memory/link.js';
 import { Component, keyRecordOf, versionOf } from '../memory/record.js';
 import { recordOf } from './inspect.js';
 
@@ -18,9 +19,9 @@ export function repairFrom(engine: Engine, merge: Merge, peer: Engine): number {
     for (let index = 0; index < engine.shardCount; index++) {
       const shard = store.shardAt(index);
       const cut = peer.seen(index, theirs);
-      let at = store.memory[store.originShardAt(origin, shard) + OriginShardWord.head];
+      let at = linkAt(store.memory, store.originShardAt(origin, shard) + OriginShardWord.head);
       while (at !== 0) {
-        const next = store.memory[at + Component.next];
+        const next = linkAt(store.memory, at + Component.next);
         const record = keyRecordOf(store.memory, at);
         if (versionOf(store.memory, at) <= cut && !holds(peer, engine.keyOf(record), theirs)) {
           engine.records.dropForeign(shard, record, at);

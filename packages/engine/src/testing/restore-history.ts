@@ -6,7 +6,7 @@ import type { Engine } from '../keys/engine.js';
 import { checkConsistency } from './check-consistency.js';
 import { componentsOf } from './inspect.js';
 import { makeNode, partsOf, START_MS, send, type TestNode } from './nodes.js';
-import { Random } from './random.js';
+import { hashSecretOf, Random } from './random.js';
 import { add, assign, expireAt, persist, read, remove } from './single-key.js';
 
 const SHARDS = 2;
@@ -54,7 +54,12 @@ export function makeDurableNode(name: number): TestNode {
 }
 
 export function restored(name: number, disk: Disk, nowMs: number): Engine {
-  const { engine } = makeNode(name, { shardCount: SHARDS, expiryGraceMs: GRACE_MS, seed: 99, nowMs: START_MS });
+  const { engine } = makeNode(name, {
+    shardCount: SHARDS,
+    expiryGraceMs: GRACE_MS,
+    hashSecret: hashSecretOf(99),
+    nowMs: START_MS,
+  });
   disk.restoreInto(engine, nowMs);
   return engine;
 }

@@ -4,6 +4,8 @@ import { batchSince, type WalkLimits } from '../batches/walk.js';
 import { Engine } from '../keys/engine.js';
 import { OWN_ORIGIN } from '../memory/layout.js';
 import { nameOfOrigin } from './inspect.js';
+import { placement } from './placement.js';
+import { hashSecretOf } from './random.js';
 
 export interface NodeOptions {
   readonly name: number;
@@ -57,9 +59,10 @@ export class ScheduleNode {
       maxMemoryBytes: MEMORY_BYTES,
       origin,
       nowMs: options.nowMs + options.skewMs,
-      seed: options.name * 7919,
+      hashSecret: hashSecretOf(options.name * 7919),
       shardCount: options.shardCount,
       expiryGraceMs: options.graceMs,
+      ...placement,
     });
     this.merge = new Merge(this.engine);
     this.origin = nameOfOrigin(origin);

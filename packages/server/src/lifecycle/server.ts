@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Configuration } from '@quotadb/config';
 import type { CountsService, Feeder } from '@quotadb/counts';
-import { Acknowledgements, Engine } from '@quotadb/engine';
+import { Acknowledgements, Engine, HASH_SECRET_BYTES } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedBoards, Transport } from '@quotadb/resp';
 import { askDirectly, chooseTransport, createState, type ServiceHandlers } from '@quotadb/resp';
@@ -81,7 +81,7 @@ export class Server {
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
       origin,
-      seed: randomBytes(4).readInt32LE(),
+      hashSecret: randomBytes(HASH_SECRET_BYTES),
       nowMs: clock.now(),
     });
     this.engine = engine;

@@ -24,6 +24,9 @@ const UNSHOWN = new Set([
   'quotadb_connections_received_total',
   'quotadb_clients_blocked',
   'quotadb_lane_commands_total',
+  // Of interest when keys were chosen to collide, which the hash makes hard.
+  'quotadb_longest_bucket_records',
+  'quotadb_largest_shard_records',
   'quotadb_disk_up',
   'quotadb_wal_flushes_total',
   'quotadb_snapshot_duration_seconds',

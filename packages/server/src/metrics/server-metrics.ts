@@ -44,6 +44,10 @@ export const serverMetricTable = {
   quotadb_keys_expired_total: counter('Keys dropped because they expired.'),
   quotadb_memory_used_bytes: gauge('Memory of the store in use.'),
   quotadb_memory_maximum_bytes: gauge('Memory the store may use (--max-memory).'),
+  quotadb_longest_bucket_records: gauge(
+    'The most records that the growing hash table has found in one bucket: about 50, unless keys collide.',
+  ),
+  quotadb_largest_shard_records: gauge('Records in the largest shard; clients that aim keys at one shard show here.'),
   quotadb_disk_up: gauge('1 while writes to the data directory succeed; absent without --data.'),
   quotadb_wal_bytes: gauge('Size of the log since the last snapshot.'),
   quotadb_wal_written_bytes_total: counter('Bytes written to the log.'),
@@ -85,7 +89,8 @@ export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name>
 
 function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
   const { identity, config } = state;
-  const { keys, keysWithExpiry, keysUnpublished, expiredKeysTotal, usedBytes, maxMemoryBytes } = engine.stats();
+  const { keys, keysWithExpiry, keysUnpublished, expiredKeysTotal, usedBytes, maxMemoryBytes, ...table } =
+    engine.stats();
   const { version } = identity;
   const labels = { version, region: config.region, transport: identity.transport, lanes: identity.laneCount };
   return {
@@ -98,6 +103,8 @@ function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
     quotadb_keys_expired_total: expiredKeysTotal,
     quotadb_memory_used_bytes: usedBytes,
     quotadb_memory_maximum_bytes: maxMemoryBytes,
+    quotadb_longest_bucket_records: table.longestBucket,
+    quotadb_largest_shard_records: table.largestShard,
     quotadb_connections_maximum: config.maxClients,
   };
 }

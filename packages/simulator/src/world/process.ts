@@ -52,7 +52,7 @@ export class NodeProcess implements Endpoint {
       maxMemoryBytes: memoryBytes,
       origin: node.origin,
       nowMs: node.wallMs(),
-      seed: random.below(2 ** 31),
+      hashSecret: new Uint8Array(Int32Array.of(random.below(2 ** 31), 0, 0, 0).buffer),
       shardCount: plan.shardCount,
       expiryGraceMs: plan.graceMs,
     });

@@ -9,8 +9,7 @@ const PAGE_BYTES = 4096;
  * pages.
  */
 export function adviseHugePages(libc: Libc, buffer: SharedArrayBuffer): void {
-  const bytes = new Uint8Array(buffer);
-  const address = libc.addressOf(bytes);
+  const address = libc.addressOf(new Uint8Array(buffer, 0, 1));
   const start = Math.ceil(address / PAGE_BYTES) * PAGE_BYTES;
-  libc.madvise(start, bytes.length - (start - address), MADV_HUGEPAGE);
+  libc.madvise(start, buffer.byteLength - (start - address), MADV_HUGEPAGE);
 }

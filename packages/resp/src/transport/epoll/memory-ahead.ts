@@ -26,11 +26,10 @@ export class MemoryAhead {
   private isTouching = false;
 
   constructor(libc: Libc, engine: Engine) {
-    const bytes = new Uint8Array(engine.buffer);
     this.libc = libc;
     this.engine = engine;
-    this.start = libc.addressOf(bytes);
-    this.end = this.start + bytes.length;
+    this.start = libc.addressOf(new Uint8Array(engine.buffer, 0, 1));
+    this.end = this.start + engine.buffer.byteLength;
     this.committedBytes = engine.committedBytes;
     this.touchedTo = boundaryBehind(this.start + engine.committedBytes);
     this.timer = setInterval(() => this.look(), INTERVAL_MS);

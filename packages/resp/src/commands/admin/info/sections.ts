@@ -71,7 +71,7 @@ function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutput
 }
 
 function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
-  const { usedBytes, maxMemoryBytes } = engine.stats();
+  const { usedBytes, maxMemoryBytes, longestBucket, largestShard } = engine.stats();
   const peak = Math.max(peakUsedBytes, usedBytes);
   const { residentBytes, heapUsedBytes } = processMemory();
   yield ['used_memory', usedBytes] as const;
@@ -90,6 +90,8 @@ function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
   yield ['mem_fragmentation_ratio', ratio(residentBytes, usedBytes)] as const;
   yield ['mem_allocator', 'quotadb'] as const;
   yield ['quotadb_heap_used', heapUsedBytes] as const;
+  yield ['quotadb_longest_bucket', longestBucket] as const;
+  yield ['quotadb_largest_shard', largestShard] as const;
 }
 
 function* persistenceLines({ server }: Call) {
