@@ -5,7 +5,7 @@
  *   bit | a command needs it when                             | a client lacks it when
  *   ----|-----------------------------------------------------|------------------------------------------
  *   1   | it needs a login (not flagged no_auth)              | it has not logged in
- *   2   | it reads keys                                       | its user has not the role read
+ *   2   | it reads keys, or returns the value that it changes | its user has not the role read
  *   4   | it changes keys                                     | its user has not the role write
  *   8   | it takes from quotas                                | its user has not the role quota
  *   16  | it changes the server or concerns all keys or users | its user has not the role admin
@@ -47,6 +47,7 @@ export interface AccessDeclaration {
   readonly flags: readonly string[];
   readonly role?: Role;
   readonly quotaSuffices?: true;
+  readonly alsoReads?: unknown;
 }
 
 export function needsOf(command: AccessDeclaration): number {
@@ -55,7 +56,8 @@ export function needsOf(command: AccessDeclaration): number {
   if (command.quotaSuffices === true)
     return Need.authentication | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
   if (role === undefined) return Need.authentication;
-  return Need.authentication | Need[role] | (role === 'admin' ? 0 : Need.prefixes);
+  const alsoNeeds = command.alsoReads === undefined ? 0 : Need.read;
+  return Need.authentication | Need[role] | alsoNeeds | (role === 'admin' ? 0 : Need.prefixes);
 }
 
 /** The role that a command needs; undefined where every logged-in client may run it. */

@@ -109,6 +109,8 @@ export const errors = {
   helloOption: (option: string) => `ERR Syntax error in HELLO option '${option}'`,
   databaseOutOfRange: 'ERR DB index is out of range',
   clientNameInvalid: 'ERR Client names cannot contain spaces, newlines or special characters.',
+  clientNameTooLong: (bytes: number, maximum: number) =>
+    `ERR Client names and library names can have ${maximum} bytes at most, this one has ${bytes}`,
   clientInfoInvalid: (attribute: string) => `ERR ${attribute} cannot contain spaces, newlines or special characters.`,
   clientInfoUnknown: (attribute: string) => `ERR Unrecognized option '${attribute}'`,
   noSuchClient: 'ERR No such client',

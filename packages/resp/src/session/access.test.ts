@@ -50,6 +50,38 @@ describe('a role', () => {
     expect(session.call('GET', 'a')).toBe(`${NOPERM} run the 'get' command\r\n`);
   });
 
+  test('write alone does not let read: commands that return the value from before need both roles', () => {
+    const lane = new TestLane({ users: everybody });
+    const [writer, reader, both] = [as('writer', lane), as('reader', lane), as('both', lane)];
+    for (const words of [
+      ['GETSET', 'app:a', 1],
+      ['GETDEL', 'app:a'],
+      ['GETEX', 'app:a'],
+      ['GETEX', 'app:a', 'EX', 10],
+      ['SET', 'app:a', 1, 'GET'],
+      ['set', 'app:a', 1, 'NX', 'get'],
+    ]) {
+      expect(writer.call(...words)).toMatch(/^-NOPERM this user has no permissions to run/);
+      expect(reader.call(...words)).toMatch(/^-NOPERM this user has no permissions to run/);
+      expect(both.call(...words)).not.toMatch(/^-/);
+    }
+    expect(writer.call('SET', 'app:a', 1, 'EX', 10)).toBe('+OK\r\n');
+    expect(writer.call('SET', 'app:a', 1, 'GIT')).toBe('-ERR syntax error\r\n');
+    writer.send('MULTI\r\n');
+    expect(writer.call('SET', 'app:a', 1, 'GET')).toMatch(/^-NOPERM/);
+    writer.send('DISCARD\r\n');
+    // An increment answers with the value that it made, as counting needs.
+    expect(writer.call('INCRBY', 'app:a', 0)).toBe(':1\r\n');
+  });
+
+  test('write alone lets run no command that returns a value, except increments', () => {
+    const { entries } = new TestLane().lane.server.commands;
+    for (const { command, fullName, needs } of entries) {
+      if (!/return/i.test(command.summary) || !/value|counter/i.test(command.summary) || needs !== 37) continue;
+      expect(fullName).toMatch(/incr|decr/);
+    }
+  });
+
   test.each(['quota', 'writer'])('%s lets count against rate limits', (name) => {
     const session = as(name);
     expect(session.call('RATE.LIMIT', 'a', 10, 1000)).toMatch(/^\*5\r\n:1/);

@@ -89,6 +89,8 @@ export interface CommandEntry {
   readonly keyStep: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
+  /** See Command; past every argument where it has none. */
+  readonly secretsFrom: number;
   /** Timed one by one; all others share the time of their turn. */
   readonly timed: boolean;
   readonly run: ((call: Call) => void) | undefined;
@@ -123,6 +125,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       lastKey,
       keyStep,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
+      secretsFrom: command.secretsFrom ?? Number.MAX_SAFE_INTEGER,
       timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
       run: command.run,
       subcommands: undefined,

@@ -34,6 +34,8 @@ const configSet = define({
   summary: 'Changes parameters while the server runs; all of them or none.',
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter value [parameter value ...]',
+  // Also where the name is mistyped: what is behind `requirepas` is a password too.
+  secretsFrom: 3,
   run(call) {
     const { request, server, reply } = call;
     if (request.argumentCount % 2 !== 0) return reply.error(errors.syntax);
