@@ -12,6 +12,7 @@
  *   32  | it works on keys                                    | its user has key prefixes
  *   64  | it counts against a rate limit                      | its user has neither the role write nor quota
  *   128 | it looks at a rate limit                            | its user has neither the role read nor quota
+ *   256 | it needs a login                                    | commands are taken from its user by name
  *
  * An admin lacks nothing, and a client of a server without users is an admin.
  */
@@ -24,6 +25,7 @@ export const Need = {
   prefixes: 32,
   countLimits: 64,
   readLimits: 128,
+  names: 256,
 } as const;
 
 export const roles = ['read', 'write', 'quota', 'admin'] as const;
@@ -42,6 +44,9 @@ const ALSO_HAS: Readonly<Record<Role, number>> = {
 /** A client that has not logged in. */
 export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.prefixes;
 
+/** Every command that needs a login. */
+const ALWAYS = Need.authentication | Need.names;
+
 /** The part of a command's declaration that determines who may run it; see Command. */
 export interface AccessDeclaration {
   readonly flags: readonly string[];
@@ -54,10 +59,10 @@ export function needsOf(command: AccessDeclaration): number {
   if (command.flags.includes('no_auth')) return 0;
   const role = roleOf(command);
   if (command.quotaSuffices === true)
-    return Need.authentication | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
-  if (role === undefined) return Need.authentication;
+    return ALWAYS | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
+  if (role === undefined) return ALWAYS;
   const alsoNeeds = command.alsoReads === undefined ? 0 : Need.read;
-  return Need.authentication | Need[role] | alsoNeeds | (role === 'admin' ? 0 : Need.prefixes);
+  return ALWAYS | Need[role] | alsoNeeds | (role === 'admin' ? 0 : Need.prefixes);
 }
 
 /** The role that a command needs; undefined where every logged-in client may run it. */

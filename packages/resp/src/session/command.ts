@@ -27,6 +27,8 @@ export interface Command {
   readonly secretsFrom?: number;
   /** It works on keys that it does not name, and leaves out those that its user may not see. */
   readonly leavesOutKeys?: boolean;
+  /** It lets other clients run before it is finished, so it is refused inside MULTI. */
+  readonly givesWay?: true;
   readonly group:
     | 'counter'
     | 'window'

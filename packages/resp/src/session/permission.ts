@@ -8,6 +8,7 @@ import type { CommandEntry } from './command-index.js';
 /** Why this client may not run this command; undefined where it may. Called only where `needs` and `lacks` overlap. */
 export function refusal(client: Client, entry: CommandEntry, request: Request): string | undefined {
   if ((entry.needs & client.lacks & Need.authentication) !== 0) return errors.authenticationRequired;
+  if (client.user?.isWithout(entry.fullName)) return errors.commandNotPermitted(entry.fullName);
   if (isRoleMissing(needsOfCall(entry, request), client.lacks)) return errors.commandNotPermitted(entry.fullName);
   return keysArePermitted(client, entry, request) ? undefined : errors.keyNotPermitted;
 }

@@ -8,7 +8,7 @@ import type { CommandEntry } from './command-index.js';
 import { Lane } from './lane.js';
 import { namesReservedKey, refusal, refusalInTransaction } from './permission.js';
 import type { ServerState } from './server-state.js';
-import type { QueuedCommand } from './transaction.js';
+import { type QueuedCommand, Transaction } from './transaction.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
 
 /**
@@ -185,7 +185,8 @@ export class Session implements Call {
     const repliesBefore = this.reply.length;
     try {
       if (this.finish !== undefined) this.finishWaiting();
-      position = this.work(input, from, end);
+      // A command that works in slices waits again.
+      position = this.waitMs < 0 ? this.work(input, from, end) : from;
     } catch (error) {
       this.engine.releaseLocks();
       lane.reportFault(error, client);
@@ -318,6 +319,10 @@ export class Session implements Call {
     if (transaction.broken) {
       // EXEC will discard the transaction, so its further commands need no memory.
       this.reply.simple('QUEUED');
+      return;
+    }
+    if (entry.isCostly && transaction.costly === Transaction.MAXIMUM_COSTLY) {
+      this.reject(entry, errors.tooManyCostly(Transaction.MAXIMUM_COSTLY));
       return;
     }
     transaction.add(entry, this.request);

@@ -1,0 +1,95 @@
+import type { Engine } from '@quotadb/engine';
+import { isReservedName } from '@quotadb/rate';
+import { awaitAnswer } from '../../session/await-answer.js';
+import type { Call } from '../../session/command.js';
+import type { Glob } from './glob.js';
+
+/** The keys that a walk returns: not those of cells, which are hidden, nor those that its user may not see. */
+export interface KeySelection {
+  /** Undefined: all. */
+  readonly pattern: Glob | undefined;
+  /** Undefined: all. Asked before the pattern, so that nobody learns of hidden keys by the time it takes. */
+  readonly isVisible: ((key: Uint8Array) => boolean) | undefined;
+}
+
+/** Keys visited between two looks at the work done. */
+const STEP_KEYS = 16;
+/** The work of visiting a key, in steps of matching a pattern; and that of the buckets of one step. */
+const KEY_WORK = 32;
+const STEP_WORK = 256;
+
+/** A walk over all keys, in slices, between which other clients are served; it visits keys as SCAN promises. */
+export class KeyWalk {
+  /** Work of one slice: about a millisecond, and one step past it at most. */
+  static readonly SLICE_WORK = 200_000;
+
+  readonly found: Uint8Array[] = [];
+  foundBytes = 0;
+  /** Where the next slice begins. */
+  cursor: bigint;
+  isOver = false;
+  /** The work of all slices so far. */
+  work = 0;
+  private left: number;
+  private readonly maximumBytes: number;
+  private readonly selection: KeySelection;
+
+  /** Ends after about `count` keys, where the bytes found pass `maximumBytes`, or at the last key. */
+  constructor(cursor: bigint, selection: KeySelection, count: number, maximumBytes: number) {
+    this.cursor = cursor;
+    this.selection = selection;
+    this.left = count;
+    this.maximumBytes = maximumBytes;
+  }
+
+  runSlice(engine: Engine): void {
+    const until = this.work + KeyWalk.SLICE_WORK;
+    while (!this.isOver && this.work < until) {
+      const step = Math.min(STEP_KEYS, this.left);
+      this.cursor = engine.scan(this.cursor, step, this.visit);
+      this.left -= step;
+      this.work += STEP_WORK;
+      this.isOver = this.cursor === 0n || this.left <= 0 || this.foundBytes > this.maximumBytes;
+    }
+  }
+
+  private readonly visit = (key: Uint8Array): void => {
+    const { pattern, isVisible } = this.selection;
+    this.work += KEY_WORK;
+    if (isReservedName(key, 0, key.length) || (isVisible !== undefined && !isVisible(key))) return;
+    if (pattern !== undefined) {
+      this.work += key.length * pattern.words;
+      if (!pattern.matches(key)) return;
+    }
+    this.found.push(key);
+    this.foundBytes += key.length;
+  };
+}
+
+/**
+ * Runs a walk to its end and calls `finish`, which writes the reply. The first slice runs at once. Before each further
+ * one the lane serves its other clients, and all walks of a lane together rest as long as the last slice took: any
+ * number of them leaves half of the lane's time to others.
+ */
+export function walkInSlices(call: Call, walk: KeyWalk, finish: (call: Call) => void): void {
+  const { clock, walks } = call.server;
+  const startedAtMs = clock.monotonic();
+  walk.runSlice(call.engine);
+  const endedAtMs = clock.monotonic();
+  walks.restUntilMs = endedAtMs + (endedAtMs - startedAtMs);
+  if (walk.isOver) finish(call);
+  else rest(call, walk, finish);
+}
+
+/** Another walk may have run a slice meanwhile: then this one rests on. */
+function rest(call: Call, walk: KeyWalk, finish: (call: Call) => void): void {
+  const { clock, walks } = call.server;
+  const restMs = Math.max(walks.restUntilMs - clock.monotonic(), 0);
+  const ask = (answered: (answer: null) => void): void => {
+    if (restMs === 0) answered(null);
+  };
+  awaitAnswer<null>(call, restMs, ask, (resumed) => {
+    if (walks.restUntilMs > clock.monotonic()) rest(resumed, walk, finish);
+    else walkInSlices(resumed, walk, finish);
+  });
+}
