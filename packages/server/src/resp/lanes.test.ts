@@ -195,13 +195,14 @@ describeWithEpoll('connections and lanes', () => {
     expect(isDone).toBe(false);
     await finished;
 
-    busy.write(`MULTI\r\n${'KEYS none\r\n'.repeat(60)}`);
+    const existing = encodeCommand('EXISTS', ...Array.from({ length: 10_000 }, (_, key) => `key-0-${key}`));
+    busy.write(`MULTI\r\n${existing.repeat(60)}`);
     for (let reply = 0; reply < 61; reply++) await busy.reply();
     // While EXEC runs no other client may touch a key, but commands without keys do not wait.
     const executed = busy.call('EXEC');
     const answered = await Promise.race([...others.map((client) => client.call('PING')), executed]);
     expect(answered).toBe('+PONG\r\n');
-    expect(await executed).toBe(`*60\r\n${'*0\r\n'.repeat(60)}`);
+    expect(await executed).toBe(`*60\r\n${':10000\r\n'.repeat(60)}`);
     closeAll([busy, ...others]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Lines of other protocols, which a web page or a careless program can send to a RESP port through somebody who is
- * allowed to connect: a browser, a proxy, a fetcher of images. Their headers would be answered as unknown commands, and
+ * Lines of other protocols, which a web page can make a program send that may connect to a RESP port: a browser, a
+ * proxy, a fetcher of images. Their headers would be answered as unknown commands, and
  * the body behind them would run.
  *
  *   line                                            sent by

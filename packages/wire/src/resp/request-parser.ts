@@ -24,7 +24,7 @@ import type { Request } from './request.js';
  *   length    its CR within 64 KiB                         too big bulk count string
  *   inline    its LF within 64 KiB                         too big inline request
  *   inline    quotes closed, a blank behind them           unbalanced quotes in request
- *   inline    not of HTTP or TLS (foreign-protocol.ts)     Foreign: no message, nobody there would read it
+ *   inline    not of HTTP or TLS (foreign-protocol.ts)     Foreign: the client would not read a message
  *
  * As in Redis, a CR ends a number and the byte behind it is not looked at, nor are the two behind a bulk's bytes;
  * lines without words are skipped. Unlike Redis, a zero byte is a byte like any other (there it hides the rest of the

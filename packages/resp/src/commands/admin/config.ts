@@ -40,7 +40,7 @@ const configSet = define({
   summary: 'Changes parameters while the server runs; all of them or none.',
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter value [parameter value ...]',
-  // Also where the name is mistyped: what is behind `requirepas` is a password too.
+  // Also where the name is mistyped: the word behind `requirepas` is a password too.
   secretsFrom: 3,
   run(call) {
     const { request, server, reply } = call;

@@ -8,7 +8,7 @@ import type { Glob } from './glob.js';
 export interface KeySelection {
   /** Undefined: all. */
   readonly pattern: Glob | undefined;
-  /** Undefined: all. Asked before the pattern, so that nobody learns of hidden keys by the time it takes. */
+  /** Undefined: all. Asked before the pattern, so that the time of the command shows its user nothing of hidden keys. */
   readonly isVisible: ((key: Uint8Array) => boolean) | undefined;
 }
 

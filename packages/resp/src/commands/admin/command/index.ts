@@ -139,7 +139,7 @@ function describeAll({ server, reply }: Call): void {
   for (const entry of entries) describeCommand(reply, entry);
 }
 
-/** A description is a thousand times as long as a name: nobody asks for more of them than there are. */
+/** A description is a hundred times as long as a name: a client gets as many as there are. */
 function hasTooManyNames({ request, server, reply }: Call): boolean {
   const maximum = server.commands.entries.length;
   if (request.argumentCount - 2 <= maximum) return false;
