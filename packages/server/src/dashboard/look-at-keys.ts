@@ -27,11 +27,12 @@ export function findKeys(view: KeysView, pattern: string, cursor: string, user: 
     isVisible: user.hasPrefixes ? (key: Uint8Array) => user.mayTouch(key, 0, key.length) : undefined,
   };
   const keys: string[] = [];
+  const take = (key: Uint8Array) => keys.push(Buffer.from(key).toString('utf8'));
+  const bounds = { count: SLICE_KEYS, maximumBytes: MAXIMUM_PAGE_BYTES };
   let at = cursor === '' ? 0n : BigInt(cursor);
   for (let slice = 0; slice < MAXIMUM_SLICES && keys.length < PAGE_KEYS; slice++) {
-    const walk = new KeyWalk(at, selection, SLICE_KEYS, MAXIMUM_PAGE_BYTES);
+    const walk = new KeyWalk(at, selection, bounds, take);
     walk.runSlice(engine);
-    keys.push(...walk.found.map((key) => Buffer.from(key).toString('utf8')));
     at = walk.cursor;
     if (at === 0n) break;
   }

@@ -1,5 +1,6 @@
 import type { Engine } from '@quotadb/engine';
 import { isReservedName } from '@quotadb/rate';
+import { ReplyWriter } from '@quotadb/wire';
 import { awaitAnswer } from '../../session/await-answer.js';
 import type { Call } from '../../session/command.js';
 import type { Glob } from './glob.js';
@@ -10,6 +11,11 @@ export interface KeySelection {
   readonly pattern: Glob | undefined;
   /** Undefined: all. Asked before the pattern, so that the time of the command shows its user nothing of hidden keys. */
   readonly isVisible: ((key: Uint8Array) => boolean) | undefined;
+}
+
+interface WalkBounds {
+  readonly count: number;
+  readonly maximumBytes: number;
 }
 
 /** Keys visited between two looks at the work done. */
@@ -23,7 +29,6 @@ export class KeyWalk {
   /** Work of one slice: about a millisecond, and one step past it at most. */
   static readonly SLICE_WORK = 200_000;
 
-  readonly found: Uint8Array[] = [];
   foundBytes = 0;
   /** Where the next slice begins. */
   cursor: bigint;
@@ -33,13 +38,15 @@ export class KeyWalk {
   private left: number;
   private readonly maximumBytes: number;
   private readonly selection: KeySelection;
+  private readonly take: (key: Uint8Array) => void;
 
   /** Ends after about `count` keys, where the bytes found pass `maximumBytes`, or at the last key. */
-  constructor(cursor: bigint, selection: KeySelection, count: number, maximumBytes: number) {
+  constructor(cursor: bigint, selection: KeySelection, bounds: WalkBounds, take: (key: Uint8Array) => void) {
     this.cursor = cursor;
     this.selection = selection;
-    this.left = count;
-    this.maximumBytes = maximumBytes;
+    this.left = bounds.count;
+    this.maximumBytes = bounds.maximumBytes;
+    this.take = take;
   }
 
   runSlice(engine: Engine): void {
@@ -61,10 +68,29 @@ export class KeyWalk {
       this.work += key.length * pattern.words;
       if (!pattern.matches(key)) return;
     }
-    this.found.push(key);
+    this.take(key);
     this.foundBytes += key.length;
   };
 }
+
+/** The keys of a reply whose number is known at its end: written as they are found, so that no turn writes them all. */
+export class FoundKeys {
+  private readonly bulks = new ReplyWriter(INITIAL_BYTES);
+  private count = 0;
+
+  readonly take = (key: Uint8Array): void => {
+    this.count++;
+    this.bulks.bulk(key, 0, key.length);
+  };
+
+  writeTo(reply: ReplyWriter): void {
+    reply.array(this.count);
+    reply.raw(this.bulks.bytes.subarray(0, this.bulks.length));
+  }
+}
+
+/** A page of SCAN. */
+const INITIAL_BYTES = 512;
 
 /**
  * Runs a walk to its end and calls `finish`, which writes the reply. The first slice runs at once. Before each further

@@ -1,10 +1,9 @@
 import { errors } from '../../errors/errors.js';
-import { replyBytes } from '../../reply/values.js';
 import { bytesArgument } from '../../request/arguments.js';
 import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
 import { Glob, keyFilter } from './glob.js';
-import { KeyWalk, walkInSlices } from './key-walk.js';
+import { FoundKeys, KeyWalk, walkInSlices } from './key-walk.js';
 
 /** The keys are kept until the last is found, and their number leads the reply. Past this SCAN is the way. */
 const MAXIMUM_REPLY_BYTES = 128 * 1024 * 1024;
@@ -28,10 +27,12 @@ export const keys = defineCommand({
       return;
     }
     const selection = { pattern: keyFilter(bytesArgument(request, 1)), isVisible: visibleKeys(client) };
-    const walk = new KeyWalk(0n, selection, Number.POSITIVE_INFINITY, MAXIMUM_REPLY_BYTES);
+    const bounds = { count: Number.POSITIVE_INFINITY, maximumBytes: MAXIMUM_REPLY_BYTES };
+    const found = new FoundKeys();
+    const walk = new KeyWalk(0n, selection, bounds, found.take);
     walkInSlices(call, walk, (resumed) => {
       if (walk.cursor !== 0n) resumed.reply.error(errors.tooManyKeys(MAXIMUM_REPLY_BYTES));
-      else replyBytes(resumed.reply, walk.found);
+      else found.writeTo(resumed.reply);
     });
   },
 });

@@ -1,11 +1,10 @@
 import { errors } from '../../errors/errors.js';
-import { replyBytes } from '../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
 import { Glob, keyFilter } from './glob.js';
-import { KeyWalk, walkInSlices } from './key-walk.js';
+import { FoundKeys, KeyWalk, walkInSlices } from './key-walk.js';
 import { parseScanCursor } from './scan-cursor.js';
 import { TYPE_NAME } from './type.js';
 
@@ -80,11 +79,12 @@ export const scan = defineCommand({
     const selection = { pattern, isVisible: typeFits ? visibleKeys(call.client) : () => false };
     // EXEC keeps all other clients waiting.
     const count = call.executing ? Math.min(options.count, DEFAULT_COUNT) : options.count;
-    const walk = new KeyWalk(cursor, selection, count, MAX_FOUND_BYTES);
+    const found = new FoundKeys();
+    const walk = new KeyWalk(cursor, selection, { count, maximumBytes: MAX_FOUND_BYTES }, found.take);
     walkInSlices(call, walk, (resumed) => {
       resumed.reply.array(2);
       resumed.reply.bulkText(walk.cursor.toString());
-      replyBytes(resumed.reply, walk.found);
+      found.writeTo(resumed.reply);
     });
   },
 });
