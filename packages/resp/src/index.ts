@@ -12,10 +12,12 @@
 
 // Commands.
 export { commands } from './command-table/commands.js';
+export { findUnknownCommands } from './command-table/taken-commands.js';
 export { humanBytes } from './commands/admin/info/format.js';
 export { counterCommands } from './commands/counters/index.js';
-export { keyFilter } from './commands/keys/glob.js';
+export { Glob, keyFilter } from './commands/keys/glob.js';
 export { keyCommands } from './commands/keys/index.js';
+export { KeyWalk } from './commands/keys/key-walk.js';
 export { errors } from './errors/errors.js';
 // Lanes, transports and sessions.
 export { chooseTransport } from './lanes/choose-transport.js';

@@ -48,7 +48,7 @@ test('a second signal ends it at once, though a client holds it up', async () =>
   client.socket.pause();
   client.write('KEYS *\r\n'.repeat(20));
   const other = await TestClient.open(resp);
-  await vi.waitFor(async () => expect(await other.call('CLIENT', 'LIST')).toMatch(/omem=[1-9]/));
+  await vi.waitFor(async () => expect(await other.call('CLIENT', 'LIST')).toMatch(/omem=[1-9]/), 20_000);
   server.child.kill('SIGTERM');
   await other.closed;
   server.child.kill('SIGTERM');

@@ -5,13 +5,14 @@
  *   bit | a command needs it when                             | a client lacks it when
  *   ----|-----------------------------------------------------|------------------------------------------
  *   1   | it needs a login (not flagged no_auth)              | it has not logged in
- *   2   | it reads keys                                       | its user has not the role read
+ *   2   | it reads keys, or returns the value that it changes | its user has not the role read
  *   4   | it changes keys                                     | its user has not the role write
  *   8   | it takes from quotas                                | its user has not the role quota
  *   16  | it changes the server or concerns all keys or users | its user has not the role admin
  *   32  | it works on keys                                    | its user has key prefixes
  *   64  | it counts against a rate limit                      | its user has neither the role write nor quota
  *   128 | it looks at a rate limit                            | its user has neither the role read nor quota
+ *   256 | it needs a login                                    | commands are taken from its user by name
  *
  * An admin lacks nothing, and a client of a server without users is an admin.
  */
@@ -24,6 +25,7 @@ export const Need = {
   prefixes: 32,
   countLimits: 64,
   readLimits: 128,
+  names: 256,
 } as const;
 
 export const roles = ['read', 'write', 'quota', 'admin'] as const;
@@ -42,20 +44,25 @@ const ALSO_HAS: Readonly<Record<Role, number>> = {
 /** A client that has not logged in. */
 export const LACKS_EVERYTHING: number = Need.authentication | ROLE_NEEDS | Need.prefixes;
 
+/** Every command that needs a login. */
+const ALWAYS = Need.authentication | Need.names;
+
 /** The part of a command's declaration that determines who may run it; see Command. */
 export interface AccessDeclaration {
   readonly flags: readonly string[];
   readonly role?: Role;
   readonly quotaSuffices?: true;
+  readonly alsoReads?: unknown;
 }
 
 export function needsOf(command: AccessDeclaration): number {
   if (command.flags.includes('no_auth')) return 0;
   const role = roleOf(command);
   if (command.quotaSuffices === true)
-    return Need.authentication | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
-  if (role === undefined) return Need.authentication;
-  return Need.authentication | Need[role] | (role === 'admin' ? 0 : Need.prefixes);
+    return ALWAYS | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
+  if (role === undefined) return ALWAYS;
+  const alsoNeeds = command.alsoReads === undefined ? 0 : Need.read;
+  return ALWAYS | Need[role] | alsoNeeds | (role === 'admin' ? 0 : Need.prefixes);
 }
 
 /** The role that a command needs; undefined where every logged-in client may run it. */

@@ -34,7 +34,16 @@ interface PasswordHash {
   readonly key: Buffer;
 }
 
+/**
+ * scrypt uses the password as the key of an HMAC, which fills it up with zero bytes: "x" and "x\0" have the same hash.
+ * So no password ends with a zero byte, neither a new one nor one to be checked.
+ */
+function isExact(password: Uint8Array): boolean {
+  return password.at(-1) !== 0;
+}
+
 export async function hashPassword(password: Uint8Array): Promise<string> {
+  if (!isExact(password)) throw new RangeError('a password cannot end with a zero byte');
   const salt = randomBytes(SALT_BYTES);
   const costs = { N: COST_N, r: COST_R, p: COST_P, maxmem: 2 * MAXIMUM_MEMORY_BYTES };
   const key = await derive(password, salt, KEY_BYTES, costs);
@@ -43,7 +52,7 @@ export async function hashPassword(password: Uint8Array): Promise<string> {
 
 export async function passwordMatches(password: Uint8Array, hash: string): Promise<boolean> {
   const parsed = parsePasswordHash(hash);
-  if (parsed === undefined) return false;
+  if (parsed === undefined || !isExact(password)) return false;
   const { N, r, p, salt, key } = parsed;
   const given = await derive(password, salt, key.length, { N, r, p, maxmem: 2 * MAXIMUM_MEMORY_BYTES });
   return timingSafeEqual(given, key);

@@ -1,4 +1,4 @@
-import { LACKS_EVERYTHING, lacksOf, type Role } from './roles.js';
+import { LACKS_EVERYTHING, lacksOf, Need, type Role } from './roles.js';
 
 /** A user of the configuration: plain data, sent between threads. */
 export interface UserRecord {
@@ -6,6 +6,8 @@ export interface UserRecord {
   readonly roles: readonly Role[];
   /** Keys that begin with one of these; none means all keys. */
   readonly prefixes: readonly string[];
+  /** Commands that its roles would let it run and that it may not, in lower case: `keys`, `client|list`. */
+  readonly without?: readonly string[];
   /** `scrypt:…`, from `quotadb hash-password`; each of them is accepted, so that a password can be rotated. */
   readonly passwords: readonly string[];
   /** `sha256:…`, for HTTP. */
@@ -23,17 +25,25 @@ export class User {
   /** See Need. */
   readonly lacks: number;
   private readonly prefixes: readonly Uint8Array[];
+  private readonly without: ReadonlySet<string>;
 
   /** Without a record the user may run every command. */
   constructor(name: string, record?: UserRecord) {
     this.name = name;
     this.record = record;
-    this.lacks = record === undefined ? 0 : lacksOf(record.roles, record.prefixes.length > 0);
+    this.without = new Set(record?.without);
+    const lacks = record === undefined ? 0 : lacksOf(record.roles, record.prefixes.length > 0);
+    this.lacks = lacks | (this.without.size > 0 ? Need.names : 0);
     this.prefixes = (record?.prefixes ?? []).map((prefix) => Buffer.from(prefix));
   }
 
   get hasPrefixes(): boolean {
     return this.prefixes.length > 0;
+  }
+
+  /** Whether this command, or the one that it is a subcommand of, is taken from the user by name. */
+  isWithout(command: string): boolean {
+    return this.without.has(command) || this.without.has(command.split('|', 1)[0]);
   }
 
   mayTouch(bytes: Uint8Array, start: number, length: number): boolean {

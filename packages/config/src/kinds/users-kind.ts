@@ -9,9 +9,14 @@ const MAXIMUM_USERS = 10_000;
 /** Prefixes are compared one after another with every key. */
 const MAXIMUM_PREFIXES = 64;
 const MAXIMUM_SECRETS = 16;
-const FIELDS: ReadonlySet<string> = new Set(['roles', 'prefixes', 'passwords', 'tokens']);
+const MAXIMUM_WITHOUT = 256;
+const COMMAND_NAME = /^[a-z][a-z.-]*(?:\|[a-z-]+)?$/;
+const FIELDS: ReadonlySet<string> = new Set(['roles', 'prefixes', 'without', 'passwords', 'tokens']);
 
-/** The users of a config file: `{"name": {"roles": […], "prefixes": […], "passwords": […], "tokens": […]}}`. */
+/**
+ * The users of a config file:
+ * `{"name": {"roles": […], "prefixes": […], "without": […], "passwords": […], "tokens": […]}}`.
+ */
 export function users(): Kind<Users> {
   return {
     placeholder: 'json',
@@ -61,6 +66,7 @@ function readUser(name: string, declaration: unknown, mistakes: string[]): UserR
     name,
     roles: texts('roles', roles.length) as readonly Role[],
     prefixes: texts('prefixes', MAXIMUM_PREFIXES),
+    without: texts('without', MAXIMUM_WITHOUT).map((command) => command.toLowerCase()),
     passwords: texts('passwords', MAXIMUM_SECRETS),
     tokens: texts('tokens', MAXIMUM_SECRETS),
   };
@@ -69,6 +75,9 @@ function readUser(name: string, declaration: unknown, mistakes: string[]): UserR
     if (!roles.includes(role)) wrong(`"${role}" is no role; there are ${roles.join(', ')}`);
   if (user.prefixes.includes('')) wrong('a prefix cannot be empty; leave "prefixes" out for all keys');
   if (user.roles.includes('admin') && user.prefixes.length > 0) wrong('an admin has all keys: leave "prefixes" out');
+  for (const command of user.without)
+    if (!COMMAND_NAME.test(command))
+      wrong(`"${command.slice(0, 64)}" is no command: "without" takes KEYS or CLIENT|LIST`);
   if (user.passwords.length + user.tokens.length === 0) wrong('needs passwords or tokens');
   // The value is not shown: it may be a password in plain text.
   if (!user.passwords.every(isPasswordHash))

@@ -39,12 +39,16 @@ export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (
   return shardIndex >= engine.shardCount ? 0n : (BigInt(shardIndex) << PLACE_BITS) | BigInt(place);
 }
 
+/** Buckets that one search for a random key looks at: where nearly all keys have expired, it may find none. */
+const BUCKETS_PER_SEARCH = 2000;
+
 /** A key near a random place: the first bucket from there that has one, and one of its keys. Not quite uniform. */
 export function randomKey(engine: Engine, entropy: number): Uint8Array | undefined {
   const place = entropy * engine.shardCount * TWO_POW_32;
   const chosen: Uint8Array[] = [];
   let cursor = BigInt(Math.floor(place));
-  for (let ends = 0; ends < 2 && chosen.length === 0; ) {
+  const calls = BUCKETS_PER_SEARCH / BUCKETS_PER_KEY_ASKED;
+  for (let ends = 0, call = 0; ends < 2 && call < calls && chosen.length === 0; call++) {
     cursor = scanKeys(engine, cursor, 1, (key) => chosen.push(key));
     if (cursor === 0n) ends++;
   }

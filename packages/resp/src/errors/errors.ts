@@ -1,6 +1,9 @@
 import { Engine, Status } from '@quotadb/engine';
 import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 
+/** Patterns that people write have a few dozen bytes. At this length a match takes 33 steps per byte of the text. */
+export const MAXIMUM_PATTERN_BYTES = 1024;
+
 /**
  * Every error reply, in one place. The first word is the code that clients match on. Where Redis has the same error,
  * the text is Redis's own, to the letter, because deployed code matches on it.
@@ -15,6 +18,11 @@ export const errors = {
   growOnly: 'ERR this key is in a grow-only namespace: it can only be incremented',
   keyTooLong: `ERR key is too long: at most ${Engine.MAX_KEY_BYTES} bytes`,
   invalidCursor: 'ERR invalid cursor',
+  patternTooLong: (bytes: number) =>
+    `ERR the pattern is too long: ${bytes} bytes, at most ${MAXIMUM_PATTERN_BYTES} are matched`,
+  tooManyKeys: (maximumBytes: number) =>
+    `ERR the keys that match take more than ${maximumBytes} bytes: use SCAN, or a pattern that matches fewer`,
+  tooManyNames: (maximum: number) => `ERR too many names, at most ${maximum} at once`,
   wrongArity: (command: string) => `ERR wrong number of arguments for '${command}' command`,
   invalidExpire: (command: string) => `ERR invalid expire time in '${command}' command`,
   expiryConditionsConflict: 'ERR NX and XX, GT or LT options at the same time are not compatible',
@@ -77,6 +85,9 @@ export const errors = {
 
   // MULTI and EXEC.
   notInTransaction: 'ERR Command not allowed inside a transaction',
+  tooManyCostly: (maximum: number) =>
+    `ERR too many commands like INFO, SCAN and COMMAND in one transaction, at most ${maximum}: their work does not ` +
+    'depend on their arguments alone',
   nestedTransaction: 'ERR MULTI calls can not be nested',
   noTransaction: (command: string) => `ERR ${command} without MULTI`,
   transactionBroken: 'EXECABORT Transaction discarded because of previous errors.',
@@ -109,6 +120,8 @@ export const errors = {
   helloOption: (option: string) => `ERR Syntax error in HELLO option '${option}'`,
   databaseOutOfRange: 'ERR DB index is out of range',
   clientNameInvalid: 'ERR Client names cannot contain spaces, newlines or special characters.',
+  clientNameTooLong: (bytes: number, maximum: number) =>
+    `ERR Client names and library names can have ${maximum} bytes at most, this one has ${bytes}`,
   clientInfoInvalid: (attribute: string) => `ERR ${attribute} cannot contain spaces, newlines or special characters.`,
   clientInfoUnknown: (attribute: string) => `ERR Unrecognized option '${attribute}'`,
   noSuchClient: 'ERR No such client',

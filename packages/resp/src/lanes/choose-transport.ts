@@ -41,7 +41,7 @@ export async function chooseTransport(
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
   if (libc !== undefined) return epollLanes(libc, state, engine, logger, mainThread);
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
-  return new NetTransport(new Lane({ engine, server: state, maximumBulkBytes, reportFault: faultReporter(logger) }));
+  return new NetTransport(new Lane({ engine, server: state, maximumBulkBytes, ...reportsTo(logger) }));
 }
 
 async function findLibc(required: boolean, logger: Logger): Promise<Libc | undefined> {
@@ -70,7 +70,7 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     maximumBulkBytes,
     ...mainThread,
     main: main ?? state,
-    mainLane: main && mainLane(main, engine, control, maximumBulkBytes, faultReporter(logger)),
+    mainLane: main && mainLane(main, engine, control, maximumBulkBytes, reportsTo(logger)),
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),
     laneDied: (error) => {
@@ -82,7 +82,14 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
   return lanes;
 }
 
-function faultReporter(logger: Logger): (error: unknown, client: Client) => void {
-  return (error, { id, lastCommand }) =>
-    logger.error({ err: error, client: id, command: lastCommand }, 'a command failed');
+/** The log of a lane on the main thread. */
+function reportsTo(logger: Logger): {
+  reportFault: (error: unknown, client: Client) => void;
+  warn: (text: string) => void;
+} {
+  return {
+    reportFault: (error, { id, lastCommand }) =>
+      logger.error({ err: error, client: id, command: lastCommand }, 'a command failed'),
+    warn: (text) => logger.warn(text),
+  };
 }

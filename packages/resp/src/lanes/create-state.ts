@@ -52,6 +52,7 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
     disk: laneDisk(config, askMain, lanes, boards?.disk),
     replication: new LaneReplication(new ReplicationBoard(config.shardCount, boards?.replication)),
     quotas: new LaneQuotas(policies),
+    walks: { restUntilMs: 0 },
   };
 }
 

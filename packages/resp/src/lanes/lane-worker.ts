@@ -70,6 +70,7 @@ class LaneWorker implements LoopDuties, Lanes {
       const log = new LaneLog(engine, start.boards.log);
       this.state.disk.lead({ log, wakeOthers: () => this.wakeOthers(libc) });
     }
+    const warn = (text: string): void => this.channel.ask('warning', text);
     const lane = new Lane({
       engine,
       server: this.state,
@@ -79,6 +80,7 @@ class LaneWorker implements LoopDuties, Lanes {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
         this.channel.ask('fault', { error: text, client: client.id, command: client.lastCommand });
       },
+      warn,
     });
     this.loop = new EpollLoop(libc, lane, clock, this.control.wakeDescriptor(this.index), this);
     this.ticks = new Tick(this.state, engine, { expires: this.index === 0, sweep: (nowMs) => this.loop.sweep(nowMs) });
@@ -89,7 +91,7 @@ class LaneWorker implements LoopDuties, Lanes {
       control: this.control,
       server: this.state,
       listener: start.listener,
-      warn: (text) => this.channel.ask('warning', text),
+      warn,
     });
   }
 

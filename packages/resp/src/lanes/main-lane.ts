@@ -35,9 +35,9 @@ export function mainLane(
   engine: Engine,
   control: SharedControl,
   maximumBulkBytes: number,
-  reportFault: (error: unknown, client: Client) => void,
+  reports: { reportFault: (error: unknown, client: Client) => void; warn: (text: string) => void },
 ): NetTransport {
-  const lane = new Lane({ engine, server, maximumBulkBytes, reportFault });
+  const lane = new Lane({ engine, server, maximumBulkBytes, ...reports });
   // Lane 0 deletes expired keys.
   return new NetTransport(lane, { expires: false, othersCount: () => control.connectionCount() });
 }

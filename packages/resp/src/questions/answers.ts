@@ -47,7 +47,7 @@ export const answers: Answers = {
 
 export function isMeant(client: Client, filter: ClientFilter): boolean {
   if (filter.none || client.id === filter.except) return false;
-  if (filter.ids !== undefined && !filter.ids.includes(client.id)) return false;
+  if (filter.ids !== undefined && !filter.ids.has(client.id)) return false;
   if (filter.address !== undefined && client.address !== filter.address) return false;
   if (filter.localAddress !== undefined && client.localAddress !== filter.localAddress) return false;
   if (filter.user !== undefined && client.user?.name !== filter.user) return false;

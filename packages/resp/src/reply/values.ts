@@ -7,12 +7,6 @@ export function replyTexts(reply: ReplyWriter, texts: readonly string[]): void {
   for (const text of texts) reply.bulkText(text);
 }
 
-/** Keys and other byte strings. */
-export function replyBytes(reply: ReplyWriter, values: readonly Uint8Array[]): void {
-  reply.array(values.length);
-  for (const value of values) reply.bulk(value, 0, value.length);
-}
-
 export function replyIntegers(reply: ReplyWriter, numbers: readonly number[]): void {
   reply.array(numbers.length);
   for (const number of numbers) reply.integer(number);

@@ -7,6 +7,7 @@ import {
   loadConfiguration,
 } from '@quotadb/config';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { findUnknownCommands } from '../command-table/taken-commands.js';
 import { replaceUsers } from '../questions/replace-users.js';
 import { TestLane } from '../testing/index.js';
 
@@ -48,6 +49,38 @@ describe('a role', () => {
     const session = as('writer');
     expect(session.call('INCR', 'a')).toBe(':1\r\n');
     expect(session.call('GET', 'a')).toBe(`${NOPERM} run the 'get' command\r\n`);
+  });
+
+  test('write alone does not let read: commands that return the value from before need both roles', () => {
+    const lane = new TestLane({ users: everybody });
+    const [writer, reader, both] = [as('writer', lane), as('reader', lane), as('both', lane)];
+    for (const words of [
+      ['GETSET', 'app:a', 1],
+      ['GETDEL', 'app:a'],
+      ['GETEX', 'app:a'],
+      ['GETEX', 'app:a', 'EX', 10],
+      ['SET', 'app:a', 1, 'GET'],
+      ['set', 'app:a', 1, 'NX', 'get'],
+    ]) {
+      expect(writer.call(...words)).toMatch(/^-NOPERM this user has no permissions to run/);
+      expect(reader.call(...words)).toMatch(/^-NOPERM this user has no permissions to run/);
+      expect(both.call(...words)).not.toMatch(/^-/);
+    }
+    expect(writer.call('SET', 'app:a', 1, 'EX', 10)).toBe('+OK\r\n');
+    expect(writer.call('SET', 'app:a', 1, 'GIT')).toBe('-ERR syntax error\r\n');
+    writer.send('MULTI\r\n');
+    expect(writer.call('SET', 'app:a', 1, 'GET')).toMatch(/^-NOPERM/);
+    writer.send('DISCARD\r\n');
+    // An increment answers with the value that it made, as counting needs.
+    expect(writer.call('INCRBY', 'app:a', 0)).toBe(':1\r\n');
+  });
+
+  test('write alone lets run no command that returns a value, except increments', () => {
+    const { entries } = new TestLane().lane.server.commands;
+    for (const { command, fullName, needs } of entries) {
+      if (!/return/i.test(command.summary) || !/value|counter/i.test(command.summary) || (needs & 255) !== 37) continue;
+      expect(fullName).toMatch(/incr|decr/);
+    }
   });
 
   test.each(['quota', 'writer'])('%s lets count against rate limits', (name) => {
@@ -100,9 +133,35 @@ describe('a role', () => {
   test('every command that changes or shows the server asks for the role admin', () => {
     const { entries } = new TestLane().lane.server.commands;
     for (const { command, fullName, needs } of entries) {
-      if (command.flags.includes('admin')) expect([fullName, needs]).toEqual([fullName, 17]);
+      if (command.flags.includes('admin')) expect([fullName, needs & 255]).toEqual([fullName, 17]);
       if (command.flags.includes('write')) expect([fullName, needs & 92]).not.toEqual([fullName, 0]);
     }
+  });
+});
+
+describe('commands that are taken from a user by name', () => {
+  const careful = { ...user('careful', ['read', 'admin']), without: ['keys', 'client|list', 'debug', 'info'] };
+
+  test('are refused, also as subcommands and inside MULTI; all others are as the roles say', () => {
+    const session = as('careful', new TestLane({ users: usersOf(careful) }));
+    for (const line of ['KEYS *', 'CLIENT LIST', 'DEBUG SLEEP 0', 'INFO', 'info all']) {
+      expect(session.send(`${line}\r\n`)).toMatch(/^-NOPERM this user has no permissions to run the/);
+    }
+    for (const line of ['SCAN 0', 'CLIENT ID', 'CONFIG GET timeout', 'GET a', 'PING']) {
+      expect(session.send(`${line}\r\n`)).not.toMatch(/^-/);
+    }
+    session.send('MULTI\r\n');
+    expect(session.send('INFO\r\n')).toMatch(/^-NOPERM/);
+    session.send('DISCARD\r\n');
+    expect(session.call('ACL', 'LIST')).toContain('+@all -keys -client|list -debug -info');
+  });
+
+  test('must be commands: a mistyped name would take nothing', () => {
+    const mistaken = { ...user('x', ['read']), without: ['keys', 'keyz', 'client|lst', 'client|list', 'window.get'] };
+    expect(findUnknownCommands(usersOf(careful, mistaken))).toEqual([
+      'user "x": "keyz" in "without" is no command',
+      'user "x": "client|lst" in "without" is no command',
+    ]);
   });
 });
 
@@ -245,7 +304,7 @@ describe('the configuration of users', () => {
     const file = { path: 'q.json', text: JSON.stringify({ users }) };
     const fromFile = loadConfiguration({ flags: {}, environment: {}, file });
     const fromText = loadConfiguration({ flags: {}, environment: { QUOTADB_USERS: JSON.stringify(users) } });
-    expect(fromFile.users.get('web')).toEqual({ name: 'web', ...users.web });
+    expect(fromFile.users.get('web')).toEqual({ name: 'web', without: [], ...users.web });
     expect(fromText.users).toEqual(fromFile.users);
     expect(defaultConfiguration().users.size).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { type Configuration, lacksOfClient, type User } from '@quotadb/config';
+import { errors } from '../errors/errors.js';
 import type { Transaction } from './transaction.js';
 
 /** The connection of a session: a socket, or a test. */
@@ -103,7 +104,14 @@ export interface ClientOptions {
 const FIRST_PRINTABLE = 0x21;
 const LAST_PRINTABLE = 0x7e;
 
-/** Names appear in lines of CLIENT LIST, so they must not contain separators of fields or lines. */
-export function isPrintable(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte >= FIRST_PRINTABLE && byte <= LAST_PRINTABLE);
+/** Every connection keeps its names, and CLIENT LIST shows those of all. Redis has no bound. */
+const MAXIMUM_NAME_BYTES = 256;
+
+/**
+ * The error reply to a name of a connection or of its library; undefined where it is valid. Names appear in lines of
+ * CLIENT LIST, so they must not contain separators of fields or lines.
+ */
+export function nameMistake(name: Uint8Array, invalid: string): string | undefined {
+  if (name.length > MAXIMUM_NAME_BYTES) return errors.clientNameTooLong(name.length, MAXIMUM_NAME_BYTES);
+  return name.every((byte) => byte >= FIRST_PRINTABLE && byte <= LAST_PRINTABLE) ? undefined : invalid;
 }

@@ -89,6 +89,10 @@ export interface CommandEntry {
   readonly keyStep: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
+  /** See Command; past every argument where it has none. */
+  readonly secretsFrom: number;
+  /** Its work does not depend on its arguments alone. */
+  readonly isCostly: boolean;
   /** Timed one by one; all others share the time of their turn. */
   readonly timed: boolean;
   readonly run: ((call: Call) => void) | undefined;
@@ -97,6 +101,10 @@ export interface CommandEntry {
 
 /** These control the transaction, so they are not queued in it. */
 const NEVER_QUEUED: ReadonlySet<string> = new Set(['exec', 'discard', 'multi', 'watch', 'quit', 'reset']);
+
+function isTimed({ flags, complexity }: Command): boolean {
+  return !flags.includes('fast') && complexity !== 'O(1)';
+}
 
 export interface CommandDirectory {
   readonly index: CommandIndex;
@@ -117,13 +125,15 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       minimumArguments: Math.abs(command.arity),
       maximumArguments: command.arity < 0 ? Number.MAX_SAFE_INTEGER : command.arity,
       needs: needsOf(command),
-      allowedInTransaction: !command.flags.includes('no_multi'),
+      allowedInTransaction: !command.flags.includes('no_multi') && command.givesWay !== true,
       isWrite: command.flags.includes('write'),
       firstKey,
       lastKey,
       keyStep,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
-      timed: !command.flags.includes('fast') && command.complexity !== 'O(1)',
+      secretsFrom: command.secretsFrom ?? Number.MAX_SAFE_INTEGER,
+      isCostly: isTimed(command) && command.keys === undefined,
+      timed: isTimed(command),
       run: command.run,
       subcommands: undefined,
     };

@@ -21,8 +21,14 @@ export interface Command {
   readonly role?: Role;
   /** The role quota may run it too, beside the one that follows from its flags, `write` or `readonly`. */
   readonly quotaSuffices?: true;
+  /** It changes a key and returns the value from before: the role read is needed too; for some arguments, or always. */
+  readonly alsoReads?: true | ((request: Request) => boolean);
+  /** The arguments from this one on are, or may be, secrets: where commands are recorded they are left out. */
+  readonly secretsFrom?: number;
   /** It works on keys that it does not name, and leaves out those that its user may not see. */
   readonly leavesOutKeys?: boolean;
+  /** It lets other clients run before it is finished, so it is refused inside MULTI. */
+  readonly givesWay?: true;
   readonly group:
     | 'counter'
     | 'window'

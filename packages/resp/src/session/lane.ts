@@ -1,6 +1,7 @@
 import { ByteInput, type Engine } from '@quotadb/engine';
 import { ReplyWriter, RequestParser } from '@quotadb/wire';
 import type { Client } from './client.js';
+import { ForeignClients } from './foreign-clients.js';
 import type { ServerState } from './server-state.js';
 import { TurnTiming } from './turn-timing.js';
 
@@ -22,6 +23,7 @@ export class Lane {
   readonly reply = new ReplyWriter();
   /** Logs an error that a command threw. */
   readonly reportFault: (error: unknown, client: Client) => void;
+  readonly foreignClients: ForeignClients;
   readonly timing: TurnTiming;
   private changesTaken = 0;
 
@@ -30,12 +32,14 @@ export class Lane {
     server: ServerState;
     maximumBulkBytes: number;
     reportFault: (error: unknown, client: Client) => void;
+    warn: (text: string) => void;
     turnsPerTiming?: number;
   }) {
     this.engine = options.engine;
     this.server = options.server;
     this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
     this.reportFault = options.reportFault;
+    this.foreignClients = new ForeignClients(options.server.clock, options.warn);
     this.timing = new TurnTiming(options.server, options.turnsPerTiming ?? 1);
   }
 

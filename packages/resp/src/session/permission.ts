@@ -8,8 +8,14 @@ import type { CommandEntry } from './command-index.js';
 /** Why this client may not run this command; undefined where it may. Called only where `needs` and `lacks` overlap. */
 export function refusal(client: Client, entry: CommandEntry, request: Request): string | undefined {
   if ((entry.needs & client.lacks & Need.authentication) !== 0) return errors.authenticationRequired;
-  if (isRoleMissing(entry.needs, client.lacks)) return errors.commandNotPermitted(entry.fullName);
+  if (client.user?.isWithout(entry.fullName)) return errors.commandNotPermitted(entry.fullName);
+  if (isRoleMissing(needsOfCall(entry, request), client.lacks)) return errors.commandNotPermitted(entry.fullName);
   return keysArePermitted(client, entry, request) ? undefined : errors.keyNotPermitted;
+}
+
+/** Some commands need the role read only with certain arguments. */
+function needsOfCall({ command, needs }: CommandEntry, request: Request): number {
+  return typeof command.alsoReads === 'function' && !command.alsoReads(request) ? needs & ~Need.read : needs;
 }
 
 /** The same inside EXEC, for commands that were permitted when they were queued. */

@@ -31,7 +31,7 @@ export interface Hottest {
 }
 
 export interface ClientFilter {
-  readonly ids?: readonly number[];
+  readonly ids?: ReadonlySet<number>;
   readonly address?: string;
   readonly localAddress?: string;
   readonly user?: string;

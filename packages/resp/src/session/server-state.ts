@@ -31,6 +31,8 @@ export interface ServerState {
   readonly disk: LaneDisk;
   readonly replication: LaneReplication;
   readonly quotas: LaneQuotas;
+  /** Walks over all keys on this lane rest until this time of the monotonic clock. */
+  readonly walks: { restUntilMs: number };
 }
 
 /** The identity of this server; fixed at the start, except for the ports, which are known once it listens. */

@@ -193,3 +193,25 @@ test('calls, refusals and failures are counted apart', () => {
   session.call('CONFIG', 'RESETSTAT');
   expect(session.call('INFO', 'commandstats')).not.toContain('cmdstat_incr');
 });
+
+test('a client that speaks HTTP is closed without an answer, and one of a minute is logged', () => {
+  const lane = new TestLane();
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const session = lane.open();
+    expect(session.send('POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nINCR a\r\n')).toBe('');
+    expect(session.client.closing).toBe(true);
+  }
+  expect(lane.warnings).toEqual([expect.stringMatching(/SECURITY ATTACK detected: 192\.0\.2\.1:\d+ sent HTTP or TLS/)]);
+  lane.clock.advance(60_000);
+  lane.open().send('GET / HTTP/1.1\r\n\r\n');
+  expect(lane.warnings[1]).toContain('(and 4 more since the last message)');
+  expect(lane.open().send('GET a\r\n')).toBe('$-1\r\n');
+});
+
+test('lines behind a turn that gives way are searched for HTTP once, and found before they run', () => {
+  const lane = new TestLane();
+  const session = lane.open();
+  expect(session.send(`DEBUG SLEEP 1\r\n${'INCR a\r\n'.repeat(100)}POST / HTTP/1.1\r\n`)).toBe('');
+  expect(session.client.closing).toBe(true);
+  expect(lane.open().send('GET a\r\n')).toBe('$-1\r\n');
+});

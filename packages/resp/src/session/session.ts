@@ -8,7 +8,7 @@ import type { CommandEntry } from './command-index.js';
 import { Lane } from './lane.js';
 import { namesReservedKey, refusal, refusalInTransaction } from './permission.js';
 import type { ServerState } from './server-state.js';
-import type { QueuedCommand } from './transaction.js';
+import { type QueuedCommand, Transaction } from './transaction.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
 
 /**
@@ -43,6 +43,8 @@ export class Session implements Call {
   private readonly lane: Lane;
   private readonly backlog = new Backlog();
   private partial: PartialRequest | undefined = undefined;
+  /** Bytes at the beginning of the backlog without a line of another protocol; see RequestParser. */
+  private searchedAhead = 0;
   private finish: ((call: Call) => void) | undefined = undefined;
   executing = false;
 
@@ -183,7 +185,8 @@ export class Session implements Call {
     const repliesBefore = this.reply.length;
     try {
       if (this.finish !== undefined) this.finishWaiting();
-      position = this.work(input, from, end);
+      // A command that works in slices waits again.
+      position = this.waitMs < 0 ? this.work(input, from, end) : from;
     } catch (error) {
       this.engine.releaseLocks();
       lane.reportFault(error, client);
@@ -199,6 +202,7 @@ export class Session implements Call {
     const { parser, timing } = this.lane;
     const { reply, client } = this;
     let position = from;
+    parser.foreignSearchedTo = from + this.searchedAhead;
     if (this.partial !== undefined) {
       parser.resume(this.partial);
       this.partial = undefined;
@@ -206,28 +210,34 @@ export class Session implements Call {
     for (;;) {
       parser.authenticated = client.authenticated;
       const result = parser.next(input, position, end);
-      if (result !== ParseResult.Complete) return this.leave(result, end);
+      if (result !== ParseResult.Complete) {
+        position = this.leave(result, end);
+        break;
+      }
       position = parser.position;
       const replyStart = reply.length;
       this.dispatch();
       if (client.replyMode !== ReplyMode.On) this.silence(replyStart);
       if (client.closing) return end;
-      if (this.waitMs >= 0) return position;
+      if (this.waitMs >= 0) break;
       if (reply.length > Session.TURN_OUTPUT_BYTES || timing.timedMicroseconds > Session.TURN_MICROSECONDS) {
         this.hasMore = position < end;
-        return position;
+        break;
       }
     }
+    this.searchedAhead = Math.max(parser.foreignSearchedTo - position, 0);
+    return position;
   }
 
-  /** No further command is complete: keeps the beginning of the next, or closes the connection on a protocol error. */
+  /** No further command is complete: keeps the beginning of the next, or closes the connection on an error. */
   private leave(result: ParseResult, end: number): number {
     const { parser } = this.lane;
     if (result === ParseResult.Incomplete) {
       this.partial = parser.suspend();
       return parser.position;
     }
-    this.replyError(`ERR ${parser.failure}`);
+    if (result === ParseResult.Foreign) this.lane.foreignClients.refuse(this.client);
+    else this.replyError(`ERR ${parser.failure}`);
     this.client.closing = true;
     return end;
   }
@@ -309,6 +319,10 @@ export class Session implements Call {
     if (transaction.broken) {
       // EXEC will discard the transaction, so its further commands need no memory.
       this.reply.simple('QUEUED');
+      return;
+    }
+    if (entry.isCostly && transaction.costly === Transaction.MAXIMUM_COSTLY) {
+      this.reject(entry, errors.tooManyCostly(Transaction.MAXIMUM_COSTLY));
       return;
     }
     transaction.add(entry, this.request);

@@ -12,14 +12,19 @@ export class Transaction {
   /** Roughly the memory of one queued command beside its arguments. */
   static readonly COMMAND_OVERHEAD_BYTES = 256;
 
+  /** Commands whose work and reply do not depend on their arguments alone: EXEC keeps all other clients waiting. */
+  static readonly MAXIMUM_COSTLY = 64;
+
   readonly commands: QueuedCommand[] = [];
   bytes = 0;
+  costly = 0;
   /** A command was refused while queueing: EXEC will discard everything. */
   broken = false;
 
   add(entry: CommandEntry, request: Request): void {
     const copy = copyRequest(request);
     this.commands.push({ entry, request: copy });
+    if (entry.isCostly) this.costly++;
     this.bytes += copy.input.bytes.length + Transaction.COMMAND_OVERHEAD_BYTES;
   }
 }

@@ -63,7 +63,7 @@ export class TurnTiming {
       {
         atSeconds: Math.floor(clock.now() / 1000),
         microseconds: Math.round(microseconds),
-        words: Slowlog.words(request),
+        words: Slowlog.words(request, entry.secretsFrom),
         address: client.address,
         clientName: client.name,
       },

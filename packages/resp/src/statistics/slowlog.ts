@@ -42,14 +42,16 @@ export class Slowlog {
     this.entries = [];
   }
 
-  /** Copies of the arguments, cut where they are long. */
-  static words(request: Request): Uint8Array[] {
+  /** Copies of the arguments, cut where they are long, and without those from `secretsFrom` on. */
+  static words(request: Request, secretsFrom: number): Uint8Array[] {
     const count = request.argumentCount;
     const kept = Math.min(count, Slowlog.MAXIMUM_WORDS);
     const words: Uint8Array[] = [];
     for (let index = 0; index < kept; index++) {
       if (index === kept - 1 && count > kept) {
         words.push(Buffer.from(`... (${count - kept + 1} more arguments)`));
+      } else if (index >= secretsFrom) {
+        words.push(REDACTED);
       } else {
         words.push(shortened(bytesArgument(request, index)));
       }
@@ -57,6 +59,9 @@ export class Slowlog {
     return words;
   }
 }
+
+/** In the place of a secret, as in Redis. */
+const REDACTED = Buffer.from('(redacted)');
 
 function shortened(word: Uint8Array): Uint8Array {
   const over = word.length - Slowlog.MAXIMUM_WORD_BYTES;

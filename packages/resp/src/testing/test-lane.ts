@@ -18,6 +18,7 @@ export class TestLane {
   readonly lane: Lane;
   /** Errors that commands threw. */
   readonly faults: unknown[] = [];
+  readonly warnings: string[] = [];
 
   /** Lanes of different nodes have different `originByte`s. */
   constructor(settings: Partial<Configuration> = {}, extraCommands: readonly Command[] = [], originByte = 1) {
@@ -33,6 +34,7 @@ export class TestLane {
       server: createState(this.config, this.clock, { commands: [...commands, ...extraCommands] }),
       maximumBulkBytes: 512 * 1024 * 1024,
       reportFault: (error) => this.faults.push(error),
+      warn: (text) => this.warnings.push(text),
     });
   }
 

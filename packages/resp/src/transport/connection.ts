@@ -53,7 +53,7 @@ export interface ConnectionScheduler {
  *   state                  | reading | ends by
  *   -----------------------|---------|-----------------------------------------------------------
  *   serving                | all     | a command that waits, a long turn, full output, end of input
- *   a command waits        | end     | its answer, its time, the end of the client (`client.blocked`)
+ *   a command waits        | end     | its answer, its time; the end of the client, where the wait is a long one
  *   waiting for a service  | none    | its answer; a half-closed client gets it
  *   held for the disk      | none    | the flush
  *   closing                | none    | everything is sent
@@ -62,6 +62,11 @@ export interface ConnectionScheduler {
 export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   /** Once the server's half has ended, the client gets this long to read its last replies and end its own. */
   static readonly LINGER_MS = 1000;
+  /**
+   * A client that has ended its half in a blocking command (WAIT) may still read, or be gone: nothing but sending tells
+   * the two apart. A wait of up to this time is waited for, and a longer one dropped.
+   */
+  static readonly HALF_CLOSED_WAIT_MS = 60_000;
 
   readonly client: Client;
   readonly socket: Socket;
@@ -132,6 +137,12 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     this.inputEnded = true;
     if (this.outputEnded) this.destroy();
     else this.afterTurn();
+  }
+
+  /** The client has ended its half while a command waits; bytes of it may be unread. */
+  endDuringWait(): void {
+    if (this.isEndOfWait()) this.destroy();
+    else this.socket.watch(Reading.none, this.pendingBytes > 0);
   }
 
   /** There may be room to send. */
@@ -239,14 +250,19 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     this.socket.watch(reading, pendingBytes > 0);
   }
 
+  /** Whether the end of the client ends the wait of its command, too. */
+  private isEndOfWait(): boolean {
+    return this.client.blocked && this.session.waitMs > Connection.HALF_CLOSED_WAIT_MS;
+  }
+
   /**
-   * Bytes behind a waiting command stay in the socket. The end of a client in a blocking command (WAIT) must be
+   * Bytes behind a waiting command stay in the socket. The end of a client in a long blocking command (WAIT) must be
    * noticed; a client that waits for a service of the server, such as a login, gets its reply though it has ended its
    * half.
    */
   private wait(): Reading {
     const { session, client } = this;
-    if (client.blocked && this.inputEnded) {
+    if (this.inputEnded && this.isEndOfWait()) {
       this.destroy();
       return Reading.none;
     }

@@ -4,6 +4,7 @@ import type { QuotaDetails } from '@quotadb/dashboard';
 import { Engine } from '@quotadb/engine';
 import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
 import { MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
+import { Glob } from '@quotadb/resp';
 import { z } from 'zod';
 import { requireKeyAccess } from '../http/key-access.js';
 import { serverProblems } from '../http/problems.js';
@@ -79,7 +80,10 @@ export const dashboardApi: Api<DashboardContext, User> = {
       path: '/api/v1/dashboard/keys',
       summary: 'Keys that fit a pattern, a page at a time',
       query: z.object({
-        match: z.string().default('*'),
+        match: z
+          .string()
+          .refine((pattern) => Buffer.byteLength(pattern) <= Glob.MAXIMUM_BYTES)
+          .default('*'),
         cursor: z
           .string()
           .regex(/^\d{0,20}$/)

@@ -1,10 +1,9 @@
 import type { User } from '@quotadb/config';
 import type { KeyDetails, KeyPage } from '@quotadb/dashboard';
 import { ByteInput, countedGenerations, type Engine, joinInt64, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
-import { isReservedName } from '@quotadb/rate';
 import { REPLICA_ID_BYTES } from '@quotadb/replication';
 import type { Clock } from '@quotadb/resp';
-import { keyFilter } from '@quotadb/resp';
+import { KeyWalk, keyFilter } from '@quotadb/resp';
 
 export interface KeysView {
   readonly engine: Engine;
@@ -14,22 +13,27 @@ export interface KeysView {
   readonly regionOf: (replicaId: string) => string | undefined;
 }
 
-/** Keys on one page, and how many the store is asked for before an answer is given in any case. */
+/** Keys on one page, and the slices of a walk after which an answer is given in any case. */
 const PAGE_KEYS = 100;
-const LOOKED_AT_KEYS = 20_000;
-const SCAN_COUNT = 1000;
+const MAXIMUM_SLICES = 20;
+const SLICE_KEYS = 1000;
+const MAXIMUM_PAGE_BYTES = 1024 * 1024;
 
 /** Keys that fit a pattern, from a cursor on; a bounded number, so that no other request waits for them. */
 export function findKeys(view: KeysView, pattern: string, cursor: string, user: User): KeyPage {
   const { engine } = view;
-  const matches = keyFilter(Buffer.from(pattern === '' ? '*' : pattern));
+  const selection = {
+    pattern: keyFilter(Buffer.from(pattern === '' ? '*' : pattern)),
+    isVisible: user.hasPrefixes ? (key: Uint8Array) => user.mayTouch(key, 0, key.length) : undefined,
+  };
   const keys: string[] = [];
+  const take = (key: Uint8Array) => keys.push(Buffer.from(key).toString('utf8'));
+  const bounds = { count: SLICE_KEYS, maximumBytes: MAXIMUM_PAGE_BYTES };
   let at = cursor === '' ? 0n : BigInt(cursor);
-  for (let looked = 0; looked < LOOKED_AT_KEYS && keys.length < PAGE_KEYS; looked += SCAN_COUNT) {
-    at = engine.scan(at, SCAN_COUNT, (key) => {
-      if (isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
-      if (!user.hasPrefixes || user.mayTouch(key, 0, key.length)) keys.push(Buffer.from(key).toString('utf8'));
-    });
+  for (let slice = 0; slice < MAXIMUM_SLICES && keys.length < PAGE_KEYS; slice++) {
+    const walk = new KeyWalk(at, selection, bounds, take);
+    walk.runSlice(engine);
+    at = walk.cursor;
     if (at === 0n) break;
   }
   return { keys, cursor: at === 0n ? '' : String(at) };

@@ -2,12 +2,15 @@ import fc from 'fast-check';
 import type { TestClient } from '../testing/index.js';
 import { arbitraryCommand, inspection } from './arbitrary-commands.js';
 import { ReplyComparer } from './compare.js';
+import { comparableSequence } from './differences.js';
 import type { Words } from './words.js';
 
 /** Runs random sequences of commands on two servers until they differ, and says where. */
 
 const MAX_COMMANDS = 40;
-const sequence = fc.array(arbitraryCommand, { minLength: 1, maxLength: MAX_COMMANDS, size: 'max' });
+const sequence = fc
+  .array(arbitraryCommand, { minLength: 1, maxLength: MAX_COMMANDS, size: 'max' })
+  .map((commands) => comparableSequence(commands));
 const preparation: readonly Words[] = [['DISCARD'], ['FLUSHALL']];
 
 export interface Sides {

@@ -18,6 +18,8 @@ export interface Difference {
     readonly ours: string;
   };
   readonly touches?: (command: Words) => boolean;
+  /** The same between MULTI and EXEC only. */
+  readonly touchesInTransaction?: (command: Words) => boolean;
 }
 
 /** The latest time of expiry in milliseconds, as in commands/keys/expiry-time.ts, less a margin for `now`. */
@@ -152,8 +154,60 @@ export const differences: readonly Difference[] = [
   {
     title: 'A SCAN looks at no more than a million keys a call',
     redis: 'COUNT is taken as it is.',
-    ours: 'A larger COUNT is lowered; the cursor goes on from there.',
+    ours: 'A larger COUNT is lowered, and a reply ends past 16 MiB of keys; the cursor goes on from there.',
     why: 'One call must not hold up the others for seconds. COUNT is a hint in Redis too.',
+  },
+  {
+    title: 'KEYS gives way to other clients',
+    redis: 'KEYS keeps all other clients waiting until it has ended; inside MULTI too.',
+    ours:
+      'Other clients are served while KEYS works, as between the calls of a SCAN: it returns the keys that are there ' +
+      'from its beginning to its end, each once, and may return others. Inside MULTI it is refused, and SCAN visits ' +
+      'about ten keys. Keys that take more than 128 MiB together are an error.',
+    why: 'A user who may read must not be able to stop the server.',
+    example: {
+      commands: [['MULTI'], ['KEYS', '*']],
+      redis: '+QUEUED',
+      ours: '-ERR Command not allowed inside a transaction',
+    },
+    touchesInTransaction: ([name]) => /^(keys|scan)$/i.test(name),
+  },
+  {
+    title: 'Patterns have at most 1024 bytes',
+    redis: 'Up to 512 MB, and a match may take the product of pattern and key.',
+    ours: 'A longer pattern of KEYS, SCAN, CONFIG GET or COMMAND LIST is an error. A match reads every byte of the key once.',
+    why: 'One command must not hold up the others for seconds.',
+    example: {
+      commands: [['KEYS', 'k'.repeat(1025)]],
+      redis: '*0',
+      ours: '-ERR the pattern is too long: 1025 bytes, at most 1024 are matched',
+    },
+    touches: ([name, ...words]) => /^(keys|scan)$/i.test(name) && words.some(({ length }) => length > 1024),
+  },
+  {
+    title: 'Commands in a transaction whose work does not depend on their arguments alone',
+    redis: 'Any number.',
+    ours: '64 of INFO, SCAN, COMMAND and their like; one more breaks the transaction.',
+    why: 'EXEC keeps all other clients waiting.',
+  },
+  {
+    title: 'Names of connections and libraries have at most 256 bytes',
+    redis: 'Up to 512 MB.',
+    ours: 'CLIENT SETNAME, CLIENT SETINFO and HELLO … SETNAME refuse a longer one.',
+    why: 'Every connection keeps its names, and CLIENT LIST shows those of all.',
+    example: {
+      commands: [['CLIENT', 'SETNAME', 'n'.repeat(257)]],
+      redis: '+OK',
+      ours: '-ERR Client names and library names can have 256 bytes at most, this one has 257',
+    },
+  },
+  {
+    title: 'HTTP on a RESP port',
+    redis: 'A command named POST or Host: ends the connection; commands in front of it have run.',
+    ours:
+      'A line of HTTP in any method, or of TLS, ends the connection before anything runs that came with it. In the form ' +
+      'of an array, which no browser can send first, POST is an unknown command.',
+    why: 'A web page can make a browser send such requests to a port of its own machine.',
   },
   {
     title: 'Ranges in patterns compare bytes as 0 to 255',
@@ -264,4 +318,15 @@ export const differences: readonly Difference[] = [
 /** Whether Redis and we are meant to reply the same to this command. */
 export function isComparable(command: Words): boolean {
   return !differences.some((difference) => difference.touches?.(command));
+}
+
+/** The commands without those in transactions that Redis and we are meant to answer differently. */
+export function comparableSequence(commands: readonly Words[]): Words[] {
+  let isInTransaction = false;
+  return commands.filter((command) => {
+    const name = command[0].toLowerCase();
+    if (name === 'multi') isInTransaction = true;
+    else if (command.length === 1 && (name === 'exec' || name === 'discard')) isInTransaction = false;
+    return !isInTransaction || !differences.some((difference) => difference.touchesInTransaction?.(command));
+  });
 }

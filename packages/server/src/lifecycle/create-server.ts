@@ -1,5 +1,5 @@
 import { type Configuration, ConfigurationError, checkTogether, defaultConfiguration } from '@quotadb/config';
-import { systemClock } from '@quotadb/resp';
+import { findUnknownCommands, systemClock } from '@quotadb/resp';
 import pino from 'pino';
 import { Server, type ServerParts } from './server.js';
 
@@ -12,7 +12,7 @@ export type ServerOptions = Partial<Omit<ServerParts, 'config'>>;
  */
 export function createServer(settings: Partial<Configuration> = {}, options: ServerOptions = {}): Server {
   const config: Configuration = { ...defaultConfiguration(), ...settings };
-  const mistakes = checkTogether(config);
+  const mistakes = [...checkTogether(config), ...findUnknownCommands(config.users)];
   if (mistakes.length > 0) throw new ConfigurationError(mistakes);
   const { logLevel, region } = config;
   return new Server({

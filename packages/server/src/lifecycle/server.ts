@@ -4,7 +4,7 @@ import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine, HASH_SECRET_BYTES } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedBoards, Transport } from '@quotadb/resp';
-import { askDirectly, chooseTransport, createState, type ServiceHandlers } from '@quotadb/resp';
+import { askDirectly, chooseTransport, createState, findUnknownCommands, type ServiceHandlers } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import { HttpAccess } from '../access/http-access.js';
@@ -268,6 +268,8 @@ export class Server {
     if (this.reread === undefined)
       throw new Error('this server was started without a configuration that can be read again');
     const found = await this.reread();
+    const unknown = findUnknownCommands(found.users);
+    if (unknown.length > 0) throw new Error(unknown.join('; '));
     this.certificates?.reload();
     const changes = findChanges(this.configured, found);
     this.configured = found;

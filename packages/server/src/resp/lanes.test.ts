@@ -26,6 +26,9 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
+/** A command that keeps a lane busy for a few milliseconds, in a transaction too. */
+const EXISTS_MANY = encodeCommand('EXISTS', ...Array.from({ length: 10_000 }, (_, key) => `key-0-${key}`));
+
 async function connectionsPerLane(client: TestClient): Promise<number[]> {
   const text = await client.call('INFO', 'clients');
   return [...text.matchAll(/^quotadb_lane_\d+:connections=(\d+),/gm)].map(([, count]) => Number(count));
@@ -161,8 +164,8 @@ describeWithEpoll('connections and lanes', () => {
     }
     // Whichever lane it is that is kept busy, three of the next four connections go to the others.
     for (const busy of clients) {
-      busy.write(`MULTI\r\n${'KEYS none\r\n'.repeat(40)}`);
-      for (let reply = 0; reply < 41; reply++) await busy.reply();
+      busy.write(`MULTI\r\n${EXISTS_MANY.repeat(120)}`);
+      for (let reply = 0; reply < 121; reply++) await busy.reply();
       let isDone = false;
       const executed = busy.call('EXEC').then(() => {
         isDone = true;
@@ -195,13 +198,13 @@ describeWithEpoll('connections and lanes', () => {
     expect(isDone).toBe(false);
     await finished;
 
-    busy.write(`MULTI\r\n${'KEYS none\r\n'.repeat(60)}`);
+    busy.write(`MULTI\r\n${EXISTS_MANY.repeat(60)}`);
     for (let reply = 0; reply < 61; reply++) await busy.reply();
     // While EXEC runs no other client may touch a key, but commands without keys do not wait.
     const executed = busy.call('EXEC');
     const answered = await Promise.race([...others.map((client) => client.call('PING')), executed]);
     expect(answered).toBe('+PONG\r\n');
-    expect(await executed).toBe(`*60\r\n${'*0\r\n'.repeat(60)}`);
+    expect(await executed).toBe(`*60\r\n${':10000\r\n'.repeat(60)}`);
     closeAll([busy, ...others]);
   });
 });

@@ -13,6 +13,7 @@ export {
   type TestSession,
 } from '@quotadb/resp/testing';
 export { HeldDisk } from './held-disk.js';
+export { describeEveryDoor, type RespDoor } from './resp-doors.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';
 export {
   type CertificateFiles,

@@ -1,4 +1,5 @@
 import { ByteInput } from '@quotadb/engine';
+import { searchForeignLine } from './foreign-protocol.js';
 import { splitInline } from './inline.js';
 import { parseInteger64 } from './integer.js';
 import type { Request } from './request.js';
@@ -23,16 +24,18 @@ import type { Request } from './request.js';
  *   length    its CR within 64 KiB                         too big bulk count string
  *   inline    its LF within 64 KiB                         too big inline request
  *   inline    quotes closed, a blank behind them           unbalanced quotes in request
+ *   inline    not of HTTP or TLS (foreign-protocol.ts)     Foreign: the client would not read a message
  *
  * As in Redis, a CR ends a number and the byte behind it is not looked at, nor are the two behind a bulk's bytes;
  * lines without words are skipped. Unlike Redis, a zero byte is a byte like any other (there it hides the rest of the
  * line), and a line longer than 64 KiB is refused even if its end is already there: what a client gets must not depend
- * on how its bytes were cut into packets.
+ * on how its bytes were cut into packets. (Only a foreign line is also found ahead of complete commands.)
  *
  * The parser does no I/O and copies nothing: a complete command is offsets into the caller's buffer, valid until the
  * next call of next(). (Only inline words, which may hold escapes, are put into a buffer of the parser's own.) One
  * parser therefore serves any number of connections:
  *
+ *   parser.foreignSearchedTo = position;         // + the bytes that an earlier turn has searched
  *   if (connection.partial !== undefined) parser.resume(connection.partial);
  *   while ((result = parser.next(input, position, end)) === ParseResult.Complete) {
  *     run(parser);
@@ -41,7 +44,7 @@ import type { Request } from './request.js';
  *   if (result === ParseResult.Incomplete) {
  *     connection.partial = parser.suspend();
  *     keep(parser.position, end);              // these bytes must be there again at the next call, wherever
- *   } else refuse(parser.failure);             // the connection ends
+ *   } else refuse(result, parser.failure);     // the connection ends
  *
  * next() starts at the first byte of a command. Without resume() it knows nothing of earlier calls, so a caller that
  * does not suspend loses time and never correctness. With it, `from` is where the first byte of the suspended command
@@ -61,6 +64,11 @@ export class RequestParser implements Request {
   failure = '';
   /** Before authentication a client may send small commands only. */
   authenticated = true;
+  /**
+   * Lines of other protocols are searched ahead, before the first command of a turn runs: up to this position there is
+   * none. The caller sets it before the first call of a turn.
+   */
+  foreignSearchedTo = 0;
 
   private readonly maximumBulkBytes: number;
   private readonly maximumArguments: number;
@@ -324,6 +332,10 @@ export class RequestParser implements Request {
     const lineFeed = this.searchLine(bytes, from, end, LINE_FEED);
     if (lineFeed === LINE_INCOMPLETE) return ParseResult.Incomplete;
     if (lineFeed === LINE_TOO_LONG) return this.fail('Protocol error: too big inline request');
+    if (this.foreignSearchedTo <= from) {
+      this.foreignSearchedTo = searchForeignLine(bytes, from, end);
+      if (this.foreignSearchedTo < 0) return ParseResult.Foreign;
+    }
     const lineEnd = lineFeed > from && bytes[lineFeed - 1] === CARRIAGE_RETURN ? lineFeed - 1 : lineFeed;
 
     const needed = lineEnd - from + ByteInput.SLACK_BYTES;
@@ -346,7 +358,8 @@ export class RequestParser implements Request {
   }
 }
 
-export const ParseResult = { Complete: 0, Incomplete: 1, Failed: 2 } as const;
+/** Foreign: the client speaks another protocol. */
+export const ParseResult = { Complete: 0, Incomplete: 1, Failed: 2, Foreign: 3 } as const;
 export type ParseResult = (typeof ParseResult)[keyof typeof ParseResult];
 
 export interface RequestParserOptions {

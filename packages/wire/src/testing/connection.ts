@@ -34,12 +34,13 @@ export class TestConnection {
   read(input: ByteInput, from: number, end: number): void {
     const parser = this.parser;
     let position = from;
+    parser.foreignSearchedTo = from;
     if (this.partial !== undefined) parser.resume(this.partial);
     this.partial = undefined;
     for (;;) {
       const result = parser.next(input, position, end);
-      if (result === ParseResult.Failed) {
-        this.failure = parser.failure;
+      if (result === ParseResult.Failed || result === ParseResult.Foreign) {
+        this.failure = result === ParseResult.Failed ? parser.failure : 'foreign';
         return;
       }
       position = parser.position;

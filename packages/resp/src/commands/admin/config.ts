@@ -5,9 +5,11 @@ import { replyMap } from '../../reply/values.js';
 import { bytesArgument, textArgument, textArguments } from '../../request/arguments.js';
 import { container } from '../../session/container.js';
 import { defineFamily } from '../../session/define.js';
-import { globMatches } from '../keys/glob.js';
+import { Glob } from '../keys/glob.js';
 
 const encoder = new TextEncoder();
+/** Each is compared with every parameter, of which there are fewer. */
+const MAXIMUM_PATTERNS = 1000;
 
 const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'server', since: '2.0.0' });
 
@@ -19,9 +21,13 @@ const configGet = define({
   syntax: 'parameter [parameter ...]',
   run({ request, server, reply }) {
     const patterns = textArguments(request, 2).map((pattern) => encoder.encode(pattern.toLowerCase()));
+    if (patterns.length > MAXIMUM_PATTERNS) return reply.error(errors.tooManyNames(MAXIMUM_PATTERNS));
+    const long = patterns.find(({ length }) => length > Glob.MAXIMUM_BYTES);
+    if (long !== undefined) return reply.error(errors.patternTooLong(long.length));
+    const globs = patterns.map((pattern) => new Glob(pattern));
     const names = parameterNames().filter((name) => {
       const bytes = encoder.encode(name);
-      return patterns.some((pattern) => globMatches(pattern, bytes));
+      return globs.some((glob) => glob.matches(bytes));
     });
     const fields = names.map((name) => [name, printParameter(server.config, name)] as const);
     replyMap(reply, fields);
@@ -34,6 +40,8 @@ const configSet = define({
   summary: 'Changes parameters while the server runs; all of them or none.',
   complexity: 'O(N) where N is the number of parameters',
   syntax: 'parameter value [parameter value ...]',
+  // Also where the name is mistyped: the word behind `requirepas` is a password too.
+  secretsFrom: 3,
   run(call) {
     const { request, server, reply } = call;
     if (request.argumentCount % 2 !== 0) return reply.error(errors.syntax);

@@ -27,10 +27,11 @@ export function describeRules(server: ServerState, name: string): string {
   return ['user', name, ...flags, ...secrets, keys, channels === '' ? 'resetchannels' : channels, commands].join(' ');
 }
 
-function describeRecord({ roles, prefixes, passwords, tokens }: UserRecord): DescribedUser {
-  const commands = roles.includes('admin')
-    ? ALL.commands
-    : ['-@all', '+@connection', ...roles.map((role) => `+@${role}`)].join(' ');
+function describeRecord({ roles, prefixes, without = [], passwords, tokens }: UserRecord): DescribedUser {
+  const granted = roles.includes('admin')
+    ? [ALL.commands]
+    : ['-@all', '+@connection', ...roles.map((role) => `+@${role}`)];
+  const commands = [...granted, ...without.map((command) => `-${command}`)].join(' ');
   return {
     flags: ['on'],
     passwords: [...passwords.map(() => 'scrypt'), ...tokens.map(() => 'sha256')],

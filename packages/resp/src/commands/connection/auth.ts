@@ -13,6 +13,7 @@ export const auth = defineCommand({
     'Authenticates the connection as a user of the config file, or as "default" with the password of --password.',
   since: '1.0.0',
   syntax: '[username] password',
+  secretsFrom: 1,
   run(call) {
     const { request, server, reply } = call;
     const last = request.argumentCount - 1;

@@ -173,5 +173,14 @@ describe('CLIENT LIST and KILL', () => {
 test('names hold no spaces or line ends, so that they cannot forge lines of CLIENT LIST', () => {
   expect(session.call('CLIENT', 'SETNAME', 'a\nid=9')).toMatch(/^-ERR Client names cannot contain spaces/);
   expect(session.call('CLIENT', 'SETINFO', 'lib-name', 'a b')).toMatch(/^-ERR lib-name cannot contain spaces/);
+  for (const words of [
+    ['CLIENT', 'SETNAME'],
+    ['CLIENT', 'SETINFO', 'lib-name'],
+    ['CLIENT', 'SETINFO', 'lib-ver'],
+    ['HELLO', 2, 'SETNAME'],
+  ]) {
+    expect(session.call(...words, 'x'.repeat(257))).toMatch(/^-ERR .*256 bytes at most, this one has 257/);
+    expect(session.call(...words, 'x'.repeat(256))).not.toMatch(/^-/);
+  }
   expect(session.call('CLIENT', 'SETINFO', 'lib-foo', 'a')).toBe("-ERR Unrecognized option 'lib-foo'\r\n");
 });

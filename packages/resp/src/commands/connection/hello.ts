@@ -3,7 +3,7 @@ import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { replyField } from '../../reply/values.js';
 import { argumentIs, bytesArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
-import { isPrintable } from '../../session/client.js';
+import { nameMistake } from '../../session/client.js';
 import type { Call } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
 import { logIn } from '../../session/log-in.js';
@@ -18,6 +18,7 @@ export const hello = defineCommand({
   group: 'connection',
   summary: 'Chooses RESP2 or RESP3, authenticates and names the connection, and describes the server.',
   since: '6.0.0',
+  secretsFrom: 2,
   syntax: '[protover [AUTH username password] [SETNAME clientname]]',
   run(call) {
     const { request, client, reply } = call;
@@ -52,7 +53,8 @@ function readOptions(request: Request): { credentialsAt: number; name: string | 
       index += 2;
     } else if (argumentIs(request, index, SETNAME) && following >= 1) {
       name = textArgument(request, index + 1);
-      if (!isPrintable(bytesArgument(request, index + 1))) return errors.clientNameInvalid;
+      const mistake = nameMistake(bytesArgument(request, index + 1), errors.clientNameInvalid);
+      if (mistake !== undefined) return mistake;
       index += 1;
     } else {
       return errors.helloOption(textArgument(request, index));

@@ -6,6 +6,7 @@ export const getdel = defineCommand({
   name: 'getdel',
   arity: 2,
   flags: ['write', 'fast'],
+  alsoReads: true,
   keys: [1, 1, 1],
   group: 'counter',
   summary: 'Returns the value of a counter and deletes it.',

@@ -21,6 +21,7 @@ export const getex = defineCommand({
   name: 'getex',
   arity: -2,
   flags: ['write', 'fast'],
+  alsoReads: true,
   keys: [1, 1, 1],
   group: 'counter',
   summary: 'Returns the value of a counter and sets or removes its expiration time.',

@@ -7,6 +7,7 @@ export const getset = defineCommand({
   name: 'getset',
   arity: 3,
   flags: ['write', 'denyoom', 'fast'],
+  alsoReads: true,
   keys: [1, 1, 1],
   group: 'counter',
   summary: 'Sets a counter and returns the value it had.',

@@ -12,6 +12,7 @@ export const set = defineCommand({
   name: 'set',
   arity: -3,
   flags: ['write', 'denyoom'],
+  alsoReads: (request) => readSetOptions(request, FIRST_OPTION)?.returnsOld === true,
   keys: [1, 1, 1],
   group: 'counter',
   summary: 'Sets a counter to an integer.',

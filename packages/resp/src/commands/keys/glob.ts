@@ -1,3 +1,5 @@
+import { MAXIMUM_PATTERN_BYTES } from '../../errors/errors.js';
+
 /**
  * The patterns of KEYS and SCAN … MATCH, as Redis reads them.
  *
@@ -8,11 +10,80 @@
  *   \x       the byte x itself, inside a class too
  *
  * A class without its closing bracket ends with the pattern; `[]` matches nothing and `[^]` any byte. The empty text is
- * matched by the empty pattern alone (so `**` does not match it; keyFilter handles a bare `*`).
+ * matched by the empty pattern alone (so `**` does not match it, nor `*`; keyFilter handles a bare `*`).
  *
- * Every element but `*` takes exactly one byte. So when a byte does not fit, only the latest `*` has to take one more
- * and earlier ones stay. Hostile patterns cost pattern × text at worst, not an exponent of it.
+ * A pattern is compiled once. Every element but `*` takes exactly one byte, so a state is the number of elements that
+ * the text so far has matched, and the set of all states that are possible is a set of bits. A byte of the text moves
+ * every state one on where its next element takes that byte, and leaves those where a `*` stands:
+ *
+ *   states = (states << 1 & steps[byte]) | (states & stars)
+ *
+ * So a match takes one step per byte of the text and 32 elements of the pattern, whatever the two are, and no text is
+ * read twice.
  */
+export class Glob {
+  static readonly MAXIMUM_BYTES = MAXIMUM_PATTERN_BYTES;
+
+  /** Words of 32 states each: the steps that a match takes per byte of the text. */
+  readonly words: number;
+  private readonly isEmpty: boolean;
+  private readonly steps: Int32Array;
+  private readonly stars: Int32Array;
+  private readonly states: Int32Array;
+  private readonly lastWord: number;
+  private readonly lastBit: number;
+
+  /** The pattern has at most MAXIMUM_BYTES. */
+  constructor(pattern: Uint8Array) {
+    if (pattern.length > Glob.MAXIMUM_BYTES) throw new RangeError(`a pattern of ${pattern.length} bytes`);
+    const { elements, starsAt } = parse(pattern);
+    this.isEmpty = pattern.length === 0;
+    this.words = (elements.length >> 5) + 1;
+    this.steps = new Int32Array(256 * this.words);
+    this.stars = new Int32Array(this.words);
+    this.states = new Int32Array(this.words);
+    this.lastWord = elements.length >> 5;
+    this.lastBit = 1 << (elements.length & 31);
+    for (const state of starsAt) this.stars[state >> 5] |= 1 << (state & 31);
+    for (const [index, takes] of elements.entries()) {
+      const state = index + 1;
+      for (let byte = 0; byte < 256; byte++) {
+        if (takes(byte)) this.steps[byte * this.words + (state >> 5)] |= 1 << (state & 31);
+      }
+    }
+  }
+
+  matches(text: Uint8Array): boolean {
+    if (text.length === 0) return this.isEmpty;
+    const { words, steps, stars, states, lastWord, lastBit } = this;
+    // With a star at its end the pattern matches as soon as all else has.
+    const isOpen = (stars[lastWord] & lastBit) !== 0;
+    states.fill(0);
+    states[0] = 1;
+    for (let at = 0; at < text.length; at++) {
+      if (isOpen && (states[lastWord] & lastBit) !== 0) return true;
+      const row = text[at] * words;
+      let carried = 0;
+      let possible = 0;
+      for (let word = 0; word < words; word++) {
+        const before = states[word];
+        const after = (((before << 1) | carried) & steps[row + word]) | (before & stars[word]);
+        carried = before >>> 31;
+        states[word] = after;
+        possible |= after;
+      }
+      if (possible === 0) return false;
+    }
+    return (states[lastWord] & lastBit) !== 0;
+  }
+}
+
+/** A pattern that matches every key is not compiled: undefined. */
+export function keyFilter(pattern: Uint8Array): Glob | undefined {
+  return pattern.length === 1 && pattern[0] === STAR ? undefined : new Glob(pattern);
+}
+
+type Element = (byte: number) => boolean;
 
 const STAR = 42;
 const DASH = 45;
@@ -21,82 +92,48 @@ const OPENING_BRACKET = 91;
 const BACKSLASH = 92;
 const CLOSING_BRACKET = 93;
 const CARET = 94;
-const NO_MATCH = -1;
 
-export function globMatches(pattern: Uint8Array, text: Uint8Array): boolean {
-  if (text.length === 0) return pattern.length === 0;
-  let patternAt = 0;
-  let textAt = 0;
-  let afterStar = NO_MATCH;
-  let starTextAt = 0;
-  while (textAt < text.length) {
-    if (pattern[patternAt] === STAR) {
-      patternAt++;
-      if (patternAt === pattern.length) return true;
-      afterStar = patternAt;
-      starTextAt = textAt;
-      continue;
-    }
-    const next = patternAt < pattern.length ? matchByte(pattern, patternAt, text[textAt]) : NO_MATCH;
-    if (next !== NO_MATCH) {
-      patternAt = next;
-      textAt++;
-    } else if (afterStar !== NO_MATCH) {
-      starTextAt++;
-      textAt = starTextAt;
-      patternAt = afterStar;
+/** The elements that take one byte each, and the states that have a `*` behind them. */
+function parse(pattern: Uint8Array): { elements: Element[]; starsAt: number[] } {
+  const elements: Element[] = [];
+  const starsAt: number[] = [];
+  for (let at = 0; at < pattern.length; at++) {
+    const first = pattern[at];
+    if (first === STAR) {
+      starsAt.push(elements.length);
+    } else if (first === QUESTION_MARK) {
+      elements.push(() => true);
+    } else if (first === OPENING_BRACKET) {
+      const { element, end } = parseClass(pattern, at + 1);
+      elements.push(element);
+      at = end;
     } else {
-      return false;
+      if (first === BACKSLASH && at + 1 < pattern.length) at++;
+      const literal = pattern[at];
+      elements.push((byte) => byte === literal);
     }
   }
-  while (pattern[patternAt] === STAR) patternAt++;
-  return patternAt === pattern.length;
+  return { elements, starsAt };
 }
 
-/** A test of keys by pattern; undefined where the pattern matches every key, which needs no comparison. */
-export function keyFilter(pattern: Uint8Array): ((key: Uint8Array) => boolean) | undefined {
-  if (pattern.length === 1 && pattern[0] === STAR) return undefined;
-  return (key) => globMatches(pattern, key);
-}
-
-/** The position after the element at `at` where it takes this byte; NO_MATCH where it does not. */
-function matchByte(pattern: Uint8Array, at: number, byte: number): number {
-  switch (pattern[at]) {
-    case QUESTION_MARK:
-      return at + 1;
-    case OPENING_BRACKET:
-      return matchClass(pattern, at + 1, byte);
-    case BACKSLASH: {
-      const literalAt = at + 1 < pattern.length ? at + 1 : at;
-      return pattern[literalAt] === byte ? literalAt + 1 : NO_MATCH;
-    }
-    default:
-      return pattern[at] === byte ? at + 1 : NO_MATCH;
-  }
-}
-
-/** The same for a class, from the byte behind its opening bracket. */
-function matchClass(pattern: Uint8Array, start: number, byte: number): number {
+/** A class, from the byte behind its opening bracket; `end` is the position of its closing bracket. */
+function parseClass(pattern: Uint8Array, start: number): { element: Element; end: number } {
   const negated = pattern[start] === CARET;
+  const members = new Uint8Array(256);
   let at = negated ? start + 1 : start;
-  let found = false;
   while (at < pattern.length && pattern[at] !== CLOSING_BRACKET) {
     const left = pattern.length - at;
     if (left >= 2 && pattern[at] === BACKSLASH) {
-      found ||= pattern[at + 1] === byte;
+      members[pattern[at + 1]] = 1;
       at += 2;
     } else if (left >= 3 && pattern[at + 1] === DASH) {
-      found ||= isBetween(byte, pattern[at], pattern[at + 2]);
+      const [one, other] = [pattern[at], pattern[at + 2]];
+      members.fill(1, Math.min(one, other), Math.max(one, other) + 1);
       at += 3;
     } else {
-      found ||= pattern[at] === byte;
+      members[pattern[at]] = 1;
       at += 1;
     }
   }
-  if (found === negated) return NO_MATCH;
-  return Math.min(at + 1, pattern.length);
-}
-
-function isBetween(byte: number, one: number, other: number): boolean {
-  return one <= other ? byte >= one && byte <= other : byte >= other && byte <= one;
+  return { element: (byte) => (members[byte] === 1) !== negated, end: at };
 }

@@ -1,40 +1,38 @@
-import { isReservedName } from '@quotadb/rate';
-import { replyBytes } from '../../reply/values.js';
+import { errors } from '../../errors/errors.js';
 import { bytesArgument } from '../../request/arguments.js';
 import { defineCommand } from '../../session/define.js';
 import { visibleKeys } from '../../session/permission.js';
-import { keyFilter } from './glob.js';
+import { Glob, keyFilter } from './glob.js';
+import { FoundKeys, KeyWalk, walkInSlices } from './key-walk.js';
 
-/** Keys visited in one step of the walk; all locks are held for the whole walk, as Redis blocks for it. */
-const STEP_KEYS = 4096;
+/** The keys are kept until the last is found, and their number leads the reply. Past this SCAN is the way. */
+const MAXIMUM_REPLY_BYTES = 128 * 1024 * 1024;
 
 export const keys = defineCommand({
   name: 'keys',
   arity: 2,
   flags: ['readonly'],
   leavesOutKeys: true,
+  // It serves other clients meanwhile, which EXEC rules out.
+  givesWay: true,
   group: 'generic',
-  summary: 'Returns all keys that match a pattern. Blocks all other commands: prefer SCAN.',
+  summary: 'Returns all keys that match a pattern. Other clients are served meanwhile; SCAN costs less memory.',
   since: '1.0.0',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'pattern',
-  run: ({ request, reply, engine, client }) => {
-    const matches = keyFilter(bytesArgument(request, 1));
-    const isVisible = visibleKeys(client);
-    const found: Uint8Array[] = [];
-    const visit = (key: Uint8Array) => {
-      if (isReservedName(key, 0, key.length) || (matches !== undefined && !matches(key))) return;
-      if (isVisible === undefined || isVisible(key)) found.push(key);
-    };
-    engine.lockAll();
-    try {
-      let cursor = 0n;
-      do {
-        cursor = engine.scan(cursor, STEP_KEYS, visit);
-      } while (cursor !== 0n);
-    } finally {
-      engine.unlock();
+  run: (call) => {
+    const { request, reply, client } = call;
+    if (request.argumentLength[1] > Glob.MAXIMUM_BYTES) {
+      reply.error(errors.patternTooLong(request.argumentLength[1]));
+      return;
     }
-    replyBytes(reply, found);
+    const selection = { pattern: keyFilter(bytesArgument(request, 1)), isVisible: visibleKeys(client) };
+    const bounds = { count: Number.POSITIVE_INFINITY, maximumBytes: MAXIMUM_REPLY_BYTES };
+    const found = new FoundKeys();
+    const walk = new KeyWalk(0n, selection, bounds, found.take);
+    walkInSlices(call, walk, (resumed) => {
+      if (walk.cursor !== 0n) resumed.reply.error(errors.tooManyKeys(MAXIMUM_REPLY_BYTES));
+      else found.writeTo(resumed.reply);
+    });
   },
 });

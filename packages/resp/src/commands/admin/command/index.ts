@@ -6,7 +6,7 @@ import type { Call, Command } from '../../../session/command.js';
 import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
 import { container } from '../../../session/container.js';
 import { defineFamily } from '../../../session/define.js';
-import { globMatches } from '../../keys/glob.js';
+import { Glob } from '../../keys/glob.js';
 import { categoriesOf } from './categories.js';
 import { describeCommand, documentCommand, keyFlagsOf } from './describe.js';
 import { keyIndexes } from './keys.js';
@@ -37,6 +37,7 @@ const commandInfo = define({
   run(call) {
     const { request, server, reply } = call;
     if (request.argumentCount === 2) return describeAll(call);
+    if (hasTooManyNames(call)) return;
     reply.array(request.argumentCount - 2);
     for (let index = 2; index < request.argumentCount; index++) {
       const entry = find(server.commands, textArgument(request, index));
@@ -53,7 +54,9 @@ const commandDocs = define({
   since: '7.0.0',
   complexity: 'O(N) where N is the number of commands',
   syntax: '[command-name [command-name ...]]',
-  run({ request, server, reply }) {
+  run(call) {
+    const { request, server, reply } = call;
+    if (hasTooManyNames(call)) return;
     const entries: CommandEntry[] = [];
     if (request.argumentCount === 2) entries.push(...server.commands.index.entries);
     for (let index = 2; index < request.argumentCount; index++) {
@@ -73,6 +76,8 @@ const commandList = define({
   complexity: 'O(N) where N is the number of commands',
   syntax: '[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]',
   run({ request, server, reply }) {
+    if (request.argumentCount === 5 && request.argumentLength[4] > Glob.MAXIMUM_BYTES)
+      return reply.error(errors.patternTooLong(request.argumentLength[4]));
     const chosen = readFilter(request);
     if (chosen === undefined) return reply.error(errors.syntax);
     const names = server.commands.index.entries.filter(chosen).map((entry) => entry.fullName);
@@ -134,6 +139,14 @@ function describeAll({ server, reply }: Call): void {
   for (const entry of entries) describeCommand(reply, entry);
 }
 
+/** A description is a hundred times as long as a name: a client gets as many as there are. */
+function hasTooManyNames({ request, server, reply }: Call): boolean {
+  const maximum = server.commands.entries.length;
+  if (request.argumentCount - 2 <= maximum) return false;
+  reply.error(errors.tooManyNames(maximum));
+  return true;
+}
+
 /** `client|list` names a subcommand. */
 function find({ index }: CommandDirectory, name: string): CommandEntry | undefined {
   const [parent, child, ...rest] = name.split('|');
@@ -152,8 +165,8 @@ function readFilter(request: Request): ((entry: CommandEntry) => boolean) | unde
     return (entry) => categoriesOf(entry.command).includes(category);
   }
   if (argumentIs(request, 3, PATTERN)) {
-    const pattern = bytesArgument(request, 4);
-    return (entry) => globMatches(pattern, encoder.encode(entry.fullName));
+    const glob = new Glob(bytesArgument(request, 4));
+    return (entry) => glob.matches(encoder.encode(entry.fullName));
   }
   return undefined;
 }

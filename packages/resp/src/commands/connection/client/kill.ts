@@ -74,7 +74,7 @@ function readCondition(option: string, { request, server }: Call, index: number)
   switch (option) {
     case 'id': {
       const id = numberArgument(request, index);
-      return id >= 1 ? { ids: [id] } : errors.clientIdNotPositive;
+      return id >= 1 ? { ids: new Set([id]) } : errors.clientIdNotPositive;
     }
     case 'addr':
       return { address: value };

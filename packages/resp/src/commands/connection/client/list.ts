@@ -48,11 +48,11 @@ function readFilter({ request }: Call): ClientFilter | string {
     return normal === undefined ? errors.clientTypeUnknown(type) : { none: !normal };
   }
   if (request.argumentCount > 3 && argumentIs(request, 2, ID)) {
-    const ids: number[] = [];
+    const ids = new Set<number>();
     for (let index = 3; index < request.argumentCount; index++) {
       const id = numberArgument(request, index);
       if (!(id >= 1)) return errors.clientIdInvalid;
-      ids.push(id);
+      ids.add(id);
     }
     return { ids };
   }

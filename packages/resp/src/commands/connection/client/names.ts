@@ -1,6 +1,6 @@
 import { errors } from '../../../errors/errors.js';
 import { argumentIs, bytesArgument, keyword, textArgument } from '../../../request/arguments.js';
-import { isPrintable } from '../../../session/client.js';
+import { nameMistake } from '../../../session/client.js';
 import { defineFamily } from '../../../session/define.js';
 
 const LIBRARY_NAME = keyword('lib-name');
@@ -34,7 +34,8 @@ export const clientSetName = define({
   summary: 'Names this connection; an empty name removes the name.',
   syntax: 'connection-name',
   run({ request, client, reply }) {
-    if (!isPrintable(bytesArgument(request, 2))) return reply.error(errors.clientNameInvalid);
+    const mistake = nameMistake(bytesArgument(request, 2), errors.clientNameInvalid);
+    if (mistake !== undefined) return reply.error(mistake);
     client.name = textArgument(request, 2);
     reply.ok();
   },
@@ -48,14 +49,12 @@ export const clientSetInfo = define({
   syntax: '<LIB-NAME libname | LIB-VER libver>',
   run({ request, client, reply }) {
     const isName = argumentIs(request, 2, LIBRARY_NAME);
-    if (!isName && !argumentIs(request, 2, LIBRARY_VERSION)) {
-      reply.error(errors.clientInfoUnknown(textArgument(request, 2)));
-    } else if (!isPrintable(bytesArgument(request, 3))) {
-      reply.error(errors.clientInfoInvalid(textArgument(request, 2)));
-    } else {
-      if (isName) client.libraryName = textArgument(request, 3);
-      else client.libraryVersion = textArgument(request, 3);
-      reply.ok();
-    }
+    if (!isName && !argumentIs(request, 2, LIBRARY_VERSION))
+      return reply.error(errors.clientInfoUnknown(textArgument(request, 2)));
+    const mistake = nameMistake(bytesArgument(request, 3), errors.clientInfoInvalid(textArgument(request, 2)));
+    if (mistake !== undefined) return reply.error(mistake);
+    if (isName) client.libraryName = textArgument(request, 3);
+    else client.libraryVersion = textArgument(request, 3);
+    reply.ok();
   },
 });
