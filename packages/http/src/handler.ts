@@ -31,6 +31,7 @@ export function createHandler<Caller extends object>(
     const { operation, context } = match.route;
     const caller = (await admitCaller(operation, request, authenticate)) as never;
     const input = (await readInput(match, query, request)) as never;
+    if (operation.roles !== undefined) match.route.api.admits?.(caller, input);
     if (operation.respond === undefined) {
       sendResult(response, operation, await operation.run?.(context as never, input, caller));
     } else {

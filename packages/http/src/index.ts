@@ -27,4 +27,5 @@ export { type Exchange, type Operation, operationsOf } from './operation.js';
 export { defineProblems, type Problem, type ProblemAnswer, ProblemError, problemAnswer } from './problem.js';
 export { problems } from './problems.js';
 export { rawProblemResponse, rawResponse } from './raw-response.js';
+export type { CheckedInput } from './request-input.js';
 export { type SocketTimeouts, usualSocketTimeouts } from './socket-timeouts.js';

@@ -42,7 +42,8 @@ export class TestServer {
     const audienceOf = (role: string): Audience => (role === 'count' ? 'external' : 'internal');
     const handle = createHandler([serveApi(countsApi(audiences), api)], {
       authenticate: ({ authorization }, [role]) => {
-        if (tokens.admits(authorization, audienceOf(role!))) return {};
+        const caller = tokens.callerOf(authorization, audienceOf(role!));
+        if (caller !== undefined) return caller;
         return tokens.audienceOf(authorization) === undefined ? 'unauthenticated' : 'wrong_role';
       },
       onError,

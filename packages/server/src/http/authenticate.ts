@@ -10,8 +10,7 @@ interface Grant {
 }
 
 /**
- * The roles that operations name. Windows and rate limits take a token of the counts API too, on all keys; the roles of
- * the counts API are open to all while it has neither tokens nor users and only this machine reaches it.
+ * The roles that operations name. Windows and rate limits take a token of the counts API too, on all keys.
  */
 const grants: Readonly<Record<string, Grant>> = {
   read: { need: Need.read },
@@ -32,8 +31,7 @@ export function authenticator(access: HttpAccess, tokens: CountsTokens): Authent
     if (audiences.length > 0) {
       const held = tokens.audienceOf(authorization);
       if (held !== undefined) return audiences.includes(held) ? defaultUser : 'wrong_role';
-      if (tokens.isOpen && (isOfCounts || access.isOpen)) return defaultUser;
-      if (access.isOpen) return 'unauthenticated';
+      if (access.isOpen) return defaultUser;
     }
     // The counts API takes tokens only, no passwords.
     const user = isOfCounts ? access.bearer(authorization) : await access.identify(authorization, address);

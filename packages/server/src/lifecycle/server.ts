@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Configuration } from '@quotadb/config';
+import { type Configuration, doorsWithoutKey } from '@quotadb/config';
 import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
@@ -206,6 +206,7 @@ export class Server {
       await this.close(0);
       throw error;
     }
+    for (const sentence of doorsWithoutKey(config)) this.logger.warn(sentence);
     if (config.feeds.length > 0) await this.transport?.share();
     this.feeder.start();
     this.serving = true;

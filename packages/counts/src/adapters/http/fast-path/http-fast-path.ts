@@ -55,7 +55,8 @@ export class HttpFastPath {
 
   #answer({ itemId, action, amount, headers }: PlainRequest): Promise<string> | undefined {
     const { authorization, idempotencyKey } = headers;
-    if (!this.#options.tokens.admits(authorization, 'external')) return undefined;
+    // node:http says why a caller is refused.
+    if (this.#options.tokens.callerOf(authorization, 'external')?.covers(itemId) !== true) return undefined;
     if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) return undefined;
     const { external } = this.#options.api;
     const change =
