@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Sites } from '@quotadb/http';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
 import { type AudienceTokens, CountsTokens, type CountsTokensOptions } from './adapters/http/counts-tokens.js';
 import { HttpFastPath } from './adapters/http/fast-path/http-fast-path.js';
@@ -38,7 +39,7 @@ export interface CountsService {
   readonly api: CountUseCases;
   readonly tokens: CountsTokens;
   /** Lets the plainest changes on this server's connections go past node:http, which still serves the rest. */
-  accelerate(server: Server): void;
+  accelerate(server: Server, sites: Sites): void;
   /** The bridge from replicated counters. */
   readonly feed: ComponentFeed;
   /** How it is now. Asking starts nothing. */
@@ -69,7 +70,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   return {
     api,
     tokens,
-    accelerate: (server) => fastPath.attach(server),
+    accelerate: (server, sites) => fastPath.attach(server, sites),
     feed: new PostgresComponentFeed(database),
     figures: () => ({
       waiting: writer.waiting,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Operation } from './operation.js';
 import { ProblemError } from './problem.js';
 import { problems } from './problems.js';
+import type { Sites } from './sites.js';
 
 export interface Credentials {
   /** The Authorization header. */
@@ -21,11 +22,12 @@ export type Authenticate<Caller extends object> = (
 
 /** The caller; undefined where the operation is open to all. Throws where it may not run the operation. */
 export async function admitCaller<Caller extends object>(
-  { roles, isSameSiteOnly }: Operation,
-  { headers, socket }: IncomingMessage,
-  authenticate: Authenticate<Caller>,
+  operation: Operation,
+  { headers, method, socket }: IncomingMessage,
+  { sites, authenticate }: { readonly sites: Sites; readonly authenticate: Authenticate<Caller> },
 ): Promise<Caller | undefined> {
-  if (isSameSiteOnly === true && isFromAnotherSite(headers)) throw new ProblemError(problems.forbidden);
+  sites.check(headers, method, operation);
+  const { roles } = operation;
   if (roles === undefined) return undefined;
   const { authorization } = headers;
   const address = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -36,9 +38,4 @@ export async function admitCaller<Caller extends object>(
     throw new ProblemError(problems.wrong_role, { detail });
   }
   throw new ProblemError(problems.unauthenticated, { headers: { 'WWW-Authenticate': 'Bearer realm="quotadb"' } });
-}
-
-/** A browser names the site of the page that makes a request, and that page cannot keep it from doing so. */
-function isFromAnotherSite({ origin, host }: IncomingMessage['headers']): boolean {
-  return origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
 }

@@ -7,6 +7,7 @@ import { createHandler } from './handler.js';
 import { HttpServer } from './http-server.js';
 import { operationsOf } from './operation.js';
 import { defineProblems, ProblemError } from './problem.js';
+import { Sites } from './sites.js';
 
 const operation = operationsOf<{ readonly seen: unknown[] }, { readonly name: string }>();
 const { teapot, bad_size } = defineProblems({
@@ -36,7 +37,6 @@ const api = {
       path: '/things/{name}',
       summary: '',
       roles: ['maker'],
-      isSameSiteOnly: true,
       body: { schema: z.strictObject({ size: z.int() }), takesAnyMediaType: true },
       success: { status: 201, description: '', location: ({ at }: { at: string }) => at },
       run: ({ seen }, { body }, caller) => {
@@ -87,6 +87,7 @@ beforeEach(async () => {
       if (authorization === undefined) return 'unauthenticated';
       return authorization === 'Bearer right' ? { name: 'right' } : 'wrong_role';
     },
+    sites: new Sites({ isOpen: () => true, isLoopbackName: (name) => name === '127.0.0.1', names: ['quota.example'] }),
     onError: (error, id) => faults.push([id, error]),
   });
   server = new HttpServer({ handle, maximumConnections: 10 });
@@ -142,6 +143,7 @@ test('the guard asks who it is before anything is read, and refuses pages of oth
   expect((await make(right, '{"size":1,"other":2}')).json).toMatchObject({ code: 'unknown_field' });
   expect((await make(right, '{"size":0.5}')).json.errors).toEqual([{ pointer: '/size', detail: expect.any(String) }]);
   expect(seen).toEqual([]);
+  expect((await make({ ...right, 'sec-fetch-site': 'cross-site' })).json.code).toBe('forbidden');
   const made = await make({ ...right, origin: `http://127.0.0.1:${port}` });
   expect([made.status, made.headers.get('location')]).toEqual([201, '/things/made']);
   expect(seen).toEqual([[{ name: 'right' }, { size: 1 }]]);

@@ -107,7 +107,7 @@ function successOf({ success }: Operation, schemas: Json): Json {
 
 /** The problems that an operation declares, and those that follow from its form. */
 export function problemsOf({ fieldProblems = {} }: Api, operation: Operation): readonly Problem[] {
-  const { query, headers, body, roles, isSameSiteOnly } = operation;
+  const { query, headers, body, roles } = operation;
   const bodyShape = body?.schema instanceof z.ZodObject ? body.schema.shape : {};
   const fields = { ...query?.shape, ...headers?.shape, ...bodyShape };
   return [
@@ -127,7 +127,8 @@ export function problemsOf({ fieldProblems = {} }: Api, operation: Operation): r
         ]),
     ...(query === undefined ? [] : [problems.unknown_parameter]),
     ...(roles === undefined ? [] : [problems.unauthenticated, problems.wrong_role]),
-    ...(isSameSiteOnly === true ? [problems.forbidden] : []),
+    problems.forbidden,
+    problems.unknown_host,
     problems.internal_error,
   ];
 }

@@ -16,5 +16,8 @@ export function startMemoryServer(options: MemoryServerOptions = {}): Promise<Te
   const tokens = new CountsTokens(options.tokens, options);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
   const fastPath = new HttpFastPath({ api, tokens, onError });
-  return TestServer.start({ api, tokens, accelerate: (server) => fastPath.attach(server) }, { ...options, onError });
+  return TestServer.start(
+    { api, tokens, accelerate: (server, sites) => fastPath.attach(server, sites) },
+    { ...options, onError },
+  );
 }
