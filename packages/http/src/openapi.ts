@@ -126,7 +126,7 @@ export function problemsOf({ fieldProblems = {} }: Api, operation: Operation): r
           problems.unsupported_media_type,
         ]),
     ...(query === undefined ? [] : [problems.unknown_parameter]),
-    ...(roles === undefined ? [] : [problems.unauthenticated, problems.wrong_role]),
+    ...(roles === undefined ? [] : [problems.unauthenticated, problems.wrong_role, problems.too_many_logins]),
     problems.forbidden,
     problems.unknown_host,
     problems.internal_error,

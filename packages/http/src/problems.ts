@@ -30,6 +30,12 @@ export const problems = defineProblems({
     'Unknown host',
     'Without credentials this server answers to names of its own machine only: the Host header has another (--http-name).',
   ],
+  too_many_logins: [
+    429,
+    'Too many logins',
+    'The password was not checked: too many logins from this address have failed and wait.',
+    5,
+  ],
   headers_too_large: [431, 'Headers too large', 'The address and the headers together are larger than 64 KiB.'],
   internal_error: [500, 'Internal error', 'A fault of the server kept it from answering; its log says which.'],
 });

@@ -24,7 +24,8 @@ const grants: Readonly<Record<string, Grant>> = {
 
 /** The caller is a user; for a token of the counts API, and on an open server, the one who may do everything. */
 export function authenticator(access: HttpAccess, tokens: CountsTokens): Authenticate<User> {
-  return async ({ authorization, address }, roles) => {
+  return async (credentials, roles) => {
+    const { authorization } = credentials;
     const wanted = roles.map((role) => grants[role]);
     const audiences = wanted.flatMap(({ audience }) => audience ?? []);
     const isOfCounts = audiences.length === wanted.length;
@@ -34,8 +35,9 @@ export function authenticator(access: HttpAccess, tokens: CountsTokens): Authent
       if (access.isOpen) return defaultUser;
     }
     // The counts API takes tokens only, no passwords.
-    const user = isOfCounts ? access.bearer(authorization) : await access.identify(authorization, address);
+    const user = isOfCounts ? access.bearer(authorization) : await access.identify(credentials);
     if (user === undefined) return 'unauthenticated';
+    if (user === 'busy') return user;
     return wanted.some(({ need }) => need !== undefined && (user.lacks & need) === 0) ? user : 'wrong_role';
   };
 }

@@ -149,6 +149,7 @@ export class Server {
     const { persistence, replication, quotas, logins } = this;
     return {
       login: (attempt, answered) => logins.login(attempt, answered),
+      abandonLogin: (address) => logins.abandon(address),
       reload: (_, answered) =>
         this.reload().then(
           () => answered(undefined),
