@@ -40,6 +40,7 @@ export {
 } from './settings/parameters.js';
 export { checkTogether, hasCertificates } from './settings/rules.js';
 export {
+  backupDirectoryOf,
   type Configuration,
   defaultConfiguration,
   environmentVariable,

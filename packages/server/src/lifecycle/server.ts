@@ -7,6 +7,7 @@ import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedB
 import { askDirectly, chooseTransport, createState, type ServiceHandlers } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
+import { looseFileModes } from '../access/file-modes.js';
 import { HttpAccess } from '../access/http-access.js';
 import { LoginQueue } from '../access/login-queue.js';
 import { SnapshotTaker } from '../dashboard/take-snapshot.js';
@@ -35,6 +36,8 @@ export interface ServerParts {
   readonly fileSystem?: FileSystem | undefined;
   /** Reads the configuration again, for `ACL LOAD` and `reload()`. */
   readonly reread?: (() => Promise<Configuration>) | undefined;
+  /** The file that the configuration was read from, if it was. */
+  readonly configFile?: string | undefined;
 }
 
 /** A running server: the store, its clients, and the clock that drives both. Made by `createServer()`. */
@@ -59,14 +62,16 @@ export class Server {
   private readonly logins: LoginQueue;
   private readonly processMetrics: ProcessMetrics;
   private readonly certificates: Certificates | undefined;
+  private readonly configFile: string | undefined;
   private readonly reread: (() => Promise<Configuration>) | undefined;
   /** The configuration as it was last read. */
   private configured: Configuration;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  constructor({ config, clock, logger, fileSystem, reread }: ServerParts) {
+  constructor({ config, clock, logger, fileSystem, reread, configFile }: ServerParts) {
     this.logger = logger;
+    this.configFile = configFile;
     this.reread = reread;
     this.configured = { ...config };
     this.tracing = startTracing(config, logger);
@@ -207,7 +212,7 @@ export class Server {
       await this.close(0);
       throw error;
     }
-    for (const sentence of doorsWithoutKey(config)) this.logger.warn(sentence);
+    this.warnOfAccess();
     if (config.feeds.length > 0) await this.transport?.share();
     this.feeder.start();
     this.serving = true;
@@ -277,6 +282,14 @@ export class Server {
     if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
     this.logins.dropStale();
     logChanges(this.logger, changes);
+    this.warnOfAccess();
+  }
+
+  /** At the start, and when the configuration was read again. */
+  private warnOfAccess(): void {
+    const { config } = this.state;
+    for (const sentence of [...doorsWithoutKey(config), ...looseFileModes(config, this.configFile)])
+      this.logger.warn(sentence);
   }
 
   private async load(): Promise<void> {
