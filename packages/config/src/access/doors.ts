@@ -29,7 +29,7 @@ export function areDoorsOpen(settings: DoorSettings): boolean {
 }
 
 /**
- * The same rule for other regions: replication without certificates knows nobody and may change every counter, so once
+ * The same rule for other regions: replication without certificates lets any peer change every counter, so once
  * there is any credential it has to be asked for by name.
  */
 export function mayReplicateInPlaintext(settings: ReplicationDoorSettings): boolean {

@@ -26,7 +26,7 @@ export function logIn(call: Call, name: string, password: Uint8Array, admitted: 
     admit(call);
     return;
   }
-  // Also where it is known: whoever guesses must not learn sooner that a guess was right than that it was wrong.
+  // Also where it is known: a client that guesses must not learn sooner that a guess was right than that it was wrong.
   const attempt = { name, password: password.slice(), address: client.address, known };
   awaitAnswer<LoginAnswer>(
     call,

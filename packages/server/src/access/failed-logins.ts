@@ -1,6 +1,6 @@
 import type { Clock } from '@quotadb/resp';
 
-/** No user has a longer name: what is behind it is not kept. */
+/** No user has a longer name: the rest of one is not kept. */
 const NAME_LENGTH = 65;
 
 interface Failures {

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** The files of a server, and what is said of them with these modes. */
+/** The warnings of a server whose files have these modes. */
 async function warnings(modes: { key: number; config: number; data: number }): Promise<string[]> {
   const path = (name: string) => join(directory, name);
   for (const name of ['key', 'config']) await writeFile(path(name), '');

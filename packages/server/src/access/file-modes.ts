@@ -8,7 +8,7 @@ const GROUP_WRITE = 0o020;
 interface WatchedFile {
   readonly what: string;
   readonly path: string;
-  /** Whoever reads it has what it protects. */
+  /** A user who reads it has what it protects. */
   readonly isSecret: boolean;
 }
 

@@ -1,9 +1,9 @@
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const GROUPS = 8;
-/** Whoever has one IPv6 address has the 2^64 addresses of its network. */
+/** A client with one IPv6 address has the 2^64 addresses of its network. */
 const NETWORK_GROUPS = 4;
 
-/** Who is behind an address, `host:port`, as far as guessing goes: an IPv4 address, or a /64 network of IPv6. */
+/** The host of an address, `host:port`, whose guesses are counted together: an IPv4 address, or a /64 network of IPv6. */
 export function hostOf(address: string): string {
   const host = address.slice(0, Math.max(address.lastIndexOf(':'), 0)) || address;
   const bare = host.replace(/^\[|\]$/g, '').replace(/%.*$/, '');

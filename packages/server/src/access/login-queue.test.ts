@@ -174,7 +174,7 @@ test('an attempt of a client that has gone is not checked', async () => {
   expect([await first, await right, subject.failed.total]).toEqual(['wrong', 'right', 1]);
 });
 
-test('a token that nobody has is refused late, and waits for no other', async () => {
+test('a token that no user has is refused late, and waits for no other', async () => {
   const { subject, send, pass } = loginQueue();
   const answers = Array.from({ length: 100 }, () => send('', '', '192.0.2.1:1', false));
   expect(subject.failed.total).toBe(100);

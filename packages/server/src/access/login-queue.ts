@@ -71,7 +71,7 @@ export class LoginQueue {
 
   login(attempt: LoginAttempt, answered: (answer: LoginAnswer) => void): void {
     const name = hostOf(attempt.address);
-    // A token that nobody has: too long to be guessed, so nothing has to wait for its turn.
+    // A token that no user has: tokens are too long to be guessed, so it need not wait for its turn.
     if (attempt.name === '' && attempt.known === false) {
       this.refuse(name, { attempt, answered });
       return;

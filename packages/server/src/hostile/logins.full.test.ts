@@ -45,7 +45,7 @@ describe.each(['password', 'users'])('a flood of guesses, with %s', (kind) => {
     const guessers = await Promise.all(Array.from({ length: FLOOD }, () => open(port, '127.0.0.1')));
     const answers = guessers.map((socket, index) => ask(socket, auth(`guess${index}`)).catch(() => ''));
     expect(await ask(await open(port, '127.0.0.2'), auth('right'))).toBe('+OK\r\n');
-    // All but those that had a turn or wait for one are refused at once, and told why.
+    // All but those that had a turn or wait for one are refused at once, with the reason.
     const busy: string[] = [];
     for (const answer of answers)
       void answer.then((reply) => {

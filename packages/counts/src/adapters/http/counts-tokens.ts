@@ -6,7 +6,7 @@ export type Audience = 'external' | 'internal';
 /** Bearer tokens by audience. */
 export type AudienceTokens = Readonly<Record<Audience, readonly string[]>>;
 
-/** Whoever calls, as far as counts are concerned: the item ids that it may use. */
+/** The caller of an operation: the item ids that it may use. */
 export interface CountsCaller {
   covers(itemId: string): boolean;
 }
