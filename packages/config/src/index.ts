@@ -12,6 +12,13 @@
 
 // Users, roles and secrets.
 export { Access } from './access/access.js';
+export {
+  areDoorsOpen,
+  type DoorSettings,
+  doorsWithoutKey,
+  hasCredentials,
+  mayReplicateInPlaintext,
+} from './access/doors.js';
 export { isRoleMissing, Need, needsOf, type Role, roleOf } from './access/roles.js';
 export { createToken, hashPassword, hashToken, isPasswordHash, passwordMatches } from './access/secrets.js';
 export { DEFAULT_USER, defaultUser, lacksOfClient, User, type UserRecord, type Users } from './access/user.js';
@@ -33,6 +40,7 @@ export {
 } from './settings/parameters.js';
 export { checkTogether, hasCertificates } from './settings/rules.js';
 export {
+  backupDirectoryOf,
   type Configuration,
   defaultConfiguration,
   environmentVariable,

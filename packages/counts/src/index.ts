@@ -1,6 +1,6 @@
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embedded/embedded-postgres.js';
 export { countsApi } from './adapters/http/counts-api.js';
-export { type Audience, type AudienceTokens, CountsTokens } from './adapters/http/counts-tokens.js';
+export { type Audience, type AudienceTokens, type CountsCaller, CountsTokens } from './adapters/http/counts-tokens.js';
 export type { CountUseCases } from './adapters/http/operations.js';
 export type { ConnectionOptions } from './adapters/postgres/connection.js';
 export type { CountsFigures, CountsObserver, WriteReport } from './adapters/postgres/observer.js';

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
+import type { Sites } from '@quotadb/http';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
-import { type Audience, type AudienceTokens, CountsTokens } from './adapters/http/counts-tokens.js';
+import { type AudienceTokens, CountsTokens, type CountsTokensOptions } from './adapters/http/counts-tokens.js';
 import { HttpFastPath } from './adapters/http/fast-path/http-fast-path.js';
 import type { CountUseCases } from './adapters/http/operations.js';
 import { ChangeWriter } from './adapters/postgres/change-writer.js';
@@ -13,15 +14,13 @@ import { RequestCleanup } from './adapters/postgres/request-cleanup.js';
 import type { ComponentFeed } from './domain/ports/component-feed.js';
 import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases/use-cases.js';
 
-export interface CountsServiceOptions {
+export interface CountsServiceOptions extends CountsTokensOptions {
   /** A PostgreSQL that runs already. Without one, an embedded one is started when it is first needed. */
   readonly postgres?: ConnectionOptions | undefined;
   /** Where the embedded one keeps its files; without a directory they are temporary. */
   readonly directory?: string | undefined;
-  /** Without any, the API is open to all who reach the port; with empty lists, it is closed. */
+  /** Without any, the API is open to all who reach the port; with empty lists, it is closed. See `isOpen`. */
   readonly tokens?: AudienceTokens | undefined;
-  /** Knows the bearer tokens of users; asked only where tokens are needed. */
-  readonly mayCall?: ((token: string, audience: Audience) => boolean) | undefined;
   /** Connections for changes (statements in flight) and for everything else. */
   readonly writerConnections?: number | undefined;
   readonly queryConnections?: number | undefined;
@@ -40,7 +39,7 @@ export interface CountsService {
   readonly api: CountUseCases;
   readonly tokens: CountsTokens;
   /** Lets the plainest changes on this server's connections go past node:http, which still serves the rest. */
-  accelerate(server: Server): void;
+  accelerate(server: Server, sites: Sites): void;
   /** The bridge from replicated counters. */
   readonly feed: ComponentFeed;
   /** How it is now. Asking starts nothing. */
@@ -64,14 +63,14 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const writer = new ChangeWriter(database, onTrouble, options.writerConnections, options.observer);
   const cleanup = new RequestCleanup(database, options.idempotencyWindowMs);
   const repository = new PostgresRepository(database, writer);
-  const tokens = new CountsTokens(options.tokens, options.mayCall);
+  const tokens = new CountsTokens(options.tokens, options);
   const onError = options.onError ?? (() => undefined);
   const api = { external: externalCountUpdateApi(repository), internal: internalCountValueApi(repository) };
   const fastPath = new HttpFastPath({ api, tokens, onError });
   return {
     api,
     tokens,
-    accelerate: (server) => fastPath.attach(server),
+    accelerate: (server, sites) => fastPath.attach(server, sites),
     feed: new PostgresComponentFeed(database),
     figures: () => ({
       waiting: writer.waiting,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Operation } from './operation.js';
 import type { Problem, ProblemError } from './problem.js';
+import type { CheckedInput } from './request-input.js';
 
 /** The problem that a field of a request has when its schema refuses it. */
 export type FieldProblem = Problem | ((issue: z.core.$ZodIssue) => Problem);
@@ -19,6 +20,8 @@ export interface Api<Context = never, Caller = never> {
   readonly isForTokensOnly?: boolean;
   /** By the names of fields, parameters and headers; for others it is invalid_body or invalid_parameter. */
   readonly fieldProblems?: Readonly<Record<string, FieldProblem>>;
+  /** Called before every operation that has roles: throws where this caller may not name what the input names. */
+  readonly admits?: (caller: Caller, input: CheckedInput) => void;
   /** The problem behind an error that an operation throws and that is no ProblemError. */
   readonly problemOf?: (error: unknown) => ProblemError | undefined;
   readonly operations: readonly Operation<Context, Caller>[];

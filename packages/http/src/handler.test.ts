@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { serveApi } from './api.js';
 import { createHandler } from './handler.js';
 import { HttpServer } from './http-server.js';
 import { operationsOf } from './operation.js';
 import { defineProblems, ProblemError } from './problem.js';
+import { Sites } from './sites.js';
 
 const operation = operationsOf<{ readonly seen: unknown[] }, { readonly name: string }>();
 const { teapot, bad_size } = defineProblems({
@@ -36,7 +37,6 @@ const api = {
       path: '/things/{name}',
       summary: '',
       roles: ['maker'],
-      isSameSiteOnly: true,
       body: { schema: z.strictObject({ size: z.int() }), takesAnyMediaType: true },
       success: { status: 201, description: '', location: ({ at }: { at: string }) => at },
       run: ({ seen }, { body }, caller) => {
@@ -65,6 +65,20 @@ const api = {
       },
     }),
     operation({
+      id: 'note',
+      method: 'POST',
+      path: '/notes/{text}',
+      summary: '',
+      body: { schema: z.strictObject({}), isOptional: true, maximumBytes: 16 },
+      success: { description: '' },
+      run: async ({ seen }, { path }) => {
+        seen.push(`${path.text} begins`);
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.push(path.text);
+        return { noted: path.text };
+      },
+    }),
+    operation({
       id: 'send',
       method: 'GET',
       path: '/files/{+file}',
@@ -87,6 +101,7 @@ beforeEach(async () => {
       if (authorization === undefined) return 'unauthenticated';
       return authorization === 'Bearer right' ? { name: 'right' } : 'wrong_role';
     },
+    sites: new Sites({ isOpen: () => true, isLoopbackName: (name) => name === '127.0.0.1', names: ['quota.example'] }),
     onError: (error, id) => faults.push([id, error]),
   });
   server = new HttpServer({ handle, maximumConnections: 10 });
@@ -142,6 +157,7 @@ test('the guard asks who it is before anything is read, and refuses pages of oth
   expect((await make(right, '{"size":1,"other":2}')).json).toMatchObject({ code: 'unknown_field' });
   expect((await make(right, '{"size":0.5}')).json.errors).toEqual([{ pointer: '/size', detail: expect.any(String) }]);
   expect(seen).toEqual([]);
+  expect((await make({ ...right, 'sec-fetch-site': 'cross-site' })).json.code).toBe('forbidden');
   const made = await make({ ...right, origin: `http://127.0.0.1:${port}` });
   expect([made.status, made.headers.get('location')]).toEqual([201, '/things/made']);
   expect(seen).toEqual([[{ name: 'right' }, { size: 1 }]]);
@@ -186,4 +202,50 @@ test.each([
 test('an address may name a thousand UUIDs', async () => {
   const tags = Array.from({ length: 1000 }, () => `tags=${crypto.randomUUID()}`).join('&');
   expect((await ask('GET', `/things/a?${tags}`)).json.tags).toHaveLength(1000);
+});
+
+describe('requests in one go', () => {
+  const note = (text: string, ...headers: string[]) =>
+    [`POST /notes/${text} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, '', ''].join('\r\n');
+  const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+  const bodies = (answer: string) => [...answer.matchAll(/"noted":"(\w+)"/g)].map(([, text]) => text);
+
+  test('run one after another', async () => {
+    const answer = await exchange(note('a') + note('b') + note('c', 'Connection: close'));
+    expect(bodies(answer)).toEqual(['a', 'b', 'c']);
+    expect(seen).toEqual(['a begins', 'a', 'b begins', 'b', 'c begins', 'c']);
+  });
+
+  test.each([
+    ['another request', note('c')],
+    ['no HTTP', 'nonsense\r\n\r\n'],
+  ])('behind one that closes do not run, and those before it are answered: %s', async (_, rest) => {
+    const answer = await exchange(note('a') + note('b', 'Connection: close') + rest);
+    expect([statuses(answer), bodies(answer)]).toEqual([
+      [200, 200],
+      ['a', 'b'],
+    ]);
+    expect(seen).not.toContain('c begins');
+  });
+
+  test('behind an answer that closes do not run', async () => {
+    const large = note('large', 'Content-Length: 17') + 'x'.repeat(17);
+    const answer = await exchange(note('a') + large + note('c'));
+    expect(statuses(answer)).toEqual([200, 413]);
+    expect(seen).toEqual(['a begins', 'a']);
+  });
+
+  test('are answered though what follows is no HTTP, which is answered last', async () => {
+    expect(statuses(await exchange(`${note('a') + note('b')}nonsense\r\n\r\n`))).toEqual([200, 200, 400]);
+    expect(seen).toEqual(['a begins', 'a', 'b begins', 'b']);
+    const cut = `${note('d', 'Transfer-Encoding: chunked')}zz\r\n`;
+    expect(statuses(await exchange(note('c') + cut))).toEqual([200, 400]);
+    expect(seen).not.toContain('d begins');
+  });
+
+  test('are all answered, however many', async () => {
+    const many = Array.from({ length: 2000 }, (_, index) => `n${index}`);
+    const answer = await exchange(many.map((text) => note(text)).join('') + note('last', 'Connection: close'));
+    expect(bodies(answer)).toEqual([...many, 'last']);
+  });
 });

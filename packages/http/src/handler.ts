@@ -7,9 +7,12 @@ import { ProblemError } from './problem.js';
 import { problems } from './problems.js';
 import { readInput } from './request-input.js';
 import { type Match, Router } from './router.js';
+import type { Sites } from './sites.js';
 
 export interface HandlerOptions<Caller extends object> {
   readonly authenticate: Authenticate<Caller>;
+  /** The names of this server, and the pages that may use it. */
+  readonly sites: Sites;
   /** Faults of the server itself, with the operation that met them. */
   readonly onError: (error: unknown, operationId: string) => void;
 }
@@ -17,7 +20,7 @@ export interface HandlerOptions<Caller extends object> {
 /** Answers requests from the table of operations, and serves the documents that are made from it. */
 export function createHandler<Caller extends object>(
   apis: readonly ServedApi<Caller>[],
-  { authenticate, onError }: HandlerOptions<Caller>,
+  { authenticate, sites, onError }: HandlerOptions<Caller>,
 ): RequestListener {
   const served = apis as readonly ServedApi[];
   const router = new Router([...served, documentsOf(served.map(({ api }) => api))]);
@@ -29,8 +32,9 @@ export function createHandler<Caller extends object>(
     query: string,
   ): Promise<void> {
     const { operation, context } = match.route;
-    const caller = (await admitCaller(operation, request, authenticate)) as never;
+    const caller = (await admitCaller(operation, request, { sites, authenticate })) as never;
     const input = (await readInput(match, query, request)) as never;
+    if (operation.roles !== undefined) match.route.api.admits?.(caller, input);
     if (operation.respond === undefined) {
       sendResult(response, operation, await operation.run?.(context as never, input, caller));
     } else {

@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
 import { sendProblem } from './answer.js';
+import { Pipelines } from './pipelines.js';
 import { type Problem, ProblemError } from './problem.js';
 import { problems } from './problems.js';
 import { rawProblemResponse } from './raw-response.js';
@@ -33,16 +34,23 @@ export class HttpServer {
 
   constructor({ handle, maximumConnections, timeouts, certificates, accelerate }: HttpServerOptions) {
     const options = serverOptions(timeouts ?? usualSocketTimeouts);
+    const pipelines = new Pipelines(handle);
     if (certificates === undefined) {
-      this.#server = createServer(options, handle);
+      this.#server = createServer(options, pipelines.handle);
       accelerate?.(this.#server);
     } else {
-      const server = createSecureServer({ ...certificates.options(), ...options }, handle);
+      const server = createSecureServer({ ...certificates.options(), ...options }, pipelines.handle);
       certificates.keepCurrent(server);
       this.#server = server;
     }
     this.#server.maxConnections = maximumConnections;
-    this.#server.on('clientError', answerClientError);
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // The answer to the request that said so ends the connection.
+      if (error.code === BEHIND_CLOSE) return;
+      const problem = problemOf(error);
+      if (problem === undefined) socket.destroy();
+      else pipelines.refuseAfter(socket, () => refuse(problem, socket));
+    });
     this.#server.on('checkExpectation', (_request, response) =>
       sendProblem(response, new ProblemError(problems.expectation_failed)),
     );
@@ -80,13 +88,15 @@ function serverOptions({ headersTimeoutMs, requestTimeoutMs, ...others }: Socket
 /** Once it is refused, a client gets this long to read the answer and close. */
 const LINGER_MS = 1000;
 
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
-  const problem = problemOf(error);
+/** Bytes came behind a request with `Connection: close`. */
+const BEHIND_CLOSE = 'HPE_CLOSED_CONNECTION';
+
+function refuse(problem: Problem, socket: Socket & { _httpMessage?: ServerResponse }): void {
   // Bytes of a client that has its answer and still sends.
-  if (problem !== undefined && socket.writableEnded) return;
+  if (socket.writableEnded) return;
   // Nothing may follow the beginning of an answer that is on its way.
   const isAnswering = socket._httpMessage?.headersSent === true;
-  if (problem === undefined || !socket.writable || isAnswering) {
+  if (!socket.writable || isAnswering) {
     socket.destroy();
     return;
   }

@@ -17,6 +17,7 @@
  * await new HttpServer({ handle, maximumConnections: 1000 }).listen('127.0.0.1', 8380);
  */
 export { type Api, type FieldProblem, type ServedApi, serveApi } from './api.js';
+export { documentsOf } from './documents.js';
 export { jsonInteger } from './exact-json.js';
 export type { Authenticate, Credentials, Refusal } from './guard.js';
 export { createHandler, type HandlerOptions } from './handler.js';
@@ -27,4 +28,6 @@ export { type Exchange, type Operation, operationsOf } from './operation.js';
 export { defineProblems, type Problem, type ProblemAnswer, ProblemError, problemAnswer } from './problem.js';
 export { problems } from './problems.js';
 export { rawProblemResponse, rawResponse } from './raw-response.js';
+export type { CheckedInput } from './request-input.js';
+export { Sites, type SitesOptions } from './sites.js';
 export { type SocketTimeouts, usualSocketTimeouts } from './socket-timeouts.js';

@@ -107,7 +107,7 @@ function successOf({ success }: Operation, schemas: Json): Json {
 
 /** The problems that an operation declares, and those that follow from its form. */
 export function problemsOf({ fieldProblems = {} }: Api, operation: Operation): readonly Problem[] {
-  const { query, headers, body, roles, isSameSiteOnly } = operation;
+  const { query, headers, body, roles } = operation;
   const bodyShape = body?.schema instanceof z.ZodObject ? body.schema.shape : {};
   const fields = { ...query?.shape, ...headers?.shape, ...bodyShape };
   return [
@@ -126,8 +126,9 @@ export function problemsOf({ fieldProblems = {} }: Api, operation: Operation): r
           problems.unsupported_media_type,
         ]),
     ...(query === undefined ? [] : [problems.unknown_parameter]),
-    ...(roles === undefined ? [] : [problems.unauthenticated, problems.wrong_role]),
-    ...(isSameSiteOnly === true ? [problems.forbidden] : []),
+    ...(roles === undefined ? [] : [problems.unauthenticated, problems.wrong_role, problems.too_many_logins]),
+    problems.forbidden,
+    problems.unknown_host,
     problems.internal_error,
   ];
 }

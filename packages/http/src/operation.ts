@@ -44,8 +44,6 @@ interface Declaration<Path, Query, Headers, Body> {
   readonly description?: string;
   /** The caller needs one of these; without any, the operation is open to all who reach the port. */
   readonly roles?: readonly string[];
-  /** Refuses a request that a browser makes for a page of another site. */
-  readonly isSameSiteOnly?: boolean;
   readonly parameters?: Path;
   /** A strict object refuses other parameters; without a schema the query is ignored. */
   readonly query?: Query;

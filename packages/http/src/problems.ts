@@ -14,7 +14,7 @@ export const problems = defineProblems({
     'Send credentials that this server knows: "Authorization: Bearer <token>" or "Basic <name:password>".',
   ],
   wrong_role: [403, 'Not allowed', 'These credentials do not have the role that this operation needs.'],
-  forbidden: [403, 'Forbidden', 'This operation is not served to pages of other sites.'],
+  forbidden: [403, 'Forbidden', 'This server does not answer to pages of other sites (--http-name).'],
   route_not_found: [404, 'No such resource', 'There is nothing at this address.'],
   method_not_allowed: [405, 'Method not allowed', 'The Allow header names the methods of this resource.'],
   request_timeout: [408, 'Request timeout', 'The request did not arrive in time.'],
@@ -25,6 +25,17 @@ export const problems = defineProblems({
     'The request body must be application/json, without a content encoding.',
   ],
   expectation_failed: [417, 'Expectation failed', 'This server meets no expectation but "Expect: 100-continue".'],
+  unknown_host: [
+    421,
+    'Unknown host',
+    'Without credentials this server answers to names of its own machine only: the Host header has another (--http-name).',
+  ],
+  too_many_logins: [
+    429,
+    'Too many logins',
+    'The password was not checked: too many logins from this address have failed and wait.',
+    5,
+  ],
   headers_too_large: [431, 'Headers too large', 'The address and the headers together are larger than 64 KiB.'],
   internal_error: [500, 'Internal error', 'A fault of the server kept it from answering; its log says which.'],
 });

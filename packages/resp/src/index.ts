@@ -29,7 +29,7 @@ export { DiskBoard } from './services/disk-board.js';
 export type { DiskRequest } from './services/lane-disk.js';
 export type { QuotaAnswer, QuotaRequest } from './services/lane-quotas.js';
 export type { LaneReplication, RegionAge, ReplicationAnswer, ReplicationRequest } from './services/lane-replication.js';
-export type { AskMain, LoginAttempt, MainServices } from './services/main-services.js';
+export type { AskMain, LoginAnswer, LoginAttempt, MainServices } from './services/main-services.js';
 export { ReplicationBoard } from './services/replication-board.js';
 export {
   NO_PEER_FIGURES,

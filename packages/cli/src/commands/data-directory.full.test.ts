@@ -100,14 +100,15 @@ test('backup makes a directory from which a server starts: a new incarnation, or
   const incarnationOf = async (path: string) =>
     JSON.parse(await readFile(join(path, 'identity.json'), 'utf8')).incarnation;
   for (const flags of [[], ['--keep-incarnation']]) {
-    const target = join(directory, `backup-${flags.length}`);
-    const backup = await quotadb('backup', '--resp', String(resp), '--password', 'secret', '--to', target).finished;
-    expect(backup).toMatchObject({ code: 0, stdout: expect.stringContaining('holds a backup') });
+    const target = join(data, 'backups', `backup-${flags.length}`);
+    const to = ['--to', `backup-${flags.length}`];
+    const backup = await quotadb('backup', '--resp', String(resp), '--password', 'secret', ...to).finished;
+    expect(backup).toMatchObject({ code: 0, stdout: expect.stringContaining(`${target} holds a backup`) });
     const copy = await TestClient.open((await serve('--data', target, ...flags).ready()).resp);
     expect(await copy.call('INCR', 'a')).toBe(':8\r\n');
     copy.close();
     expect((await incarnationOf(target)) === (await incarnationOf(data))).toBe(flags.length === 1);
   }
-  const refused = await quotadb('backup', '--resp', String(resp), '--to', join(directory, 'other')).finished;
+  const refused = await quotadb('backup', '--resp', String(resp), '--to', 'other').finished;
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('NOAUTH') });
 });

@@ -60,7 +60,7 @@ async function runServe(flags: Flags, environment: NodeJS.ProcessEnv): Promise<n
     return EXIT_USAGE;
   }
   const stop = stopSignal();
-  const server = await start(config, readConfiguration);
+  const server = await start(config, readConfiguration, configPath(flags, environment));
   process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
   process.on('SIGHUP', () => {
     server.reload().catch((error: Error) => server.logger.error(`the configuration stays as it was: ${error.message}`));
@@ -70,10 +70,14 @@ async function runServe(flags: Flags, environment: NodeJS.ProcessEnv): Promise<n
   return undefined;
 }
 
-async function start(config: Configuration, reread: () => Promise<Configuration>): Promise<Server> {
+async function start(
+  config: Configuration,
+  reread: () => Promise<Configuration>,
+  configFile: string | undefined,
+): Promise<Server> {
   const { createServer } = await import('@quotadb/server');
   try {
-    const server = createServer(config, { reread });
+    const server = createServer(config, { reread, configFile });
     await server.start();
     return server;
   } catch (error) {
@@ -81,9 +85,14 @@ async function start(config: Configuration, reread: () => Promise<Configuration>
   }
 }
 
-async function configFile(flags: Flags, environment: NodeJS.ProcessEnv): Promise<ConfigurationSources['file']> {
+function configPath(flags: Flags, environment: NodeJS.ProcessEnv): string | undefined {
   const path = flags.config ?? environment[environmentVariable('config')];
-  if (typeof path !== 'string') return undefined;
+  return typeof path === 'string' ? path : undefined;
+}
+
+async function configFile(flags: Flags, environment: NodeJS.ProcessEnv): Promise<ConfigurationSources['file']> {
+  const path = configPath(flags, environment);
+  if (path === undefined) return undefined;
   try {
     return { path, text: await readFile(path, 'utf8') };
   } catch (error) {

@@ -8,8 +8,10 @@ import {
   HttpServer,
   operationsOf,
   ProblemError,
+  Sites,
   serveApi,
 } from '@quotadb/http';
+import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import { pageOperations } from '@quotadb/server';
 import { z } from 'zod';
 
@@ -72,8 +74,6 @@ const demoApi: Api<DemoControls, unknown> = {
       path: '/demo/{action}',
       summary: 'Cut or heal a link, kill or start a region, or change the traffic',
       parameters: z.object({ action: z.enum(['cut', 'heal', 'kill', 'start', 'traffic']) }),
-      // A page of another site can make a browser send a form, but neither JSON nor the origin of this page.
-      isSameSiteOnly: true,
       body: { schema: z.looseObject({}) },
       success: { description: 'The state afterwards.' },
       run: async (controls, { path, body }) => {
@@ -104,6 +104,7 @@ export class DemoHttp {
   constructor(controls: DemoControls) {
     const handle = createHandler([serveApi(demoApi, controls)], {
       authenticate: () => ({}),
+      sites: new Sites({ isOpen: () => true, isLoopbackName: isLoopbackHost }),
       onError: (error) => process.stderr.write(`${(error as Error).stack}\n`),
     });
     this.server = new HttpServer({ handle, maximumConnections: MAXIMUM_CONNECTIONS });

@@ -1,18 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { DEFAULT_USER, defaultUser, User, type Users } from './user.js';
-
-/** The credentials of the configuration, which change in place. */
-export interface Credentials {
-  readonly password: string;
-  readonly users: Users;
-}
+import { areDoorsOpen, type DoorSettings } from './doors.js';
+import { DEFAULT_USER, defaultUser, User } from './user.js';
 
 /** The users of one lane and their permissions. */
 export class Access {
-  private readonly config: Credentials;
+  private readonly config: DoorSettings;
   private users: ReadonlyMap<string, User> = new Map();
 
-  constructor(config: Credentials) {
+  constructor(config: DoorSettings) {
     this.config = config;
     this.refresh();
   }
@@ -22,9 +17,9 @@ export class Access {
     this.users = new Map([...this.config.users].map(([name, record]) => [name, new User(name, record)]));
   }
 
-  /** Without credentials every client may run every command. */
+  /** Without credentials of any kind every client may run every command. */
   get isOpen(): boolean {
-    return this.config.password === '' && this.users.size === 0;
+    return areDoorsOpen(this.config);
   }
 
   /** The user of a new connection; undefined where it has to log in. */

@@ -46,6 +46,13 @@ export class User {
     return this.without.has(command) || this.without.has(command.split('|', 1)[0]);
   }
 
+  /** Whether this user may use a key or a count of this name: where it has prefixes, one of them begins it. */
+  covers(name: string | Uint8Array): boolean {
+    if (!this.hasPrefixes) return true;
+    const bytes = typeof name === 'string' ? Buffer.from(name) : name;
+    return this.mayTouch(bytes, 0, bytes.length);
+  }
+
   mayTouch(bytes: Uint8Array, start: number, length: number): boolean {
     return this.prefixes.some((prefix) => {
       if (prefix.length > length) return false;

@@ -159,6 +159,18 @@ export function list(placeholder: string, range: string): Kind<readonly string[]
   return listOf(placeholder, range, String, String);
 }
 
+const HOST_NAME = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::\d{1,5})?$/;
+
+export function hostNames(): Kind<readonly string[]> {
+  const range = 'a host name or an IP address, with the port of its pages unless it is 80 or 443';
+  const parse = (text: string): string => {
+    const name = text.toLowerCase();
+    if (!HOST_NAME.test(name)) throw new Mistake(`argument must be ${range}, without a scheme or a path`);
+    return name;
+  };
+  return listOf('name', range, parse, String);
+}
+
 export function peerAddresses(): Kind<readonly PeerAddress[]> {
   const range = 'a region and its address, such as eu=10.0.0.2:7380';
   return listOf('region=host:port', range, parsePeerAddress, printPeerAddress);

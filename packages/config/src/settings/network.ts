@@ -1,4 +1,4 @@
-import { choice, integer, outputLimit, port, size, text } from '../kinds/kinds.js';
+import { choice, hostNames, integer, outputLimit, port, size, text } from '../kinds/kinds.js';
 import { REGION_NAME } from '../kinds/peer-address.js';
 import { GIBIBYTE, MAXIMUM_INT32, MEBIBYTE, setting } from './setting.js';
 
@@ -40,6 +40,14 @@ export const networkSettings = {
     help:
       'a separate port for the internal part of the counts API, which --http then does not serve; -1 for none, ' +
       '0 picks a free one',
+  }),
+  httpNames: setting({
+    flag: 'http-name',
+    kind: hostNames(),
+    default: [] as readonly string[],
+    help:
+      'a name by which clients and pages call the HTTP ports, for a server without credentials, or behind a proxy that ' +
+      'changes Host; names of this machine need none. May be given several times',
   }),
   transport: setting({
     flag: 'transport',

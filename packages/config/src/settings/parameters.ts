@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { Mistake } from '../kinds/mistake.js';
 import { checkTogether } from './rules.js';
-import { type Configuration, type SettingName, settingNames, settingOf } from './table.js';
+import { backupDirectoryOf, type Configuration, type SettingName, settingNames, settingOf } from './table.js';
 
 /**
  * The parameters of CONFIG GET and SET: settings under Redis's names, and a few fixed parameters that clients and tools
@@ -16,9 +17,11 @@ export const fixedParameters: Readonly<Record<string, string>> = {
   'proto-max-bulk-len': String(512 * 1024 * 1024),
 };
 
-/** Redis's parameters that follow from settings of another form. */
+/** Parameters that follow from settings of another form. */
 const derivedParameters: Readonly<Record<string, (configuration: Configuration) => string>> = {
   appendonly: ({ dataDirectory }) => (dataDirectory === '' ? 'no' : 'yes'),
+  'backup-dir': (configuration) =>
+    configuration.dataDirectory === '' ? '' : resolve(backupDirectoryOf(configuration)),
   appendfsync: ({ fsync }) => (fsync === 'always' ? 'always' : fsync === 'never' ? 'no' : 'everysec'),
 };
 

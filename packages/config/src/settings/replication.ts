@@ -50,7 +50,9 @@ export const replicationSettings = {
     flag: 'repl-plaintext',
     kind: yesOrNo(),
     default: false,
-    help: 'replicate without TLS beyond this machine: any client that reaches the port can change every counter',
+    help:
+      'replicate without TLS beyond this machine, and on it where there is any credential: any client that reaches ' +
+      'the port can change every counter',
   }),
   replicationIntervalMs: setting({
     flag: 'repl-interval',

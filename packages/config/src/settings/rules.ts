@@ -1,4 +1,5 @@
 import { isLoopbackHost } from '@quotadb/replication/plaintext';
+import { mayReplicateInPlaintext } from '../access/doors.js';
 import { DEFAULT_USER } from '../access/user.js';
 import type { Configuration } from './table.js';
 
@@ -71,6 +72,11 @@ function checkReplication(configuration: Configuration): string[] {
   const isOpen = hasAll || replicationPlaintext;
   if (replicationPort !== -1 && !isLoopbackHost(replicationHost) && !isOpen) {
     mistakes.push(`--repl-host: ${replicationHost} can be reached from other machines: ${NEEDS_CERTIFICATES}`);
+  }
+  if (peers.length > 0 && !hasAll && !mayReplicateInPlaintext(configuration)) {
+    mistakes.push(
+      `--peer: there are credentials, and replication without certificates asks for none: ${NEEDS_CERTIFICATES}`,
+    );
   }
   for (const peer of peers) {
     if (peer.region === region) mistakes.push(`--peer: ${region} is the name of this region itself (--region)`);

@@ -32,6 +32,12 @@ export const storageSettings = {
       'With peers, rate counts below the publish threshold and GCRA buckets stay in memory',
     parameter: 'dir',
   }),
+  backupDirectory: setting({
+    flag: 'backup-dir',
+    kind: text('directory', /^[^\0]*$/, 'the path of a directory; empty for "backups" in --data'),
+    default: '',
+    help: 'the directory that BACKUP writes to, and to no other; created if missing, in one that exists',
+  }),
   memory: setting({
     flag: 'memory',
     kind: yesOrNo(),

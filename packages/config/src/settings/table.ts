@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { countsSettings } from './counts.js';
 import { limitsSettings } from './limits.js';
 import { networkSettings } from './network.js';
@@ -22,6 +23,11 @@ export const settings = {
 export type Configuration = {
   -readonly [Name in keyof typeof settings]: (typeof settings)[Name] extends Setting<infer Value> ? Value : never;
 };
+
+/** The directory that BACKUP writes to. */
+export function backupDirectoryOf({ backupDirectory, dataDirectory }: Configuration): string {
+  return backupDirectory === '' ? join(dataDirectory, 'backups') : backupDirectory;
+}
 
 export type SettingName = keyof Configuration;
 

@@ -1,6 +1,6 @@
 import { Agent, createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHandler, serveApi } from '@quotadb/http';
+import { createHandler, Sites, serveApi } from '@quotadb/http';
 import { countsApi } from '../adapters/http/counts-api.js';
 import type { Audience, CountsTokens } from '../adapters/http/counts-tokens.js';
 import type { CountUseCases } from '../adapters/http/operations.js';
@@ -9,7 +9,7 @@ import type { CountUseCases } from '../adapters/http/operations.js';
 export interface ServedCounts {
   readonly api: CountUseCases;
   readonly tokens: CountsTokens;
-  readonly accelerate: (server: Server) => void;
+  readonly accelerate: (server: Server, sites: Sites) => void;
 }
 
 export interface TestServerOptions {
@@ -40,15 +40,18 @@ export class TestServer {
   static async start({ api, tokens, accelerate }: ServedCounts, options: TestServerOptions = {}): Promise<TestServer> {
     const { audiences = ['external', 'internal'], fastPath = true, onError = () => undefined } = options;
     const audienceOf = (role: string): Audience => (role === 'count' ? 'external' : 'internal');
+    const sites = new Sites({ isOpen: () => false, isLoopbackName: () => true });
     const handle = createHandler([serveApi(countsApi(audiences), api)], {
       authenticate: ({ authorization }, [role]) => {
-        if (tokens.admits(authorization, audienceOf(role!))) return {};
+        const caller = tokens.callerOf(authorization, audienceOf(role!));
+        if (caller !== undefined) return caller;
         return tokens.audienceOf(authorization) === undefined ? 'unauthenticated' : 'wrong_role';
       },
+      sites,
       onError,
     });
     const server = createServer(handle);
-    if (fastPath && audiences.includes('external')) accelerate(server);
+    if (fastPath && audiences.includes('external')) accelerate(server, sites);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new TestServer(server);
   }

@@ -34,6 +34,8 @@ export interface GrpcNetworkOptions {
   readonly tls?: TlsMaterial | undefined;
   /** Whether connections beyond this machine may do without TLS. */
   readonly allowsPlaintext: boolean;
+  /** Why nothing may go without TLS at the moment; checked at every connection. */
+  readonly refusesPlaintext?: (() => string | undefined) | undefined;
 }
 
 /** gRPC over HTTP/2. Connections beyond this machine use mutual TLS, unless --repl-plaintext allows plaintext. */
@@ -59,7 +61,12 @@ export class GrpcNetwork {
       host,
       port,
       ...(this.tls && { tls: this.tls }),
-      onStream: stream,
+      onStream: (opened) => {
+        const reason = this.plaintextRefusal();
+        if (reason === undefined) return stream(opened);
+        refused('plaintext', reason, opened.remoteAddress);
+        opened.close();
+      },
       onRefused: (error: TransportError, address) => refused(error.code, error.message, address),
     });
     return this.listener.listen();
@@ -71,6 +78,11 @@ export class GrpcNetwork {
       const timer = setImmediate(() => failed(new Error(NEEDS_TLS)));
       return () => clearImmediate(timer);
     }
+    const reason = this.plaintextRefusal();
+    if (reason !== undefined) {
+      const timer = setImmediate(() => failed(new Error(reason)));
+      return () => clearImmediate(timer);
+    }
     return dial({
       host,
       port,
@@ -80,6 +92,11 @@ export class GrpcNetwork {
       onStream: opened,
       onFailed: failed,
     });
+  }
+
+  /** Why connections without TLS are refused now; undefined where they are not, or where there is TLS. */
+  plaintextRefusal(): string | undefined {
+    return this.tls === undefined ? this.options.refusesPlaintext?.() : undefined;
   }
 
   /** Holds for new connections; open ones stay as they are. */

@@ -66,6 +66,10 @@ export class Mesh {
     return [...this.dialers.values()];
   }
 
+  get links(): ReadonlySet<Link> {
+    return this.replica?.links ?? new Set();
+  }
+
   /** From now on this region is dialed, and garbage collection waits for it. Replaces a peer of the same region. */
   async addPeer(peer: MeshPeer): Promise<void> {
     const replica = await this.begin();
@@ -221,6 +225,6 @@ export class Mesh {
   }
 
   private endLinks(): void {
-    for (const link of [...(this.replica?.links ?? [])]) link.end();
+    for (const link of [...this.links]) link.end();
   }
 }

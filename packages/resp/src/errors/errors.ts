@@ -100,6 +100,8 @@ export const errors = {
   noPasswordSet:
     'ERR AUTH <password> called without any password configured for the default user. Are you sure your ' +
     'configuration is correct?',
+  loginBusy:
+    'ERR the password was not checked: too many logins from this address have failed and wait; try again later',
   loginUndecided: (afterMs: number) =>
     `ERR the password was not checked within ${afterMs} ms, or inside MULTI, where a login cannot wait: try again`,
   commandNotPermitted: (command: string) => `NOPERM this user has no permissions to run the '${command}' command`,

@@ -9,14 +9,19 @@ export interface LoginAttempt {
   readonly password: Uint8Array;
   /** host:port of the client. */
   readonly address: string;
-  /** The lane knows already that the password is wrong: the failure is still counted and its answer delayed. */
-  readonly isKnownWrong: boolean;
+  /** Whether the password is right, where that needs no hash. The main thread decides when the answer is given. */
+  readonly known: boolean | undefined;
 }
+
+/** `busy`: the password was not checked, because too many attempts of the same host wait, or the client has gone. */
+export type LoginAnswer = 'right' | 'wrong' | 'busy';
 
 /** The services of the main thread for lanes and HTTP. */
 export interface MainServices {
   /** Whether the password is right. */
-  login: { ask: LoginAttempt; answer: boolean };
+  login: { ask: LoginAttempt; answer: LoginAnswer };
+  /** One-way: the client at this address, host:port, has gone while it waited for its login. */
+  abandonLogin: { ask: string; answer: null };
   /** Reads the configuration again, for all lanes; answers with the mistake in it, if any. */
   reload: { ask: null; answer: string | undefined };
   /** Answers with an error message, or with nothing. */
@@ -37,9 +42,10 @@ export interface RefillRequest {
 
 export type AskMain = AskService<MainServices>;
 
-/** For sessions in tests, without a server: no password is right, and there is no disk, peer or quota. */
+/** For sessions in tests, without a server: no password of a user is right, and there is no disk, peer or quota. */
 export const noServices: ServiceHandlers<MainServices> = {
-  login: (_, answered) => answered(false),
+  login: ({ known }, answered) => answered(known === true ? 'right' : 'wrong'),
+  abandonLogin: () => {},
   reload: (_, answered) => answered('there is no configuration to read again'),
   disk: (_, answered) => answered('there is no data directory'),
   flush: () => {},

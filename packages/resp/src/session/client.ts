@@ -41,6 +41,8 @@ export class Client {
   replyMode: ReplyMode = ReplyMode.On;
   /** Between MULTI and EXEC. */
   transaction: Transaction | undefined = undefined;
+  /** While it waits for a service that need not serve a client that has gone. */
+  gone: (() => void) | undefined = undefined;
   /** Waiting in a blocking command, such as WAIT. */
   blocked = false;
   /** Closed as soon as its replies are sent; no further input is read. */

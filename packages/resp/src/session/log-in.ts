@@ -1,4 +1,5 @@
 import { errors } from '../errors/errors.js';
+import type { LoginAnswer } from '../services/main-services.js';
 import { awaitAnswer } from './await-answer.js';
 import type { Call } from './command.js';
 
@@ -21,19 +22,25 @@ export function logIn(call: Call, name: string, password: Uint8Array, admitted: 
     admitted(then);
   };
   const known = server.access.checkAtOnce(name, password);
-  if (known === true) {
+  if (known === true && server.access.isOpen) {
     admit(call);
     return;
   }
-  const attempt = { name, password: password.slice(), address: client.address, isKnownWrong: known === false };
-  awaitAnswer<boolean>(
+  // Also where it is known: a client that guesses must not learn sooner that a guess was right than that it was wrong.
+  const attempt = { name, password: password.slice(), address: client.address, known };
+  awaitAnswer<LoginAnswer>(
     call,
     PATIENCE_MS,
-    (answered) => server.askMain('login', attempt, answered),
-    (resumed, isRight) => {
-      if (isRight?.value === true) admit(resumed);
-      else if (isRight === undefined && known === undefined) resumed.reply.error(errors.loginUndecided(PATIENCE_MS));
-      else resumed.reply.error(errors.wrongPassword);
+    (answered) => {
+      client.gone = () => server.askMain('abandonLogin', client.address);
+      server.askMain('login', attempt, answered);
+    },
+    (resumed, answer) => {
+      if (answer === undefined) client.gone?.();
+      client.gone = undefined;
+      if (answer?.value === 'right') admit(resumed);
+      else if (answer?.value === 'wrong') resumed.reply.error(errors.wrongPassword);
+      else resumed.reply.error(answer === undefined ? errors.loginUndecided(PATIENCE_MS) : errors.loginBusy);
     },
   );
 }

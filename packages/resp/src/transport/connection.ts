@@ -54,7 +54,7 @@ export interface ConnectionScheduler {
  *   -----------------------|---------|-----------------------------------------------------------
  *   serving                | all     | a command that waits, a long turn, full output, end of input
  *   a command waits        | end     | its answer, its time; the end of the client, where the wait is a long one
- *   waiting for a service  | none    | its answer; a half-closed client gets it
+ *   waiting for a service  | none    | its answer; a half-closed client gets it (in a login `end`: `client.gone`)
  *   held for the disk      | none    | the flush
  *   closing                | none    | everything is sent
  *   lingering              | all     | the client ends its half, or LINGER_MS
@@ -135,6 +135,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   endOfInput(): void {
     if (this.closed) return;
     this.inputEnded = true;
+    this.client.gone?.();
     if (this.outputEnded) this.destroy();
     else this.afterTurn();
   }
@@ -179,6 +180,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     this.socket.close();
     this.pending.clear();
     this.lane.server.clients.remove(this.client);
+    this.client.gone?.();
     this.scheduler.onClose(this);
   }
 
@@ -257,8 +259,8 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
 
   /**
    * Bytes behind a waiting command stay in the socket. The end of a client in a long blocking command (WAIT) must be
-   * noticed; a client that waits for a service of the server, such as a login, gets its reply though it has ended its
-   * half.
+   * noticed, and that of one in a login, whose attempt may then be dropped; a client that waits for another service of
+   * the server gets its reply though it has ended its half.
    */
   private wait(): Reading {
     const { session, client } = this;
@@ -270,7 +272,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     if (isAwake && session.waitMs !== Number.POSITIVE_INFINITY) {
       this.scheduler.onSleep(this, this.lane.server.clock.monotonic() + session.waitMs);
     }
-    return client.blocked ? Reading.end : Reading.none;
+    return client.blocked || client.gone !== undefined ? Reading.end : Reading.none;
   }
 
   private sendReplies(): void {

@@ -1,46 +1,92 @@
 import type { Clock } from '@quotadb/resp';
 
-/** Recent failed logins by address: each failure doubles the delay of the next refusal. */
+/** No user has a longer name: the rest of one is not kept. */
+const NAME_LENGTH = 65;
+
+interface Failures {
+  readonly count: number;
+  readonly atMs: number;
+  /** The next guess is checked from then on. */
+  readonly notBeforeMs: number;
+}
+
+/**
+ * Recent failed logins. Each doubles the time until the next attempt is checked, right or wrong, over all connections:
+ *
+ *   of            | first  | longest | so at most, for ever
+ *   --------------|--------|---------|------------------------
+ *   host and name | 100 ms | 1 s     | one guess a second
+ *   host          | 10 ms  | 500 ms  | two guesses a second, whatever the names
+ *
+ * Another host is never made to wait by it. Who shares a host and a name with a guesser waits with it, which is why the
+ * longest delays are no longer: programs on one machine, or behind one address, are one host. A right password ends the wait for its host and name.
+ */
 export class FailedLogins {
   static readonly FIRST_DELAY_MS = 100;
-  static readonly LONGEST_DELAY_MS = 5000;
-  /** After this time without a failure an address starts again from the first delay. */
+  static readonly LONGEST_DELAY_MS = 1000;
+  static readonly FIRST_HOST_DELAY_MS = 10;
+  static readonly LONGEST_HOST_DELAY_MS = 500;
+  /** After this time without a failure the delays start again from the first. */
   static readonly RESET_AFTER_MS = 15 * 60_000;
-  /** Addresses kept; past it the one that failed longest ago is dropped. */
-  static readonly MAXIMUM_ADDRESSES = 10_000;
+  /** Hosts, and names of hosts, that are kept; past it the one that failed longest ago is dropped. */
+  static readonly MAXIMUM_KEPT = 10_000;
 
   total = 0;
   private readonly clock: Clock;
   /** Oldest failure first. */
-  private readonly addresses = new Map<string, { failures: number; atMs: number }>();
+  private readonly hosts = new Map<string, Failures>();
+  private readonly names = new Map<string, Failures>();
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
-  /** Counts a failure; returns the recent failures of this address and the delay of its refusal. */
-  record(address: string): { readonly failures: number; readonly delayMs: number } {
+  /** Counts a failure; returns the recent ones of this host and name, and how long until its next guess. */
+  record(host: string, name: string): { readonly failures: number; readonly delayMs: number } {
     this.total++;
-    const nowMs = this.clock.monotonic();
-    const known = this.addresses.get(address);
-    const isRecent = known !== undefined && nowMs - known.atMs < FailedLogins.RESET_AFTER_MS;
-    const failures = isRecent ? known.failures + 1 : 1;
-    this.addresses.delete(address);
-    this.addresses.set(address, { failures, atMs: nowMs });
-    if (this.addresses.size > FailedLogins.MAXIMUM_ADDRESSES) {
-      const [oldest] = this.addresses.keys();
-      this.addresses.delete(oldest);
-    }
-    const delayMs = Math.min(FailedLogins.FIRST_DELAY_MS * 2 ** (failures - 1), FailedLogins.LONGEST_DELAY_MS);
-    return { failures, delayMs };
+    const { FIRST_DELAY_MS, LONGEST_DELAY_MS, FIRST_HOST_DELAY_MS, LONGEST_HOST_DELAY_MS } = FailedLogins;
+    this.add(this.hosts, host, FIRST_HOST_DELAY_MS, LONGEST_HOST_DELAY_MS);
+    const { count, atMs, notBeforeMs } = this.add(this.names, keyOf(host, name), FIRST_DELAY_MS, LONGEST_DELAY_MS);
+    return { failures: count, delayMs: notBeforeMs - atMs };
   }
 
-  get addressCount(): number {
-    return this.addresses.size;
+  /** When the next attempt may be checked. */
+  notBeforeMs(host: string, name: string): number {
+    return Math.max(this.hosts.get(host)?.notBeforeMs ?? 0, this.names.get(keyOf(host, name))?.notBeforeMs ?? 0);
+  }
+
+  hasFailed(host: string): boolean {
+    return this.isRecent(this.hosts.get(host));
+  }
+
+  /** The password was right. Other names of the host, and the host itself, may still be guessing. */
+  clear(host: string, name: string): void {
+    this.names.delete(keyOf(host, name));
+  }
+
+  get hostCount(): number {
+    return this.hosts.size;
+  }
+
+  private add(kept: Map<string, Failures>, key: string, firstMs: number, longestMs: number): Failures {
+    const atMs = this.clock.monotonic();
+    const known = kept.get(key);
+    const count = known !== undefined && this.isRecent(known) ? known.count + 1 : 1;
+    const failures = { count, atMs, notBeforeMs: atMs + Math.min(firstMs * 2 ** (count - 1), longestMs) };
+    kept.delete(key);
+    kept.set(key, failures);
+    if (kept.size > FailedLogins.MAXIMUM_KEPT) {
+      const [oldest] = kept.keys();
+      kept.delete(oldest);
+    }
+    return failures;
+  }
+
+  private isRecent(known: Failures | undefined): boolean {
+    return known !== undefined && this.clock.monotonic() - known.atMs < FailedLogins.RESET_AFTER_MS;
   }
 }
 
-/** host:port without the port. */
-export function hostOf(address: string): string {
-  return address.slice(0, Math.max(address.lastIndexOf(':'), 0)) || address;
+function keyOf(host: string, name: string): string {
+  return `${host} ${name.slice(0, NAME_LENGTH)}`;
 }

@@ -1,6 +1,7 @@
 import type { Access } from '@quotadb/config';
 import { hashToken, User, type Users } from '@quotadb/config';
-import type { AskMain } from '@quotadb/resp';
+import type { Credentials } from '@quotadb/http';
+import type { AskMain, LoginAnswer } from '@quotadb/resp';
 
 const BEARER = /^Bearer +([^ ]+) *$/i;
 const BASIC = /^Basic +([A-Za-z0-9+/=]+) *$/i;
@@ -47,25 +48,30 @@ export class HttpAccess {
     return token === undefined ? undefined : this.byBearerToken(token);
   }
 
-  /** Undefined for missing or wrong credentials; wrong ones count as a failed login and take as long as one. */
-  async identify(authorization: string | undefined, address: string): Promise<User | undefined> {
+  /**
+   * Undefined for missing or wrong credentials; wrong ones count as a failed login and take as long as one. `busy` where
+   * too many logins from the same address wait, and this one was not checked.
+   */
+  async identify({ authorization, address, whenGone }: Credentials): Promise<User | 'busy' | undefined> {
     if (authorization === undefined) return this.access.newcomer();
     const token = BEARER.exec(authorization)?.[1];
     if (token !== undefined) {
       const user = this.byBearerToken(token);
-      if (user === undefined) await this.ask('', Buffer.alloc(0), address, true);
+      if (user === undefined) await this.ask('', Buffer.alloc(0), address, false);
       return user;
     }
     const credentials = BASIC.exec(authorization)?.[1];
     if (credentials === undefined) return undefined;
     const [name, ...rest] = Buffer.from(credentials, 'base64').toString('utf8').split(':');
     const password = Buffer.from(rest.join(':'));
-    const known = this.access.checkAtOnce(name, password);
-    const isRight = known === true || (await this.ask(name, password, address, known === false));
-    return isRight ? this.access.find(name) : undefined;
+    const stopWatching = whenGone(() => this.askMain('abandonLogin', address));
+    const answer = await this.ask(name, password, address, this.access.checkAtOnce(name, password));
+    stopWatching();
+    if (answer === 'busy') return answer;
+    return answer === 'right' ? this.access.find(name) : undefined;
   }
 
-  private ask(name: string, password: Uint8Array, address: string, isKnownWrong: boolean): Promise<boolean> {
-    return new Promise((resolve) => this.askMain('login', { name, password, address, isKnownWrong }, resolve));
+  private ask(name: string, password: Uint8Array, address: string, known: boolean | undefined): Promise<LoginAnswer> {
+    return new Promise((resolve) => this.askMain('login', { name, password, address, known }, resolve));
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Configuration } from '@quotadb/config';
@@ -200,14 +200,38 @@ test('a backup taken under traffic starts as a new incarnation that goes on coun
   const { port } = await start({});
   const client = await TestClient.open(port);
   await client.call('INCRBY', 'a', 41);
-  const target = join(directory, 'backup');
-  expect(await client.call('BACKUP', target)).toBe('+OK\r\n');
+  const target = join(directory, 'data', 'backups', 'first');
+  expect(await client.call('BACKUP', 'first')).toBe('+OK\r\n');
   expect(await client.call('BACKUP', target)).toMatch(/^-ERR the backup failed: .* is not empty\r\n$/);
   const copy = await start({ dataDirectory: target });
   const other = await TestClient.open(copy.port);
   expect(await other.call('INCR', 'a')).toBe(':42\r\n');
   expect(copy.server.engine.origins.count).toBe(2);
   other.close();
+  client.close();
+});
+
+test.each(['/proc/self/x', '../x', 'a/b', '..', '.', '', 'x\u0000', '/tmp/x', `${'x'.repeat(300)}`, 'link'])(
+  'a backup is written into its own directory and nowhere else: %j',
+  async (name) => {
+    const { port } = await start({});
+    const backups = join(directory, 'data', 'backups');
+    await mkdir(backups);
+    await mkdir(join(directory, 'elsewhere'));
+    await symlink(join(directory, 'elsewhere'), join(backups, 'link'));
+    const client = await TestClient.open(port);
+    expect(await client.call('BACKUP', name)).toMatch(/^-ERR the backup failed: .*(--backup-dir|is no directory)/);
+    expect([await readdir(backups), await readdir(join(directory, 'elsewhere'))]).toEqual([['link'], []]);
+    expect(await client.call('BACKUP', join(backups, 'whole'))).toBe('+OK\r\n');
+    client.close();
+  },
+);
+
+test('a directory for backups that cannot be made is an error, also in /proc', async () => {
+  const { port } = await start({ backupDirectory: '/proc/self/x' });
+  const client = await TestClient.open(port);
+  expect(await client.call('BACKUP', 'first')).toMatch(/^-ERR the backup failed: ENOENT/);
+  expect(await client.call('PING')).toBe('+PONG\r\n');
   client.close();
 });
 

@@ -1,5 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
-import type { Configuration } from '@quotadb/config';
+import { backupDirectoryOf, type Configuration } from '@quotadb/config';
 import { type Acknowledgements, type Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
 import type { Clock, DiskRequest } from '@quotadb/resp';
@@ -15,6 +14,7 @@ import {
 } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import { recordPast } from '../tracing/tracing.js';
+import { makeBackupDirectory } from './backup-directory.js';
 import { loadFlock } from './flock.js';
 
 /** How often a long load logs its progress. */
@@ -35,6 +35,7 @@ export class Persistence {
   private disk: Disk | undefined = undefined;
   /** The same, also after it is closed: its durable versions and durations stay readable. */
   private written: Disk | undefined = undefined;
+  private isBackingUp = false;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
 
@@ -151,7 +152,7 @@ export class Persistence {
       answered('the data directory is closed');
       return;
     }
-    const done = request.kind === 'snapshot' ? disk.snapshot() : this.backUp(disk, request.directory);
+    const done = request.kind === 'snapshot' ? disk.snapshot() : this.backUpAlone(disk, request.directory);
     this.publish();
     const finish = (error: string | undefined): void => {
       // Before the answer: the board must not show the snapshot as still running to the next command.
@@ -203,9 +204,18 @@ export class Persistence {
     if (this.disk !== undefined) this.board.publish(this.disk.status());
   }
 
+  /** One at a time: each walks the whole store. */
+  private async backUpAlone(disk: Disk, given: string): Promise<void> {
+    if (this.isBackingUp) throw new Error('another backup is being written');
+    this.isBackingUp = true;
+    try {
+      await this.backUp(disk, await makeBackupDirectory(backupDirectoryOf(this.config), given));
+    } finally {
+      this.isBackingUp = false;
+    }
+  }
+
   private async backUp(disk: Disk, directory: string): Promise<void> {
-    await mkdir(directory, { recursive: true, mode: 0o750 });
-    if ((await readdir(directory)).length > 0) throw new Error(`${directory} is not empty`);
     const bytes = await disk.copyTo(directory);
     const { unsyncedSinceBoot: _, ...identity } = this.directory.identity;
     writeIdentity(directory, { ...identity, isBackup: true });

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { countsApi, createCountsService } from '@quotadb/counts';
-import { createHandler, HttpServer, serveApi, usualSocketTimeouts } from '@quotadb/http';
+import { createHandler, HttpServer, Sites, serveApi, usualSocketTimeouts } from '@quotadb/http';
 import { afterEach, expect, test } from 'vitest';
 import { statusApi } from '../http/status/status-api.js';
 import { eventually, infoNumber, type SpawnedServer, spawnServer, TestClient } from '../testing/index.js';
@@ -37,15 +38,17 @@ async function drip(socket: Socket, text: string): Promise<void> {
 async function startHttp(maximumConnections = 1000) {
   const counts = createCountsService({ tokens: { external: ['x'], internal: ['y'] } });
   const status = { isReady: () => true, describe: () => ({}), metrics: async () => '' };
+  const sites = new Sites({ isOpen: () => false, isLoopbackName: () => true });
   const handle = createHandler(
     [serveApi(countsApi(['external', 'internal']), counts.api), serveApi(statusApi, status)],
     {
-      authenticate: () => ({}),
+      authenticate: () => ({ covers: () => true }),
+      sites,
       onError: () => undefined,
     },
   );
   const timeouts = { ...usualSocketTimeouts, headersTimeoutMs: 200, requestTimeoutMs: 400, checkIntervalMs: 20 };
-  const accelerate = counts.accelerate;
+  const accelerate = (server: Server) => counts.accelerate(server, sites);
   const server = new HttpServer({ handle, timeouts, maximumConnections, accelerate });
   const port = await server.listen('127.0.0.1', 0);
   const stop = async (): Promise<void> => {

@@ -10,8 +10,7 @@ interface Grant {
 }
 
 /**
- * The roles that operations name. Windows and rate limits take a token of the counts API too, on all keys; the roles of
- * the counts API are open to all while it has neither tokens nor users and only this machine reaches it.
+ * The roles that operations name. Windows and rate limits take a token of the counts API too, on all keys.
  */
 const grants: Readonly<Record<string, Grant>> = {
   read: { need: Need.read },
@@ -25,19 +24,20 @@ const grants: Readonly<Record<string, Grant>> = {
 
 /** The caller is a user; for a token of the counts API, and on an open server, the one who may do everything. */
 export function authenticator(access: HttpAccess, tokens: CountsTokens): Authenticate<User> {
-  return async ({ authorization, address }, roles) => {
+  return async (credentials, roles) => {
+    const { authorization } = credentials;
     const wanted = roles.map((role) => grants[role]);
     const audiences = wanted.flatMap(({ audience }) => audience ?? []);
     const isOfCounts = audiences.length === wanted.length;
     if (audiences.length > 0) {
       const held = tokens.audienceOf(authorization);
       if (held !== undefined) return audiences.includes(held) ? defaultUser : 'wrong_role';
-      if (tokens.isOpen && (isOfCounts || access.isOpen)) return defaultUser;
-      if (access.isOpen) return 'unauthenticated';
+      if (access.isOpen) return defaultUser;
     }
     // The counts API takes tokens only, no passwords.
-    const user = isOfCounts ? access.bearer(authorization) : await access.identify(authorization, address);
+    const user = isOfCounts ? access.bearer(authorization) : await access.identify(credentials);
     if (user === undefined) return 'unauthenticated';
+    if (user === 'busy') return user;
     return wanted.some(({ need }) => need !== undefined && (user.lacks & need) === 0) ? user : 'wrong_role';
   };
 }

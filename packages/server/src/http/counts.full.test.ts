@@ -207,8 +207,8 @@ test('--feed: what the record holds of a server, the server holds after a crash,
   }
 });
 
-test('where other machines can reach it, the counts API without tokens is closed', async () => {
-  const { http, server } = await start('--host', '0.0.0.0', '--password', 'secret');
+test.each(['0.0.0.0', '127.0.0.1'])('with a password on %s, the counts API without tokens is closed', async (host) => {
+  const { http, server } = await start('--host', host, '--password', 'secret');
   expect((await call(http, 'POST', 'counts/any/increase')).json.code).toBe('unauthenticated');
   expect((await call(http, 'GET', 'internal/counts/any')).json.code).toBe('unauthenticated');
   expect((await fetch(`http://127.0.0.1:${http}/healthz`)).status).toBe(200);

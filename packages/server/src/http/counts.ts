@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Configuration } from '@quotadb/config';
 import { Need } from '@quotadb/config';
-import { type AudienceTokens, type CountsService, createCountsService } from '@quotadb/counts';
-import { isLoopbackHost } from '@quotadb/replication/plaintext';
+import { type CountsService, createCountsService } from '@quotadb/counts';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/http-access.js';
 import type { CountsWatch } from '../metrics/counts-watch.js';
@@ -16,17 +15,15 @@ export function createCounts(
   access: HttpAccess,
   watch: CountsWatch,
 ): CountsService {
-  const tokens = audienceTokens(config);
-  if (tokens !== undefined && tokens.external.length + tokens.internal.length + config.users.size === 0) {
-    logger.warn('the counts API is closed: other machines can reach it and there is no --counts-token');
-  }
   return createCountsService({
     directory: config.dataDirectory === '' ? undefined : join(config.dataDirectory, 'postgres'),
     postgres: config.postgresUrl === '' ? undefined : { connectionString: config.postgresUrl },
-    tokens,
-    mayCall: (token, audience) => {
+    tokens: { external: config.countsTokens, internal: config.countsInternalTokens },
+    isOpen: () => access.isOpen,
+    userOf: (token, audience) => {
       const user = access.byBearerToken(token);
-      return user !== undefined && (user.lacks & (audience === 'internal' ? Need.admin : Need.write)) === 0;
+      const isAllowed = user !== undefined && (user.lacks & (audience === 'internal' ? Need.admin : Need.write)) === 0;
+      return isAllowed ? user : undefined;
     },
     writerConnections: config.postgresStatements,
     queryConnections: config.postgresConnections,
@@ -39,14 +36,6 @@ export function createCounts(
     observer: watch,
     onDatabaseLog: (text) => logger.debug({ text }, 'PostgreSQL'),
   });
-}
-
-/** Undefined, which is open to all, only where all are on this machine and neither tokens nor users are configured. */
-function audienceTokens(config: Configuration): AudienceTokens | undefined {
-  const tokens = { external: config.countsTokens, internal: config.countsInternalTokens };
-  const isOpen =
-    isLoopbackHost(config.host) && tokens.external.length + tokens.internal.length === 0 && config.users.size === 0;
-  return isOpen ? undefined : tokens;
 }
 
 /** The reason behind the reason is what helps: "connect ECONNREFUSED …". */

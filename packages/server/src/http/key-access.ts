@@ -4,5 +4,5 @@ import { serverProblems } from './problems.js';
 
 /** Throws where the prefixes of this user do not cover the key. A user without prefixes may touch all keys. */
 export function requireKeyAccess(user: User, key: Uint8Array): void {
-  if (user.hasPrefixes && !user.mayTouch(key, 0, key.length)) throw new ProblemError(serverProblems.key_forbidden);
+  if (!user.covers(key)) throw new ProblemError(serverProblems.key_forbidden);
 }

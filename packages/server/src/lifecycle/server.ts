@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Configuration } from '@quotadb/config';
+import { type Configuration, doorsWithoutKey } from '@quotadb/config';
 import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine, HASH_SECRET_BYTES } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
@@ -7,6 +7,7 @@ import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedB
 import { askDirectly, chooseTransport, createState, findUnknownCommands, type ServiceHandlers } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
+import { looseFileModes } from '../access/file-modes.js';
 import { HttpAccess } from '../access/http-access.js';
 import { LoginQueue } from '../access/login-queue.js';
 import { SnapshotTaker } from '../dashboard/take-snapshot.js';
@@ -35,6 +36,8 @@ export interface ServerParts {
   readonly fileSystem?: FileSystem | undefined;
   /** Reads the configuration again, for `ACL LOAD` and `reload()`. */
   readonly reread?: (() => Promise<Configuration>) | undefined;
+  /** The file that the configuration was read from, if it was. */
+  readonly configFile?: string | undefined;
 }
 
 /** A running server: the store, its clients, and the clock that drives both. Made by `createServer()`. */
@@ -59,14 +62,16 @@ export class Server {
   private readonly logins: LoginQueue;
   private readonly processMetrics: ProcessMetrics;
   private readonly certificates: Certificates | undefined;
+  private readonly configFile: string | undefined;
   private readonly reread: (() => Promise<Configuration>) | undefined;
   /** The configuration as it was last read. */
   private configured: Configuration;
   private serving = false;
   private stopping: Promise<void> | undefined = undefined;
 
-  constructor({ config, clock, logger, fileSystem, reread }: ServerParts) {
+  constructor({ config, clock, logger, fileSystem, reread, configFile }: ServerParts) {
     this.logger = logger;
+    this.configFile = configFile;
     this.reread = reread;
     this.configured = { ...config };
     this.tracing = startTracing(config, logger);
@@ -149,6 +154,7 @@ export class Server {
     const { persistence, replication, quotas, logins } = this;
     return {
       login: (attempt, answered) => logins.login(attempt, answered),
+      abandonLogin: (address) => logins.abandon(address),
       reload: (_, answered) =>
         this.reload().then(
           () => answered(undefined),
@@ -206,6 +212,7 @@ export class Server {
       await this.close(0);
       throw error;
     }
+    this.warnOfAccess();
     if (config.feeds.length > 0) await this.transport?.share();
     this.feeder.start();
     this.serving = true;
@@ -277,6 +284,14 @@ export class Server {
     if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
     this.logins.dropStale();
     logChanges(this.logger, changes);
+    this.warnOfAccess();
+  }
+
+  /** At the start, and when the configuration was read again. */
+  private warnOfAccess(): void {
+    const { config } = this.state;
+    for (const sentence of [...doorsWithoutKey(config), ...looseFileModes(config, this.configFile)])
+      this.logger.warn(sentence);
   }
 
   private async load(): Promise<void> {

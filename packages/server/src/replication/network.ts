@@ -1,10 +1,14 @@
-import { type Configuration, hasCertificates } from '@quotadb/config';
+import { type Configuration, hasCertificates, mayReplicateInPlaintext } from '@quotadb/config';
 import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
 import { GrpcNetwork } from '@quotadb/replication/mesh';
 import type { Logger } from 'pino';
 
 /** How often the files of the certificates are checked for changes. */
 const CERTIFICATES_INTERVAL_MS = 2000;
+
+const PLAINTEXT_IS_OFF =
+  'this server has credentials, so it replicates with certificates only (--repl-cert, --repl-key, --repl-ca); ' +
+  '--repl-plaintext allows replication without';
 
 /** The network of replication. With certificates it uses TLS, and takes new ones while it runs until `close()`. */
 export async function openNetwork(
@@ -15,6 +19,7 @@ export async function openNetwork(
     host: config.replicationHost,
     port: config.replicationPort,
     allowsPlaintext: config.replicationPlaintext,
+    refusesPlaintext: () => (mayReplicateInPlaintext(config) ? undefined : PLAINTEXT_IS_OFF),
   };
   if (!hasCertificates(config)) return { network: new GrpcNetwork(options), close: () => {} };
   const files = {

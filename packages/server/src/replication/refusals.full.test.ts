@@ -1,3 +1,4 @@
+import { createToken } from '@quotadb/config';
 import { afterEach, expect, test, vi } from 'vitest';
 import { eventually, SpawnedServer, spawnServer, TestClient, TestRegions } from '../testing/index.js';
 
@@ -77,15 +78,20 @@ test('mistakes in the flags are all said before anything starts', async () => {
   ]);
 });
 
-test('with a password and without certificates the replication port opens only if it was asked for', async () => {
-  const start = async (...flags: string[]) => {
-    const server = spawnServer(['--transport', 'net', '--max-memory', '16mb', '--password', 'x', ...flags]);
+test.each([
+  ['a password', ['--password', 'x']],
+  ['users', ['--users', JSON.stringify({ web: { roles: ['read'], tokens: [createToken().hash] } })]],
+  ['a counts token', ['--counts-token', 'x']],
+])('with %s and without certificates replication has to be asked for by name', async (_, credential) => {
+  const start = (...flags: string[]) => {
+    const server = spawnServer(['--transport', 'net', '--max-memory', '16mb', ...credential, ...flags]);
     servers.push(server);
-    return server.ready();
+    return server;
   };
-  expect((await start()).repl).toBeUndefined();
-  expect((await start('--repl-plaintext')).repl).toBeGreaterThan(0);
-  expect((await start('--peer', 'eu=127.0.0.1:1')).repl).toBeGreaterThan(0);
+  expect((await start().ready()).repl).toBeUndefined();
+  expect((await start('--repl-plaintext').ready()).repl).toBeGreaterThan(0);
+  const { code, stderr } = await start('--peer', 'eu=127.0.0.1:1').finished;
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--peer: there are credentials')]);
 });
 
 test('peers are listed, added and removed while the servers run', async () => {

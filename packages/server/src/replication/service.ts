@@ -1,5 +1,4 @@
 import type { Configuration } from '@quotadb/config';
-import { hasCertificates } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
@@ -100,6 +99,8 @@ export class ReplicationService {
           this.describeSoon();
         },
         ticked: () => {
+          // A password or users can come while the server runs.
+          if (network.plaintextRefusal() !== undefined) for (const link of [...mesh.links]) link.end();
           this.publish();
           this.options.quotas.tick();
         },
@@ -161,6 +162,8 @@ export class ReplicationService {
     }
     if (region === options.config.region) return { error: `${region} is this region itself` };
     if (request.kind === 'addPeer') {
+      const refusal = this.network?.plaintextRefusal();
+      if (refusal !== undefined) return { error: refusal };
       this.removed.delete(region);
       await mesh.addPeer({ region, host: request.host, port: request.port });
       options.logger.info({ peer: region, host: request.host, port: request.port }, 'a peer was added');
@@ -182,17 +185,15 @@ export class ReplicationService {
   }
 
   /**
-   * Resolves to the port; undefined where the server does not listen for peers. Where clients need a password, a
-   * replication port that takes peers without one opens only if the settings ask for it.
+   * Resolves to the port; undefined where the server does not listen for peers. Where there is any credential, a
+   * replication port without certificates opens only if the settings ask for it by name.
    */
   async listen(): Promise<number | undefined> {
     const { config, logger } = this.options;
     if (config.replicationPort === -1) return undefined;
-    const isRequested = hasCertificates(config) || config.replicationPlaintext || config.peers.length > 0;
-    if (config.password !== '' && !isRequested) {
-      logger.info(
-        'the replication port stays closed: there is a password, and replication has no certificates (--repl-cert)',
-      );
+    const refusal = this.network?.plaintextRefusal();
+    if (refusal !== undefined) {
+      logger.info(`the replication port stays closed: ${refusal}`);
       return undefined;
     }
     this.port = (await this.mesh?.listen()) ?? -1;

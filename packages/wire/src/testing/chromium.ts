@@ -18,10 +18,10 @@ const program = (process.env.PATH ?? '')
     }
   });
 
-export function launchChromium(): Promise<Browser> {
+export function launchChromium(args: readonly string[] = []): Promise<Browser> {
   if (program === undefined) throw new Error('there is no Chromium on this machine (apt-get install chromium)');
   // As root, in a container, its sandbox cannot be had; the tests show it only our own pages.
-  return chromium.launch({ executablePath: program, chromiumSandbox: false });
+  return chromium.launch({ executablePath: program, chromiumSandbox: false, args: [...args] });
 }
 
 /** `describe` where there is a Chromium. Elsewhere the tests are skipped and say so, except in CI, where they fail. */

@@ -1,11 +1,11 @@
-import { type Api, ProblemError } from '@quotadb/http';
+import { type Api, type CheckedInput, ProblemError } from '@quotadb/http';
 import { CountError } from '../../domain/count-error.js';
-import type { Audience } from './counts-tokens.js';
+import type { Audience, CountsCaller } from './counts-tokens.js';
 import { type CountUseCases, externalOperations, internalOperations } from './operations.js';
 import { countProblems } from './problems.js';
 
 /** The parts of the API that a port serves; the others do not exist on it. */
-export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, unknown> {
+export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, CountsCaller> {
   return {
     name: 'counts',
     title: 'QuotaDB counts',
@@ -26,10 +26,25 @@ export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, un
         return code === 'too_big' ? countProblems.too_many_item_ids : countProblems.missing_item_ids;
       },
     },
+    admits: itemIdsAreCovered,
     problemOf: (error) => (error instanceof CountError ? new ProblemError(countProblems[error.code]) : undefined),
     operations: [
       ...(audiences.includes('external') ? externalOperations : []),
       ...(audiences.includes('internal') ? internalOperations : []),
     ],
   };
+}
+
+/** Wherever an operation takes the id of a count: in its path, its query or its body. */
+interface NamedCounts {
+  readonly itemId?: string;
+  readonly itemIds?: readonly string[];
+}
+
+/** The one check of item ids for all operations: key prefixes hold for them as for keys. */
+function itemIdsAreCovered(caller: CountsCaller, { path, query, body }: CheckedInput): void {
+  for (const { itemId, itemIds = [] } of [path, query, body ?? {}] as readonly NamedCounts[]) {
+    const named = itemId === undefined ? itemIds : [itemId, ...itemIds];
+    if (!named.every((id) => caller.covers(id))) throw new ProblemError(countProblems.key_forbidden);
+  }
 }

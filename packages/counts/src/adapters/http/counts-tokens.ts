@@ -6,25 +6,34 @@ export type Audience = 'external' | 'internal';
 /** Bearer tokens by audience. */
 export type AudienceTokens = Readonly<Record<Audience, readonly string[]>>;
 
+/** The caller of an operation: the item ids that it may use. */
+export interface CountsCaller {
+  covers(itemId: string): boolean;
+}
+
+export interface CountsTokensOptions {
+  /** Whether all who reach the port are let in; without tokens they are, unless it is said. */
+  readonly isOpen?: (() => boolean) | undefined;
+  /** Knows further tokens, those of users, each with the item ids that it may use. */
+  readonly userOf?: ((token: string, audience: Audience) => CountsCaller | undefined) | undefined;
+}
+
 const BEARER = /^Bearer +([^ ]+) *$/i;
+const everybody: CountsCaller = { covers: () => true };
 
 /**
- * The tokens of the counts API. Without any ("undefined") the API is open to all, which is for addresses that only this
- * machine reaches; with them, an audience that has none is closed. Tokens are looked up by digest, so that the time a
- * lookup takes says nothing about them.
+ * The tokens of the counts API. An open API is for addresses that only this machine reaches; one that is not open is
+ * closed to an audience that has no token. Tokens are looked up by digest, so that the time a lookup takes says nothing
+ * about them.
  */
 export class CountsTokens {
-  readonly isOpen: boolean;
-  readonly #mayCall: (token: string, audience: Audience) => boolean;
+  readonly #isOpen: () => boolean;
+  readonly #userOf: (token: string, audience: Audience) => CountsCaller | undefined;
   readonly #audiences = new Map<string, Audience>();
 
-  /** `mayCall` knows further tokens, those of users. */
-  constructor(
-    tokens: AudienceTokens | undefined,
-    mayCall: (token: string, audience: Audience) => boolean = () => false,
-  ) {
-    this.isOpen = tokens === undefined;
-    this.#mayCall = mayCall;
+  constructor(tokens: AudienceTokens | undefined, options: CountsTokensOptions = {}) {
+    this.#isOpen = options.isOpen ?? (() => tokens === undefined);
+    this.#userOf = options.userOf ?? (() => undefined);
     if (tokens === undefined) return;
     for (const audience of ['external', 'internal'] as const) {
       for (const token of tokens[audience]) {
@@ -43,13 +52,14 @@ export class CountsTokens {
     return token === undefined ? undefined : this.#audiences.get(digest(token));
   }
 
-  /** Whether this caller may, as far as a token can say. */
-  admits(authorization: string | undefined, audience: Audience): boolean {
-    if (this.isOpen) return true;
+  /** The caller that this audience is open to; undefined where the caller is not of it, as far as a token can say. */
+  callerOf(authorization: string | undefined, audience: Audience): CountsCaller | undefined {
+    if (this.#isOpen()) return everybody;
     const token = bearerToken(authorization);
-    if (token === undefined) return false;
+    if (token === undefined) return undefined;
     const known = this.#audiences.get(digest(token));
-    return known === undefined ? this.#mayCall(token, audience) : known === audience;
+    if (known === undefined) return this.#userOf(token, audience);
+    return known === audience ? everybody : undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { type Operation, operationsOf } from '@quotadb/http';
 import type { CountValue } from '../../domain/count-value.js';
 import type { ExternalCountUpdateApi } from '../../domain/ports/external-count-update-api.js';
 import type { InternalCountValueApi } from '../../domain/ports/internal-count-value-api.js';
+import type { CountsCaller } from './counts-tokens.js';
 import { countProblems } from './problems.js';
 import {
   amountBody,
@@ -24,11 +25,11 @@ export interface CountUseCases {
 }
 
 const COUNTS = '/api/v1/internal/counts';
-const operation = operationsOf<CountUseCases>();
+const operation = operationsOf<CountUseCases, CountsCaller>();
 
 const { overloaded, database_unavailable, count_not_found, value_out_of_range } = countProblems;
 const { idempotency_key_reused, change_refused, outcome_unknown } = countProblems;
-const readProblems = [overloaded, database_unavailable];
+const readProblems = [overloaded, database_unavailable, countProblems.key_forbidden];
 const changeProblems = [...readProblems, idempotency_key_reused, change_refused, outcome_unknown];
 
 const managing = { roles: ['manage counts'], query: noQuery } as const;
@@ -48,7 +49,7 @@ const adding = {
 };
 
 /** For systems that count. */
-export const externalOperations: readonly Operation<CountUseCases, unknown>[] = [
+export const externalOperations: readonly Operation<CountUseCases, CountsCaller>[] = [
   operation({
     ...adding,
     id: 'increase',
@@ -81,7 +82,7 @@ export const externalOperations: readonly Operation<CountUseCases, unknown>[] = 
 ];
 
 /** For systems that manage counts. */
-export const internalOperations: readonly Operation<CountUseCases, unknown>[] = [
+export const internalOperations: readonly Operation<CountUseCases, CountsCaller>[] = [
   operation({
     ...managing,
     id: 'initialize',

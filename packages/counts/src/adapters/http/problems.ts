@@ -2,7 +2,7 @@ import { defineProblems } from '@quotadb/http';
 import type { CountErrorCode } from '../../domain/count-error.js';
 
 /** Problems that only exist because the caller speaks HTTP. */
-type HttpErrorCode = 'missing_item_ids' | 'too_many_item_ids' | 'invalid_idempotency_key';
+type HttpErrorCode = 'missing_item_ids' | 'too_many_item_ids' | 'invalid_idempotency_key' | 'key_forbidden';
 
 const RETRY_AFTER_SECONDS = 1;
 
@@ -26,6 +26,7 @@ export const countProblems = defineProblems<CountErrorCode | HttpErrorCode>({
     'Invalid idempotency key',
     'The Idempotency-Key header must be 1 to 255 visible ASCII characters.',
   ],
+  key_forbidden: [403, 'Item id forbidden', 'The key prefixes of this user do not cover that item id.'],
   count_not_found: [404, 'No such count', 'There is no count with this item id. Nothing was changed.'],
   count_exists: [409, 'The count exists', 'There is a count with this item id already. Nothing was changed.'],
   value_out_of_range: [409, 'Value out of range', 'The count would leave the 64-bit range. Nothing was changed.'],

@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { startMemoryServer } from '../../testing/memory-server.js';
 import type { TestServer } from '../../testing/test-server.js';
 import { MemoryRepository } from '../memory/memory-repository.js';
+import { countsApi } from './counts-api.js';
 import { CountsTokens } from './counts-tokens.js';
 
 const tokens = { external: ['counting-token', 'second-token'], internal: ['managing-token'] };
@@ -75,4 +76,40 @@ test('a port for one part does not have the other, in its document neither', asy
 
 test('one token cannot have both roles', () => {
   expect(() => new CountsTokens({ external: ['same'], internal: ['same'] })).toThrow('both');
+});
+
+describe.each([{ fastPath: false }, { fastPath: true }])('a user with key prefixes ($fastPath)', ({ fastPath }) => {
+  const covered = { userOf: () => ({ covers: (itemId: string) => itemId.startsWith('cart:') }) };
+  const user = { tokens: { external: [], internal: [] }, fastPath, ...covered };
+
+  test.each(countsApi(['external', 'internal']).operations.map((operation) => [operation.id, operation] as const))(
+    'is refused item ids that none of them begins: %s',
+    async (_, { method, path, query, body }) => {
+      const repository = new MemoryRepository();
+      await repository.create('item', 7n);
+      const server = await start({ ...user, repository });
+      const named = path.replace('{itemId}', 'item');
+      // Every operation names its counts by one of these; the covered one beside it does not help.
+      const listed = query !== undefined && 'itemIds' in query.shape ? '?itemIds=cart:1&itemIds=item' : '';
+      const fields = { itemId: 'item', itemIds: ['cart:1', 'item'], value: 1, amount: 1 };
+      const shape = (body?.schema as { shape?: object } | undefined)?.shape ?? {};
+      const given = Object.fromEntries(Object.entries(fields).filter(([name]) => name in shape));
+      const answer = await server.call(method, named + listed, {
+        ...bearer('users-token'),
+        ...(body !== undefined && { body: given }),
+      });
+      expect([answer.status, answer.json.code]).toEqual([403, 'key_forbidden']);
+      expect(await repository.find(['item'])).toMatchObject([{ currentValue: 7n }]);
+    },
+  );
+
+  test('has those that one of them begins', async () => {
+    const repository = new MemoryRepository();
+    await repository.create('cart:1', 1n);
+    const server = await start({ ...user, repository });
+    const increased = await server.call('POST', '/api/v1/counts/cart:1/increase', bearer('users-token'));
+    expect([increased.status, increased.json.value]).toEqual([200, 2]);
+    const read = await server.call('GET', '/api/v1/internal/counts?itemIds=cart:1', bearer('users-token'));
+    expect(read.status).toBe(200);
+  });
 });

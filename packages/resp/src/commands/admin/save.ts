@@ -60,10 +60,10 @@ export const lastSave = define({
 export const backup = define({
   name: 'backup',
   arity: 2,
-  summary: "Writes all data into an empty directory of the server's machine; another server can start from it.",
+  summary: 'Writes all data into a new directory of this name in --backup-dir; another server can start from it.',
   since: '0.1.0',
   complexity: 'O(N) with N being the number of keys',
-  syntax: 'directory',
+  syntax: 'name',
   run(call) {
     if (call.server.disk.isOn) {
       waitForDisk(call, { kind: 'backup', directory: textArgument(call.request, 1) }, errors.backupFailed);

@@ -1,8 +1,9 @@
 import type { User } from '@quotadb/config';
 import { type Audience, type CountsService, countsApi } from '@quotadb/counts';
 import type { Engine } from '@quotadb/engine';
-import { createHandler, HttpServer, type ServedApi, serveApi } from '@quotadb/http';
+import { createHandler, HttpServer, type ServedApi, Sites, serveApi } from '@quotadb/http';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
+import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import type { ServerState } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../../access/http-access.js';
@@ -67,8 +68,14 @@ export class HttpPorts {
 
   private open(audiences: readonly Audience[], others: readonly ServedApi<User>[]): HttpServer {
     const { state, logger, access, counts, status, certificates, isTraced } = this.options;
+    const sites = new Sites({
+      isOpen: () => access.isOpen,
+      isLoopbackName: isLoopbackHost,
+      names: [state.config.host, ...state.config.httpNames],
+    });
     const handle = createHandler([...others, serveApi(countsApi(audiences), counts.api), serveApi(statusApi, status)], {
       authenticate: authenticator(access, counts.tokens),
+      sites,
       onError: (error, operation) => logger.error({ err: error, operation }, 'a request over HTTP failed'),
     });
     return new HttpServer({
@@ -76,7 +83,7 @@ export class HttpPorts {
       maximumConnections: state.config.maxClients,
       certificates: state.config.httpTls ? certificates : undefined,
       // A request that goes past node:http cannot be traced.
-      ...(!isTraced && audiences.includes('external') && { accelerate: (server) => counts.accelerate(server) }),
+      ...(!isTraced && audiences.includes('external') && { accelerate: (server) => counts.accelerate(server, sites) }),
     });
   }
 

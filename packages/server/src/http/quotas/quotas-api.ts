@@ -54,9 +54,6 @@ function quotaOperation<Body extends z.ZodType, Value>(declaration: QuotaOperati
   return operation({
     ...rest,
     roles: [refusal === quotaProblems.policy_refused ? 'admin' : 'quota'],
-    // A body of any type is taken, so a form on a page of another site could spend the quotas of a server on this
-    // machine.
-    isSameSiteOnly: true,
     ...(body && { body: { schema: body, maximumBytes: MAXIMUM_BODY_BYTES, takesAnyMediaType: true } }),
     success: { description: 'Done, or denied: `allowed` says which.', schema: success },
     problems: [refusal, ...(isUnknownRefused ? [serverProblems.no_such_quota] : [])],
@@ -83,7 +80,6 @@ const listQuotas = operation({
   path: '/api/v1/quotas',
   summary: 'Lists the names of all quotas.',
   roles: ['quota'],
-  isSameSiteOnly: true,
   success: { description: 'The names.', schema: z.object({ quotas: z.array(z.string()) }) },
   run: ({ policies }, _input, caller) => {
     requireAllKeys(caller);

@@ -1,11 +1,15 @@
-import { createHandler, HttpServer, serveApi } from '@quotadb/http';
+import { createHandler, HttpServer, Sites, serveApi } from '@quotadb/http';
 import { expect, test } from 'vitest';
 import { statusApi } from './status-api.js';
 
 test('alive from the start, ready when it is, and nothing else is served', async () => {
   let ready = false;
   const context = { isReady: () => ready, describe: () => ({ name: 'quotadb' }), metrics: async () => '' };
-  const handle = createHandler([serveApi(statusApi, context)], { authenticate: () => ({}), onError: () => undefined });
+  const handle = createHandler([serveApi(statusApi, context)], {
+    authenticate: () => ({}),
+    sites: new Sites({ isOpen: () => false, isLoopbackName: () => true }),
+    onError: () => undefined,
+  });
   const server = new HttpServer({ handle, maximumConnections: 100 });
   const port = await server.listen('127.0.0.1', 0);
   const ask = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${port}${path}`, { method });

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { jsonInteger, ProblemError, problems, rawProblemResponse, rawResponse } from '@quotadb/http';
+import { jsonInteger, ProblemError, problems, rawProblemResponse, rawResponse, type Sites } from '@quotadb/http';
 import { CountError } from '../../../domain/count-error.js';
 import type { ExternalCountUpdateApi } from '../../../domain/ports/external-count-update-api.js';
 import type { CountsTokens } from '../counts-tokens.js';
@@ -31,12 +31,12 @@ export class HttpFastPath {
   }
 
   /** Looks at new connections of the server before node:http does. */
-  attach(server: Server): void {
+  attach(server: Server, sites: Sites): void {
     const listeners = server.listeners('connection') as ConnectionListener[];
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
       const connection = new FastConnection(socket, {
-        answer: (request) => this.#answer(request),
+        answer: (request) => (sites.trustsHost(request.headers.host) ? this.#answer(request) : undefined),
         handOver: () => {
           this.#connections.delete(connection);
           for (const listener of listeners) listener.call(server, socket);
@@ -55,7 +55,8 @@ export class HttpFastPath {
 
   #answer({ itemId, action, amount, headers }: PlainRequest): Promise<string> | undefined {
     const { authorization, idempotencyKey } = headers;
-    if (!this.#options.tokens.admits(authorization, 'external')) return undefined;
+    // node:http says why a caller is refused.
+    if (this.#options.tokens.callerOf(authorization, 'external')?.covers(itemId) !== true) return undefined;
     if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) return undefined;
     const { external } = this.#options.api;
     const change =

@@ -20,7 +20,7 @@ const JSON_MEDIA_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 /** Longer heads are rare, and node:http has its own limits for them. */
 const MAX_HEAD_LENGTH = 4_096;
 
-/** Headers that change how a request is framed or answered: not plain. */
+/** Headers that change how a request is framed or answered, and those by which a browser names its page: not plain. */
 const SPECIAL_HEADERS = new Set([
   'transfer-encoding',
   'content-encoding',
@@ -30,10 +30,13 @@ const SPECIAL_HEADERS = new Set([
   'te',
   'http2-settings',
   'proxy-connection',
+  'origin',
+  'sec-fetch-site',
 ]);
 
 /** What matters of a header block. Clients send the same block again and again, so it is parsed once and kept. */
 export interface PlainHeaders {
+  readonly host: string;
   readonly contentLength: number;
   readonly authorization: string | undefined;
   readonly idempotencyKey: string | undefined;
@@ -100,13 +103,15 @@ function parseHeaders(block: string): PlainHeaders | undefined {
     values.set(name, match[2] ?? '');
   }
   const length = values.get('content-length') ?? '0';
+  const host = values.get('host');
   const isPlain =
-    values.has('host') &&
+    host !== undefined &&
     /^\d{1,3}$/.test(length) &&
     /^keep-alive$/i.test(values.get('connection') ?? 'keep-alive') &&
     JSON_MEDIA_TYPE.test(values.get('content-type') ?? 'application/json');
   if (!isPlain) return undefined;
   return {
+    host,
     contentLength: Number(length),
     authorization: values.get('authorization'),
     idempotencyKey: values.get('idempotency-key'),
