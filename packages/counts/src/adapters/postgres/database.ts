@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { CountError } from '../../domain/count-error.js';
 import { ANSWER_GRACE_MS, MAX_WAITING_QUERIES, MIGRATION_TIMEOUT_MS, QUERY_CONNECTIONS } from './bounds.js';
-import { type ConnectionOptions, clientConfig, prepareSession } from './connection.js';
+import { type ConnectionOptions, clientConfig } from './connection.js';
 import { UnreachableError } from './failure.js';
 import { migrate } from './migrate.js';
 
@@ -22,7 +22,7 @@ export class Database {
     this.#queryConnections = queryConnections;
   }
 
-  /** A connection of the caller's own, with the settings our statements rely on. */
+  /** A connection of the caller's own. */
   async openSession(): Promise<pg.Client> {
     try {
       return await connect(await this.#prepared());
@@ -88,7 +88,6 @@ export async function orGiveUp(ending: Promise<void>): Promise<void> {
 async function migrateDatabase(options: ConnectionOptions): Promise<void> {
   const client = await connect(options, { query_timeout: MIGRATION_TIMEOUT_MS });
   try {
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
     await migrate(client);
   } finally {
     await orGiveUp(client.end());
@@ -101,7 +100,6 @@ async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = 
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await prepareSession(client);
   } catch (error) {
     await orGiveUp(client.end());
     throw error;
@@ -110,7 +108,7 @@ async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = 
 }
 
 function createPool(options: ConnectionOptions, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...clientConfig(options), max, onConnect: prepareSession });
+  const pool = new pg.Pool({ ...clientConfig(options), max });
   // The pool listens to its idle connections only; one lost while lent out fails the query that was on it.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);

@@ -9,7 +9,8 @@ const MIGRATION_LOCK = 8_180_339_887;
  * then find nothing left to do. Each step and the record of it commit together.
  */
 export async function migrate(client: ClientBase): Promise<void> {
-  await client.query('BEGIN');
+  // A step may take as long as it needs, whatever is usual for this user.
+  await client.query('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     await client.query(

@@ -9,6 +9,7 @@ import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
 import { type CountsObserver, reportWrite } from './observer.js';
 import { failExpired, type PendingChange } from './pending-change.js';
+import { alone } from './statement.js';
 import { NotCommittedError } from './transaction.js';
 
 export interface WriterConnectionOptions {
@@ -101,7 +102,7 @@ export class WriterConnection {
     try {
       const { unsent, spoiled } = keyed
         ? await applyKeyedGroups(client, groups)
-        : await applyPlainGroups(client, groups);
+        : await applyPlainGroups(alone(client), groups);
       report(undefined);
       for (const group of spoiled) this.#queue.halve(group);
       this.#giveBack(groups, unsent);
@@ -162,7 +163,7 @@ export class WriterConnection {
     const suspects = groups.filter((group) => this.#queue.isSuspect(group));
     if (suspects.length === 0) return groups;
     const itemIds = suspects.map((group) => group[0]!.itemId);
-    const locked = await whichAreLocked(client, itemIds);
+    const locked = await whichAreLocked(alone(client), itemIds);
     const held: Group[] = [];
     const free: Group[] = [];
     for (const group of groups) {
