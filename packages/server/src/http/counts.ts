@@ -23,6 +23,7 @@ export function createCounts(
   return createCountsService({
     directory: config.dataDirectory === '' ? undefined : join(config.dataDirectory, 'postgres'),
     postgres: config.postgresUrl === '' ? undefined : { connectionString: config.postgresUrl },
+    adopts: config.countsAdopt,
     tokens,
     mayCall: (token, audience) => {
       const user = access.byBearerToken(token);

@@ -1,8 +1,8 @@
-import { type Api, ProblemError } from '@quotadb/http';
+import type { Api } from '@quotadb/http';
 import { CountError } from '../../domain/count-error.js';
 import type { Audience } from './counts-tokens.js';
 import { type CountUseCases, externalOperations, internalOperations } from './operations.js';
-import { countProblems } from './problems.js';
+import { countProblems, problemOfCount } from './problems.js';
 
 /** The parts of the API that a port serves; the others do not exist on it. */
 export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, unknown> {
@@ -26,7 +26,7 @@ export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, un
         return code === 'too_big' ? countProblems.too_many_item_ids : countProblems.missing_item_ids;
       },
     },
-    problemOf: (error) => (error instanceof CountError ? new ProblemError(countProblems[error.code]) : undefined),
+    problemOf: (error) => (error instanceof CountError ? problemOfCount(error) : undefined),
     operations: [
       ...(audiences.includes('external') ? externalOperations : []),
       ...(audiences.includes('internal') ? internalOperations : []),

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { CountError } from '../../domain/count-error.js';
+import { SchemaError } from './adopt.js';
 import { ANSWER_GRACE_MS, MAX_WAITING_QUERIES, MIGRATION_TIMEOUT_MS, QUERY_CONNECTIONS } from './bounds.js';
 import { type ConnectionOptions, clientConfig } from './connection.js';
 import { UnreachableError } from './failure.js';
@@ -14,12 +15,16 @@ export type DatabaseLocator = () => Promise<ConnectionOptions>;
 export class Database {
   readonly #locate: DatabaseLocator;
   readonly #queryConnections: number;
+  readonly #adopts: boolean;
+  #obstacle: SchemaError | undefined;
   #migrated: Promise<void> | undefined;
   #pool: pg.Pool | undefined;
 
-  constructor(locate: DatabaseLocator, queryConnections = QUERY_CONNECTIONS) {
+  /** `adopts`: a table of counts that another program made is taken over; see adopt.ts. */
+  constructor(locate: DatabaseLocator, queryConnections = QUERY_CONNECTIONS, adopts = false) {
     this.#locate = locate;
     this.#queryConnections = queryConnections;
+    this.#adopts = adopts;
   }
 
   /** A connection of the caller's own. */
@@ -49,6 +54,11 @@ export class Database {
     return this.#migrated !== undefined;
   }
 
+  /** Why the schema could not be brought up to date when it was last tried; every use of the database tries again. */
+  get obstacle(): SchemaError | undefined {
+    return this.#obstacle;
+  }
+
   async close(): Promise<void> {
     if (this.#pool !== undefined) await orGiveUp(this.#pool.end());
   }
@@ -66,10 +76,16 @@ export class Database {
 
   async #prepared(): Promise<ConnectionOptions> {
     const options = await this.#locate();
-    this.#migrated ??= migrateDatabase(options).catch((error: unknown) => {
-      this.#migrated = undefined;
-      throw error;
-    });
+    this.#migrated ??= migrateDatabase(options, this.#adopts).then(
+      () => {
+        this.#obstacle = undefined;
+      },
+      (error: unknown) => {
+        this.#migrated = undefined;
+        this.#obstacle = error instanceof SchemaError ? error : undefined;
+        throw error;
+      },
+    );
     await this.#migrated;
     return options;
   }
@@ -85,10 +101,10 @@ export async function orGiveUp(ending: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-async function migrateDatabase(options: ConnectionOptions): Promise<void> {
+async function migrateDatabase(options: ConnectionOptions, adopts: boolean): Promise<void> {
   const client = await connect(options, { query_timeout: MIGRATION_TIMEOUT_MS });
   try {
-    await migrate(client);
+    await migrate(client, adopts);
   } finally {
     await orGiveUp(client.end());
   }

@@ -8,7 +8,7 @@ import type { ChangeQueue, Group, GroupedWrite } from './change-queue.js';
 import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
 import { type CountsObserver, reportWrite } from './observer.js';
-import { failExpired, type PendingChange } from './pending-change.js';
+import { failExpired, failObstructed, type PendingChange } from './pending-change.js';
 import { alone } from './statement.js';
 import { NotCommittedError } from './transaction.js';
 
@@ -72,6 +72,7 @@ export class WriterConnection {
       try {
         client = await this.#session();
       } catch (error) {
+        this.#failAllWhere(this.#database.obstacle);
         await this.#pause(error);
         continue;
       }
@@ -81,6 +82,11 @@ export class WriterConnection {
       await this.#apply(client, write);
       this.#isSending = false;
     }
+  }
+
+  #failAllWhere(obstacle: Error | undefined): void {
+    if (obstacle === undefined) return;
+    for (const pending of this.#queue.takeExpired(Number.POSITIVE_INFINITY)) failObstructed(pending, obstacle);
   }
 
   async #apply(client: Client, write: GroupedWrite): Promise<void> {
