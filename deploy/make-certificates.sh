@@ -1,18 +1,21 @@
 #!/bin/sh
 # Makes the authority of the cluster and a certificate for each region named, where they are not there yet.
 #
-#   make-certificates.sh us eu ap      into $CERTIFICATES, by default /certificates
+#   make-certificates.sh us eu ap      the authority into $AUTHORITY, by default /authority; each region's certificate
+#                                      and key, and the authority's certificate, into $CERTIFICATES/REGION
 #
-# The key of the authority stays in the volume, readable by root alone; a region reads its own certificate and key.
+# The authority's directory, and that of each region, is a volume of its own: a region gets to see its own key and no
+# other, and the key of the authority, which could sign for any region, is seen by nobody but this script.
 set -eu
+authority=${AUTHORITY:-/authority}
 directory=${CERTIFICATES:-/certificates}
 owner=${CERTIFICATES_OWNER:-10001:10001}
 umask 077
-[ -e "$directory/ca.crt" ] || quotadb certs init --cluster "${QUOTADB_CLUSTER:-compose}" --out "$directory"
+[ -e "$authority/ca.crt" ] || quotadb certs init --cluster "${QUOTADB_CLUSTER:-compose}" --out "$authority"
 for region in "$@"; do
-  [ -e "$directory/$region/$region.crt" ] || quotadb certs issue --region "$region" --dir "$directory" --out "$directory/$region"
-  chown -R "$owner" "$directory/$region"
-  chmod 755 "$directory/$region"
+  own=$directory/$region
+  [ -e "$own/$region.crt" ] || quotadb certs issue --region "$region" --dir "$authority" --out "$own"
+  cp "$authority/ca.crt" "$own/ca.crt"
+  chown -R "$owner" "$own"
+  chmod 700 "$own"
 done
-chmod 755 "$directory"
-chmod 644 "$directory/ca.crt"

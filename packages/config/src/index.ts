@@ -29,7 +29,13 @@ export { Mistake } from './kinds/mistake.js';
 export { checkRegion, parseAddress, printAddress } from './kinds/peer-address.js';
 export { parseSizeBytes } from './kinds/size.js';
 // Loading and the table of settings.
-export { ConfigurationError, type ConfigurationSources, loadConfiguration } from './settings/load.js';
+export { countsAlone } from './settings/counts-alone.js';
+export {
+  ConfigurationError,
+  type ConfigurationScope,
+  type ConfigurationSources,
+  loadConfiguration,
+} from './settings/load.js';
 // CONFIG GET and SET.
 export {
   changeParameters,

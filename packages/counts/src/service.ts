@@ -17,6 +17,8 @@ import { externalCountUpdateApi, internalCountValueApi } from './domain/use-case
 export interface CountsServiceOptions extends CountsTokensOptions {
   /** A PostgreSQL that runs already. Without one, an embedded one is started when it is first needed. */
   readonly postgres?: ConnectionOptions | undefined;
+  /** Takes over a table of counts that another program made. */
+  readonly adopts?: boolean | undefined;
   /** Where the embedded one keeps its files; without a directory they are temporary. */
   readonly directory?: string | undefined;
   /** Without any, the API is open to all who reach the port; with empty lists, it is closed. See `isOpen`. */
@@ -58,6 +60,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
   const database = new Database(
     embedded === undefined ? async () => options.postgres! : () => embedded.start(),
     options.queryConnections,
+    options.adopts,
   );
   const onTrouble = options.onTrouble ?? (() => undefined);
   const writer = new ChangeWriter(database, onTrouble, options.writerConnections, options.observer);

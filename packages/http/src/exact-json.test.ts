@@ -63,3 +63,80 @@ test.each(['{', '{"a":01234567890123456789}', '{"a":1234567890123456-1}', '12345
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   },
 );
+
+/** Bodies whose every place looks like the beginning of something that ends nowhere. */
+const patient: [what: string, body: (length: number) => string][] = [
+  ['strings that never end', (length) => '\\"'.repeat(length / 2)],
+  ['one string that never ends', (length) => `"${'\\"'.repeat(length / 2)}`],
+  ['zeros behind a point, then a one', (length) => `1.${'0'.repeat(length)}1`],
+  ['zeros behind a point, then nonsense', (length) => `1.${'0'.repeat(length)}x`],
+  ['a long integer', (length) => '9'.repeat(length)],
+  ['a long integer divided by a power of ten', (length) => `${'9'.repeat(length / 2)}e-${length / 4}`],
+  ['a long integer with zeros that its exponent takes away', (length) => `1${'0'.repeat(length)}e-${length}`],
+  ['many long integers', (length) => `[${'12345678901234567890,'.repeat(length / 21)}1]`],
+  ['signs', (length) => '-'.repeat(length)],
+  ['digits and signs', (length) => '1-'.repeat(length / 2)],
+  ['exponents', (length) => `1${'e1'.repeat(length / 2)}`],
+  ['backslashes', (length) => `"${'\\'.repeat(length)}`],
+  ['open brackets', (length) => '['.repeat(length)],
+  ['open brackets and a long integer', (length) => `${'['.repeat(length)}12345678901234567890`],
+];
+
+/** A body of 16 KiB took seconds where work grew with the square of its length; one of 512 KiB would take hours. */
+const LONG_BODY = 512 * 1024;
+const PATIENCE_MS = 10_000;
+
+function cpuMsOf(work: () => void): number {
+  const { user, system } = process.cpuUsage();
+  work();
+  const spent = process.cpuUsage({ user, system });
+  return (spent.user + spent.system) / 1000;
+}
+
+test.each(patient)('the work for a body is in proportion to its length: %s', (_what, body) => {
+  const text = body(LONG_BODY);
+  const spentMs = cpuMsOf(() => {
+    try {
+      parseExactJson(text);
+    } catch {
+      // Most of them are not JSON.
+    }
+  });
+  expect(spentMs).toBeLessThan(PATIENCE_MS);
+});
+
+test('any pieces of JSON, however often repeated, cost in proportion to their length', () => {
+  const piece = fc.stringMatching(/^[\\"[\]{}:,0-9.eE+x -]{1,4}$/);
+  fc.assert(
+    fc.property(piece, piece, piece, (before, repeated, after) => {
+      const text = before + repeated.repeat(LONG_BODY / 8 / repeated.length) + after;
+      const spentMs = cpuMsOf(() => {
+        try {
+          parseExactJson(text);
+        } catch {
+          // Most of them are not JSON.
+        }
+      });
+      expect(spentMs).toBeLessThan(PATIENCE_MS);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a literal of any form is read as BigInt reads it, or not at all', () => {
+  const digits = fc.stringMatching(/^[0-9]{1,25}$/).map((text) => text.replace(/^0+(?=.)/, ''));
+  const zeros = fc.integer({ min: 0, max: 30 }).map((count) => '0'.repeat(count));
+  fc.assert(
+    fc.property(digits, zeros, fc.integer({ min: -30, max: 30 }), (whole, fraction, exponent) => {
+      const literal = `${whole}${fraction === '' ? '' : `.${fraction}`}e${exponent}`;
+      const read = parseAmount(literal);
+      const scale = 10n ** BigInt(Math.abs(exponent));
+      const isWhole = exponent >= 0 || BigInt(whole) % scale === 0n;
+      const exact = exponent >= 0 ? BigInt(whole) * scale : BigInt(whole) / scale;
+      if (isWhole && exact < 2n ** 63n) expect(BigInt(read as number | bigint)).toBe(exact);
+      else if (isWhole)
+        expect(typeof read === 'bigint' || Number.isNaN(read) || (read as number) >= 2 ** 63).toBe(true);
+      else expect(Number.isInteger(read)).toBe(false);
+    }),
+  );
+});

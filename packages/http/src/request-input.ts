@@ -64,8 +64,10 @@ function queryValues(schema: z.ZodObject, query: string): Values {
   const types = typesOf(schema);
   for (const [written, text] of new URLSearchParams(query)) {
     const name = written.endsWith('[]') && types[written.slice(0, -2)] === 'array' ? written.slice(0, -2) : written;
-    if (types[name] === 'array') values[name] = ((values[name] ?? []) as string[]).concat(text);
-    else if (types[name] === 'integer') values[name] = INTEGER.test(text) ? Number(text) : Number.NaN;
+    if (types[name] === 'array') {
+      values[name] ??= [];
+      (values[name] as string[]).push(text);
+    } else if (types[name] === 'integer') values[name] = INTEGER.test(text) ? Number(text) : Number.NaN;
     else values[name] = text;
   }
   return values;

@@ -1,8 +1,9 @@
 import type { Engine } from '@quotadb/engine';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Disk, type DiskOptions } from './disk.js';
 import { DamagedFile } from './errors.js';
 import { logPath } from './file-names.js';
+import { FlushEvents } from './flush-events.js';
 import { FILE_HEADER_BYTES } from './format.js';
 import { RecordScanner } from './record-scanner.js';
 import type { Recovered } from './recover.js';
@@ -290,6 +291,41 @@ test('the log is folded into a snapshot when it has grown past its bound', async
   });
   await taken;
   expect(fileSystem.names).toContain('/data/snapshot-0000000002.qdb');
+});
+
+test('a snapshot is taken when the last one is old, if anything was written since', async () => {
+  const fileSystem = new FaultyFileSystem();
+  let nowMs = START_MS;
+  let taken = 0;
+  let flushed = 0;
+  const flushes = new FlushEvents();
+  flushes.subscribe({ afterFlush: () => flushed++ });
+  const { engine, disk } = await open(fileSystem, {
+    fsync: 1,
+    flushes,
+    now: () => nowMs,
+    snapshotIntervalMs: 60_000,
+    events: { snapshotTaken: () => taken++ },
+  });
+  const untilFlushed = async (times: number) => {
+    const before = flushed;
+    await vi.waitUntil(() => flushed >= before + times);
+  };
+  disk.start();
+  add(engine, 'key', 1);
+  await disk.flush();
+  nowMs += 59_999;
+  await untilFlushed(5);
+  expect(taken).toBe(0);
+  nowMs += 1;
+  await vi.waitUntil(() => taken === 1);
+  // Nothing was written: what there is, is in the snapshot.
+  nowMs += 3_600_000;
+  await untilFlushed(5);
+  expect(taken).toBe(1);
+  add(engine, 'key', 1);
+  await vi.waitUntil(() => taken === 2);
+  await disk.close();
 });
 
 test('wherever the power fails, what was acknowledged before is there and nothing that was never tried', async () => {

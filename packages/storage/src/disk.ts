@@ -16,6 +16,8 @@ export interface DiskOptions {
   readonly fsync: FsyncMode;
   /** A snapshot is taken when the log has grown past this and past the size of the last snapshot. */
   readonly snapshotLogBytes: number;
+  /** A snapshot is taken this long after the last one too, if anything was written since. */
+  readonly snapshotIntervalMs?: number | undefined;
   readonly fileSystem?: FileSystem;
   readonly now: () => number;
   readonly acknowledge?: (shard: number, version: number) => void;
@@ -74,6 +76,8 @@ export class Disk {
   private mustSync = false;
   private snapshotBytes = 0;
   private lastSaveMs = 0;
+  /** Of all bytes that were written to the log: those that the last snapshot covers. */
+  private coveredBytesTotal = 0;
   private lastSnapshotFailed = false;
   private lastSnapshotMs = 0;
   private lateFlushesTotal = 0;
@@ -106,6 +110,8 @@ export class Disk {
     disk.snapshotBytes = recovered.snapshotBytes;
     disk.lastSaveMs = recovered.snapshotAtMs || options.now();
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
+    // A log of an earlier run is covered by no snapshot.
+    disk.coveredBytesTotal = recovered.logBytes > 0 ? -1 : disk.log.state.totals().writtenBytesTotal;
     disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
     return { disk, recovered };
   }
@@ -241,7 +247,10 @@ export class Disk {
   private considerSnapshot(): void {
     const isLong = this.log.state.bytes > Math.max(this.options.snapshotLogBytes, this.snapshotBytes);
     const isIncomplete = this.options.engine.dropped.takeLost();
-    if (this.closed || !(isLong || isIncomplete || this.segments > MAXIMUM_SEGMENTS)) return;
+    const { snapshotIntervalMs = Number.POSITIVE_INFINITY } = this.options;
+    const isDue = this.options.now() - this.lastSaveMs >= snapshotIntervalMs;
+    const isOld = isDue && this.log.state.totals().writtenBytesTotal > this.coveredBytesTotal;
+    if (this.closed || !(isLong || isOld || isIncomplete || this.segments > MAXIMUM_SEGMENTS)) return;
     if (this.snapshotting === undefined) this.snapshot().catch(() => {});
   }
 
@@ -250,9 +259,11 @@ export class Disk {
     const startedAtMs = performance.now();
     try {
       const number = await this.rotate();
+      const coveredBytesTotal = this.log.state.totals().writtenBytesTotal;
       const bytes = await writeSnapshot({ fileSystem: this.fileSystem, directory, engine, number });
       this.snapshotBytes = bytes;
       this.lastSaveMs = this.options.now();
+      this.coveredBytesTotal = coveredBytesTotal;
       this.lastSnapshotFailed = false;
       await this.dropBefore(number);
       this.lastSnapshotMs = performance.now() - startedAtMs;

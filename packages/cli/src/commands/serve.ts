@@ -1,17 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import {
-  type Configuration,
-  ConfigurationError,
-  type ConfigurationSources,
-  environmentVariable,
-  loadConfiguration,
-  settingNames,
-  settingOf,
-} from '@quotadb/config';
+import { type Configuration, loadConfiguration, settingNames } from '@quotadb/config';
 import type { Server } from '@quotadb/server';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { EXIT_USAGE } from '../terminal/exit-codes.js';
 import { type Exit, Failure, runCommand } from '../terminal/run-command.js';
+import { addSettings, configFile, configPath, type Flags, flagsOf, orMistakes } from '../terminal/settings.js';
 import { stopSignal } from '../terminal/stop-signal.js';
 
 const EXAMPLES = `
@@ -22,43 +14,21 @@ Examples:
   $ quotadb serve --resp-tls 6390 --tls-cert server.crt --tls-key server.key
   $ kill -HUP <pid>                                read users and certificates again`;
 
-type Flags = ConfigurationSources['flags'];
-
 /** `quotadb serve`. Its flags come from the table of settings, which also checks their values, all at once. */
 export function serveCommand(program: Command, exit: Exit): void {
   const serve = program
     .command('serve')
     .description('serve Redis clients until SIGTERM or Ctrl-C')
     .addHelpText('after', EXAMPLES);
-  for (const name of settingNames) {
-    const { flag, kind, help, default: standard, secret } = settingOf(name);
-    const value = kind.placeholder === '' ? '' : ` <${kind.placeholder}>`;
-    const shown = secret === true ? '' : kind.show(standard);
-    const option = new Option(`--${flag}${value}`, shown === '' ? help : `${help} (default: ${shown})`);
-    if (Array.isArray(standard))
-      option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
-    serve.addOption(option);
-  }
-  serve.option('--config <file>', `a JSON file of settings; ${environmentVariable('config')} names it too`);
-  serve.action(() => {
-    const flags = Object.fromEntries(
-      serve.options.map((option) => [option.long?.slice(2) ?? '', serve.getOptionValue(option.attributeName())]),
-    );
-    return runCommand(exit, () => runServe(flags, process.env));
-  });
+  addSettings(serve, settingNames);
+  serve.action(() => runCommand(exit, () => runServe(flagsOf(serve), process.env)));
 }
 
 async function runServe(flags: Flags, environment: NodeJS.ProcessEnv): Promise<number | undefined> {
   const readConfiguration = async () =>
     loadConfiguration({ flags, environment, file: await configFile(flags, environment) });
-  let config: Configuration;
-  try {
-    config = await readConfiguration();
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    for (const mistake of error.mistakes) process.stderr.write(`quotadb: ${mistake}\n`);
-    return EXIT_USAGE;
-  }
+  const config = await orMistakes(readConfiguration);
+  if (config === undefined) return EXIT_USAGE;
   const stop = stopSignal();
   const server = await start(config, readConfiguration, configPath(flags, environment));
   process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
@@ -85,22 +55,7 @@ async function start(
   }
 }
 
-function configPath(flags: Flags, environment: NodeJS.ProcessEnv): string | undefined {
-  const path = flags.config ?? environment[environmentVariable('config')];
-  return typeof path === 'string' ? path : undefined;
-}
-
-async function configFile(flags: Flags, environment: NodeJS.ProcessEnv): Promise<ConfigurationSources['file']> {
-  const path = configPath(flags, environment);
-  if (path === undefined) return undefined;
-  try {
-    return { path, text: await readFile(path, 'utf8') };
-  } catch (error) {
-    throw new ConfigurationError([`--config: ${(error as Error).message}`]);
-  }
-}
-
-function explainStart(
+export function explainStart(
   error: NodeJS.ErrnoException & { port?: number; address?: string },
   config: Configuration,
 ): string {

@@ -5,6 +5,7 @@ import { benchCommand } from '../commands/bench.js';
 import { certsCommand } from '../commands/certs.js';
 import { cliCommand } from '../commands/cli.js';
 import { completionCommand } from '../commands/completion.js';
+import { countsCommand } from '../commands/counts.js';
 import { demoCommand } from '../commands/demo.js';
 import { importCommand } from '../commands/import.js';
 import { peersCommand } from '../commands/peers.js';
@@ -23,6 +24,7 @@ Examples:
   $ quotadb serve --data ./data                    kept on disk, at most 100 ms behind
   $ quotadb serve --config quotadb.json            settings and users from a file; flags and QUOTADB_… win over it
   $ quotadb serve --region us --peer eu=HOST:PORT  replicated with another region
+  $ quotadb counts --postgres URL                  the counts API alone, on a PostgreSQL
   $ quotadb certs init --cluster c --out certs     certificates by which regions recognise each other
   $ quotadb cli                                    a prompt; any Redis client will do too
   $ quotadb cli INCR visits                        one command
@@ -37,6 +39,7 @@ Exit codes: 0 done; 1 failed, or the server replied with an error; 2 the command
 /** In the order of the help. A package that only one command needs is loaded when that command runs. */
 const COMMANDS = [
   serveCommand,
+  countsCommand,
   cliCommand,
   demoCommand,
   statusCommand,

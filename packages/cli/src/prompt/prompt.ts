@@ -22,7 +22,7 @@ export async function runPrompt(target: Target, client: RespClient): Promise<voi
     historySize: 1000,
     removeHistoryDuplicates: true,
     completer: (line: string): [string[], string] => {
-      const word = /\S*$/.exec(line)?.[0] ?? '';
+      const word = line.split(/\s/).at(-1) ?? '';
       return [[...hints.complete(line)].map((name) => `${name} `), word];
     },
   });

@@ -1,5 +1,5 @@
 import type { Feed } from '../kinds/kinds.js';
-import { feeds, integer, list, text } from '../kinds/kinds.js';
+import { feeds, integer, list, text, yesOrNo } from '../kinds/kinds.js';
 import { setting } from './setting.js';
 
 /** Settings of the counts API and its PostgreSQL. */
@@ -12,6 +12,14 @@ export const countsSettings = {
       'the PostgreSQL that stores the counts; without one, an embedded one starts with the first use of the counts ' +
       'API, on disk where --data is set',
     secret: true,
+  }),
+  countsAdopt: setting({
+    flag: 'counts-adopt',
+    kind: yesOrNo(),
+    default: false,
+    help:
+      'take over a table count_values that another program made: its counts are copied once, and it is kept as ' +
+      'count_values_adopted',
   }),
   postgresStatements: setting({
     flag: 'postgres-statements',

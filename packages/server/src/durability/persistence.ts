@@ -66,6 +66,7 @@ export class Persistence {
       engine,
       fsync: config.fsync,
       snapshotLogBytes: config.snapshotLogBytes,
+      snapshotIntervalMs: config.snapshotIntervalSeconds === 0 ? undefined : config.snapshotIntervalSeconds * 1_000,
       now: () => clock.now(),
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
       acknowledge: (shard, version) => {

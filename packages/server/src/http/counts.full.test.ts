@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +46,31 @@ test('quotadb serve has the counts API beside its health, with a database of its
   expect((await fetch(`http://127.0.0.1:${http}/api/v1/counts/docs`)).status).toBe(200);
   const { code, signal } = await server.stop();
   expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+test('a thousand counts can be read at once, in the address or in the body, and refusals are problems', async () => {
+  const { http } = await start();
+  await call(http, 'POST', 'internal/counts', { itemId: 'visits', initialValue: 1 });
+  await call(http, 'POST', 'internal/counts', { itemId: 'query', initialValue: 2 });
+  const itemIds = [...Array.from({ length: 999 }, () => randomUUID()), 'visits'];
+  const address = `internal/counts?${itemIds.map((itemId) => `itemIds=${itemId}`).join('&')}`;
+  expect(await call(http, 'GET', address)).toMatchObject({ status: 200, json: [{ currentValue: 1 }] });
+  const long = itemIds.map((itemId) => itemId.padEnd(255, 'é'));
+  const body = { itemIds: [...long.slice(1), 'visits'] };
+  expect(await call(http, 'POST', 'internal/counts/query', body)).toMatchObject({
+    status: 200,
+    json: [{ currentValue: 1 }],
+  });
+  // The name is no longer free for POST alone; a count may still have it.
+  expect((await call(http, 'GET', 'internal/counts/query')).json).toMatchObject({ itemId: 'query', currentValue: 2 });
+  const problem = (status: number, code: string) => ({ status, json: { code, status, title: expect.any(String) } });
+  expect(await call(http, 'GET', `${address}${'&itemIds=x'.repeat(3_000)}`)).toMatchObject(
+    problem(431, 'headers_too_large'),
+  );
+  const tooMany = { itemIds: [...itemIds, 'one more'] };
+  expect(await call(http, 'POST', 'internal/counts/query', tooMany)).toMatchObject(problem(400, 'too_many_item_ids'));
+  const tooLarge = { itemIds: ['x'.repeat(2_000_000)] };
+  expect(await call(http, 'POST', 'internal/counts/query', tooLarge)).toMatchObject(problem(413, 'body_too_large'));
 });
 
 test('/metrics has figures of the database once counts are used', async () => {

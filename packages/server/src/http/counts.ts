@@ -12,12 +12,13 @@ const HOUR_MS = 60 * 60 * 1_000;
 export function createCounts(
   config: Configuration,
   logger: Logger,
-  access: HttpAccess,
+  access: Pick<HttpAccess, 'isOpen' | 'byBearerToken'>,
   watch: CountsWatch,
 ): CountsService {
   return createCountsService({
     directory: config.dataDirectory === '' ? undefined : join(config.dataDirectory, 'postgres'),
     postgres: config.postgresUrl === '' ? undefined : { connectionString: config.postgresUrl },
+    adopts: config.countsAdopt,
     tokens: { external: config.countsTokens, internal: config.countsInternalTokens },
     isOpen: () => access.isOpen,
     userOf: (token, audience) => {

@@ -33,7 +33,7 @@ export class OtlpExporter {
 
   constructor(options: ExporterOptions) {
     this.options = options;
-    this.address = `${options.endpoint.replace(/\/+$/, '')}/v1/traces`;
+    this.address = `${withoutSlashes(options.endpoint)}/v1/traces`;
     this.headers = {
       ...Object.fromEntries(options.headers.map(splitHeader)),
       'content-type': 'application/json',
@@ -107,4 +107,10 @@ export class OtlpExporter {
 function splitHeader(header: string): [name: string, value: string] {
   const at = header.indexOf('=');
   return [header.slice(0, at).trim(), header.slice(at + 1).trim()];
+}
+
+function withoutSlashes(address: string): string {
+  let end = address.length;
+  while (address[end - 1] === '/') end--;
+  return address.slice(0, end);
 }

@@ -1,6 +1,6 @@
 import { checkAmount, checkKey, checkWindow } from '../window/arguments.js';
-import type { WindowCounterStore } from '../window/store.js';
-import type { Window } from '../window/window.js';
+import type { WindowCounterStore, WindowExpiry } from '../window/store.js';
+import { type Window, windowEndMs } from '../window/window.js';
 import { type RedisClient, runCommand } from './redis-client.js';
 
 /** Anything that sends a command and gives back its reply: `@quotadb/client`, ioredis or node-redis. */
@@ -32,6 +32,16 @@ export class QuotadbWindowStore implements WindowCounterStore {
     const { startMs, durationMs } = checkWindow(window);
     const words = ['WINDOW.GET', checkKey(key), String(durationMs), 'START', String(startMs)];
     return countOf(await runCommand(this.#client, words));
+  }
+
+  /** Until the end of the window by the clock of the server, which keeps the count a little longer than that. */
+  async expiry(key: string, window: Window): Promise<WindowExpiry | undefined> {
+    const [count, time] = await Promise.all([this.read(key, window), runCommand(this.#client, ['TIME'])]);
+    if (count === 0n) return undefined;
+    const [seconds, microseconds] = (time as (string | number)[]).map(Number);
+    const nowMs = seconds! * 1_000 + Math.floor(microseconds! / 1_000);
+    const endMs = windowEndMs(window);
+    return { endMs, remainingMs: Math.max(0, endMs - nowMs) };
   }
 }
 

@@ -252,6 +252,10 @@ export function describeWindowCounterStore(
         const leftMs = windowEndMs(hour) - Date.now();
         expect(expiry!.remainingMs).toBeGreaterThan(leftMs - PATIENCE_MS);
         expect(expiry!.remainingMs).toBeLessThanOrEqual(leftMs + (harness.keptForMs ?? 0) + PATIENCE_MS);
+        // Of another key, and of another window of the same one, nothing is known.
+        expect(await store.expiry(freshKey(), hour)).toBeUndefined();
+        const next = { startMs: windowEndMs(hour), durationMs: hour.durationMs };
+        expect(await store.expiry(key, next)).toBeUndefined();
       });
 
       test('a count is made on demand: those who count first at once do not get in each other’s way', async () => {

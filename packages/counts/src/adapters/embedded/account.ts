@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { childEnvironment } from './environment.js';
 
 const run = promisify(execFile);
 
@@ -38,7 +39,8 @@ export async function canReach(account: Account, folder: string): Promise<boolea
 
 async function lookUp(name: string): Promise<Account | undefined> {
   try {
-    const [uid, gid] = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]);
+    const ask = (flag: string) => run('id', [flag, name], { env: childEnvironment() });
+    const [uid, gid] = await Promise.all([ask('-u'), ask('-g')]);
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   } catch {
     return undefined;

@@ -3,6 +3,7 @@ import { access, chmod, chown, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Account, canReach } from './account.js';
+import { childEnvironment } from './environment.js';
 
 const run = promisify(execFile);
 
@@ -25,7 +26,11 @@ export async function ensureDatabase(native: string, directory: string, account:
   if (account !== undefined) await chown(unfinished, account.uid, account.gid);
   const place = await placeOf(unfinished, account);
   const settings = ['--auth=trust', '--username=quotadb', '--encoding=UTF8', '--locale=C'];
-  await run(join(native, 'bin', 'initdb'), ['-D', place.name, ...settings], { ...account, cwd: place.cwd });
+  await run(join(native, 'bin', 'initdb'), ['-D', place.name, ...settings], {
+    ...account,
+    cwd: place.cwd,
+    env: childEnvironment(),
+  });
   await rename(unfinished, directory);
 }
 

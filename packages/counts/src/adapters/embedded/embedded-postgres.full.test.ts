@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCountsService } from '../../service.js';
 import { until } from '../../testing/until.js';
 import { EmbeddedPostgres } from './embedded-postgres.js';
@@ -78,6 +78,40 @@ test('a database that was only half made is made again', async () => {
   await mkdir(`${directory}.unfinished/base`, { recursive: true });
   expect(await ask(embedded(directory), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'none of its processes learns a secret of ours, nor takes our settings',
+  async () => {
+    const secret = 'a-secret-of-the-environment';
+    const names = ['QUOTADB_PASSWORD', 'QUOTADB_POSTGRES', 'AWS_SECRET_ACCESS_KEY', 'PGDATA', 'PGPORT', 'PGSSLMODE'];
+    for (const name of names) vi.stubEnv(name, secret);
+    try {
+      const directory = join(folder, 'postgres');
+      expect(await ask(embedded(directory), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      const postmaster = await postmasterPid(directory);
+      const children = await childrenOf(process.pid);
+      // The postmaster, and the watchdog over it.
+      expect(children).toContain(postmaster);
+      expect(children.length).toBeGreaterThan(1);
+      for (const pid of [...children, ...(await childrenOf(postmaster))]) {
+        expect(await readFile(`/proc/${pid}/environ`, 'latin1')).not.toContain(secret);
+      }
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  },
+);
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const ids = (await readdir('/proc')).map(Number).filter(Number.isInteger);
+  const parents = await Promise.all(
+    ids.map(async (id) => {
+      const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '');
+      return Number(/^PPid:\t(\d+)$/m.exec(status)?.[1]);
+    }),
+  );
+  return ids.filter((_, index) => parents[index] === pid);
+}
 
 test('started twice at once it is one server', async () => {
   const postgres = embedded();

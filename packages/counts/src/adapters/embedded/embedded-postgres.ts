@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { ConnectionOptions } from '../postgres/connection.js';
 import { type Account, canReach, chooseAccount } from './account.js';
 import { ensureDatabase, exists, placeOf } from './database-directory.js';
+import { childEnvironment } from './environment.js';
 import { copyNativeFiles, ensureLibraryLinks, findNativeFiles } from './native-files.js';
 import { watchOver } from './watchdog.js';
 
@@ -14,8 +15,10 @@ const READY_MESSAGE = /database system is ready to accept (?:read-only )?connect
 /** Enough of PostgreSQL's own words to explain a start that failed. */
 const KEPT_LOG_CHARACTERS = 4_000;
 
+/** A part of the socket's name. */
+const SOCKET_PORT = 5432;
 /** Only the socket is listened on, and only this account may enter its folder: no port, no password. */
-const SERVER_SETTINGS = ['listen_addresses=', 'jit=off', 'max_connections=150'];
+const SERVER_SETTINGS = [`port=${SOCKET_PORT}`, 'listen_addresses=', 'jit=off', 'max_connections=150'];
 
 export interface EmbeddedPostgresOptions {
   /** The folder of the database. Without one it is temporary and goes with this process. */
@@ -77,7 +80,8 @@ export class EmbeddedPostgres {
     const directory = resolve(this.#options.directory ?? join(this.#scratch, 'data'));
     await ensureDatabase(native, directory, account);
     await this.#launch(native, directory, account, this.#scratch);
-    return { host: this.#scratch, user: 'quotadb', database: 'postgres' };
+    // All of it is said: what is left out would be taken from PGPORT, PGSSLMODE and their like.
+    return { host: this.#scratch, port: SOCKET_PORT, user: 'quotadb', database: 'postgres', ssl: false };
   }
 
   async #launch(native: string, directory: string, account: Account | undefined, scratch: string): Promise<void> {
@@ -87,7 +91,7 @@ export class EmbeddedPostgres {
     const server = spawn(join(native, 'bin', 'postgres'), ['-D', place.name, ...settings], {
       ...account,
       cwd: place.cwd,
-      env: { ...process.env, LC_ALL: 'C' },
+      env: childEnvironment(),
       // In a session of its own: an interrupt typed at the terminal is for us, and we stop it when we are done.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],

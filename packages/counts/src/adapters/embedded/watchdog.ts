@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { childEnvironment } from './environment.js';
 
 /**
  * PostgreSQL does not notice when the process that started it is killed, and would keep the data directory to itself.
@@ -16,6 +17,7 @@ export function watchOver(pid: number, scratch: string): ChildProcess {
   const watchdog = spawn('/bin/sh', ['-c', SCRIPT, 'quotadb-postgres-watchdog', String(pid), scratch], {
     // In a session of its own, so that an interrupt typed at the terminal does not reach it.
     detached: true,
+    env: childEnvironment(),
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   watchdog.on('error', () => undefined);

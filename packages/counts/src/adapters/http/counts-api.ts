@@ -2,7 +2,7 @@ import { type Api, type CheckedInput, ProblemError } from '@quotadb/http';
 import { CountError } from '../../domain/count-error.js';
 import type { Audience, CountsCaller } from './counts-tokens.js';
 import { type CountUseCases, externalOperations, internalOperations } from './operations.js';
-import { countProblems } from './problems.js';
+import { countProblems, problemOfCount } from './problems.js';
 
 /** The parts of the API that a port serves; the others do not exist on it. */
 export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, CountsCaller> {
@@ -27,7 +27,7 @@ export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, Co
       },
     },
     admits: itemIdsAreCovered,
-    problemOf: (error) => (error instanceof CountError ? new ProblemError(countProblems[error.code]) : undefined),
+    problemOf: (error) => (error instanceof CountError ? problemOfCount(error) : undefined),
     operations: [
       ...(audiences.includes('external') ? externalOperations : []),
       ...(audiences.includes('internal') ? internalOperations : []),

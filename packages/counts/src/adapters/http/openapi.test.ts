@@ -79,6 +79,8 @@ test('the running server answers every operation as the document says, when it s
     [200, 'GET', COUNTS, '?itemIds=item&itemIds=big&itemIds=nobody'],
     [400, 'GET', COUNTS, '?ids=item'],
     [400, 'GET', COUNTS, ''],
+    [200, 'POST', `${COUNTS}/query`, '', { body: { itemIds: ['item', 'nobody'] } }],
+    [400, 'POST', `${COUNTS}/query`, '', { body: { itemIds: [] } }],
     [200, 'GET', item, 'item'],
     [200, 'GET', item, 'big'],
     [404, 'GET', item, 'nobody'],

@@ -14,7 +14,9 @@ import {
   initializeBody,
   itemIdParameter,
   itemIdsQuery,
+  MAX_QUERY_BYTES,
   noQuery,
+  queryBody,
   updateBody,
 } from './schemas.js';
 
@@ -28,8 +30,10 @@ const COUNTS = '/api/v1/internal/counts';
 const operation = operationsOf<CountUseCases, CountsCaller>();
 
 const { overloaded, database_unavailable, count_not_found, value_out_of_range } = countProblems;
-const { idempotency_key_reused, change_refused, outcome_unknown } = countProblems;
-const readProblems = [overloaded, database_unavailable, countProblems.key_forbidden];
+const { schema_unsuitable, idempotency_key_reused, change_refused, outcome_unknown } = countProblems;
+const readProblems = [overloaded, database_unavailable, schema_unsuitable, countProblems.key_forbidden];
+const { missing_item_ids, too_many_item_ids, invalid_item_id } = countProblems;
+const manyProblems = [...readProblems, missing_item_ids, too_many_item_ids, invalid_item_id];
 const changeProblems = [...readProblems, idempotency_key_reused, change_refused, outcome_unknown];
 
 const managing = { roles: ['manage counts'], query: noQuery } as const;
@@ -111,13 +115,20 @@ export const internalOperations: readonly Operation<CountUseCases, CountsCaller>
     description: 'The counts that exist among the ids, each once, in the order asked. Unknown ids are left out.',
     query: itemIdsQuery,
     success: { description: 'The counts.', schema: countValues },
-    problems: [
-      ...readProblems,
-      countProblems.missing_item_ids,
-      countProblems.too_many_item_ids,
-      countProblems.invalid_item_id,
-    ],
+    problems: manyProblems,
     run: ({ internal }, { query }) => internal.getMany(query.itemIds),
+  }),
+  operation({
+    ...managing,
+    id: 'query',
+    method: 'POST',
+    path: `${COUNTS}/query`,
+    summary: 'Read several counts, named in the body',
+    description: 'The same as with GET, for more ids, or longer ones, than an address can hold.',
+    body: { schema: queryBody, maximumBytes: MAX_QUERY_BYTES },
+    success: { description: 'The counts.', schema: countValues },
+    problems: manyProblems,
+    run: ({ internal }, { body }) => internal.getMany(body.itemIds),
   }),
   operation({
     ...managing,

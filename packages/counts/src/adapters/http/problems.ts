@@ -1,5 +1,5 @@
-import { defineProblems } from '@quotadb/http';
-import type { CountErrorCode } from '../../domain/count-error.js';
+import { defineProblems, ProblemError } from '@quotadb/http';
+import type { CountError, CountErrorCode } from '../../domain/count-error.js';
 
 /** Problems that only exist because the caller speaks HTTP. */
 type HttpErrorCode = 'missing_item_ids' | 'too_many_item_ids' | 'invalid_idempotency_key' | 'key_forbidden';
@@ -52,6 +52,11 @@ export const countProblems = defineProblems<CountErrorCode | HttpErrorCode>({
     'The database could not be reached in time. Nothing was changed.',
     RETRY_AFTER_SECONDS,
   ],
+  schema_unsuitable: [
+    503,
+    'Schema unsuitable',
+    'The database has a schema that this server cannot use, and its log says why. Nothing was changed.',
+  ],
   outcome_unknown: [
     504,
     'Outcome unknown',
@@ -59,3 +64,9 @@ export const countProblems = defineProblems<CountErrorCode | HttpErrorCode>({
       'With an Idempotency-Key the same request can safely be repeated; without one, read the count first.',
   ],
 });
+
+/** Whoever calls can do nothing about the schema, but will ask someone who can: the reason is in the answer. */
+export function problemOfCount({ code, cause }: CountError): ProblemError {
+  const isExplained = code === 'schema_unsuitable' && cause instanceof Error;
+  return new ProblemError(countProblems[code], isExplained ? { detail: `Nothing was changed: ${cause.message}` } : {});
+}

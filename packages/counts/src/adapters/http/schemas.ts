@@ -9,6 +9,8 @@ import { ITEM_ID_MAX_LENGTH, ITEM_ID_PATTERN, isItemId } from '../../domain/item
 
 /** A URL of this many ids is about as long as HTTP servers and proxies let through. */
 export const MAX_ITEM_IDS = 1_000;
+/** As many ids of the greatest length, in characters of four bytes. */
+export const MAX_QUERY_BYTES = MAX_ITEM_IDS * (4 * ITEM_ID_MAX_LENGTH + 4);
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -29,12 +31,9 @@ const itemId = z
 
 export const itemIdParameter = z.object({ itemId });
 export const noQuery = z.strictObject({});
+const itemIds = z.array(itemId).min(1).max(MAX_ITEM_IDS);
 export const itemIdsQuery = z.strictObject({
-  itemIds: z
-    .array(itemId)
-    .min(1)
-    .max(MAX_ITEM_IDS)
-    .describe('Repeated for each count. `itemIds[]` means the same. The whole address may have 64 KiB.'),
+  itemIds: itemIds.describe('Repeated for each count. `itemIds[]` means the same. The whole address may have 64 KiB.'),
 });
 export const idempotencyHeader = z.object({
   'Idempotency-Key': z
@@ -50,6 +49,7 @@ export const idempotencyHeader = z.object({
 export const amountBody = z.strictObject({ amount }).meta({ id: 'Amount' });
 export const emptyBody = z.strictObject({}).meta({ id: 'Empty' });
 export const initializeBody = z.strictObject({ itemId, initialValue: value.default(0) }).meta({ id: 'NewCount' });
+export const queryBody = z.strictObject({ itemIds }).meta({ id: 'ItemIds' });
 export const updateBody = z.strictObject({ value }).meta({ id: 'NewValue' });
 
 export const changedCount = z.object({ itemId, value }).meta({ id: 'ChangedCount' });

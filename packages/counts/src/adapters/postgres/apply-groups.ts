@@ -1,10 +1,10 @@
-import type { ClientBase } from 'pg';
 import { valueAfter } from '../../domain/change.js';
 import type { ChangeOutcome } from '../../domain/ports/count-value-repository.js';
 import { applyRuns, presentValues } from './apply-runs.js';
 import type { Group } from './change-queue.js';
 import type { PendingChange } from './pending-change.js';
 import { Run } from './run.js';
+import type { RunStatement } from './statement.js';
 
 /** What a statement left undone. */
 export interface Remainder {
@@ -15,9 +15,9 @@ export interface Remainder {
 }
 
 /** Plain changes: one statement that is its own transaction. Those it changed have their answers at once. */
-export async function applyPlainGroups(client: ClientBase, groups: readonly Group[]): Promise<Remainder> {
+export async function applyPlainGroups(runStatement: RunStatement, groups: readonly Group[]): Promise<Remainder> {
   const runs = groups.map((group) => new Run(group));
-  const values = await applyRuns(client, runs);
+  const values = await applyRuns(runStatement, runs);
   const leftAlone: Run[] = [];
   for (const run of runs) {
     const value = values.get(run.itemId);
@@ -26,7 +26,7 @@ export async function applyPlainGroups(client: ClientBase, groups: readonly Grou
   }
   if (leftAlone.length === 0) return { unsent: new Set(), spoiled: [] };
   try {
-    const verdict = await judge(client, leftAlone);
+    const verdict = await judge(runStatement, leftAlone);
     for (const [pending, outcome] of verdict.outcomes) pending.succeed(outcome);
     return verdict;
   } catch {
@@ -40,11 +40,11 @@ export interface Verdict extends Remainder {
 }
 
 /** Why the statement left these runs alone: no such item, or a change that does not fit into 64 bits. */
-export async function judge(client: ClientBase, runs: readonly Run[]): Promise<Verdict> {
+export async function judge(runStatement: RunStatement, runs: readonly Run[]): Promise<Verdict> {
   const verdict: Verdict = { outcomes: new Map(), unsent: new Set(), spoiled: [] };
   if (runs.length === 0) return verdict;
   const itemIds = runs.map((run) => run.itemId);
-  const present = await presentValues(client, itemIds);
+  const present = await presentValues(runStatement, itemIds);
   for (const run of runs) {
     const value = present.get(run.itemId);
     const [first] = run.changes;

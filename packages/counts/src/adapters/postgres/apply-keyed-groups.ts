@@ -13,6 +13,7 @@ import {
   rememberOutcomes,
 } from './request-ledger.js';
 import { Run, runLength } from './run.js';
+import type { RunStatement } from './statement.js';
 import { inTransaction } from './transaction.js';
 
 /**
@@ -22,9 +23,9 @@ import { inTransaction } from './transaction.js';
  */
 export async function applyKeyedGroups(client: ClientBase, groups: readonly Group[]): Promise<Remainder> {
   const refused = new Set<PendingChange>();
-  const verdict = await inTransaction(client, async () => {
+  const verdict = await inTransaction(client, async (runStatement) => {
     const all = groups.flat();
-    const owners = await claim(client, all);
+    const owners = await claim(runStatement, all);
     const runs: Run[] = [];
     const cutOff: PendingChange[] = [];
     for (const group of groups) {
@@ -35,11 +36,11 @@ export async function applyKeyedGroups(client: ClientBase, groups: readonly Grou
       runs.push(new Run(owned.slice(0, length)));
       cutOff.push(...owned.slice(length));
     }
-    const verdict = await applyOwned(client, runs);
+    const verdict = await applyOwned(runStatement, runs);
     for (const pending of cutOff) verdict.unsent.add(pending);
-    await settleClaims(client, verdict);
+    await settleClaims(runStatement, verdict);
     const others = all.filter((pending) => !owners.has(pending));
-    await recall(client, others, verdict, refused);
+    await recall(runStatement, others, verdict, refused);
     return verdict;
   });
   for (const [pending, outcome] of verdict.outcomes) pending.succeed(outcome);
@@ -48,21 +49,21 @@ export async function applyKeyedGroups(client: ClientBase, groups: readonly Grou
 }
 
 /** The changes whose keys are ours to use. Of two changes with one key in the write, only the first can be. */
-async function claim(client: ClientBase, all: readonly PendingChange[]): Promise<Set<PendingChange>> {
+async function claim(runStatement: RunStatement, all: readonly PendingChange[]): Promise<Set<PendingChange>> {
   const firstByKey = new Map<string, PendingChange>();
   for (const pending of all) {
     if (!firstByKey.has(pending.request!.key)) firstByKey.set(pending.request!.key, pending);
   }
   const claimants = [...firstByKey.values()];
   const requests = claimants.map((pending) => pending.request!);
-  const claimed = await claimRequests(client, requests);
+  const claimed = await claimRequests(runStatement, requests);
   return new Set(claimants.filter((pending) => claimed.has(pending.request!.key)));
 }
 
-async function applyOwned(client: ClientBase, runs: readonly Run[]): Promise<Verdict> {
-  const values = runs.length === 0 ? new Map<string, bigint>() : await applyRuns(client, runs);
+async function applyOwned(runStatement: RunStatement, runs: readonly Run[]): Promise<Verdict> {
+  const values = runs.length === 0 ? new Map<string, bigint>() : await applyRuns(runStatement, runs);
   const leftAlone = runs.filter((run) => !values.has(run.itemId));
-  const verdict = await judge(client, leftAlone);
+  const verdict = await judge(runStatement, leftAlone);
   for (const run of runs) {
     const value = values.get(run.itemId);
     if (value === undefined) continue;
@@ -73,26 +74,26 @@ async function applyOwned(client: ClientBase, runs: readonly Run[]): Promise<Ver
 }
 
 /** Writes the outcomes beside the keys, and gives back the keys of what will be sent again. */
-async function settleClaims(client: ClientBase, verdict: Verdict): Promise<void> {
+async function settleClaims(runStatement: RunStatement, verdict: Verdict): Promise<void> {
   const answered = [...verdict.outcomes].map(([pending, outcome]) => ({
     key: pending.request!.key,
     outcome: outcome.kind,
     value: outcome.kind === 'changed' ? outcome.value : null,
   }));
-  await rememberOutcomes(client, answered);
+  await rememberOutcomes(runStatement, answered);
   const unsent = [...verdict.unsent].map((pending) => pending.request!.key);
-  await releaseRequests(client, unsent);
+  await releaseRequests(runStatement, unsent);
 }
 
 /** Answers from the ledger. A key that is not there (any more) is tried again from the start. */
 async function recall(
-  client: ClientBase,
+  runStatement: RunStatement,
   others: readonly PendingChange[],
   verdict: Verdict,
   refused: Set<PendingChange>,
 ): Promise<void> {
   const keys = others.map((pending) => pending.request!.key);
-  const remembered = await recallRequests(client, keys);
+  const remembered = await recallRequests(runStatement, keys);
   for (const pending of others) {
     const memory = remembered.get(pending.request!.key);
     if (memory === undefined) verdict.unsent.add(pending);

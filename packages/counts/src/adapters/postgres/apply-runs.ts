@@ -1,16 +1,14 @@
-import type { ClientBase } from 'pg';
 import type { Run } from './run.js';
+import type { RunStatement } from './statement.js';
 import { APPLY_RUNS, PRESENT_VALUES, WHICH_ARE_LOCKED } from './statements.js';
 import { plainArray, textArray } from './text-array.js';
 
 /**
  * Applies all runs in one statement. The values of the items that were changed; the others are missing or left alone.
  */
-export async function applyRuns(client: ClientBase, runs: readonly Run[]): Promise<Map<string, bigint>> {
-  const { rows } = await client.query<[string, string]>({
-    name: 'apply-runs',
+export async function applyRuns(runStatement: RunStatement, runs: readonly Run[]): Promise<Map<string, bigint>> {
+  const rows = await runStatement<[string, string]>({
     text: APPLY_RUNS,
-    rowMode: 'array',
     values: [
       textArray(runs.map((run) => run.itemId)),
       plainArray(runs.map((run) => run.amount)),
@@ -23,22 +21,18 @@ export async function applyRuns(client: ClientBase, runs: readonly Run[]): Promi
 }
 
 /** The values of those items that exist. */
-export async function presentValues(client: ClientBase, itemIds: readonly string[]): Promise<Map<string, bigint>> {
-  const { rows } = await client.query<[string, string]>({
-    name: 'present-values',
+export async function presentValues(run: RunStatement, itemIds: readonly string[]): Promise<Map<string, bigint>> {
+  const rows = await run<[string, string]>({
     text: PRESENT_VALUES,
-    rowMode: 'array',
     values: [textArray(itemIds)],
   });
   return new Map(rows.map(([itemId, value]) => [itemId, BigInt(value)]));
 }
 
 /** Those items whose rows another session holds at this moment. */
-export async function whichAreLocked(client: ClientBase, itemIds: readonly string[]): Promise<Set<string>> {
-  const { rows } = await client.query<[string]>({
-    name: 'which-are-locked',
+export async function whichAreLocked(run: RunStatement, itemIds: readonly string[]): Promise<Set<string>> {
+  const rows = await run<[string]>({
     text: WHICH_ARE_LOCKED,
-    rowMode: 'array',
     values: [textArray(itemIds)],
   });
   return new Set(rows.map(([itemId]) => itemId));

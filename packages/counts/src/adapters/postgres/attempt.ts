@@ -1,4 +1,5 @@
 import { CountError } from '../../domain/count-error.js';
+import { SchemaError } from './adopt.js';
 import { MAX_ATTEMPTS, QUEUE_DEADLINE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
 import { classifyFailure } from './failure.js';
 import { NotCommittedError } from './transaction.js';
@@ -18,6 +19,8 @@ export async function attempt<Result>(kind: StepKind, step: () => Promise<Result
       return await step();
     } catch (error) {
       if (error instanceof CountError) throw error;
+      const { cause } = error as Error;
+      if (cause instanceof SchemaError) throw new CountError('schema_unsuitable', { cause });
       const failure = error instanceof NotCommittedError ? 'transient' : classifyFailure(error);
       if (failure === 'unknown' && kind !== 'read') mayHaveHappened = true;
       const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** (count - 1), RECONNECT_MAX_MS);

@@ -1,10 +1,10 @@
-import type { ClientBase } from 'pg';
 import type { ComponentFeed, FedComponent, FoldOutcome } from '../../domain/ports/component-feed.js';
 import { presentValues } from './apply-runs.js';
 import { attempt } from './attempt.js';
 import { MAX_FOLD_COMPONENTS } from './bounds.js';
 import type { Database } from './database.js';
 import { classifyFailure } from './failure.js';
+import { alone, type RunStatement } from './statement.js';
 import { FOLD_COMPONENTS } from './statements.js';
 import { plainArray, textArray } from './text-array.js';
 
@@ -30,25 +30,25 @@ export class PostgresComponentFeed implements ComponentFeed {
     const newest = mergeSame(components);
     for (let start = 0; start < newest.length; start += MAX_FOLD_COMPONENTS) {
       const part = newest.slice(start, start + MAX_FOLD_COMPONENTS);
-      await attempt('keyed', () => this.#database.withConnection((client) => foldPart(client, part, outcome)));
+      await attempt('keyed', () => this.#database.withConnection((client) => foldPart(alone(client), part, outcome)));
     }
     return outcome;
   }
 }
 
-async function foldPart(client: ClientBase, part: readonly FedComponent[], outcome: Folding): Promise<void> {
+async function foldPart(run: RunStatement, part: readonly FedComponent[], outcome: Folding): Promise<void> {
   const itemIds = [...new Set(part.map(({ itemId }) => itemId))];
-  const present = await presentValues(client, itemIds);
+  const present = await presentValues(run, itemIds);
   for (const itemId of itemIds) if (!present.has(itemId)) outcome.missing.add(itemId);
   const known = part.filter(({ itemId }) => present.has(itemId));
-  await foldPresent(client, known, outcome);
+  await foldPresent(run, known, outcome);
 }
 
 /** A count that would leave the 64-bit range fails the statement for all; halves find it and spare the others. */
-async function foldPresent(client: ClientBase, part: readonly FedComponent[], outcome: Folding): Promise<void> {
+async function foldPresent(run: RunStatement, part: readonly FedComponent[], outcome: Folding): Promise<void> {
   if (part.length === 0) return;
   try {
-    for (const [itemId, value] of await foldStatement(client, part)) outcome.changed.set(itemId, value);
+    for (const [itemId, value] of await foldStatement(run, part)) outcome.changed.set(itemId, value);
   } catch (error) {
     if (classifyFailure(error) !== 'refused') throw error;
     const itemIds = [...new Set(part.map(({ itemId }) => itemId))];
@@ -59,16 +59,14 @@ async function foldPresent(client: ClientBase, part: readonly FedComponent[], ou
     const first = new Set(itemIds.slice(0, itemIds.length >> 1));
     for (const isFirst of [true, false]) {
       const half = part.filter(({ itemId }) => first.has(itemId) === isFirst);
-      await foldPresent(client, half, outcome);
+      await foldPresent(run, half, outcome);
     }
   }
 }
 
-async function foldStatement(client: ClientBase, part: readonly FedComponent[]): Promise<Map<string, bigint>> {
-  const { rows } = await client.query<[string, string]>({
-    name: 'fold-components',
+async function foldStatement(run: RunStatement, part: readonly FedComponent[]): Promise<Map<string, bigint>> {
+  const rows = await run<[string, string]>({
     text: FOLD_COMPONENTS,
-    rowMode: 'array',
     values: [
       textArray(part.map(({ itemId }) => itemId)),
       textArray(part.map(({ origin }) => origin)),

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { CountError } from '../../domain/count-error.js';
+import { SchemaError } from './adopt.js';
 import { ANSWER_GRACE_MS, MAX_WAITING_QUERIES, MIGRATION_TIMEOUT_MS, QUERY_CONNECTIONS } from './bounds.js';
-import { type ConnectionOptions, clientConfig, prepareSession } from './connection.js';
+import { type ConnectionOptions, clientConfig } from './connection.js';
 import { UnreachableError } from './failure.js';
 import { migrate } from './migrate.js';
 
@@ -14,15 +15,19 @@ export type DatabaseLocator = () => Promise<ConnectionOptions>;
 export class Database {
   readonly #locate: DatabaseLocator;
   readonly #queryConnections: number;
+  readonly #adopts: boolean;
+  #obstacle: SchemaError | undefined;
   #migrated: Promise<void> | undefined;
   #pool: pg.Pool | undefined;
 
-  constructor(locate: DatabaseLocator, queryConnections = QUERY_CONNECTIONS) {
+  /** `adopts`: a table of counts that another program made is taken over; see adopt.ts. */
+  constructor(locate: DatabaseLocator, queryConnections = QUERY_CONNECTIONS, adopts = false) {
     this.#locate = locate;
     this.#queryConnections = queryConnections;
+    this.#adopts = adopts;
   }
 
-  /** A connection of the caller's own, with the settings our statements rely on. */
+  /** A connection of the caller's own. */
   async openSession(): Promise<pg.Client> {
     try {
       return await connect(await this.#prepared());
@@ -49,6 +54,11 @@ export class Database {
     return this.#migrated !== undefined;
   }
 
+  /** Why the schema could not be brought up to date when it was last tried; every use of the database tries again. */
+  get obstacle(): SchemaError | undefined {
+    return this.#obstacle;
+  }
+
   async close(): Promise<void> {
     if (this.#pool !== undefined) await orGiveUp(this.#pool.end());
   }
@@ -66,10 +76,16 @@ export class Database {
 
   async #prepared(): Promise<ConnectionOptions> {
     const options = await this.#locate();
-    this.#migrated ??= migrateDatabase(options).catch((error: unknown) => {
-      this.#migrated = undefined;
-      throw error;
-    });
+    this.#migrated ??= migrateDatabase(options, this.#adopts).then(
+      () => {
+        this.#obstacle = undefined;
+      },
+      (error: unknown) => {
+        this.#migrated = undefined;
+        this.#obstacle = error instanceof SchemaError ? error : undefined;
+        throw error;
+      },
+    );
     await this.#migrated;
     return options;
   }
@@ -85,11 +101,10 @@ export async function orGiveUp(ending: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-async function migrateDatabase(options: ConnectionOptions): Promise<void> {
+async function migrateDatabase(options: ConnectionOptions, adopts: boolean): Promise<void> {
   const client = await connect(options, { query_timeout: MIGRATION_TIMEOUT_MS });
   try {
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0');
-    await migrate(client);
+    await migrate(client, adopts);
   } finally {
     await orGiveUp(client.end());
   }
@@ -101,7 +116,6 @@ async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = 
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await prepareSession(client);
   } catch (error) {
     await orGiveUp(client.end());
     throw error;
@@ -110,7 +124,7 @@ async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = 
 }
 
 function createPool(options: ConnectionOptions, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...clientConfig(options), max, onConnect: prepareSession });
+  const pool = new pg.Pool({ ...clientConfig(options), max });
   // The pool listens to its idle connections only; one lost while lent out fails the query that was on it.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', () => undefined);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestDatabase } from '../../testing/test-database.js';
 import { Database } from './database.js';
 import { migrations } from './migrations.js';
+import { alone } from './statement.js';
 import { APPLY_RUNS } from './statements.js';
 
 let database: TestDatabase;
@@ -57,10 +58,10 @@ test('a schema of the first version is brought up to date with everything that i
   await session.query("INSERT INTO count_values (item_id, current_value) VALUES ('old', 5)");
   await session.query("INSERT INTO count_components VALUES ('old', 'us', 1, 5, 0, 5)");
   const own = new Database(async () => options);
-  const { rows } = await own.withConnection((client) =>
-    client.query(APPLY_RUNS, ['{old}', '{2}', '{0}', '{2}', '{false}']),
+  const rows = await own.withConnection((client) =>
+    alone(client)({ text: APPLY_RUNS, values: ['{old}', '{2}', '{0}', '{2}', '{false}'] }),
   );
-  expect(rows).toEqual([{ item_id: 'old', current_value: '7' }]);
+  expect(rows).toEqual([['old', '7']]);
   expect((await session.query('SELECT origin FROM count_components')).rows).toEqual([{ origin: 'us' }]);
   await own.close();
   await session.end();
@@ -93,12 +94,18 @@ test('a schema newer than this version is left alone', async () => {
 
 test('statements lock rows in the order of their ids, whatever the statistics say', async () => {
   await prepare();
-  const own = new Database(async () => database.options);
-  const session = await own.openSession();
+  const session = await database.connect();
+  const { rows } = await session.query<{ prosrc: string; proconfig: string[] }>(
+    "SELECT prosrc, proconfig FROM pg_proc WHERE proname = 'count_apply_runs'",
+  );
+  const { prosrc, proconfig } = rows[0]!;
+  for (const setting of proconfig) await session.query(`SET ${setting}`);
+  const values = ["ARRAY['b','a']", 'ARRAY[1,2]', 'ARRAY[0,0]', 'ARRAY[9,9]', 'ARRAY[false,false]'];
+  const statement = /RETURN QUERY([^;]+);/
+    .exec(prosrc)![1]!
+    .replace(/\$(\d)/g, (_, index) => values[Number(index) - 1]!);
   const plan = async () => {
-    const { rows } = await session.query<{ 'QUERY PLAN': string }>(
-      `EXPLAIN ${APPLY_RUNS.replace('$1', "ARRAY['b','a']").replace('$2', 'ARRAY[1,2]').replace('$3', 'ARRAY[0,0]').replace('$4', 'ARRAY[9,9]').replace('$5', 'ARRAY[false,false]')}`,
-    );
+    const { rows } = await session.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${statement}`);
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   };
   const ordered = /Nested Loop[\s\S]*Sort[\s\S]*Index Scan using count_values_pkey/;
@@ -107,5 +114,4 @@ test('statements lock rows in the order of their ids, whatever the statistics sa
   await database.query('ANALYZE count_values');
   expect(await plan()).toMatch(ordered);
   await session.end();
-  await own.close();
 });

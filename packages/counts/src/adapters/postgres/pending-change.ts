@@ -26,3 +26,9 @@ export interface PendingChange {
 export function failExpired(pending: PendingChange): void {
   pending.fail(new CountError(pending.outcomeUnknown ? 'outcome_unknown' : 'database_unavailable'));
 }
+
+/** Waiting would not help. */
+export function failObstructed(pending: PendingChange, obstacle: Error): void {
+  if (pending.outcomeUnknown) failExpired(pending);
+  else pending.fail(new CountError('schema_unsuitable', { cause: obstacle }));
+}

@@ -1,12 +1,14 @@
 import { CLEANUP_CHUNK_ROWS, CLEANUP_INTERVAL_MS, IDEMPOTENCY_WINDOW_MS } from './bounds.js';
 import type { Database } from './database.js';
+import { alone } from './statement.js';
 import { FORGET_OLD_REQUESTS } from './statements.js';
 
 /** Forgets idempotency keys whose window has passed, a bounded number at a time. Returns how many were forgotten. */
 export async function forgetOldRequests(database: Database, windowMs = IDEMPOTENCY_WINDOW_MS): Promise<number> {
   return database.withConnection(async (client) => {
-    const { rowCount } = await client.query(FORGET_OLD_REQUESTS, [windowMs / 1_000, CLEANUP_CHUNK_ROWS]);
-    return rowCount ?? 0;
+    const values = [windowMs / 1_000, CLEANUP_CHUNK_ROWS];
+    const [forgotten] = await alone(client)<[count: number]>({ text: FORGET_OLD_REQUESTS, values });
+    return forgotten![0];
   });
 }
 

@@ -1,5 +1,5 @@
-import type { ClientBase } from 'pg';
 import type { RequestIdentity } from '../../domain/request-identity.js';
+import type { RunStatement } from './statement.js';
 import { CLAIM_REQUESTS, RECALL_REQUESTS, RELEASE_REQUESTS, REMEMBER_OUTCOMES } from './statements.js';
 import { nullableArray, textArray } from './text-array.js';
 
@@ -17,39 +17,34 @@ export interface AnsweredRequest {
   readonly value: bigint | null;
 }
 
-interface RequestRow {
-  idempotency_key: string;
-  fingerprint: string;
-  outcome: string | null;
-  value: string | null;
-  created_at: Date;
-}
+type RequestRow = readonly [
+  key: string,
+  fingerprint: string,
+  outcome: string | null,
+  value: string | null,
+  createdAt: Date,
+];
 
 /**
  * The ledger of idempotency keys. All of this happens inside the transaction that makes the changes, so a key is in the
  * ledger exactly when its change is in the counts, on every instance and after every crash.
  */
-export async function claimRequests(client: ClientBase, requests: readonly RequestIdentity[]): Promise<Set<string>> {
-  const { rows } = await client.query<{ idempotency_key: string }>({
-    name: 'claim-requests',
+export async function claimRequests(run: RunStatement, requests: readonly RequestIdentity[]): Promise<Set<string>> {
+  const rows = await run<[key: string]>({
     text: CLAIM_REQUESTS,
     values: [textArray(requests.map(({ key }) => key)), textArray(requests.map(({ fingerprint }) => fingerprint))],
   });
-  return new Set(rows.map((row) => row.idempotency_key));
+  return new Set(rows.map(([key]) => key));
 }
 
 export async function recallRequests(
-  client: ClientBase,
+  run: RunStatement,
   keys: readonly string[],
 ): Promise<Map<string, RememberedRequest>> {
   if (keys.length === 0) return new Map();
-  const { rows } = await client.query<RequestRow>({
-    name: 'recall-requests',
-    text: RECALL_REQUESTS,
-    values: [textArray(keys)],
-  });
+  const rows = await run<RequestRow>({ text: RECALL_REQUESTS, values: [textArray(keys)] });
   const remembered = new Map<string, RememberedRequest>();
-  for (const { idempotency_key: key, fingerprint, outcome, value, created_at: createdAt } of rows) {
+  for (const [key, fingerprint, outcome, value, createdAt] of rows) {
     // Without an outcome it is our own claim of a moment ago, made for another change of the same write.
     if (outcome === null) continue;
     remembered.set(key, { fingerprint, outcome, value: value === null ? null : BigInt(value), createdAt });
@@ -57,10 +52,9 @@ export async function recallRequests(
   return remembered;
 }
 
-export async function rememberOutcomes(client: ClientBase, answered: readonly AnsweredRequest[]): Promise<void> {
+export async function rememberOutcomes(run: RunStatement, answered: readonly AnsweredRequest[]): Promise<void> {
   if (answered.length === 0) return;
-  await client.query({
-    name: 'remember-outcomes',
+  await run({
     text: REMEMBER_OUTCOMES,
     values: [
       textArray(answered.map(({ key }) => key)),
@@ -70,7 +64,7 @@ export async function rememberOutcomes(client: ClientBase, answered: readonly An
   });
 }
 
-export async function releaseRequests(client: ClientBase, keys: readonly string[]): Promise<void> {
+export async function releaseRequests(run: RunStatement, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  await client.query({ name: 'release-requests', text: RELEASE_REQUESTS, values: [textArray(keys)] });
+  await run({ text: RELEASE_REQUESTS, values: [textArray(keys)] });
 }

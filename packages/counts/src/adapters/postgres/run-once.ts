@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import { CountError } from '../../domain/count-error.js';
 import type { RequestIdentity } from '../../domain/request-identity.js';
 import { claimRequests, recallRequests, rememberOutcomes } from './request-ledger.js';
+import type { RunStatement } from './statement.js';
 import { inTransaction } from './transaction.js';
 
 export interface OnceOutcome {
@@ -14,16 +15,16 @@ export interface OnceOutcome {
 export function runOnce(
   client: ClientBase,
   request: RequestIdentity,
-  work: () => Promise<OnceOutcome>,
+  work: (run: RunStatement) => Promise<OnceOutcome>,
 ): Promise<OnceOutcome> {
-  return inTransaction(client, async () => {
-    const claimed = await claimRequests(client, [request]);
+  return inTransaction(client, async (run) => {
+    const claimed = await claimRequests(run, [request]);
     if (claimed.size > 0) {
-      const outcome = await work();
-      await rememberOutcomes(client, [{ key: request.key, outcome: outcome.kind, value: outcome.value }]);
+      const outcome = await work(run);
+      await rememberOutcomes(run, [{ key: request.key, outcome: outcome.kind, value: outcome.value }]);
       return outcome;
     }
-    const memory = (await recallRequests(client, [request.key])).get(request.key);
+    const memory = (await recallRequests(run, [request.key])).get(request.key);
     // Nothing has been done, so the whole transaction is tried again.
     if (memory === undefined) throw new Error('the key was forgotten between two statements');
     if (memory.fingerprint !== request.fingerprint) throw new CountError('idempotency_key_reused');

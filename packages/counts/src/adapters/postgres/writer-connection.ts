@@ -8,7 +8,8 @@ import type { ChangeQueue, Group, GroupedWrite } from './change-queue.js';
 import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
 import { type CountsObserver, reportWrite } from './observer.js';
-import { failExpired, type PendingChange } from './pending-change.js';
+import { failExpired, failObstructed, type PendingChange } from './pending-change.js';
+import { alone } from './statement.js';
 import { NotCommittedError } from './transaction.js';
 
 export interface WriterConnectionOptions {
@@ -71,6 +72,7 @@ export class WriterConnection {
       try {
         client = await this.#session();
       } catch (error) {
+        this.#failAllWhere(this.#database.obstacle);
         await this.#pause(error);
         continue;
       }
@@ -80,6 +82,11 @@ export class WriterConnection {
       await this.#apply(client, write);
       this.#isSending = false;
     }
+  }
+
+  #failAllWhere(obstacle: Error | undefined): void {
+    if (obstacle === undefined) return;
+    for (const pending of this.#queue.takeExpired(Number.POSITIVE_INFINITY)) failObstructed(pending, obstacle);
   }
 
   async #apply(client: Client, write: GroupedWrite): Promise<void> {
@@ -101,7 +108,7 @@ export class WriterConnection {
     try {
       const { unsent, spoiled } = keyed
         ? await applyKeyedGroups(client, groups)
-        : await applyPlainGroups(client, groups);
+        : await applyPlainGroups(alone(client), groups);
       report(undefined);
       for (const group of spoiled) this.#queue.halve(group);
       this.#giveBack(groups, unsent);
@@ -162,7 +169,7 @@ export class WriterConnection {
     const suspects = groups.filter((group) => this.#queue.isSuspect(group));
     if (suspects.length === 0) return groups;
     const itemIds = suspects.map((group) => group[0]!.itemId);
-    const locked = await whichAreLocked(client, itemIds);
+    const locked = await whichAreLocked(alone(client), itemIds);
     const held: Group[] = [];
     const free: Group[] = [];
     for (const group of groups) {

@@ -61,7 +61,7 @@ function portOf(bytes: Uint8Array): number {
 
 function expandIPv6(host: string): number[] {
   // The URL parser reads every form of an IPv6 address, dotted tails included, and prints it in groups.
-  const canonical = new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const canonical = new URL(`http://[${host.split('%', 1)[0]}]`).hostname.slice(1, -1);
   const [head, tail] = canonical.split('::');
   const groupsOf = (part: string | undefined): number[] =>
     part === undefined || part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));

@@ -1,9 +1,8 @@
 import type { User } from '@quotadb/config';
 import { type Audience, type CountsService, countsApi } from '@quotadb/counts';
 import type { Engine } from '@quotadb/engine';
-import { createHandler, HttpServer, type ServedApi, Sites, serveApi } from '@quotadb/http';
+import { createHandler, HttpServer, type ServedApi, serveApi } from '@quotadb/http';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
-import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import type { ServerState } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../../access/http-access.js';
@@ -18,6 +17,7 @@ import { authenticator } from '../authenticate.js';
 import { keysApi } from '../keys/keys-api.js';
 import type { RateDecisions } from '../limits/rate-decisions.js';
 import { quotasApi } from '../quotas/quotas-api.js';
+import { sitesOf } from '../sites.js';
 import { type StatusContext, statusApi } from '../status/status-api.js';
 import { WindowCounts } from '../windows/window-counts.js';
 import { windowsApi } from '../windows/windows-api.js';
@@ -68,11 +68,7 @@ export class HttpPorts {
 
   private open(audiences: readonly Audience[], others: readonly ServedApi<User>[]): HttpServer {
     const { state, logger, access, counts, status, certificates, isTraced } = this.options;
-    const sites = new Sites({
-      isOpen: () => access.isOpen,
-      isLoopbackName: isLoopbackHost,
-      names: [state.config.host, ...state.config.httpNames],
-    });
+    const sites = sitesOf(state.config, () => access.isOpen);
     const handle = createHandler([...others, serveApi(countsApi(audiences), counts.api), serveApi(statusApi, status)], {
       authenticate: authenticator(access, counts.tokens),
       sites,

@@ -4,7 +4,7 @@ import { jsonInteger, ProblemError, problems, rawProblemResponse, rawResponse, t
 import { CountError } from '../../../domain/count-error.js';
 import type { ExternalCountUpdateApi } from '../../../domain/ports/external-count-update-api.js';
 import type { CountsTokens } from '../counts-tokens.js';
-import { countProblems } from '../problems.js';
+import { problemOfCount } from '../problems.js';
 import { isIdempotencyKey } from '../schemas.js';
 import { FastConnection } from './fast-connection.js';
 import type { PlainRequest } from './plain-request.js';
@@ -69,7 +69,7 @@ export class HttpFastPath {
   }
 
   #problem(error: unknown): string {
-    if (error instanceof CountError) return rawProblemResponse(new ProblemError(countProblems[error.code]));
+    if (error instanceof CountError) return rawProblemResponse(problemOfCount(error));
     this.#options.onError(error);
     return rawProblemResponse(new ProblemError(problems.internal_error));
   }
