@@ -135,6 +135,21 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     else this.afterTurn();
   }
 
+  /**
+   * The client has ended its half while a command of it waits, and bytes before that end are unread. In a blocking
+   * command it is taken for gone; in a login it gets its reply, though its attempt is dropped if it is not checked yet.
+   */
+  endOfWaitingClient(): void {
+    const { gone } = this.client;
+    if (gone === undefined) {
+      this.destroy();
+      return;
+    }
+    this.client.gone = undefined;
+    gone();
+    this.afterTurn();
+  }
+
   /** There may be room to send. */
   flush(): void {
     if (this.closed) return;

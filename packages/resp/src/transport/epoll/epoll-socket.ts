@@ -66,8 +66,10 @@ export class EpollSocket implements Socket {
       // Few clients send more before they have their replies: only for those a held connection costs a system call.
       if (connection.isHeld) this.change(Interest.none);
       else this.read();
-    } else if ((events & (Interest.failed | Interest.hungUp | Interest.peerEnded)) !== 0) {
+    } else if ((events & (Interest.failed | Interest.hungUp)) !== 0) {
       connection.destroy();
+    } else if ((events & Interest.peerEnded) !== 0) {
+      connection.endOfWaitingClient();
     }
   }
 
