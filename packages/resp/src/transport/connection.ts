@@ -140,10 +140,19 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     else this.afterTurn();
   }
 
-  /** The client has ended its half while a command waits; bytes of it may be unread. */
+  /**
+   * The client has ended its half while a command of it waits; bytes of it may be unread. In a long blocking command it
+   * is taken for gone; otherwise it gets its reply, though a login is dropped if its password is not checked yet.
+   */
   endDuringWait(): void {
-    if (this.isEndOfWait()) this.destroy();
-    else this.socket.watch(Reading.none, this.pendingBytes > 0);
+    if (this.isEndOfWait()) {
+      this.destroy();
+      return;
+    }
+    const { gone } = this.client;
+    this.client.gone = undefined;
+    gone?.();
+    this.socket.watch(Reading.none, this.pendingBytes > 0);
   }
 
   /** There may be room to send. */

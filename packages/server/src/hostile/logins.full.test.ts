@@ -4,10 +4,11 @@ import { hashPassword } from '@quotadb/config';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { FailedLogins } from '../access/failed-logins.js';
 import { LoginQueue } from '../access/login-queue.js';
-import { eventually, useTestServers } from '../testing/index.js';
+import { eventually, useProcesses, useTestServers } from '../testing/index.js';
 
 const FLOOD = 300;
 const start = useTestServers();
+const processes = useProcesses();
 const sockets: Socket[] = [];
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -72,3 +73,16 @@ describe.each(['password', 'users'])('a flood of guesses, with %s', (kind) => {
     });
   });
 });
+
+test.each([['net'], ['epoll']])(
+  'a client that has ended its half gets the reply to its login: %s',
+  async (transport) => {
+    const { resp } = await processes.serve(['--transport', transport, '--password', 'right']).ready();
+    const socket = connect({ port: resp, host: '127.0.0.1', allowHalfOpen: true });
+    sockets.push(socket);
+    socket.end('AUTH right\r\nPING\r\n');
+    let replies = '';
+    for await (const chunk of socket) replies += chunk;
+    expect(replies).toBe('+OK\r\n+PONG\r\n');
+  },
+);
