@@ -5,7 +5,7 @@
 #                                      and key, and the authority's certificate, into $CERTIFICATES/REGION
 #
 # The authority's directory, and that of each region, is a volume of its own: a region gets to see its own key and no
-# other, and the key of the authority, which could sign for any region, is seen by nobody but this script.
+# other, and the key of the authority, which could sign for any region, is seen by this script alone.
 set -eu
 authority=${AUTHORITY:-/authority}
 directory=${CERTIFICATES:-/certificates}

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
  * NaN, which no schema accepts, if it stands for a fraction that a double would round to an integer.
  *
  * A body comes from anybody and is read on the thread that serves everybody: each character is looked at a fixed number
- * of times, whatever it is. No expression here may try again from a later place what it has read once.
+ * of times. No expression here may try again from a later place what it has read once.
  */
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -102,7 +102,7 @@ function exactNumber(literal: string): bigint | number | undefined {
   const first = firstOtherThanZero(digits);
   if (first === digits.length) return 0n;
   const last = lastOtherThanZero(digits);
-  // The number is these digits, followed by so many zeros, or with so many of them behind the point.
+  // Zeros behind the digits from first to last; where negative, the digits of a fraction.
   const zeros = Number(exponentText) + (whole!.length - 1 - last);
   if (zeros < 0) {
     const fractional = Number(literal);

@@ -80,7 +80,7 @@ export class EmbeddedPostgres {
     const directory = resolve(this.#options.directory ?? join(this.#scratch, 'data'));
     await ensureDatabase(native, directory, account);
     await this.#launch(native, directory, account, this.#scratch);
-    // All of it is said: what is left out would be taken from PGPORT, PGSSLMODE and their like.
+    // All of them: the driver takes an option that is left out from PGPORT, PGSSLMODE and their like.
     return { host: this.#scratch, port: SOCKET_PORT, user: 'quotadb', database: 'postgres', ssl: false };
   }
 

@@ -1,7 +1,7 @@
 /**
- * What the programs of the embedded PostgreSQL get to know of our environment. It is a list of what they need, because
- * nobody can list what they must not see: the passwords and tokens of this server, those of whatever started it, and
- * variables such as PGOPTIONS that would change how PostgreSQL runs.
+ * The variables that the programs of the embedded PostgreSQL get. The list has those that they need, because those that
+ * they must not see have no end: passwords and tokens of this server and of the program that started it, and variables
+ * such as PGDATA that would change how PostgreSQL runs.
  */
 const PASSED_ON = ['PATH', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'];
 

@@ -65,7 +65,7 @@ export const countProblems = defineProblems<CountErrorCode | HttpErrorCode>({
   ],
 });
 
-/** Whoever calls can do nothing about the schema, but will ask someone who can: the reason is in the answer. */
+/** A caller can do nothing about the schema, but will ask an operator who can: the reason is in the answer. */
 export function problemOfCount({ code, cause }: CountError): ProblemError {
   const isExplained = code === 'schema_unsuitable' && cause instanceof Error;
   return new ProblemError(countProblems[code], isExplained ? { detail: `Nothing was changed: ${cause.message}` } : {});

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 
-/** The schema cannot be brought up to date by itself: the message says what is in the way, and what to do. */
+/** The schema cannot be brought up to date: the message names the obstacle, and the remedy. */
 export class SchemaError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -14,8 +14,8 @@ const WANTED = 'item_id text primary key, current_value bigint, last_updated_at 
 
 /**
  * Before the first step: whether a table of that name is there already, which QuotaDB did not make. It may hold the
- * counts of another service of the same specification, or something else: nothing is done to it unless asked for. Returns
- * whether it was moved away, and its rows wait to be copied.
+ * counts of another service of the same specification, or something else: nothing is done to it unless asked for.
+ * Returns whether it was moved away, and its rows wait to be copied.
  */
 export async function makeWay(client: ClientBase, adopts: boolean): Promise<boolean> {
   const columns = await columnsOf(client, 'count_values');

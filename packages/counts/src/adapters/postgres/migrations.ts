@@ -64,9 +64,9 @@ export const migrations: readonly string[] = [
     EXECUTE FUNCTION count_values_touch();
   `,
   `
-  -- Functions keep their plans with the connection, whoever uses it next. Rows must be visited in the order of their
-  -- ids, or two instances would deadlock over the same items: with these settings, which hold inside the function only,
-  -- the planner has only the index to walk.
+  -- Functions keep their plans with the connection, also where a pooler lends it to others. Rows must be visited in the
+  -- order of their ids, or two instances would deadlock over the same items: with these settings, which hold inside the
+  -- function only, the planner has only the index to walk.
 
   -- One row per item. "assigned" items take the amount as their value; the others add it, but only where every running
   -- value in between, from "lowest" (at most 0) to "highest" (at least 0) away from the present one, stays inside 64

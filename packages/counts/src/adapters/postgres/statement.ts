@@ -8,9 +8,9 @@ export interface Statement {
 }
 
 /**
- * Runs a statement and gives its rows. The only two ways to one are `alone` and `inTransaction`. Neither leaves anything
- * behind on the connection, no prepared statement and no setting, because the next transaction on it may be of another
- * program: a pooler such as PgBouncer gives a connection to whoever comes next.
+ * Runs a statement and gives its rows. The only two ways to one are `alone` and `inTransaction`. Neither leaves
+ * anything behind on the connection, no prepared statement and no setting, because the next transaction on it may be of
+ * another program: a pooler such as PgBouncer gives a connection to the next caller.
  */
 export type RunStatement = <Row extends readonly unknown[]>(statement: Statement) => Promise<Row[]>;
 
@@ -48,7 +48,8 @@ interface DriverConnection {
 
 const DriverQuery = pg.Query as unknown as new (options: object) => DriverQuery;
 
-const SET_ALL = `SELECT ${TRANSACTION_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', true)`).join(', ')}`;
+const localSettings = TRANSACTION_SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', true)`);
+const SET_ALL = `SELECT ${localSettings.join(', ')}`;
 
 /**
  * The settings and the statement go out together, with one Sync behind both: PostgreSQL makes them one transaction, and
