@@ -23,7 +23,7 @@ export { Status } from './keys/status.js';
 export { ByteInput } from './memory/byte-input.js';
 export { KeyHash } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
-export { MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './memory/layout.js';
+export { MAX_ORIGINS, MAX_ORIGINS_OF_REPLICA, ORIGIN_ID_BYTES, OWN_ORIGIN, REPLICA_ID_BYTES } from './memory/layout.js';
 export {
   bornOf,
   Component,

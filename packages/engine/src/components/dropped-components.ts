@@ -1,5 +1,5 @@
 import { assertFields } from '../memory/fields.js';
-import { HeaderWord, ShardWord } from '../memory/layout.js';
+import { HeaderWord, OriginWord, ShardWord } from '../memory/layout.js';
 import { Component, keyLengthOf, originIndexOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
@@ -53,7 +53,9 @@ export class DroppedComponents {
       return;
     }
     memory[at + NoteWord.next] = memory[shard + ShardWord.dropped];
-    memory[at + NoteWord.origin] = originIndexOf(memory, component);
+    const origin = originIndexOf(memory, component);
+    memory[at + NoteWord.origin] = origin;
+    Atomics.add(memory, this.store.originSlotAt(origin) + OriginWord.references, 1);
     numbers[(at >>> 1) + NoteNumber.version] = versionOf(memory, component);
     memory[at + NoteWord.keyLength] = keyLength;
     const key = record + Component.key;
@@ -68,8 +70,10 @@ export class DroppedComponents {
     const first = shard + ShardWord.dropped;
     for (let at = memory[first]; at !== 0 && taken.length < limit; at = memory[first]) {
       const keyAt = (at + NoteWord.key) * 4;
+      const origin = memory[at + NoteWord.origin];
+      Atomics.sub(memory, this.store.originSlotAt(origin) + OriginWord.references, 1);
       taken.push({
-        origin: idOf(memory[at + NoteWord.origin]),
+        origin: idOf(origin),
         version: numbers[(at >>> 1) + NoteNumber.version],
         key: Uint8Array.prototype.slice.call(bytes, keyAt, keyAt + memory[at + NoteWord.keyLength]),
       });
