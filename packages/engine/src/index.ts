@@ -1,5 +1,5 @@
 export { Batch, type Cancel, NOT_PASSED } from './batches/batch.js';
-export { aheadMs, BatchGate, Verdict } from './batches/batch-gate.js';
+export { aheadMs, BatchGate, printDuration, Verdict } from './batches/batch-gate.js';
 export { Applied, Merge } from './batches/merge.js';
 export { type Quarantine, Restore } from './batches/restore.js';
 export {

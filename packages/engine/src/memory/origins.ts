@@ -20,7 +20,7 @@ import type { Store } from './store.js';
  *
  * There is room for MAX_ORIGINS, and for MAX_ORIGINS_OF_REPLICA of one replica. A new one beyond that takes the slot of
  * the oldest that holds nothing: no component, no reset of its generations, no note for the disk. Its watermark goes
- * too: if a peer should still hold something of it, that comes again. Whoever keeps an index across calls keeps its
+ * too: if a peer should still hold something of it, that comes again. A caller that keeps an index keeps its
  * `orderOf` beside it, which is another one when the slot is another origin's.
  *
  * Only the thread that merges adds origins and components of them; all others only drop components.
