@@ -1,5 +1,5 @@
 export { Batch, type Cancel, NOT_PASSED } from './batches/batch.js';
-export { aheadMs, BatchGate, Verdict } from './batches/batch-gate.js';
+export { aheadMs, BatchGate, printDuration, Verdict } from './batches/batch-gate.js';
 export { Applied, Merge } from './batches/merge.js';
 export { type Quarantine, Restore } from './batches/restore.js';
 export {
@@ -24,7 +24,14 @@ export { ByteInput } from './memory/byte-input.js';
 export { copyBytes } from './memory/bytes.js';
 export { sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
-export { HASH_SECRET_BYTES, MAX_ORIGINS, ORIGIN_ID_BYTES, OWN_ORIGIN } from './memory/layout.js';
+export {
+  HASH_SECRET_BYTES,
+  MAX_ORIGINS,
+  MAX_ORIGINS_OF_REPLICA,
+  ORIGIN_ID_BYTES,
+  OWN_ORIGIN,
+  REPLICA_ID_BYTES,
+} from './memory/layout.js';
 export { MAX_STORE_BYTES } from './memory/link.js';
 export {
   bornOf,

@@ -88,6 +88,10 @@ export class AntiEntropy {
   private work(): void {
     for (let step = 0; step < STEPS_PER_TICK && this.jobs.length > 0; step++) {
       const [job] = this.jobs;
+      if (job.scan.isVoid) {
+        this.jobs.shift();
+        continue;
+      }
       if (!job.scan.isDone) job.scan.step();
       if (!job.scan.isDone) continue;
       this.jobs.shift();
@@ -130,7 +134,7 @@ export class AntiEntropy {
       const own = engine.digestAt(shard, origin);
       if (own.version !== versions[index]) continue;
       link.figures.digestsCompared++;
-      const name = `${link.region}:${origin}:${shard}`;
+      const name = `${link.region}:${engine.origins.orderOf(origin)}:${shard}`;
       if (own.digest === digests[index]) this.trust(link, origin, shard, name);
       else this.suspect(link, origin, shard, name);
     }

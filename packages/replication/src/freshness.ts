@@ -1,9 +1,13 @@
+import { MAX_ORIGINS } from '@quotadb/engine';
 import { covers, type Watermarks } from './watermarks.js';
 
 interface Claim {
   readonly versions: readonly number[];
   readonly atMs: number;
 }
+
+/** Origins whose age is kept: more than a store has room for. */
+const MAXIMUM_ORIGINS = 2 * MAX_ORIGINS;
 
 /** Open claims kept for an origin. Past it every second one is dropped, so that the rest can be met. */
 const MAXIMUM_CLAIMS = 16;
@@ -27,9 +31,20 @@ export class Freshness {
   noteClaim(origin: string, versions: readonly number[], atMs: number): void {
     if (atMs <= (this.asOfMs.get(origin) ?? Number.NEGATIVE_INFINITY)) return;
     let waiting = this.waiting.get(origin) ?? [];
+    if (waiting.length === 0 && this.waiting.size >= MAXIMUM_ORIGINS) this.dropSettled(origin);
     if (waiting.length >= MAXIMUM_CLAIMS) waiting = waiting.filter((_, index) => index % 2 === 0);
     waiting.push({ versions, atMs });
     this.waiting.set(origin, waiting);
+  }
+
+  /** Makes room: an origin without an open claim is named again by the next report, if there is one. */
+  private dropSettled(except: string): void {
+    for (const [origin, claims] of this.waiting) {
+      if (origin === except || (claims.length > 0 && this.asOfMs.has(origin))) continue;
+      this.waiting.delete(origin);
+      this.asOfMs.delete(origin);
+      return;
+    }
   }
 
   /** Called when this node's watermarks of an origin may have moved. */

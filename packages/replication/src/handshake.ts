@@ -21,6 +21,7 @@ export type RefusalCode =
   | 'relay'
   | 'broken'
   | 'amnesia'
+  | 'origins'
   | 'removed';
 
 /** The facts about a peer that are known before its hello. */

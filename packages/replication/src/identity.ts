@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { REPLICA_ID_BYTES } from '@quotadb/engine';
 import type { Agreement } from '@quotadb/wire';
 
-/** Bytes of an origin that name the replica; the rest is its incarnation. */
-export const REPLICA_ID_BYTES = 16;
+export { REPLICA_ID_BYTES } from '@quotadb/engine';
 
 export interface ReplicaIdentity {
   readonly cluster: string;

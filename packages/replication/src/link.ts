@@ -223,9 +223,10 @@ export class Link {
     }
     const applied = replica.merge.apply(batch);
     const origin = this.nameOfBatch(batch);
-    if (applied === Applied.Ahead) {
+    if (applied === Applied.Ahead || applied === Applied.OriginRefused) {
       replica.incoming.pause(origin, this, this.heardAtMs);
-      this.noteAhead(replica.merge.tooFarAhead);
+      if (applied === Applied.Ahead) this.noteAhead(replica.merge.tooFarAhead);
+      else replica.events.originRefused?.(this, replica.engine.origins.refusal);
       return;
     }
     replica.incoming.noteArrival(origin, this, this.heardAtMs);
@@ -258,6 +259,12 @@ export class Link {
     return true;
   }
 
+  /** Whether the peer may report about an origin: a new one only of its own, unless it may relay. */
+  private mayName(origin: Uint8Array): boolean {
+    if (this.mayRelay || isSameReplica(origin, this.origin)) return true;
+    return this.replica.engine.origins.find(origin) !== -1;
+  }
+
   /** Decoding keeps the origin of the batch before where it is the same: then its name is known. */
   private nameOfBatch({ origin }: Batch): string {
     if (origin !== this.lastOrigin) {
@@ -270,7 +277,7 @@ export class Link {
   private receiveSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
     const { replica } = this;
     const name = nameOfOrigin(origin);
-    if (!this.admits(versions)) return;
+    if (!this.admits(versions) || !this.mayName(origin)) return;
     const watermarks = this.member.seen.of(name);
     raise(watermarks, shards, versions);
     if (isKept) raise(this.member.durable.of(name), shards, versions);
@@ -336,6 +343,7 @@ export class Link {
     const { lowestRoundTripMs } = this.figures;
     const patienceMs = settings.patienceMs + 2 * Math.min(Math.max(0, lowestRoundTripMs), settings.stallMs);
     let budget = settings.tickBytes;
+    for (const [origin, stream] of this.streams) if (stream.isOver) this.streams.delete(origin);
     for (const [origin, stream] of this.streams)
       budget -= stream.pump(this, budget, { nowMs, acknowledged: this.member.seen.of(origin), patienceMs });
     return budget <= 0 && this.isWritable;

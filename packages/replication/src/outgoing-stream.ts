@@ -37,6 +37,7 @@ interface OpenWalk extends WalkPlace {
  */
 export class OutgoingStream {
   readonly origin: number;
+  private readonly order: number;
   private readonly engine: Engine;
   private readonly parts: PartMaker;
   /** Up to where changes may be sent. Undefined where all of them may. */
@@ -59,10 +60,16 @@ export class OutgoingStream {
     this.engine = options.engine;
     this.parts = options.parts;
     this.origin = options.origin;
+    this.order = options.engine.origins.orderOf(options.origin);
     this.durable = options.durable;
     this.sent = Float64Array.from(options.watermarks);
     this.awaited = new Float64Array(this.sent.length);
     this.awaitedSinceMs = new Float64Array(this.sent.length);
+  }
+
+  /** The store holds nothing of the origin any more, and has given its slot to another. */
+  get isOver(): boolean {
+    return this.engine.origins.orderOf(this.origin) !== this.order;
   }
 
   /** The watermark up to which everything was sent. */

@@ -13,6 +13,7 @@ const STEP_KEY_BYTES = 64 * 1024;
 export class RangeScan {
   readonly shard: number;
   readonly origin: number;
+  private readonly order: number;
   readonly version: number;
   /** The newest change that was visited or passed over. */
   newest: number;
@@ -27,9 +28,15 @@ export class RangeScan {
     this.engine = engine;
     this.shard = shard;
     this.origin = origin;
+    this.order = engine.origins.orderOf(origin);
     this.version = engine.seen(shard, origin);
     this.newest = this.version;
     this.visit = visit;
+  }
+
+  /** The slot of the origin is another's now: what was found says nothing about that one. */
+  get isVoid(): boolean {
+    return this.engine.origins.orderOf(this.origin) !== this.order;
   }
 
   step(): void {

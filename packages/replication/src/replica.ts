@@ -29,6 +29,8 @@ export interface ReplicaEvents {
   /** The clocks of the two differ by more than the bound. */
   skewed(link: Link): void;
   outOfMemory(link: Link): void;
+  /** Changes that came over this link are not applied: there is no room for their origin. */
+  originRefused(link: Link, reason: string): void;
   /** A frame holds a number dated too far ahead, and was not applied; `what` describes the number. */
   ahead(link: Link, what: string): void;
   /** A member has reported its watermarks. */
@@ -89,8 +91,10 @@ export class Replica {
   private readonly acknowledgements: Acknowledgements;
   private readonly removed = new Set<string>();
   private readonly parts: PartMaker;
-  private readonly names: string[] = [];
+  private names: string[] = [];
   private readonly indexes = new Map<string, number>();
+  /** The slots of origins were reused this often when the names were read. */
+  private reuses = 0;
   /** By origin: the array that `seenOf` fills and returns. */
   private readonly watermarks: Watermarks[] = [];
   /** The own sequence as of the start, and the first version that this run could give. */
@@ -157,6 +161,13 @@ export class Replica {
   admit(link: Link, hello: Hello): Member | RefusalReason {
     if (this.removed.has(hello.region))
       return { code: 'removed', message: `${hello.region} was removed from the peers here (quotadb peers add)` };
+    // From here on this node reports its watermarks of that origin to its peers.
+    const { origins } = this.engine;
+    if (origins.intern(hello.origin) === -1)
+      return {
+        code: 'origins',
+        message: `${this.identity.region} cannot take in this incarnation of ${hello.region}: ${origins.refusal}`,
+      };
     const member = this.members.get(hello.region) ?? this.join(hello.region, false);
     const other = member.link;
     if (other !== undefined && !other.isClosed) {
@@ -166,8 +177,6 @@ export class Replica {
       other.end();
     }
     member.begin(hello.origin, this.engine.shardCount);
-    // From here on this node reports its watermarks of that origin to its peers.
-    this.engine.origins.intern(hello.origin);
     member.link = link;
     member.isGivenUp = false;
     member.heardAtMs = this.clock.monotonicMs();
@@ -217,11 +226,16 @@ export class Replica {
   /** All origins that the store knows, by name; the first is its own. */
   origins(): readonly string[] {
     const { origins, shardCount } = this.engine;
+    if (this.reuses !== origins.reuseCount) {
+      this.reuses = origins.reuseCount;
+      this.names = [];
+      this.indexes.clear();
+    }
     for (let index = this.names.length; index < origins.count; index++) {
       const name = nameOfOrigin(origins.idOf(index));
       this.names.push(name);
       this.indexes.set(name, index);
-      this.watermarks.push(new Float64Array(shardCount));
+      this.watermarks[index] ??= new Float64Array(shardCount);
     }
     return this.names;
   }

@@ -1,5 +1,10 @@
+import { MAX_ORIGINS } from '@quotadb/engine';
+
 /** Watermarks of one origin, one for each shard. */
 export type Watermarks = Float64Array;
+
+/** More than a store has room for; beyond it the oldest is dropped, and what its peer reports next takes its place. */
+const MAXIMUM_ORIGINS = 2 * MAX_ORIGINS;
 
 /** Watermarks by origin; an origin is added when it is first asked for. */
 export class WatermarkTable {
@@ -22,6 +27,7 @@ export class WatermarkTable {
     let watermarks = this.byOrigin.get(origin);
     if (watermarks === undefined) {
       watermarks = new Float64Array(this.shardCount);
+      if (this.byOrigin.size >= MAXIMUM_ORIGINS) this.byOrigin.delete(this.byOrigin.keys().next().value as string);
       this.byOrigin.set(origin, watermarks);
     }
     return watermarks;

@@ -15,6 +15,7 @@ const DROPPED_LIMIT = 4096;
 
 interface Moved {
   readonly origin: number;
+  readonly order: number;
   readonly shard: number;
   readonly version: number;
 }
@@ -38,10 +39,10 @@ export class LogPieces {
     this.walks = new WalkWriter(engine, this.writer);
     this.goal = {
       from: (origin, shard) => {
-        const watermark = state.watermark(origin, shard);
+        const watermark = state.watermark(origin, engine.origins.orderOf(origin), shard);
         return engine.seen(shard, origin) > watermark ? watermark : DONE;
       },
-      reached: (origin, shard, version) => this.moved.push({ origin, shard, version }),
+      reached: (origin, order, shard, version) => this.moved.push({ origin, order, shard, version }),
     };
   }
 
@@ -71,7 +72,9 @@ export class LogPieces {
   /** Called when all pieces are on disk. */
   settle(): void {
     this.dropped = [];
-    for (const { origin, shard, version } of this.moved) this.state.setWatermark(origin, shard, version);
+    const { origins } = this.engine;
+    for (const { origin, order, shard, version } of this.moved)
+      if (origins.orderOf(origin) === order) this.state.setWatermark(origin, order, shard, version);
   }
 
   private beginRecord(start: number): number {

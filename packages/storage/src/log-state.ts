@@ -10,8 +10,8 @@ import { DURATION_BUCKETS, durationBucket, MAX_ORIGINS } from '@quotadb/engine';
  *   1         | 1 while the main thread wants to be next: lanes do not take the lock then
  *   2         | file descriptor + 1 of the segment that lanes may write to, 0 = none
  *   3         | the errno (positive) with which a lane failed: that segment is not written to again
- *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin and shard the version up to
- *             | which the disk holds all changes
+ *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin which one it is (its order in
+ *             | the store), then for each origin and shard the version up to which the disk holds all changes
  */
 const Word = { lock: 0, wanted: 1, descriptor: 2, failure: 3 } as const;
 const WORDS = 4;
@@ -35,7 +35,8 @@ const Figure = {
 const NUMBERS = 12;
 const FLUSHES_AT = WORDS * 4 + NUMBERS * 8;
 const SYNCS_AT = FLUSHES_AT + DURATION_BUCKETS * 8;
-const WATERMARKS_AT = SYNCS_AT + DURATION_BUCKETS * 8;
+const ORDERS_AT = SYNCS_AT + DURATION_BUCKETS * 8;
+const WATERMARKS_AT = ORDERS_AT + MAX_ORIGINS * 8;
 
 /** Durations of flushes and syncs of all threads. */
 export interface LogDurations {
@@ -61,6 +62,7 @@ export class LogState {
   private readonly numbers: Float64Array;
   private readonly flushes: Float64Array;
   private readonly syncs: Float64Array;
+  private readonly orders: Float64Array;
   private readonly watermarks: Float64Array;
 
   constructor(shardCount: number, buffer?: SharedArrayBuffer) {
@@ -71,6 +73,7 @@ export class LogState {
     this.numbers = new Float64Array(this.buffer, WORDS * 4, NUMBERS);
     this.flushes = new Float64Array(this.buffer, FLUSHES_AT, DURATION_BUCKETS);
     this.syncs = new Float64Array(this.buffer, SYNCS_AT, DURATION_BUCKETS);
+    this.orders = new Float64Array(this.buffer, ORDERS_AT, MAX_ORIGINS);
     this.watermarks = new Float64Array(this.buffer, WATERMARKS_AT);
   }
 
@@ -108,12 +111,16 @@ export class LogState {
     Atomics.store(this.words, Word.failure, errno);
   }
 
-  watermark(origin: number, shard: number): number {
-    return this.watermarks[origin * this.shardCount + shard];
+  /** Of the origin with this order; 0 where the slot was another's when it was written last. */
+  watermark(origin: number, order: number, shard: number): number {
+    return this.orders[origin] === order ? this.watermarks[origin * this.shardCount + shard] : 0;
   }
 
-  setWatermark(origin: number, shard: number, version: number): void {
-    this.watermarks[origin * this.shardCount + shard] = version;
+  setWatermark(origin: number, order: number, shard: number, version: number): void {
+    const first = origin * this.shardCount;
+    if (this.orders[origin] !== order) this.watermarks.fill(0, first, first + this.shardCount);
+    this.orders[origin] = order;
+    this.watermarks[first + shard] = version;
   }
 
   get written(): number {

@@ -80,7 +80,7 @@ export class Log {
     this.state.bytes = bytes;
     for (let origin = 0; origin < engine.origins.count; origin++) {
       for (let shard = 0; shard < engine.shardCount; shard++) {
-        this.state.setWatermark(origin, shard, engine.seen(shard, origin));
+        this.state.setWatermark(origin, engine.origins.orderOf(origin), shard, engine.seen(shard, origin));
       }
     }
     this.acknowledgeMoved();
@@ -89,7 +89,7 @@ export class Log {
 
   /** The version up to which the disk holds all changes of an origin in a shard. */
   durable(shard: number, origin: number): number {
-    return this.state.watermark(origin, shard);
+    return this.state.watermark(origin, this.options.engine.origins.orderOf(origin), shard);
   }
 
   /** Lets the store collect removed keys that are on disk, also those that lanes wrote since the last call. */

@@ -61,7 +61,7 @@ test('a server whose log holds components that cannot be starts without them, an
   ]);
   expect(kept.find(({ key }) => key === 'four')).toMatchObject({ positive: '5', decided: MAX_VERSION, present: true });
 
-  // They are in no file that the next start reads, once there is a snapshot; and that comes by itself.
+  // They are in no file that the next start reads, once there is a snapshot; and that is taken automatically.
   expect(restarted.dropped.takeLost()).toBe(true);
   add(restarted, 'four', 2);
   await again.snapshot();

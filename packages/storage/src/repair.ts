@@ -51,7 +51,7 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
   ];
   for (const path of paths) losses.push(...(await salvage(fileSystem, path, applier)));
   losses.push(...missingSegments(directory, files.logs, files.snapshots.at(-1)));
-  // A server that starts leaves these out by itself; they are a loss where there is another one.
+  // A server that starts leaves these out automatically; they are a loss where there is another one.
   if (losses.length > 0 && quarantine.count > 0)
     losses.push({ path: directory, offset: 0, bytes: 0, reason: `left out ${quarantine.count}: ${quarantine.reason}` });
   if (losses.length === 0) return { losses, components: applier.components, movedTo: undefined };

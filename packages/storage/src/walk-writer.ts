@@ -17,13 +17,14 @@ export const DONE = -1;
 export interface WalkGoal {
   /** The version to begin after, or DONE where the file lacks none. */
   from(origin: number, shard: number): number;
-  /** All changes up to this version were written. */
-  reached(origin: number, shard: number, version: number): void;
+  /** All changes up to this version were written, of the origin with this order (engine/memory/origins.ts). */
+  reached(origin: number, order: number, shard: number, version: number): void;
 }
 
 /** Writes walks as sections of a record. */
 export class WalkWriter {
   private readonly engine: Engine;
+  private readonly writer: ByteWriter;
   private readonly section: SectionTarget;
   /** By shard: where its walk began, and where it is. */
   private readonly starts: Float64Array;
@@ -33,6 +34,7 @@ export class WalkWriter {
 
   constructor(engine: Engine, writer: ByteWriter) {
     this.engine = engine;
+    this.writer = writer;
     this.section = new SectionTarget(writer);
     this.starts = new Float64Array(engine.shardCount);
     this.positions = new Float64Array(engine.shardCount);
@@ -72,15 +74,23 @@ export class WalkWriter {
 
   /** True when the walk is over. */
   private writePart(origin: number, shard: number, goal: WalkGoal): boolean {
-    const { engine, section, starts, positions, passed } = this;
+    const { engine, section, starts, positions, passed, writer } = this;
+    const start = writer.length;
+    const order = engine.origins.orderOf(origin);
     section.begin(shard, origin === OWN_ORIGIN ? undefined : engine.origins.idOf(origin));
     walkSince(engine, shard, origin, positions[shard], section, PART_LIMITS, starts[shard], passed[shard]);
     section.end();
+    // Another origin has taken the slot meanwhile, on another thread: nothing of the first was left to write.
+    if (order === 0 || engine.origins.orderOf(origin) !== order) {
+      writer.length = start;
+      starts[shard] = DONE;
+      return true;
+    }
     positions[shard] = section.reached;
     passed[shard] = section.passed;
     if (section.to === 0 && section.count > 0) return false;
     starts[shard] = DONE;
-    if (section.to !== 0) goal.reached(origin, shard, section.to);
+    if (section.to !== 0) goal.reached(origin, order, shard, section.to);
     return true;
   }
 }

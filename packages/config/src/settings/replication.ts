@@ -65,8 +65,8 @@ export const replicationSettings = {
     kind: integer('milliseconds', 0, 3_600_000),
     default: 120_000,
     help:
-      'maximum difference of the clocks of regions: expired keys are kept this long for late changes, and a larger ' +
-      'difference is logged',
+      'maximum difference of the clocks of regions: expired keys are kept this long for late changes, a larger ' +
+      'difference is logged, and changes dated further ahead than twice this and a minute are not applied',
   }),
   peerPatienceSeconds: setting({
     flag: 'peer-patience',

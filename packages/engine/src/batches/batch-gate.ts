@@ -205,7 +205,8 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['seconds', 1000],
 ];
 
-function printDuration(milliseconds: number): string {
+/** In the largest unit of which there are two. */
+export function printDuration(milliseconds: number): string {
   const [name, ms] = UNITS.find(([, unitMs]) => milliseconds >= 2 * unitMs) ?? ['ms', 1];
   return `${Math.floor(milliseconds / ms)} ${name}`;
 }

@@ -68,10 +68,9 @@ export function attachFrom(engine: Engine, shard: number, component: number, bat
   }
   for (let cancel = batch.cancelStart(index); cancel < batch.cancelEnd[index]; cancel++) {
     const { origin, born, positive, negative } = batch.cancels[cancel];
-    const target = engine.origins.intern(origin);
-    const at = target === -1 ? 0 : attachments.add(shard, component, Kind.cancel);
+    const target = engine.origins.internNamed(origin);
+    const at = target === -1 ? 0 : attachments.addCancel(shard, component, target);
     if (at === 0) return false;
-    attachments.setExtra(at, target);
     attachments.setNumberAt(at, CancelNumber.born, born);
     setInt64At(memory, at + CancelWord.positiveLow, positive);
     setInt64At(memory, at + CancelWord.negativeLow, negative);

@@ -22,6 +22,8 @@ export const Applied = {
   Broken: 4,
   /** It holds a number that is dated too far ahead: see `tooFarAhead`. Nothing is merged. */
   Ahead: 5,
+  /** There is no room for its origin (origins.ts): see `engine.origins.refusal`. Nothing is merged. */
+  OriginRefused: 6,
 } as const;
 export type Applied = (typeof Applied)[keyof typeof Applied];
 
@@ -39,6 +41,8 @@ export class Merge {
   private readonly walks = new Map<string, number>();
   /** By origin and shard the newest version that this put in the list; and that of the list at hand. */
   private readonly newestOf: Float64Array[] = [];
+  /** By index: the origin that `newestOf` is about. */
+  private readonly orderAt: number[] = [];
   private newest = 0;
   /** The rule that the last Broken batch broke. */
   brokenRule = '';
@@ -57,7 +61,7 @@ export class Merge {
   }
 
   apply(batch: Batch): Applied {
-    const { lists, store, origins } = this.engine;
+    const { store, origins } = this.engine;
     if (origins.find(batch.origin) === OWN_ORIGIN) return Applied.Own;
     const verdict = this.openGate().ofBatch(batch);
     if (verdict === Verdict.Broken) return this.broken(this.gate.describe(batch));
@@ -66,26 +70,46 @@ export class Merge {
       return Applied.Ahead;
     }
     const origin = origins.intern(batch.origin);
-    if (origin === -1) return Applied.OutOfMemory;
+    if (origin === -1) return Applied.OriginRefused;
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShardNumber.seen;
     if (batch.start > store.numbers[seenAt]) return Applied.Gap;
     const input = batch.keyInput;
-    return this.engine.withShard(shard, () => {
-      this.newestOf[origin] ??= new Float64Array(this.engine.shardCount);
-      const newestOf = this.newestOf[origin];
-      this.newest = Math.max(newestOf[batch.shardIndex], lists.orderedTo(state));
-      for (let index = 0; index < batch.count; index++) {
-        const applied = this.mergeComponent(shard, state, origin, batch, index, input);
-        if (this.newest > newestOf[batch.shardIndex]) newestOf[batch.shardIndex] = this.newest;
-        if (applied !== Applied.Ok) return applied;
-      }
-      const before = store.numbers[seenAt];
-      this.moveWatermark(batch, origin, seenAt);
-      this.engine.garbageCollection.passWatermark(shard, state, before, store.numbers[seenAt]);
-      return Applied.Ok;
-    });
+    // A reset in it may bring in another origin, which must not take the slot of this one.
+    origins.hold(origin);
+    origins.refusal = '';
+    try {
+      const applied = this.engine.withShard(shard, () => this.mergeAll(batch, shard, state, origin, input));
+      return applied === Applied.OutOfMemory && origins.refusal !== '' ? Applied.OriginRefused : applied;
+    } finally {
+      origins.release(origin);
+    }
+  }
+
+  private mergeAll(batch: Batch, shard: number, state: number, origin: number, input: ByteInput): Applied {
+    const { lists, store } = this.engine;
+    const seenAt = (state >>> 1) + OriginShardNumber.seen;
+    const newestOf = this.newestFor(origin);
+    this.newest = Math.max(newestOf[batch.shardIndex], lists.orderedTo(state));
+    for (let index = 0; index < batch.count; index++) {
+      const applied = this.mergeComponent(shard, state, origin, batch, index, input);
+      if (this.newest > newestOf[batch.shardIndex]) newestOf[batch.shardIndex] = this.newest;
+      if (applied !== Applied.Ok) return applied;
+    }
+    const before = store.numbers[seenAt];
+    this.moveWatermark(batch, origin, seenAt);
+    this.engine.garbageCollection.passWatermark(shard, state, before, store.numbers[seenAt]);
+    return Applied.Ok;
+  }
+
+  private newestFor(origin: number): Float64Array {
+    const order = this.engine.origins.orderOf(origin);
+    if (this.orderAt[origin] !== order) {
+      this.orderAt[origin] = order;
+      this.newestOf[origin] = new Float64Array(this.engine.shardCount);
+    }
+    return this.newestOf[origin];
   }
 
   private broken(rule: string): Applied {
@@ -114,7 +138,7 @@ export class Merge {
       if (batch.to > numbers[seenAt]) numbers[seenAt] = batch.to;
       return;
     }
-    const name = `${origin}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
+    const name = `${this.engine.origins.orderOf(origin)}:${batch.shardIndex}:${batch.walk}:${batch.start}`;
     const cursor = isWhole ? batch.start : (this.walks.get(name) ?? batch.start);
     if (batch.from !== cursor) return;
     if (batch.to === 0) {

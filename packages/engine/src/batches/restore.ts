@@ -2,7 +2,14 @@ import type { DroppedComponent } from '../components/dropped-components.js';
 import type { Engine } from '../keys/engine.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import {
+  MAX_ORIGINS,
+  MAX_ORIGINS_UNHEARD,
+  OriginShardNumber,
+  OriginShardWord,
+  OWN_ORIGIN,
+  ShardNumber,
+} from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import { Component, Flag, MAX_VERSION, setBorn, setVersion, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
@@ -41,23 +48,27 @@ export class Restore {
     this.engine = engine;
     this.gate = new BatchGate(engine);
     this.quarantine = quarantine;
+    // A reset may come before the changes of the origin that it names.
+    engine.origins.unheardLimit = MAX_ORIGINS;
   }
 
   /**
-   * False when memory, or the table of origins, is too small for the disk's content. `writtenAtMs` is the time of the
+   * False when memory is too small for the disk's content. `writtenAtMs` is the time of the
    * server that wrote the batch: a clock that is behind at this start must not keep it from its own data.
    */
   apply(batch: Batch, writtenAtMs = this.engine.nowMs): boolean {
     const { store, origins } = this.engine;
     this.gate.admitUntil(Math.max(writtenAtMs, this.engine.nowMs) + aheadMs(HIGHEST_SKEW_BOUND_MS));
-    if (batch.shardIndex >= this.engine.shardCount) return this.quarantineAll(batch);
+    if (batch.shardIndex >= this.engine.shardCount)
+      return this.quarantineAll(batch, `there is no shard ${batch.shardIndex}`);
     const origin = origins.intern(batch.origin);
-    if (origin === -1) return false;
+    if (origin === -1) return this.quarantineAll(batch, `its origin: ${origins.refusal}`);
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShardNumber.seen;
     this.input = batch.keyInput;
-    return this.engine.withShard(shard, () => {
+    origins.hold(origin);
+    const isRestored = this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
         const reason = this.findFault(shard, batch, index);
         if (reason !== '') {
@@ -80,11 +91,12 @@ export class Restore {
       if (origin !== OWN_ORIGIN) this.engine.garbageCollection.passWatermark(shard, state, before, batch.to);
       return true;
     });
+    origins.release(origin);
+    return isRestored;
   }
 
-  private quarantineAll(batch: Batch): boolean {
-    for (let index = 0; index < batch.count; index++)
-      this.quarantine(batch, index, `there is no shard ${batch.shardIndex}`);
+  private quarantineAll(batch: Batch, reason: string): boolean {
+    for (let index = 0; index < batch.count; index++) this.quarantine(batch, index, reason);
     return true;
   }
 
@@ -136,6 +148,7 @@ export class Restore {
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);
     }
     engine.advanceTo(nowMs);
+    engine.origins.unheardLimit = MAX_ORIGINS_UNHEARD;
   }
 
   /** Some of the disk's content is missing: watermarks go back to 0, so that peers send everything again. */

@@ -1,6 +1,6 @@
 import { bytesAt } from '../memory/bytes.js';
 import { assertFields } from '../memory/fields.js';
-import { HeaderWord, ShardWord } from '../memory/layout.js';
+import { HeaderWord, OriginWord, ShardWord } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import { Component, keyLengthOf, originIndexOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
@@ -55,7 +55,9 @@ export class DroppedComponents {
       return;
     }
     memory[at + NoteWord.next] = memory[shard + ShardWord.dropped];
-    memory[at + NoteWord.origin] = originIndexOf(memory, component);
+    const origin = originIndexOf(memory, component);
+    memory[at + NoteWord.origin] = origin;
+    Atomics.add(memory, this.store.originSlotAt(origin) + OriginWord.references, 1);
     numbers[(at >>> 1) + NoteNumber.version] = versionOf(memory, component);
     memory[at + NoteWord.keyLength] = keyLength;
     const key = record + Component.key;
@@ -69,8 +71,10 @@ export class DroppedComponents {
     const taken: DroppedComponent[] = [];
     const first = shard + ShardWord.dropped;
     for (let at = linkAt(memory, first); at !== 0 && taken.length < limit; at = linkAt(memory, first)) {
+      const origin = memory[at + NoteWord.origin];
+      Atomics.sub(memory, this.store.originSlotAt(origin) + OriginWord.references, 1);
       taken.push({
-        origin: idOf(memory[at + NoteWord.origin]),
+        origin: idOf(origin),
         version: numbers[(at >>> 1) + NoteNumber.version],
         key: bytesAt(memory, at + NoteWord.key, memory[at + NoteWord.keyLength]),
       });

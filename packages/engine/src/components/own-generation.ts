@@ -229,9 +229,8 @@ export class OwnGeneration {
     let at = this.generations.findCancel(record, origin);
     while (at !== 0 && this.attachments.numberAt(at, CancelNumber.born) !== born) at = this.generations.nextCancel(at);
     if (at !== 0) return at;
-    const cancel = this.attachments.add(shard, record, Kind.cancel);
+    const cancel = this.attachments.addCancel(shard, record, origin);
     if (cancel === 0) return 0;
-    this.attachments.setExtra(cancel, origin);
     this.attachments.setNumberAt(cancel, CancelNumber.born, born);
     return cancel;
   }

@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import { assertFields } from './fields.js';
-import { ATTACHMENT_KINDS, ShardWord } from './layout.js';
+import { ATTACHMENT_KINDS, ORIGIN_SLOT_WORDS, OriginWord, ShardWord } from './layout.js';
 import { linkAt } from './link.js';
 import { Component, isPresent } from './record.js';
 import type { Slab } from './slab.js';
@@ -83,8 +83,10 @@ export class Attachments {
   private readonly memory: Int32Array;
   private readonly numbers: Float64Array;
   private readonly slab: Slab;
+  private readonly originSlots: number;
 
-  constructor(memory: Int32Array, numbers: Float64Array, slab: Slab) {
+  constructor(memory: Int32Array, numbers: Float64Array, slab: Slab, originSlots: number) {
+    this.originSlots = originSlots;
     this.memory = memory;
     this.numbers = numbers;
     this.slab = slab;
@@ -172,7 +174,20 @@ export class Attachments {
     return !isPresent(this.memory, component) && !this.hasResetOrFloor(component);
   }
 
+  /** A reset of a generation of this origin; 0 when there is no memory. Its slot is not reused before it is gone. */
+  addCancel(shard: number, component: number, origin: number): number {
+    const cancel = this.add(shard, component, Kind.cancel);
+    if (cancel === 0) return 0;
+    this.setExtra(cancel, origin);
+    Atomics.add(this.memory, this.originSlots + origin * ORIGIN_SLOT_WORDS + OriginWord.references, 1);
+    return cancel;
+  }
+
   private free(shard: number, attachment: number): void {
+    if (this.kindOf(attachment) === Kind.cancel) {
+      const slot = this.originSlots + this.extraOf(attachment) * ORIGIN_SLOT_WORDS;
+      Atomics.sub(this.memory, slot + OriginWord.references, 1);
+    }
     this.memory[shard + ShardWord.attachmentCounts + this.kindOf(attachment)]--;
     this.slab.give(shard, attachment);
   }

@@ -9,6 +9,7 @@ import { assertFields } from './fields.js';
  *   | header            | 1 page                                | sizes, clock, page allocator, grow-only prefixes   |
  *   | shards            | shardCount × SHARD_WORDS              | lock, counts, table, slab heads, timing wheel      |
  *   | origin ids        | MAX_ORIGINS × ORIGIN_ID_WORDS         | replica id and incarnation; index 0 is this node   |
+ *   | origin slots      | MAX_ORIGINS × ORIGIN_SLOT_WORDS       | what an origin is held by; which origin it is      |
  *   | origin states     | MAX_ORIGINS × shardCount × 16 words   | list ends, watermark, digest of (origin, shard)    |
  *   | page bitmap       | one bit a page                        | which pages are taken                              |
  *   | pages             | the rest, PAGE_WORDS each             | records, hash buckets, directories                 |
@@ -31,11 +32,29 @@ export const BASE_BYTES = 48;
 export const MAGIC = 0x31424451; // "QDB1"
 export const LAYOUT_VERSION = 7;
 
-/** Incarnations pile up where nodes run without a disk; an origin slot is reused once nothing of it is left. */
+/**
+ * Incarnations pile up where nodes run without a disk. A slot is reused once nothing of its origin is left, when there
+ * is no other for a new one (origins.ts).
+ */
 export const MAX_ORIGINS = 512;
+/** Of one replica: one that comes back again and again as a new incarnation leaves room for the others. */
+export const MAX_ORIGINS_OF_REPLICA = 256;
+/** That no change has come of, only a reset: a peer may name any origin in one. */
+export const MAX_ORIGINS_UNHEARD = 128;
+/** Bytes of an origin's id that name the replica; the rest is its incarnation. */
+export const REPLICA_ID_BYTES = 16;
 export const ORIGIN_ID_BYTES = 32;
 export const ORIGIN_ID_WORDS = ORIGIN_ID_BYTES / 4;
 export const OWN_ORIGIN = 0;
+
+/** The slot of an origin, beside its id. */
+export const OriginWord = {
+  /** Resets of its generations and notes about dropped components of it. */
+  references: 0,
+  /** Counts the origins that there were: another one in the slot has another number. 0 while it changes. */
+  order: 1,
+} as const;
+export const ORIGIN_SLOT_WORDS = 2;
 
 export const MAX_SHARDS = 1024;
 export const DEFAULT_SHARDS = 64;
@@ -64,6 +83,9 @@ export const HeaderWord = {
   relays: 14,
   /** Records with reserved keys (reserved.ts). */
   reservedRecords: 15,
+  /** The number of the newest origin (OriginWord.order), and how often a slot was reused. */
+  originOrder: 22,
+  originReuses: 23,
   growOnlyCount: 20,
   /** The secret of the local hash (hash.ts). It is in no file and no frame. */
   hashSecret: 24,
@@ -153,6 +175,7 @@ assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
   wheelBitmaps: (WHEEL_LEVELS * WHEEL_SLOTS) / 32,
   wheelHeads: WHEEL_LEVELS * WHEEL_SLOTS,
 });
+assertFields('the slot of an origin', ORIGIN_SLOT_WORDS, OriginWord);
 assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShardWord, OriginShardNumber, {
   cursors: CURSORS,
 });
@@ -160,6 +183,7 @@ assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShar
 export interface Regions {
   readonly shards: number;
   readonly originIds: number;
+  readonly originSlots: number;
   readonly originStates: number;
   readonly pageBitmap: number;
   readonly firstPage: number;
@@ -170,8 +194,17 @@ export function regionsOf(bufferBytes: number, shardCount: number): Regions {
   const pageCount = Math.floor(bufferBytes / PAGE_BYTES);
   const shards = PAGE_WORDS;
   const originIds = shards + shardCount * SHARD_WORDS;
-  const originStates = originIds + MAX_ORIGINS * ORIGIN_ID_WORDS;
+  const originSlots = originIds + MAX_ORIGINS * ORIGIN_ID_WORDS;
+  const originStates = originSlots + MAX_ORIGINS * ORIGIN_SLOT_WORDS;
   const pageBitmap = originStates + MAX_ORIGINS * shardCount * ORIGIN_SHARD_WORDS;
   const end = pageBitmap + Math.ceil(pageCount / 32);
-  return { shards, originIds, originStates, pageBitmap, firstPage: Math.ceil(end / PAGE_WORDS), pageCount };
+  return {
+    shards,
+    originIds,
+    originSlots,
+    originStates,
+    pageBitmap,
+    firstPage: Math.ceil(end / PAGE_WORDS),
+    pageCount,
+  };
 }

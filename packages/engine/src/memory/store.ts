@@ -12,6 +12,7 @@ import {
   MAGIC,
   MAX_SHARDS,
   ORIGIN_SHARD_WORDS,
+  ORIGIN_SLOT_WORDS,
   OriginShardWord,
   OWN_ORIGIN,
   PAGE_BYTES,
@@ -70,7 +71,7 @@ export class Store {
     this.slab = new Slab(this.memory, this.pages);
     this.hash = new KeyHash(this.memory.slice(HeaderWord.hashSecret, HeaderWord.hashSecret + HASH_SECRET_WORDS));
     this.table = new Table(this.memory, this.pages, this.slab, this.hash);
-    this.attachments = new Attachments(this.memory, this.numbers, this.slab);
+    this.attachments = new Attachments(this.memory, this.numbers, this.slab, this.regions.originSlots);
   }
 
   static format(buffer: StoreBuffer, { shardCount, hashSecret, pagesFromByte }: StoreOptions): Store {
@@ -149,6 +150,10 @@ export class Store {
   shardOf(input: ByteInput, start: number, length: number): number {
     this.hash.ofInput(input, start, length);
     return this.shardOfHash();
+  }
+
+  originSlotAt(origin: number): number {
+    return this.regions.originSlots + origin * ORIGIN_SLOT_WORDS;
   }
 
   /** The state of one origin in one shard. */

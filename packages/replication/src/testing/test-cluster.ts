@@ -44,7 +44,7 @@ export class TestCluster {
   make(region: string, incarnation: number): Replica {
     const origin = new Uint8Array(32);
     origin.set(replicaIdOf('test', region));
-    origin[31] = incarnation + 1;
+    new DataView(origin.buffer).setUint32(28, incarnation + 1);
     const engine = Engine.format({
       maxMemoryBytes: 8 * 1024 * 1024,
       origin,

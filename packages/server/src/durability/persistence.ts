@@ -1,5 +1,5 @@
 import { backupDirectoryOf, type Configuration } from '@quotadb/config';
-import { type Acknowledgements, type Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
+import { type Acknowledgements, aheadMs, type Engine, type Holder, OWN_ORIGIN, printDuration } from '@quotadb/engine';
 import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
 import type { Clock, DiskRequest } from '@quotadb/resp';
 import { DiskBoard } from '@quotadb/resp';
@@ -107,12 +107,25 @@ export class Persistence {
           `are left out, kept in ${path}; the first because of its ${reason}. All others are restored`,
       );
     }
+    this.checkClock(engine);
     const { bytes, components } = recovered;
     const milliseconds = Math.round(clock.monotonic() - startedAtMs);
     logger.info({ keys: engine.keyCount(), bytes, components, milliseconds, ...this.describe() }, 'data loaded');
     disk.start();
     this.publish();
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
+  }
+
+  /** Time never goes back, so data from a clock that was far ahead keeps the node's time there. */
+  private checkClock(engine: Engine): void {
+    const aheadOfMs = engine.nowMs - this.clock.now();
+    if (aheadOfMs <= aheadMs(this.config.clockSkewBoundMs)) return;
+    this.logger.error(
+      { dataMs: engine.nowMs, clockMs: this.clock.now() },
+      `the data in ${this.directory.path} was written when the clock was ${printDuration(aheadOfMs)} ahead of what it is ` +
+        'now: the time of this server stands still until then, and other regions refuse what it writes. If the clock ' +
+        'is right now, move the directory away and start without it: the server gets its counts back from its peers',
+    );
   }
 
   /** The memory through which lanes write to the log; undefined unless --fsync is `always`. */

@@ -71,6 +71,13 @@ export class Journal {
           {},
           'memory is full, and changes of this peer are refused: raise --max-memory',
         ),
+      originRefused: (link, reason) =>
+        this.warn(
+          link.region,
+          'origins',
+          {},
+          `changes of an incarnation of region ${link.region}, or that it relays, are not applied: ${reason}`,
+        ),
       ahead: (link, what) => this.ahead(link, what),
       mismatch: (link, origin, shard) =>
         this.warn(
