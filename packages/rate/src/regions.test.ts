@@ -134,6 +134,21 @@ describe('the publish threshold', () => {
     expect(there.cells()).toMatchObject({ currentOwn: 0, currentForeign: 20 });
   });
 
+  test('is lower where there are more regions: all together keep no more than the limit to themselves', () => {
+    for (const regions of [2, 3, 5, 8, 40]) {
+      for (const publishPercent of [5, 20, 100]) {
+        const node = new RateNode({ hasPeers: true, regions, publishPercent });
+        let unpublished = 0;
+        while (node.publishedCells === 0) {
+          node.limit(1000);
+          if (node.publishedCells === 0) unpublished++;
+        }
+        expect(unpublished).toBe(Math.ceil(Math.min(publishPercent * 10, 1000 / regions)) - 1);
+        expect(unpublished * regions).toBeLessThan(1000);
+      }
+    }
+  });
+
   test('is no part of a decision: a region decides the same with any', () => {
     for (const percent of [0, 20, 50, 100]) {
       const node = new RateNode({ hasPeers: true, publishPercent: percent });
@@ -192,10 +207,10 @@ describe('the publish threshold', () => {
   });
 
   test('is given with each decision', () => {
-    here.publishPercent = 80;
-    here.limit(100, 60);
+    here.publishPercent = 40;
+    here.limit(100, 30);
     expect(here.publishedCells).toBe(0);
-    here.add(100, 20);
+    here.add(100, 10);
     expect(here.publishedCells).toBe(1);
     here.publishPercent = 0;
     here.limit(100, 1, 'all');

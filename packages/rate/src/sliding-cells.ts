@@ -5,6 +5,13 @@ import { faded } from './sliding-window.js';
 const CURRENT = 0;
 const PREVIOUS = 1;
 
+/**
+ * The unpublished counts of all regions together stay below the limit: a region keeps at most its part of this to
+ * itself, however high the threshold is set. With a larger share, regions that each are below their threshold could
+ * exceed the limit together before any of them has published.
+ */
+const UNPUBLISHED_PERCENT_OF_ALL = 100;
+
 /** The count of a cell: by this node, and by other regions as far as it has arrived. */
 export interface CellParts {
   readonly own: bigint;
@@ -17,7 +24,7 @@ export interface CellParts {
  * nothing else, so it never sends counts of other regions on as its own.
  *
  * Where there are other regions, a cell stays unpublished until its count, here or in a region that has published it,
- * has reached the publish threshold, a part of the limit (docs/decisions/0022).
+ * has reached the publish threshold, a part of the limit (docs/decisions/0015-cold-limits-stay-at-home.md).
  *
  * This node no longer counts in the cell before: it is read first, and only the current one is locked while a request
  * is decided.
@@ -68,13 +75,17 @@ export class SlidingCells {
   /** Adds to the current cell, which is open. An unpublished cell stays so while the count is below the threshold. */
   charge(engine: Engine, cost: number, limit: number, publishPercent: number): Status {
     const high = Math.floor(cost / TWO_POW_32);
-    const isBelowThreshold = (this.counted + cost) * 100 < limit * publishPercent;
-    const status =
-      isBelowThreshold && engine.isRelaying
-        ? this.addUnpublished(engine, high, cost | 0)
-        : this.addPublished(engine, high, cost | 0);
+    const status = this.isBelowThreshold(engine, this.counted + cost, limit, publishPercent)
+      ? this.addUnpublished(engine, high, cost | 0)
+      : this.addPublished(engine, high, cost | 0);
     if (status === Status.Ok) this.current = openValue(engine);
     return status;
+  }
+
+  private isBelowThreshold(engine: Engine, counted: number, limit: number, publishPercent: number): boolean {
+    if (!engine.isRelaying) return false;
+    const percent = Math.min(publishPercent, UNPUBLISHED_PERCENT_OF_ALL / engine.regionCount);
+    return counted * 100 < limit * percent;
   }
 
   private addUnpublished(engine: Engine, high: number, low: number): Status {

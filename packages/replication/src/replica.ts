@@ -3,7 +3,7 @@ import type { Hello, QuotaFrame } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Freshness } from './freshness.js';
 import type { Acquaintance, RefusalReason } from './handshake.js';
-import { nameOfOrigin, type ReplicaIdentity } from './identity.js';
+import { nameOfOrigin, REPLICA_ID_BYTES, type ReplicaIdentity } from './identity.js';
 import { IncomingStreams } from './incoming-streams.js';
 import { Link, type LinkTransport } from './link.js';
 import { Member } from './member.js';
@@ -12,6 +12,9 @@ import { PartMaker } from './parts.js';
 import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
 import { covers, type Watermarks } from './watermarks.js';
+
+/** Of the name of an origin, in hexadecimal. */
+const REPLICA_ID_DIGITS = REPLICA_ID_BYTES * 2;
 
 export interface ReplicaClock {
   /** Never set back; for intervals. */
@@ -146,6 +149,7 @@ export class Replica {
     this.removed.add(region);
     if (member === undefined) return false;
     this.members.delete(region);
+    this.countRegions();
     member.link?.refuse({ code: 'removed', message: `${this.identity.region} has removed ${region} from its peers` });
     return true;
   }
@@ -217,6 +221,7 @@ export class Replica {
   private join(region: string, isConfigured: boolean): Member {
     const member = new Member(region, this.engine.shardCount, isConfigured, this.clock.monotonicMs());
     this.members.set(region, member);
+    this.countRegions();
     this.holder ??= this.acknowledgements.joinPeers();
     return member;
   }
@@ -236,8 +241,15 @@ export class Replica {
       this.names.push(name);
       this.indexes.set(name, index);
       this.watermarks[index] ??= new Float64Array(shardCount);
+      if (index === origins.count - 1) this.countRegions();
     }
     return this.names;
+  }
+
+  /** Regions are members, and those behind a hub, whose changes have come: incarnations of one have one replica id. */
+  private countRegions(): void {
+    const replicas = new Set(this.names.map((name) => name.slice(0, REPLICA_ID_DIGITS)));
+    this.engine.setRegionCount(Math.max(this.members.size + 1, replicas.size));
   }
 
   /** These, and those that only peers have reported: that no change of them has come yet is reported too. */

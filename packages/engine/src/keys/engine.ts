@@ -162,6 +162,15 @@ export class Engine extends KeyChanges {
     return this.memory[HeaderWord.relays] !== 0;
   }
 
+  /** Regions that count here too, this one among them: at least two where there are peers. */
+  get regionCount(): number {
+    return Math.max(this.memory[HeaderWord.regionCount], this.isRelaying ? 2 : 1);
+  }
+
+  setRegionCount(count: number): void {
+    this.memory[HeaderWord.regionCount] = count;
+  }
+
   /**
    * Every peer and the disk hold this node's changes of a shard up to this version: what had ended by then is
    * collected.

@@ -87,6 +87,8 @@ export const HeaderWord = {
   originOrder: 22,
   originReuses: 23,
   growOnlyCount: 20,
+  /** Regions that this node knows of, itself among them; 0 before replication has counted them. */
+  regionCount: 21,
   /** The secret of the local hash (hash.ts). It is in no file and no frame. */
   hashSecret: 24,
   growOnlyPrefixes: 1024,

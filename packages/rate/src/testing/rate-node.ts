@@ -27,6 +27,8 @@ export interface RateNodeOptions {
   readonly originByte?: number;
   /** Whether there are other regions, so that counts below the publish threshold stay here. */
   readonly hasPeers?: boolean;
+  /** How many regions there are, where there are others. */
+  readonly regions?: number;
   readonly publishPercent?: number;
   readonly maxMemoryBytes?: number;
 }
@@ -54,6 +56,7 @@ export class RateNode {
     });
     if (hasPeers) {
       this.engine.startRelaying();
+      this.engine.setRegionCount(options.regions ?? 2);
       for (let shard = 0; shard < SHARDS; shard++) this.engine.acknowledge(shard, 0);
     }
     this.merge = new Merge(this.engine);

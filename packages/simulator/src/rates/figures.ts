@@ -24,6 +24,7 @@ const USUAL_THRESHOLD = 20;
 const common = { regions: USUAL_REGIONS, roundTripMs: USUAL_ROUND_TRIP_MS, windowMs: 60_000 };
 const cold = { ...common, name: 'cold', identifiers: 50_000, limit: 100, requests: 200_000, requestsPerSecond: 5_000 };
 const hot = { ...common, name: 'hot', identifiers: 20, limit: 2_000, requests: 200_000, requestsPerSecond: 5_000 };
+const hammered = { isIndependent: false, limit: 100, windowMs: 10_000, windows: 4, load: 'hammering' } as const;
 const oneKey = { isIndependent: false, limit: 1_000, windowMs: 10_000, windows: 4, load: 5 };
 
 export async function measureRates(onRow: (row: RateRow) => void): Promise<void> {
@@ -39,6 +40,7 @@ export async function measureRates(onRow: (row: RateRow) => void): Promise<void>
     for (const publishPercent of ADMISSION_THRESHOLDS)
       add({ ...oneKey, regions, roundTripMs: USUAL_ROUND_TRIP_MS, publishPercent });
     add({ ...oneKey, regions, roundTripMs: USUAL_ROUND_TRIP_MS, publishPercent: USUAL_THRESHOLD, isIndependent: true });
+    add({ ...hammered, regions, roundTripMs: USUAL_ROUND_TRIP_MS, publishPercent: USUAL_THRESHOLD });
     for (const roundTripMs of ROUND_TRIPS_MS) add({ ...oneKey, regions, roundTripMs, publishPercent: USUAL_THRESHOLD });
   }
   for (const setup of setups.values()) onRow({ question: 'admission', setup, measured: await measureAdmission(setup) });
@@ -54,14 +56,15 @@ function trafficOf(rows: readonly RateRow[], name: string): Traffic[] {
 }
 
 function admissionOf(rows: readonly RateRow[], setup: Partial<AdmissionSetup>): Admission {
-  const wanted = { ...oneKey, ...setup };
+  const wanted: Partial<AdmissionSetup> = { ...oneKey, ...setup };
   const row = rows.find(
     (each) =>
       each.question === 'admission' &&
       each.setup.regions === wanted.regions &&
       each.setup.roundTripMs === wanted.roundTripMs &&
       each.setup.publishPercent === wanted.publishPercent &&
-      each.setup.isIndependent === wanted.isIndependent,
+      each.setup.isIndependent === wanted.isIndependent &&
+      each.setup.load === wanted.load,
   );
   return row!.measured as Admission;
 }
@@ -119,7 +122,9 @@ export function tabulateRates(rows: readonly RateRow[]): string {
       return `${overPercent} % (${worstWindowPercent} %)`;
     });
     const independent = admissionOf(rows, { ...at, isIndependent: true }).overPercent;
-    return `| ${[regions, ...cells, `${independent} %`].join(' | ')} |`;
+    const burst = admissionOf(rows, { ...at, load: hammered.load });
+    const hammering = `${burst.overPercent} % (${burst.worstWindowPercent} %)`;
+    return `| ${[regions, ...cells, `${independent} %`, hammering].join(' | ')} |`;
   });
   const thresholds = ADMISSION_THRESHOLDS.map((threshold) => `threshold ${threshold} %`);
   return [
@@ -129,8 +134,8 @@ export function tabulateRates(rows: readonly RateRow[]): string {
     ...traffic('hot'),
     '| any, independent regions | | 0 | 0 | 0 |',
     '',
-    `| regions | ${thresholds.join(' | ')} | independent regions |`,
-    `|${'---|'.repeat(ADMISSION_THRESHOLDS.length + 2)}`,
+    `| regions | ${thresholds.join(' | ')} | independent regions | hammering |`,
+    `|${'---|'.repeat(ADMISSION_THRESHOLDS.length + 3)}`,
     ...admission,
   ].join('\n');
 }

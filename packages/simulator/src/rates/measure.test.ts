@@ -49,6 +49,26 @@ describe('admission', () => {
     expect(apart.overPercent).toBeGreaterThan(100);
   });
 
+  test.each([2, 3, 4, 5, 6, 7, 8])(
+    'of %i regions exceeds a limit under slow demand by requests under way alone',
+    async (regions) => {
+      const slow = { ...admission, regions, limit: 100, windowMs: 10_000, windows: 2, load: 2 };
+      for (const publishPercent of [20, 100]) {
+        const { worstWindowPercent } = await measureAdmission({ ...slow, publishPercent });
+        expect(worstWindowPercent, `threshold ${publishPercent} %`).toBeLessThan(10);
+      }
+    },
+  );
+
+  test.each([2, 3, 8])(
+    'of %i regions is at most the limit in each of them, however fast clients ask',
+    async (regions) => {
+      const hammering = { ...admission, regions, limit: 100, windowMs: 2_000, windows: 3, load: 'hammering' as const };
+      const { worstWindowPercent } = await measureAdmission(hammering);
+      expect(worstWindowPercent).toBeLessThanOrEqual((regions - 1) * 100);
+    },
+  );
+
   test('is the same every time', async () => {
     const small = { ...admission, windows: 2, limit: 50 };
     expect(await measureAdmission(small)).toEqual(await measureAdmission(small));

@@ -19,6 +19,8 @@ const MILLION = 1_000_000;
 const STEP_MS = 1;
 const MEMORY_BYTES = 256 * 1024 * 1024;
 const CONNECTION_POLL_MS = 500;
+/** Of clients that hammer: requests of each region in a millisecond. */
+const HAMMERING_PER_MS = 10;
 
 export interface TrafficSetup {
   readonly name: string;
@@ -50,8 +52,11 @@ export interface AdmissionSetup {
   readonly limit: number;
   readonly windowMs: number;
   readonly windows: number;
-  /** Requests in a window of all regions together, evenly spread over them, as a multiple of the limit. */
-  readonly load: number;
+  /**
+   * Requests in a window of all regions together, evenly spread over them, as a multiple of the limit; or 'hammering':
+   * clients in every region that ask again as soon as they have an answer.
+   */
+  readonly load: number | 'hammering';
 }
 
 export interface Admission {
@@ -194,7 +199,8 @@ export async function measureAdmission(setup: AdmissionSetup): Promise<Admission
 async function admit(setup: AdmissionSetup): Promise<{ admitted: number; worst: number }> {
   const { limit, windowMs, windows, load } = setup;
   const random = new Random(3);
-  const meanGapMs = windowMs / (limit * load);
+  const perMs = load === 'hammering' ? HAMMERING_PER_MS * setup.regions : (limit * load) / windowMs;
+  const meanGapMs = 1 / perMs;
   const perWindow = new Map<number, number>();
   await run(setup, setup.isIndependent || setup.regions === 1, async (regions) => {
     const nowMs = () => regions.scheduler.nowMs;

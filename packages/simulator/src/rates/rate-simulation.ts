@@ -56,7 +56,9 @@ class RateSimulation extends Cluster<RatePlan> {
 
   /** No cell leaves its region before all regions together have counted as much as the publish threshold. */
   protected override sentBatch(from: NodeProcess, batch: Batch): void {
-    const { limit, publishPercent, windowMs } = this.plan;
+    const { limit, windowMs } = this.plan;
+    // A region may know fewer regions than there are, never more: its threshold is this or higher.
+    const publishPercent = Math.min(this.plan.publishPercent, 100 / this.plan.regions.length);
     for (let index = 0; index < batch.count; index++) {
       const cell = this.oracle.find(batch.keyBytes.subarray(batch.keyStart(index), batch.keyEnd[index]));
       if (cell === undefined || batch.present[index] === 0) continue;
