@@ -38,7 +38,7 @@ const increase = (itemId: string, key?: string) =>
 test('a change whose answer is lost is reported as unknown and never sent again by us', async () => {
   await create('plain');
   await increase('plain');
-  proxy.loseAnswerTo = 'apply-runs';
+  proxy.loseAnswerTo = 'count_apply_runs';
   const answers = await Promise.all(Array.from({ length: 20 }, () => increase('plain')));
   expect(proxy.lost).toBe(1);
   const applied = answers.filter(({ status }) => status === 200).length;
@@ -63,7 +63,7 @@ test('a keyed change whose answer is lost is sent again, happens once, and gets 
 test('a keyed change that is interrupted before its commit is sent again and happens once', async () => {
   await create('interrupted');
   await increase('interrupted', 'i-0');
-  proxy.loseAnswerTo = 'apply-runs';
+  proxy.loseAnswerTo = 'count_apply_runs';
   expect((await increase('interrupted', 'i-1')).json.value).toBe(2);
   expect(proxy.lost).toBe(1);
   expect(await database.valueOf('interrupted')).toBe(2n);
@@ -83,7 +83,7 @@ test('a creation and a deletion whose answers are lost are unknown, or with a ke
 
 test('a read whose answer is lost is simply made again', async () => {
   await create('read', 7n);
-  proxy.loseAnswerTo = 'find-counts';
+  proxy.loseAnswerTo = 'SELECT item_id, current_value, last_updated_at';
   expect((await server.call('GET', `${COUNTS}/read`)).json.currentValue).toBe(7);
   expect(proxy.lost).toBe(1);
 });
