@@ -19,11 +19,11 @@ interface Moved {
   readonly version: number;
 }
 
-/** The bytes of a flush: all changes past the watermarks, in pieces. */
+/** The bytes of a write: all changes past the written watermarks, in pieces. */
 export class LogPieces {
-  /** Watermarks that may move once everything is on disk. */
+  /** Watermarks that may move once everything is written. */
   moved: Moved[] = [];
-  /** Taken out of the store and not yet on disk. */
+  /** Taken out of the store and not yet written. */
   dropped: DroppedComponent[] = [];
 
   private readonly engine: Engine;
@@ -38,11 +38,19 @@ export class LogPieces {
     this.walks = new WalkWriter(engine, this.writer);
     this.goal = {
       from: (origin, shard) => {
-        const watermark = state.watermark(origin, shard);
+        const watermark = state.writtenVersion(origin, shard);
         return engine.seen(shard, origin) > watermark ? watermark : DONE;
       },
       reached: (origin, shard, version) => this.moved.push({ origin, shard, version }),
     };
+  }
+
+  /** Whether there is a change to write. Notes of drops alone can wait for the next flush. */
+  get hasChanges(): boolean {
+    const { engine, goal } = this;
+    for (let origin = 0; origin < engine.origins.count; origin++)
+      for (let shard = 0; shard < engine.shardCount; shard++) if (goal.from(origin, shard) !== DONE) return true;
+    return false;
   }
 
   /** Each piece is valid until the next is requested. */
@@ -51,7 +59,7 @@ export class LogPieces {
     writer.length = 0;
     this.moved = [];
     let start = this.beginRecord(0);
-    // Drops that a failed flush had already taken out of the store.
+    // Drops that a failed write had already taken out of the store.
     for (const dropped of this.dropped) writeDropped(writer, dropped);
     for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
       this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
@@ -68,10 +76,11 @@ export class LogPieces {
     if (writer.length > 0) yield writer.bytes.subarray(0, writer.length);
   }
 
-  /** Called when all pieces are on disk. */
+  /** Called when all pieces are written. */
   settle(): void {
     this.dropped = [];
-    for (const { origin, shard, version } of this.moved) this.state.setWatermark(origin, shard, version);
+    for (const { origin, shard, version } of this.moved) this.state.setWrittenVersion(origin, shard, version);
+    this.state.noteWhole();
   }
 
   private beginRecord(start: number): number {

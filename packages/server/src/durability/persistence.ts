@@ -105,9 +105,9 @@ export class Persistence {
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
   }
 
-  /** The memory through which lanes write to the log; undefined unless --fsync is `always`. */
+  /** The memory through which lanes write to the log; undefined before the data is loaded. */
   get sharedLog(): SharedArrayBuffer | undefined {
-    return this.config.fsync === 'always' ? this.disk?.shared : undefined;
+    return this.disk?.shared;
   }
 
   /** Durations of flushes and syncs, of all threads; undefined before the data is loaded. */
@@ -129,6 +129,11 @@ export class Persistence {
     this.serving ??= this.serve().finally(() => {
       this.serving = undefined;
     });
+  }
+
+  /** Resolves once the system has all changes so far, or the disk fails. */
+  async write(): Promise<void> {
+    await this.disk?.write();
   }
 
   /** Flushes the latest changes soon, for a waiter that needs no ticket of its own. */

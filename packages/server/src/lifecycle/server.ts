@@ -159,6 +159,10 @@ export class Server {
           ? answered('there is no data directory: start the server with --data DIR')
           : persistence.ask(request, answered),
       flush: () => persistence?.signal(),
+      write: (_, answered) => {
+        if (persistence === undefined) answered(null);
+        else persistence.write().then(() => answered(null));
+      },
       replication: (request, answered) => replication.ask(request, answered),
       quotas: (request, answered) => quotas.ask(request, answered),
       refill: ({ allotment, target }) => quotas.requestRefill(allotment, target),
