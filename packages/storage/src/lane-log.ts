@@ -13,8 +13,9 @@ const ZEROS = new Uint8Array(ALLOCATION_BYTES);
 /** A lane syncs on its own thread only while syncs are shorter than this: the lane's other clients wait for them. */
 const QUICK_SYNC_MS = 5;
 
-/** Attempts to take the log from a lane that writes without a sync: it has it for some ten microseconds. */
-const WRITE_ATTEMPTS = 2000;
+/** A lane that writes without a sync has the log for some ten microseconds, and others wait; the main thread longer. */
+const WRITE_ATTEMPTS = 3;
+const WRITE_WAIT_MS = 1;
 
 export type LaneFlush = 'flushed' | 'failed' | 'busy';
 
@@ -53,6 +54,7 @@ export class LaneLog {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       if (state.descriptor === -1) return true;
       if (this.attempt(this.write, ignore) !== 'busy') return true;
+      state.awaitRelease(WRITE_WAIT_MS);
     }
     return false;
   }

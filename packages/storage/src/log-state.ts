@@ -102,6 +102,12 @@ export class LogState {
 
   give(): void {
     Atomics.store(this.words, Word.lock, 0);
+    Atomics.notify(this.words, Word.lock);
+  }
+
+  /** Sleeps until the thread that writes gives the lock back, at most this long; not on the main thread. */
+  awaitRelease(milliseconds: number): void {
+    Atomics.wait(this.words, Word.lock, 1, milliseconds);
   }
 
   setWanted(isWanted: boolean): void {

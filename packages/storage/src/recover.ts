@@ -161,7 +161,11 @@ class Recovery {
     for (let record = await scanner.next(limit); record !== undefined; record = await scanner.next(limit)) {
       this.apply(scanner, record, header);
     }
-    if (scanner.problem === undefined) return limit;
+    if (scanner.problem === undefined) {
+      // A process that was killed may have written what nobody synced; from here on it counts as durable.
+      if (following === undefined) await this.options.fileSystem.sync(scanner.path);
+      return limit;
+    }
     const { offset } = scanner;
     if (following !== undefined) throw new DamagedFile(scanner.path, offset, scanner.problem);
     for (let at = offset; ; ) {

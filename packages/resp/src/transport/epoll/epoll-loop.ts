@@ -146,7 +146,9 @@ export class EpollLoop implements ConnectionScheduler {
     // The main thread had the log at the end of the round: the lane tries again soon.
     let hasUnwritten = false;
     for (let nowMs = clock.monotonic(); ; ) {
-      const count = this.poller.wait(Math.min(this.timeoutMs(nowMs), hasUnwritten ? RETRY_WRITE_MS : EpollLoop.TICK_MS));
+      const count = this.poller.wait(
+        Math.min(this.timeoutMs(nowMs), hasUnwritten ? RETRY_WRITE_MS : EpollLoop.TICK_MS),
+      );
       const startedAtMs = clock.monotonic();
       const startedAt = isLong ? threadTime.microseconds() : 0;
       clock.startRound();
