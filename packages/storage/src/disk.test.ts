@@ -6,7 +6,7 @@ import { logPath } from './file-names.js';
 import { FILE_HEADER_BYTES } from './format.js';
 import { RecordScanner } from './record-scanner.js';
 import type { Recovered } from './recover.js';
-import { add, contentOf, counterOf, makeEngine, remove, START_MS } from './testing/counters.js';
+import { add, contentOf, counterOf, makeEngine, openKey, remove, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 
 const DIRECTORY = '/data';
@@ -357,4 +357,40 @@ test('more on disk than fits into memory is said with what to do', async () => {
     (error: Error) => error.message,
   );
   expect(outcome).toContain('--max-memory');
+});
+
+test('keys that had come and gone before a crash do not take memory at the next start', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const size = 4 * 1024 * 1024;
+  let nowMs = START_MS;
+  const now = () => nowMs;
+  const { engine, disk } = await open(fileSystem, { engine: makeEngine(1, 4, size), now });
+  add(engine, 'stays', 7);
+  for (let round = 0; round < 40; round++) {
+    for (let key = 0; key < 2000; key++) {
+      openKey(engine, `round-${round}-key-${key}`, () => {
+        engine.add(0, 1);
+        engine.expireAt(nowMs + 500);
+      });
+    }
+    // A key that is kept alive, and one whose expiry is taken back just before it passes.
+    openKey(engine, 'renewed', () => {
+      engine.add(0, 1);
+      engine.expireAt(nowMs + 500);
+    });
+    if (round === 3) openKey(engine, 'round-3-key-0', () => engine.persist());
+    await disk.flush();
+    nowMs += 400;
+    engine.advanceTo(nowMs);
+    while (engine.expireSome(1000) > 0);
+  }
+  for (const at of [nowMs, nowMs + 1000]) {
+    const again = makeEngine(1, 4, size);
+    await open(fileSystem.afterProcessEnd(), { engine: again, now: () => at });
+    expect(again.nowMs).toBe(at);
+    expect(counterOf(again, 'stays')).toBe(7);
+    expect(counterOf(again, 'round-3-key-0')).toBe(1);
+    expect(counterOf(again, 'renewed')).toBe(at === nowMs ? 40 : 0);
+    expect(counterOf(again, 'round-0-key-0')).toBe(0);
+  }
 });

@@ -3,7 +3,7 @@ import { SectionApplier } from './apply-sections.js';
 import { DamagedFile, StorageError } from './errors.js';
 import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
 import type { FileSystem } from './file-system.js';
-import { FILE_HEADER_BYTES, type FileHeader } from './format.js';
+import { FILE_HEADER_BYTES, type FileHeader, FileKind } from './format.js';
 import { RecordScanner, type ScannedRecord } from './record-scanner.js';
 
 export interface Progress {
@@ -44,6 +44,8 @@ class Recovery {
   private readonly restore: Restore;
   private readonly applier: SectionApplier;
   private newestMs: number;
+  /** The node's time in the last record; 0 before the first. */
+  private recordMs = 0;
   private bytes = 0;
   private totalBytes = 0;
   private cut: Recovered['cut'] = undefined;
@@ -188,6 +190,9 @@ class Recovery {
       // The checksum is right and the content is not: another program wrote it, or a defect.
       throw new DamagedFile(scanner.path, record.offset, (error as Error).message);
     }
+    // The time of the record before: changes that were made while that one was written are in this one.
+    if (header.kind === FileKind.log) this.restore.passTime(this.recordMs);
+    this.recordMs = Math.max(this.recordMs, record.nowMs);
     this.newestMs = Math.max(this.newestMs, record.nowMs);
     this.bytes += record.end - record.offset;
     this.options.progress?.({
@@ -202,6 +207,10 @@ class Recovery {
     const { shardCount } = this.options.engine;
     if (header.shardCount !== shardCount) {
       throw new StorageError(`${path} was written with --shards ${header.shardCount}, not ${shardCount}`);
+    }
+    if (this.recordMs === 0) {
+      this.recordMs = header.begunAtMs;
+      this.restore.begin(header.begunAtMs);
     }
     return header;
   }
