@@ -1,4 +1,5 @@
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { StorageError } from './errors.js';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { FlushEvents } from './flush-events.js';
@@ -80,6 +81,8 @@ export class Disk {
   private lastSnapshotFailed = false;
   private lastSnapshotMs = 0;
   private lateFlushesTotal = 0;
+  /** When the last flush that succeeded began. */
+  private flushedAtMs = 0;
 
   private constructor(options: DiskOptions) {
     this.options = options;
@@ -105,6 +108,7 @@ export class Disk {
       ...(options.events?.progress && { progress: options.events.progress }),
     });
     disk.log.adopt(recovered.logBytes);
+    disk.flushedAtMs = options.now();
     disk.snapshotBytes = recovered.snapshotBytes;
     disk.lastSaveMs = recovered.snapshotAtMs || options.now();
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
@@ -169,13 +173,22 @@ export class Disk {
     return writeSnapshot({ fileSystem: this.fileSystem, directory, engine: this.options.engine, number: 1 });
   }
 
+  /** Rejects with a StorageError where the last changes could not be written: they are lost. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.timer);
     clearInterval(this.writeTimer);
     await this.snapshotting?.catch(() => {});
-    await this.flush({ syncs: true }).catch(() => {});
+    const failure = await this.flush({ syncs: true }).then(
+      () => undefined,
+      (error: Error) => error,
+    );
     await this.exclusively(() => this.log.close());
+    if (failure === undefined) return;
+    throw new StorageError(
+      `the data directory ${this.options.directory} could not be written at the stop (${failure.message}): ` +
+        `changes since ${new Date(this.flushedAtMs).toISOString()} are lost`,
+    );
   }
 
   /** The memory through which lanes write to the log; see LaneLog. */
@@ -228,7 +241,8 @@ export class Disk {
 
   private async flushNow(): Promise<void> {
     // Records carry the time, and so keep the node's clock from running backwards over a restart.
-    this.options.engine.advanceTo(this.options.now());
+    const startedAtMs = this.options.now();
+    this.options.engine.advanceTo(startedAtMs);
     const syncs = this.mustSync || this.options.fsync !== 'never';
     this.mustSync = false;
     this.flushes.beforeFlush();
@@ -245,6 +259,7 @@ export class Disk {
       this.fail(error as Error);
       throw error;
     }
+    this.flushedAtMs = startedAtMs;
     this.flushes.afterFlush();
     if (this.error === undefined) return;
     this.error = undefined;

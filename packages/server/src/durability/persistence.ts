@@ -166,13 +166,17 @@ export class Persistence {
     await this.disk?.flush({ syncs: true });
   }
 
+  /** Rejects where the last changes could not be written. */
   async close(): Promise<void> {
     clearInterval(this.publishing);
     await this.serving;
     const { disk } = this;
     this.disk = undefined;
-    await disk?.close();
-    this.directory.close();
+    try {
+      await disk?.close();
+    } finally {
+      this.directory.close();
+    }
   }
 
   /** Flushes until every ticket drawn is complete. Meanwhile the signal stays up, so that no lane sends another. */

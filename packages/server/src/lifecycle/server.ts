@@ -207,7 +207,7 @@ export class Server {
       await this.letClientsIn();
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
-      await this.close(0);
+      await this.close(0).catch(() => {});
       throw error;
     }
     if (config.feeds.length > 0) await this.transport?.share();
@@ -308,6 +308,7 @@ export class Server {
     };
   }
 
+  /** Rejects where the last changes could not be written to the disk; everything else has ended then. */
   stop(): Promise<void> {
     this.stopping ??= this.stopOnce();
     return this.stopping;
@@ -325,7 +326,8 @@ export class Server {
     await this.transport?.close(boundMs);
     this.quotas.stop();
     await this.feeder.stop();
-    await this.persistence?.close();
+    const written = this.persistence?.close();
+    await written?.catch(() => {});
     if (boundMs > 0) await this.replication.drain();
     await this.replication.stop();
     // Accepted changes of counts are written and answered before their connections close.
@@ -333,6 +335,7 @@ export class Server {
     this.http.close();
     this.processMetrics.stop();
     await this.tracing?.stop();
+    await written;
   }
 }
 
