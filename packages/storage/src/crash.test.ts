@@ -1,6 +1,9 @@
 import { Random } from '@quotadb/engine/testing';
 import { expect, test } from 'vitest';
 import { Disk } from './disk.js';
+import { logPath } from './file-names.js';
+import { FILE_HEADER_BYTES } from './format.js';
+import { type Manifest, readManifest } from './manifest.js';
 import { add, counterOf, makeEngine, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 
@@ -65,6 +68,7 @@ async function schedule(seed: number): Promise<void> {
     if (!random.chance(0.15)) continue;
     const isPower = random.chance(0.5);
     fileSystem = isPower ? fileSystem.afterPowerFailure(() => random.next()) : fileSystem.afterProcessEnd();
+    if (random.chance(0.3)) await refuseDamaged(fileSystem, random);
     ({ engine, disk } = await open(fileSystem));
     const found: Counts = Object.fromEntries(KEYS.map((each) => [each, counterOf(engine, each)]));
     for (const each of KEYS) {
@@ -77,6 +81,16 @@ async function schedule(seed: number): Promise<void> {
     written = found;
     synced = found;
   }
+}
+
+/** The newest segment disappears, or a part of it that was synced: no server starts from what is left. */
+async function refuseDamaged(fileSystem: FaultyFileSystem, random: Random): Promise<void> {
+  const left = fileSystem.afterProcessEnd();
+  const { number, synced } = (await readManifest(left, DIRECTORY)) as Manifest;
+  const path = logPath(DIRECTORY, number);
+  if (random.chance(0.5) || synced === FILE_HEADER_BYTES) await left.remove(path);
+  else await left.truncate(path, FILE_HEADER_BYTES + random.below(synced - FILE_HEADER_BYTES));
+  await expect(open(left)).rejects.toThrow(/is missing|ends at byte/);
 }
 
 function larger(one: Counts, other: Counts): Counts {

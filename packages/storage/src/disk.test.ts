@@ -6,6 +6,7 @@ import { logPath } from './file-names.js';
 import { FILE_HEADER_BYTES } from './format.js';
 import { RecordScanner } from './record-scanner.js';
 import type { Recovered } from './recover.js';
+import { repair } from './repair.js';
 import { add, contentOf, counterOf, makeEngine, openKey, remove, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 
@@ -31,14 +32,15 @@ async function open(fileSystem: FaultyFileSystem, options: Partial<DiskOptions> 
   return { engine, ...opened };
 }
 
-/** A log of three flushes, and where the last record of it begins. */
+/** A log of two flushes and a write, and where its records begin. */
 async function threeFlushes(): Promise<{ fileSystem: FaultyFileSystem; contents: string[]; offsets: number[] }> {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);
   const contents = [contentOf(engine)];
   for (let flush = 1; flush <= 3; flush++) {
     for (let key = 0; key < 3; key++) add(engine, `key-${key}`, flush * 10 + key);
-    await disk.flush();
+    // The last one is not synced.
+    await (flush < 3 ? disk.flush() : disk.write());
     contents.push(contentOf(engine));
   }
   const scanner = await RecordScanner.open(fileSystem, logPath(DIRECTORY, 1));
@@ -146,6 +148,51 @@ test('a segment that is missing stops the start', async () => {
   await open(fileSystem);
   await fileSystem.remove(logPath(DIRECTORY, 1));
   await expect(open(fileSystem.afterProcessEnd())).rejects.toThrow(/log-0000000001\.qdb is missing/);
+});
+
+test('a newest segment that is missing stops the start, whatever snapshot there is', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (const takesSnapshot of [false, true]) {
+    if (takesSnapshot) await disk.snapshot();
+    add(engine, 'a', 1);
+    await disk.flush();
+    const left = fileSystem.afterProcessEnd();
+    await left.remove(logPath(DIRECTORY, takesSnapshot ? 2 : 1));
+    await expect(open(left)).rejects.toThrow(/log-000000000[12]\.qdb is missing, with \d+ bytes .* were synced/);
+    // Repair names the loss and keeps the rest; after that the directory can be used again.
+    const { losses, movedTo } = await repair({
+      directory: DIRECTORY,
+      engine: makeEngine(),
+      nowMs: 1,
+      fileSystem: left,
+    });
+    expect(losses).toMatchObject([{ reason: 'the file is missing' }]);
+    expect(movedTo).toBeDefined();
+    expect(contentOf((await open(left)).engine)).toBe(takesSnapshot ? 'a=1' : '');
+  }
+});
+
+test('a log that was cut off anywhere before its synced end stops the start, and says how much is gone', async () => {
+  const { fileSystem, offsets } = await threeFlushes();
+  const path = logPath(DIRECTORY, 1);
+  const whole = fileSystem.contentOf(path);
+  for (let length = FILE_HEADER_BYTES; length < offsets[2]; length++) {
+    const left = fileSystem.afterProcessEnd();
+    left.put(path, whole.slice(0, length));
+    const end = length < offsets[1] ? offsets[0] : offsets[1];
+    await expect(open(left)).rejects.toThrow(`ends at byte ${end}, and ${offsets[2] - end} more bytes of changes were`);
+  }
+  const left = fileSystem.afterProcessEnd();
+  left.put(path, whole.slice(0, offsets[1]));
+  const { losses } = await repair({ directory: DIRECTORY, engine: makeEngine(), nowMs: 1, fileSystem: left });
+  expect(losses).toEqual([{ path, offset: offsets[1], bytes: offsets[2] - offsets[1], reason: expect.any(String) }]);
+});
+
+test('a directory that has had a manifest is not opened without one', async () => {
+  const { fileSystem } = await threeFlushes();
+  for (const name of fileSystem.names) await fileSystem.remove(name);
+  await expect(open(fileSystem, { expectsManifest: true })).rejects.toThrow('manifest.qdb is missing');
 });
 
 test('a segment whose header was cut short held nothing', async () => {
@@ -269,7 +316,7 @@ test('a snapshot takes the place of the log before it', async () => {
   await disk.flush();
   for (let key = 0; key < 500; key += 2) remove(engine, `key-${key}`);
   await disk.snapshot();
-  expect(fileSystem.names).toEqual(['/data/log-0000000002.qdb', '/data/snapshot-0000000002.qdb']);
+  expect(fileSystem.names).toEqual(['/data/log-0000000002.qdb', '/data/manifest.qdb', '/data/snapshot-0000000002.qdb']);
   add(engine, 'key-1', 1);
   await disk.flush();
   const again = await open(fileSystem.afterPowerFailure(() => 0));

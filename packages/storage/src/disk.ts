@@ -19,6 +19,8 @@ export interface DiskOptions {
   readonly snapshotLogBytes: number;
   readonly fileSystem?: FileSystem;
   readonly now: () => number;
+  /** See RecoveryOptions. */
+  readonly expectsManifest?: boolean;
   readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
   readonly flushes?: FlushEvents;
@@ -105,6 +107,7 @@ export class Disk {
       directory: options.directory,
       engine: options.engine,
       nowMs: options.now(),
+      expectsManifest: options.expectsManifest ?? false,
       ...(options.events?.progress && { progress: options.events.progress }),
     });
     disk.log.adopt(recovered.logBytes);

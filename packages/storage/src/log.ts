@@ -6,6 +6,7 @@ import type { FileSystem, WritableFile } from './file-system.js';
 import { encodeFileHeader, FILE_HEADER_BYTES, FileKind } from './format.js';
 import { LogPieces } from './log-pieces.js';
 import { LogState, type WrittenCut } from './log-state.js';
+import { ManifestWriter } from './manifest.js';
 
 /** How often the main thread tries to take the log while a lane writes. */
 const TAKE_INTERVAL_MS = 1;
@@ -38,6 +39,7 @@ export class Log {
   private readonly options: LogOptions;
   private readonly pieces: LogPieces;
   private file: WritableFile | undefined = undefined;
+  private manifest: ManifestWriter | undefined = undefined;
   /** Resolves when this thread's work on the log has ended; never rejects. */
   private working: Promise<void> | undefined = undefined;
   /** By shard: the version last acknowledged to the store. */
@@ -143,6 +145,15 @@ export class Log {
     this.file = file;
     this.number = number;
     this.state.beginSegment(FILE_HEADER_BYTES, file.descriptor ?? -1);
+    try {
+      await this.manifest?.close();
+      this.manifest = undefined;
+      this.manifest = await ManifestWriter.begin(fileSystem, directory, { number, synced: FILE_HEADER_BYTES });
+    } catch (error) {
+      // The manifest may name this segment already: it stays, empty, and another follows it.
+      await this.abandon();
+      throw error;
+    }
   }
 
   /** Writes and settles, while no lane writes. Without a sync, bytes that the system has taken count as durable. */
@@ -216,6 +227,7 @@ export class Log {
     if (this.file !== file || file === undefined) throw new Error('the segment failed during the sync');
     state.settle(cut);
     this.acknowledgeMoved();
+    await this.manifest?.note(state.synced).catch(ignore);
   }
 
   /** Syncs and ends the segment, and begins the next. Returns the number of the new one. */
@@ -228,7 +240,8 @@ export class Log {
       await this.open(next, whole);
     } catch (error) {
       // A header of the next segment may be on disk and state where this one ends: nothing may be written past that.
-      await this.abandon();
+      if (this.file === file) await this.abandon();
+      else await end(file, whole, allocated);
       throw error;
     }
     await end(file, whole, allocated);
@@ -251,6 +264,7 @@ export class Log {
     this.file = undefined;
     state.descriptor = -1;
     if (file !== undefined) await end(file, state.whole, state.allocated);
+    await this.manifest?.close();
   }
 
   private async abandon(): Promise<void> {

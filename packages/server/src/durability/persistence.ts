@@ -66,6 +66,7 @@ export class Persistence {
       fsync: config.fsync,
       snapshotLogBytes: config.snapshotLogBytes,
       now: () => clock.now(),
+      expectsManifest: this.directory.identity.hasManifest ?? false,
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
       acknowledge: (shard, version) => {
         // At the first call the store holds exactly what the disk holds.
@@ -91,10 +92,11 @@ export class Persistence {
     });
     this.disk = disk;
     this.written = disk;
+    this.directory.noteManifest();
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
-        'a crash cut off the last record of the log, which was removed; nothing that was synced is lost',
+        'the last record of the log was cut short, and is removed; all that is known to have been synced is there',
       );
     }
     const { bytes, components } = recovered;
@@ -208,7 +210,7 @@ export class Persistence {
     await mkdir(directory, { recursive: true, mode: 0o750 });
     if ((await readdir(directory)).length > 0) throw new Error(`${directory} is not empty`);
     const bytes = await disk.copyTo(directory);
-    const { unsyncedSinceBoot: _, ...identity } = this.directory.identity;
+    const { unsyncedSinceBoot: _, hasManifest: __, ...identity } = this.directory.identity;
     writeIdentity(directory, { ...identity, isBackup: true });
     this.logger.info({ directory, bytes }, 'backup written');
   }
