@@ -53,6 +53,8 @@ export interface DiskStatus extends LogTotals {
 const BACKGROUND_FLUSH_MS = 100;
 /** How often changes are written that no reply waits for: those of HTTP, quotas and peers. Idle, a look takes 2 µs. */
 const WRITE_MS = 5;
+/** How often the segment in use is looked for: somebody may have removed it. */
+const CHECK_MS = 1000;
 /** After a failure, the time until the next attempt. */
 const RETRY_MS = 1000;
 /** With more log segments than this, from many short runs, a snapshot replaces them. */
@@ -83,6 +85,7 @@ export class Disk {
   private lastSnapshotFailed = false;
   private lastSnapshotMs = 0;
   private lateFlushesTotal = 0;
+  private checkedAtMs = performance.now();
   /** When the last flush that succeeded began. */
   private flushedAtMs = 0;
 
@@ -228,10 +231,21 @@ export class Disk {
       return;
     }
     if (this.error !== undefined && this.options.now() < this.retryAtMs) return;
-    this.flush().then(
-      () => this.considerSnapshot(),
-      () => {},
-    );
+    this.checkPresence()
+      .then(() => this.flush())
+      .then(
+        () => this.considerSnapshot(),
+        () => {},
+      );
+  }
+
+  /** Once a second. */
+  private async checkPresence(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs < this.checkedAtMs + CHECK_MS) return;
+    this.checkedAtMs = nowMs;
+    // The next segment gets all that was not durable, and a snapshot takes the place of the lost one.
+    await this.log.checkPresence().catch((error: Error) => this.fail(error));
   }
 
   private begin(): Promise<void> {

@@ -230,6 +230,24 @@ export class Log {
     await this.manifest?.note(state.synced).catch(ignore);
   }
 
+  /**
+   * Gives the segment up where its file has been removed: the system takes bytes for such a file as for any other, and
+   * frees them when the process ends.
+   */
+  async checkPresence(): Promise<void> {
+    const { fileSystem, directory } = this.options;
+    const path = logPath(directory, this.number);
+    await this.exclusively(async () => {
+      if (!this.isOpen) return;
+      try {
+        await (await fileSystem.openForReading(path)).close();
+      } catch (error) {
+        await this.abandon();
+        throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? new Error(`${path} was removed`) : error;
+      }
+    });
+  }
+
   /** Syncs and ends the segment, and begins the next. Returns the number of the new one. */
   async rotate(): Promise<number> {
     await this.flush(true);

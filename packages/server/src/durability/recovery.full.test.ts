@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -77,6 +77,33 @@ test.each(['missing', 'cut'] as const)(
   },
   RECOVERY_TIMEOUT_MS,
 );
+
+test('a directory that is removed under a server makes it refuse writes within seconds under always', async () => {
+  const client = await start(['--fsync', 'always']);
+  expect(await client.call('INCR', 'a')).toBe(':1\r\n');
+  for (const name of await readdir(directory)) await rm(join(directory, name));
+  await rm(directory, { recursive: true });
+  await vi.waitFor(async () => expect(await client.call('INCR', 'b')).toMatch(/^-MISCONF /), { timeout: 10_000 });
+  client.close();
+  await mkdir(directory);
+});
+
+test('a log file that is removed under a server costs nothing: a snapshot takes its place', async () => {
+  const client = await start();
+  await client.call('SET', 'a', 41);
+  await client.call('WAITAOF', 1, 0, 0);
+  await rm(await newestLog());
+  await vi.waitFor(
+    async () => expect((await readdir(directory)).some((name) => /^snapshot-\d+\.qdb$/.test(name))).toBe(true),
+    { timeout: 10_000 },
+  );
+  expect(await client.call('INCR', 'a')).toBe(':42\r\n');
+  client.close();
+  await kill('SIGKILL');
+  const again = await start();
+  expect(await again.call('GET', 'a')).toBe('$2\r\n42\r\n');
+  again.close();
+});
 
 test('a directory whose files were removed one and all is not taken for an empty one', async () => {
   const client = await start();
