@@ -25,7 +25,7 @@ async function open(fileSystem: FaultyFileSystem) {
 
 /**
  * Counts, writes, flushes and snapshots in any order, some of them at once, on a disk that fails now and then; then the
- * process is killed or the power fails, and so on with what is left.
+ * process is killed or the power fails, and a new process goes on with the same disk.
  */
 async function schedule(seed: number): Promise<void> {
   const random = new Random(seed);
@@ -83,7 +83,7 @@ async function schedule(seed: number): Promise<void> {
   }
 }
 
-/** The newest segment disappears, or a part of it that was synced: no server starts from what is left. */
+/** The newest segment disappears, or a part of it that was synced: no server starts from the rest. */
 async function refuseDamaged(fileSystem: FaultyFileSystem, random: Random): Promise<void> {
   const left = fileSystem.afterProcessEnd();
   const { number, synced } = (await readManifest(left, DIRECTORY)) as Manifest;

@@ -1,5 +1,5 @@
 import type { Engine } from '@quotadb/engine';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Disk, type DiskOptions } from './disk.js';
 import { DamagedFile } from './errors.js';
 import { logPath } from './file-names.js';
@@ -11,6 +11,8 @@ import { add, contentOf, counterOf, makeEngine, openKey, remove, START_MS } from
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 
 const DIRECTORY = '/data';
+/** Milliseconds of a test with a fake clock that a write or a sync of the faulty disk can take. */
+const SYNC_TURNS = 4;
 
 interface Running {
   readonly engine: Engine;
@@ -439,5 +441,30 @@ test('keys that had come and gone before a crash do not take memory at the next 
     expect(counterOf(again, 'round-3-key-0')).toBe(1);
     expect(counterOf(again, 'renewed')).toBe(at === nowMs ? 40 : 0);
     expect(counterOf(again, 'round-0-key-0')).toBe(0);
+  }
+});
+
+test('when the power fails, all is there that was counted an interval and a sync before', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    for (const failsAtMs of [130, 255, 377, 499]) {
+      const fileSystem = new FaultyFileSystem();
+      const { engine, disk } = await open(fileSystem, { fsync: 100 });
+      disk.start();
+      for (let ms = 1; ms <= failsAtMs; ms++) {
+        add(engine, 'a', 1);
+        vi.advanceTimersByTime(1);
+        // Every step of the disk takes a turn of the event loop: a sync is over well before the next interval.
+        for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+      const powerless = await open(fileSystem.afterPowerFailure(() => 0));
+      expect(counterOf(powerless.engine, 'a')).toBeGreaterThanOrEqual(failsAtMs - 100 - SYNC_TURNS);
+      // Without a power failure only the last 5 ms are missing, which no reply had waited for.
+      const killed = await open(fileSystem.afterProcessEnd());
+      expect(counterOf(killed.engine, 'a')).toBeGreaterThanOrEqual(failsAtMs - 5 - SYNC_TURNS);
+      await disk.close();
+    }
+  } finally {
+    vi.useRealTimers();
   }
 });

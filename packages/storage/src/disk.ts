@@ -53,7 +53,7 @@ export interface DiskStatus extends LogTotals {
 const BACKGROUND_FLUSH_MS = 100;
 /** How often changes are written that no reply waits for: those of HTTP, quotas and peers. Idle, a look takes 2 µs. */
 const WRITE_MS = 5;
-/** How often the segment in use is looked for: somebody may have removed it. */
+/** How often the segment in use is looked for: an operator may have removed it. */
 const CHECK_MS = 1000;
 /** After a failure, the time until the next attempt. */
 const RETRY_MS = 1000;

@@ -82,7 +82,7 @@ export class ManifestWriter {
     return new ManifestWriter(file, number, synced);
   }
 
-  /** So many bytes of the segment are on disk. Where it cannot be noted, the manifest claims less than there is. */
+  /** `synced` bytes of the segment are on disk. Where this cannot be noted, the manifest claims less than there is. */
   async note(synced: number): Promise<void> {
     if (synced <= this.synced) return;
     this.synced = synced;

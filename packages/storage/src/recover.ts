@@ -190,7 +190,7 @@ class Recovery {
       throw new MissingData(`${path} ends at byte ${offset}, and ${gone} more bytes of changes were synced`);
     }
     if (scanner.problem === undefined) {
-      // A process that was killed may have written what nobody synced; from here on it counts as durable.
+      // A process that was killed may have written changes that it never synced; from here on they count as durable.
       if (following === undefined) await this.options.fileSystem.sync(scanner.path);
       return limit;
     }
