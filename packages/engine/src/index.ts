@@ -19,6 +19,7 @@ export { addExpiring, assignExpiring } from './keys/expiring-change.js';
 export { LocalBalances } from './keys/local-balance.js';
 export type { EngineStats } from './keys/stats.js';
 export { Status } from './keys/status.js';
+export { restoreUnpublished, type UnpublishedCount, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';
 export { KeyHash } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';

@@ -468,3 +468,23 @@ test('when the power fails, all is there that was counted an interval and a sync
     vi.useRealTimers();
   }
 });
+
+test('unpublished counts outlive a stop, once, and neither log nor peer ever gets them', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (let key = 0; key < 100; key++) {
+    openKey(engine, `cell-${key}`, () => engine.addUnpublished(0, key + 1, START_MS + 60_000, START_MS + 90_000));
+  }
+  openKey(engine, 'over', () => engine.addUnpublished(0, 5, START_MS + 10));
+  await disk.close();
+  const later = makeEngine();
+  later.advanceTo(START_MS + 1000);
+  const again = await open(fileSystem, { engine: later, now: () => START_MS + 1000 });
+  for (let key = 0; key < 100; key++) expect(counterOf(later, `cell-${key}`)).toBe(key + 1);
+  expect(counterOf(later, 'over')).toBe(0);
+  expect(openKey(later, 'cell-7', () => later.hasNoComponents)).toBe(true);
+  for (let shard = 0; shard < later.shardCount; shard++) expect(later.seen(shard, 0)).toBe(0);
+  // The file was read once: after a crash the counts are gone, not old.
+  await again.disk.flush();
+  expect(contentOf((await open(fileSystem.afterProcessEnd())).engine)).toBe('');
+});

@@ -7,6 +7,7 @@ import { Log } from './log.js';
 import type { LogDurations, LogTotals } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
+import { readUnpublished, writeUnpublished } from './unpublished-file.js';
 
 /** When to sync: before every reply to a change, at this interval in ms, or never. */
 export type FsyncMode = 'always' | 'never' | number;
@@ -117,6 +118,7 @@ export class Disk {
     disk.flushedAtMs = options.now();
     disk.snapshotBytes = recovered.snapshotBytes;
     disk.lastSaveMs = recovered.snapshotAtMs || options.now();
+    await readUnpublished(fileSystem, options.directory, options.engine);
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
     disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
     return { disk, recovered };
@@ -190,9 +192,11 @@ export class Disk {
       (error: Error) => error,
     );
     await this.exclusively(() => this.log.close());
-    if (failure === undefined) return;
+    const { directory, engine } = this.options;
+    // Without them rate limits start anew; that is no reason to fail a stop.
+    if (failure === undefined) return writeUnpublished(this.fileSystem, directory, engine).catch(() => {});
     throw new StorageError(
-      `the data directory ${this.options.directory} could not be written at the stop (${failure.message}): ` +
+      `the data directory ${directory} could not be written at the stop (${failure.message}): ` +
         `changes since ${new Date(this.flushedAtMs).toISOString()} are lost`,
     );
   }
