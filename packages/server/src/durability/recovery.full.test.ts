@@ -105,6 +105,20 @@ test('a log file that is removed under a server costs nothing: a snapshot takes 
   again.close();
 });
 
+test('rate counts below the publish threshold, and buckets, outlive a restart of a server with peers', async () => {
+  const flags = ['--region', 'eu', '--peer', 'us=127.0.0.1:1'];
+  const client = await start(flags);
+  const hour = 3_600_000;
+  expect(await client.call('RATE.LIMIT', 'someone', 1000, hour, 30)).toMatch(/^\*5\r\n:1\r\n:1000\r\n:970\r\n/);
+  expect(await client.call('RATE.GCRA', 'bucket', 9, 10, hour, 6)).toMatch(/^\*5\r\n:0\r\n:10\r\n:4\r\n/);
+  client.close();
+  await kill('SIGTERM');
+  const again = await start(flags);
+  expect(await again.call('RATE.LIMIT', 'someone', 1000, hour, 1)).toMatch(/^\*5\r\n:1\r\n:1000\r\n:969\r\n/);
+  expect(await again.call('RATE.GCRA', 'bucket', 9, 10, hour, 1)).toMatch(/^\*5\r\n:0\r\n:10\r\n:3\r\n/);
+  again.close();
+});
+
 test('a directory whose files were removed one and all is not taken for an empty one', async () => {
   const client = await start();
   await client.call('INCR', 'a');
