@@ -20,6 +20,7 @@ export { addExpiring, assignExpiring } from './keys/expiring-change.js';
 export { LocalBalances } from './keys/local-balance.js';
 export type { EngineStats } from './keys/stats.js';
 export { Status } from './keys/status.js';
+export { restoreUnpublished, type UnpublishedCount, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';
 export { copyBytes } from './memory/bytes.js';
 export { sharedHashOf } from './memory/hash.js';

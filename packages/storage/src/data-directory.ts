@@ -39,6 +39,8 @@ export interface Identity {
    * incarnation.
    */
   readonly unsyncedSinceBoot?: string;
+  /** A server has kept a manifest in it (manifest.ts): without one, files are missing. */
+  readonly hasManifest?: boolean;
 }
 
 export interface DirectoryOptions {
@@ -62,7 +64,7 @@ const ID_BYTES = 16;
 
 export class DataDirectory {
   readonly path: string;
-  readonly identity: Identity;
+  identity: Identity;
   /** True when this start made the identity, or a new incarnation of it. */
   readonly isNewIncarnation: boolean;
   private readonly unlock: () => void;
@@ -96,6 +98,8 @@ export class DataDirectory {
       const isNew = found === undefined || isStranger || isCopy || mayHaveLost;
       // Bytes that an earlier process left unsynced stay so until a process closes the directory.
       const isUnsynced = options.isUnsynced === true || (unsynced !== undefined && !mayHaveLost);
+      // A backup has none yet.
+      const hasManifest = found?.hasManifest === true && found.isBackup !== true;
       const identity: Identity = {
         replicaId: options.replicaId,
         incarnation: isNew ? randomId() : (found as Identity).incarnation,
@@ -104,6 +108,7 @@ export class DataDirectory {
         shardCount: options.shardCount,
         formatVersion: FORMAT_VERSION,
         ...(isUnsynced && { unsyncedSinceBoot: bootId }),
+        ...(hasManifest && { hasManifest }),
       };
       // The identity names the newest format before any file of that format is written.
       const isOlder = found?.formatVersion !== FORMAT_VERSION;
@@ -115,6 +120,13 @@ export class DataDirectory {
       if (error instanceof StorageError) throw error;
       throw unusable(path, error as NodeJS.ErrnoException);
     }
+  }
+
+  /** The first manifest of this directory is on disk: from now on one without it is not trusted. */
+  noteManifest(): void {
+    if (this.identity.hasManifest === true) return;
+    this.identity = { ...this.identity, hasManifest: true };
+    writeIdentity(this.path, this.identity);
   }
 
   /** Replica id and incarnation, as the engine needs them. */

@@ -7,10 +7,13 @@ import { FlushEvents } from './flush-events.js';
 import { FILE_HEADER_BYTES } from './format.js';
 import { RecordScanner } from './record-scanner.js';
 import type { Recovered } from './recover.js';
-import { add, contentOf, counterOf, makeEngine, remove, START_MS } from './testing/counters.js';
+import { repair } from './repair.js';
+import { add, contentOf, counterOf, makeEngine, openKey, remove, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 
 const DIRECTORY = '/data';
+/** Milliseconds of a test with a fake clock that a write or a sync of the faulty disk can take. */
+const SYNC_TURNS = 4;
 
 interface Running {
   readonly engine: Engine;
@@ -32,14 +35,15 @@ async function open(fileSystem: FaultyFileSystem, options: Partial<DiskOptions> 
   return { engine, ...opened };
 }
 
-/** A log of three flushes, and where the last record of it begins. */
+/** A log of two flushes and a write, and where its records begin. */
 async function threeFlushes(): Promise<{ fileSystem: FaultyFileSystem; contents: string[]; offsets: number[] }> {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);
   const contents = [contentOf(engine)];
   for (let flush = 1; flush <= 3; flush++) {
     for (let key = 0; key < 3; key++) add(engine, `key-${key}`, flush * 10 + key);
-    await disk.flush();
+    // The last one is not synced.
+    await (flush < 3 ? disk.flush() : disk.write());
     contents.push(contentOf(engine));
   }
   const scanner = await RecordScanner.open(fileSystem, logPath(DIRECTORY, 1));
@@ -147,6 +151,51 @@ test('a segment that is missing stops the start', async () => {
   await open(fileSystem);
   await fileSystem.remove(logPath(DIRECTORY, 1));
   await expect(open(fileSystem.afterProcessEnd())).rejects.toThrow(/log-0000000001\.qdb is missing/);
+});
+
+test('a newest segment that is missing stops the start, whatever snapshot there is', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (const takesSnapshot of [false, true]) {
+    if (takesSnapshot) await disk.snapshot();
+    add(engine, 'a', 1);
+    await disk.flush();
+    const left = fileSystem.afterProcessEnd();
+    await left.remove(logPath(DIRECTORY, takesSnapshot ? 2 : 1));
+    await expect(open(left)).rejects.toThrow(/log-000000000[12]\.qdb is missing, with \d+ bytes .* were synced/);
+    // Repair names the loss and keeps the rest; after that the directory can be used again.
+    const { losses, movedTo } = await repair({
+      directory: DIRECTORY,
+      engine: makeEngine(),
+      nowMs: 1,
+      fileSystem: left,
+    });
+    expect(losses).toMatchObject([{ reason: 'the file is missing' }]);
+    expect(movedTo).toBeDefined();
+    expect(contentOf((await open(left)).engine)).toBe(takesSnapshot ? 'a=1' : '');
+  }
+});
+
+test('a log that was cut off anywhere before its synced end stops the start, and says how much is gone', async () => {
+  const { fileSystem, offsets } = await threeFlushes();
+  const path = logPath(DIRECTORY, 1);
+  const whole = fileSystem.contentOf(path);
+  for (let length = FILE_HEADER_BYTES; length < offsets[2]; length++) {
+    const left = fileSystem.afterProcessEnd();
+    left.put(path, whole.slice(0, length));
+    const end = length < offsets[1] ? offsets[0] : offsets[1];
+    await expect(open(left)).rejects.toThrow(`ends at byte ${end}, and ${offsets[2] - end} more bytes of changes were`);
+  }
+  const left = fileSystem.afterProcessEnd();
+  left.put(path, whole.slice(0, offsets[1]));
+  const { losses } = await repair({ directory: DIRECTORY, engine: makeEngine(), nowMs: 1, fileSystem: left });
+  expect(losses).toEqual([{ path, offset: offsets[1], bytes: offsets[2] - offsets[1], reason: expect.any(String) }]);
+});
+
+test('a directory that has had a manifest is not opened without one', async () => {
+  const { fileSystem } = await threeFlushes();
+  for (const name of fileSystem.names) await fileSystem.remove(name);
+  await expect(open(fileSystem, { expectsManifest: true })).rejects.toThrow('manifest.qdb is missing');
 });
 
 test('a segment whose header was cut short held nothing', async () => {
@@ -270,7 +319,7 @@ test('a snapshot takes the place of the log before it', async () => {
   await disk.flush();
   for (let key = 0; key < 500; key += 2) remove(engine, `key-${key}`);
   await disk.snapshot();
-  expect(fileSystem.names).toEqual(['/data/log-0000000002.qdb', '/data/snapshot-0000000002.qdb']);
+  expect(fileSystem.names).toEqual(['/data/log-0000000002.qdb', '/data/manifest.qdb', '/data/snapshot-0000000002.qdb']);
   add(engine, 'key-1', 1);
   await disk.flush();
   const again = await open(fileSystem.afterPowerFailure(() => 0));
@@ -393,4 +442,85 @@ test('more on disk than fits into memory is said with what to do', async () => {
     (error: Error) => error.message,
   );
   expect(outcome).toContain('--max-memory');
+});
+
+test('keys that had come and gone before a crash do not take memory at the next start', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const size = 4 * 1024 * 1024;
+  let nowMs = START_MS;
+  const now = () => nowMs;
+  const { engine, disk } = await open(fileSystem, { engine: makeEngine(1, 4, size), now });
+  add(engine, 'stays', 7);
+  for (let round = 0; round < 40; round++) {
+    for (let key = 0; key < 2000; key++) {
+      openKey(engine, `round-${round}-key-${key}`, () => {
+        engine.add(0, 1);
+        engine.expireAt(nowMs + 500);
+      });
+    }
+    // A key that is kept alive, and one whose expiry is taken back just before it passes.
+    openKey(engine, 'renewed', () => {
+      engine.add(0, 1);
+      engine.expireAt(nowMs + 500);
+    });
+    if (round === 3) openKey(engine, 'round-3-key-0', () => engine.persist());
+    await disk.flush();
+    nowMs += 400;
+    engine.advanceTo(nowMs);
+    while (engine.expireSome(1000) > 0);
+  }
+  for (const at of [nowMs, nowMs + 1000]) {
+    const again = makeEngine(1, 4, size);
+    await open(fileSystem.afterProcessEnd(), { engine: again, now: () => at });
+    expect(again.nowMs).toBe(at);
+    expect(counterOf(again, 'stays')).toBe(7);
+    expect(counterOf(again, 'round-3-key-0')).toBe(1);
+    expect(counterOf(again, 'renewed')).toBe(at === nowMs ? 40 : 0);
+    expect(counterOf(again, 'round-0-key-0')).toBe(0);
+  }
+});
+
+test('when the power fails, all is there that was counted an interval and a sync before', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    for (const failsAtMs of [130, 255, 377, 499]) {
+      const fileSystem = new FaultyFileSystem();
+      const { engine, disk } = await open(fileSystem, { fsync: 100 });
+      disk.start();
+      for (let ms = 1; ms <= failsAtMs; ms++) {
+        add(engine, 'a', 1);
+        vi.advanceTimersByTime(1);
+        // Every step of the disk takes a turn of the event loop: a sync is over well before the next interval.
+        for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+      const powerless = await open(fileSystem.afterPowerFailure(() => 0));
+      expect(counterOf(powerless.engine, 'a')).toBeGreaterThanOrEqual(failsAtMs - 100 - SYNC_TURNS);
+      // Without a power failure only the last 5 ms are missing, which no reply had waited for.
+      const killed = await open(fileSystem.afterProcessEnd());
+      expect(counterOf(killed.engine, 'a')).toBeGreaterThanOrEqual(failsAtMs - 5 - SYNC_TURNS);
+      await disk.close();
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('unpublished counts outlive a stop, once, and neither log nor peer ever gets them', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  for (let key = 0; key < 100; key++) {
+    openKey(engine, `cell-${key}`, () => engine.addUnpublished(0, key + 1, START_MS + 60_000, START_MS + 90_000));
+  }
+  openKey(engine, 'over', () => engine.addUnpublished(0, 5, START_MS + 10));
+  await disk.close();
+  const later = makeEngine();
+  later.advanceTo(START_MS + 1000);
+  const again = await open(fileSystem, { engine: later, now: () => START_MS + 1000 });
+  for (let key = 0; key < 100; key++) expect(counterOf(later, `cell-${key}`)).toBe(key + 1);
+  expect(counterOf(later, 'over')).toBe(0);
+  expect(openKey(later, 'cell-7', () => later.hasNoComponents)).toBe(true);
+  for (let shard = 0; shard < later.shardCount; shard++) expect(later.seen(shard, 0)).toBe(0);
+  // The file was read once: after a crash the counts are gone, not old.
+  await again.disk.flush();
+  expect(contentOf((await open(fileSystem.afterProcessEnd())).engine)).toBe('');
 });

@@ -1,4 +1,5 @@
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { StorageError } from './errors.js';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { FlushEvents } from './flush-events.js';
@@ -6,8 +7,9 @@ import { Log } from './log.js';
 import type { LogDurations, LogTotals } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
+import { readUnpublished, writeUnpublished } from './unpublished-file.js';
 
-/** When to flush: after every change that a client waits for, at this interval in ms, or without ever syncing. */
+/** When to sync: before every reply to a change, at this interval in ms, or never. */
 export type FsyncMode = 'always' | 'never' | number;
 
 export interface DiskOptions {
@@ -20,6 +22,8 @@ export interface DiskOptions {
   readonly snapshotIntervalMs?: number | undefined;
   readonly fileSystem?: FileSystem;
   readonly now: () => number;
+  /** See RecoveryOptions. */
+  readonly expectsManifest?: boolean;
   readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
   readonly flushes?: FlushEvents;
@@ -48,8 +52,12 @@ export interface DiskStatus extends LogTotals {
   readonly lateFlushesTotal: number;
 }
 
-/** How often changes are written that no client waits for: expiries, and all of them with --fsync never. */
+/** How often changes are flushed that no client waits for: expiries, and all of them with --fsync never. */
 const BACKGROUND_FLUSH_MS = 100;
+/** How often changes are written that no reply waits for: those of HTTP, quotas and peers. Idle, a look takes 2 µs. */
+const WRITE_MS = 5;
+/** How often the segment in use is looked for: an operator may have removed it. */
+const CHECK_MS = 1000;
 /** After a failure, the time until the next attempt. */
 const RETRY_MS = 1000;
 /** With more log segments than this, from many short runs, a snapshot replaces them. */
@@ -67,6 +75,7 @@ export class Disk {
   private readonly log: Log;
   private error: Error | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
+  private writeTimer: NodeJS.Timeout | undefined = undefined;
   private retryAtMs = 0;
   private running: Promise<void> | undefined = undefined;
   private following: Promise<void> | undefined = undefined;
@@ -81,6 +90,9 @@ export class Disk {
   private lastSnapshotFailed = false;
   private lastSnapshotMs = 0;
   private lateFlushesTotal = 0;
+  private checkedAtMs = performance.now();
+  /** When the last flush that succeeded began. */
+  private flushedAtMs = 0;
 
   private constructor(options: DiskOptions) {
     this.options = options;
@@ -91,7 +103,6 @@ export class Disk {
       directory: options.directory,
       engine: options.engine,
       ...(options.acknowledge && { acknowledge: options.acknowledge }),
-      isShared: options.fsync === 'always',
     });
   }
 
@@ -104,11 +115,14 @@ export class Disk {
       directory: options.directory,
       engine: options.engine,
       nowMs: options.now(),
+      expectsManifest: options.expectsManifest ?? false,
       ...(options.events?.progress && { progress: options.events.progress }),
     });
     disk.log.adopt(recovered.logBytes);
+    disk.flushedAtMs = options.now();
     disk.snapshotBytes = recovered.snapshotBytes;
     disk.lastSaveMs = recovered.snapshotAtMs || options.now();
+    await readUnpublished(fileSystem, options.directory, options.engine);
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
     // A log of an earlier run is covered by no snapshot.
     disk.coveredBytesTotal = recovered.logBytes > 0 ? -1 : disk.log.state.totals().writtenBytesTotal;
@@ -126,11 +140,24 @@ export class Disk {
     return this.log.durable(shard, origin);
   }
 
-  /** Starts the timer that flushes. */
+  /** Starts the timers that write and flush. */
   start(): void {
     const { fsync } = this.options;
     const intervalMs = typeof fsync === 'number' ? fsync : BACKGROUND_FLUSH_MS;
     this.timer = setInterval(() => this.tick(), intervalMs);
+    if (fsync !== 'always') this.writeTimer = setInterval(() => this.writeSome(), WRITE_MS);
+  }
+
+  /**
+   * Hands all changes so far to the system, without a sync: from then on they outlive the process. Resolves also where
+   * the disk fails.
+   */
+  async write(): Promise<void> {
+    try {
+      await this.log.writeNow();
+    } catch (error) {
+      this.fail(error as Error);
+    }
   }
 
   /**
@@ -160,12 +187,24 @@ export class Disk {
     return writeSnapshot({ fileSystem: this.fileSystem, directory, engine: this.options.engine, number: 1 });
   }
 
+  /** Rejects with a StorageError where the last changes could not be written: they are lost. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.timer);
+    clearInterval(this.writeTimer);
     await this.snapshotting?.catch(() => {});
-    await this.flush({ syncs: true }).catch(() => {});
+    const failure = await this.flush({ syncs: true }).then(
+      () => undefined,
+      (error: Error) => error,
+    );
     await this.exclusively(() => this.log.close());
+    const { directory, engine } = this.options;
+    // Without them rate limits start anew; that is no reason to fail a stop.
+    if (failure === undefined) return writeUnpublished(this.fileSystem, directory, engine).catch(() => {});
+    throw new StorageError(
+      `the data directory ${directory} could not be written at the stop (${failure.message}): ` +
+        `changes since ${new Date(this.flushedAtMs).toISOString()} are lost`,
+    );
   }
 
   /** The memory through which lanes write to the log; see LaneLog. */
@@ -192,16 +231,31 @@ export class Disk {
     };
   }
 
+  private writeSome(): void {
+    this.log.tryWrite().catch((error: Error) => this.fail(error));
+  }
+
   private tick(): void {
     if (this.running !== undefined) {
       this.lateFlushesTotal++;
       return;
     }
     if (this.error !== undefined && this.options.now() < this.retryAtMs) return;
-    this.flush().then(
-      () => this.considerSnapshot(),
-      () => {},
-    );
+    this.checkPresence()
+      .then(() => this.flush())
+      .then(
+        () => this.considerSnapshot(),
+        () => {},
+      );
+  }
+
+  /** Once a second. */
+  private async checkPresence(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs < this.checkedAtMs + CHECK_MS) return;
+    this.checkedAtMs = nowMs;
+    // The next segment gets all that was not durable, and a snapshot takes the place of the lost one.
+    await this.log.checkPresence().catch((error: Error) => this.fail(error));
   }
 
   private begin(): Promise<void> {
@@ -214,23 +268,25 @@ export class Disk {
 
   private async flushNow(): Promise<void> {
     // Records carry the time, and so keep the node's clock from running backwards over a restart.
-    this.options.engine.advanceTo(this.options.now());
+    const startedAtMs = this.options.now();
+    this.options.engine.advanceTo(startedAtMs);
     const syncs = this.mustSync || this.options.fsync !== 'never';
     this.mustSync = false;
     this.flushes.beforeFlush();
     try {
-      await this.exclusively(async () => {
-        if (this.log.isOpen) {
-          await this.log.flush(syncs);
-        } else {
-          await this.log.reopen(syncs);
-          this.segments++;
-        }
-      });
+      if (!this.log.isOpen) {
+        await this.exclusively(() => this.log.reopen(syncs));
+        this.segments++;
+      } else if (this.options.fsync === 'always') {
+        await this.exclusively(() => this.log.flush(syncs));
+      } else {
+        await this.log.flushBeside(syncs);
+      }
     } catch (error) {
       this.fail(error as Error);
       throw error;
     }
+    this.flushedAtMs = startedAtMs;
     this.flushes.afterFlush();
     if (this.error === undefined) return;
     this.error = undefined;

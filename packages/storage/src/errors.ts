@@ -3,6 +3,16 @@ export class StorageError extends Error {
   override readonly name = 'StorageError';
 }
 
+/** Files, or the end of one, that were on disk and are there no more. */
+export class MissingData extends StorageError {
+  constructor(what: string) {
+    super(
+      `${what}. Restore a backup, or run "quotadb repair --data" on this directory: it keeps the rest, lists the ` +
+        'losses, and the next start is a new incarnation',
+    );
+  }
+}
+
 /** A file whose bytes changed after they were written. */
 export class DamagedFile extends StorageError {
   readonly path: string;

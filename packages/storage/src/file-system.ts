@@ -10,6 +10,8 @@ export interface FileSystem {
   create(path: string): Promise<WritableFile>;
   openForReading(path: string): Promise<ReadableFile>;
   truncate(path: string, length: number): Promise<void>;
+  /** Returns when all that any process has written to the file is on disk. */
+  sync(path: string): Promise<void>;
   list(directory: string): Promise<string[]>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
@@ -48,6 +50,14 @@ export const nodeFileSystem: FileSystem = {
     const handle = await open(path, 'r+');
     try {
       await handle.truncate(length);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+  sync: async (path) => {
+    const handle = await open(path, 'r+');
+    try {
       await handle.sync();
     } finally {
       await handle.close();

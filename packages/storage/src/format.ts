@@ -12,7 +12,7 @@ import { ByteReader, ByteWriter } from './bytes.js';
  *   0–3         | "QDBF"
  *   4–7         | checksum of bytes 8–79
  *   8–9         | format version
- *   10–11       | kind: 1 log segment, 2 snapshot
+ *   10–11       | kind: 1 log segment, 2 snapshot, 3 unpublished counts
  *   12–15       | how many shards the store has
  *   16–23       | number, a double: a segment's own; a snapshot's is that of the first segment behind it
  *   24–31       | segments: where the whole records of the segment before end, a double; later bytes were given up
@@ -45,7 +45,7 @@ export const RECORD_HEADER_BYTES = 28;
 /** A record that claims more than this is damaged: the longest that is written is far below. */
 const MAXIMUM_RECORD_BYTES = 2 ** 31 - 1;
 
-export const FileKind = { log: 1, snapshot: 2 } as const;
+export const FileKind = { log: 1, snapshot: 2, unpublished: 3 } as const;
 export type FileKind = (typeof FileKind)[keyof typeof FileKind];
 
 const FILE_MAGIC = 0x46424451;

@@ -13,11 +13,16 @@ const ZEROS = new Uint8Array(ALLOCATION_BYTES);
 /** A lane syncs on its own thread only while syncs are shorter than this: the lane's other clients wait for them. */
 const QUICK_SYNC_MS = 5;
 
+/** A lane that writes without a sync has the log for some ten microseconds, and others wait; the main thread longer. */
+const WRITE_ATTEMPTS = 3;
+const WRITE_WAIT_MS = 1;
+
 export type LaneFlush = 'flushed' | 'failed' | 'busy';
 
 /**
- * The log as a lane writes to it: all changes so far, written and synced on the lane's own thread. That spares four
- * messages between threads for each flush, which take longer than the sync does.
+ * The log as a lane writes to it: all changes so far, on the lane's own thread. With --fsync always it syncs too, which
+ * spares four messages between threads for each flush: they take longer than the sync does. Otherwise it only writes,
+ * before the changes are acknowledged, and the main thread syncs.
  */
 export class LaneLog {
   private readonly state: LogState;
@@ -37,13 +42,31 @@ export class LaneLog {
 
   /** `settled` is called before another thread can write. */
   tryFlush(settled: (isDurable: boolean) => void): LaneFlush {
+    return this.attempt(this.flush, settled);
+  }
+
+  /**
+   * Writes without a sync. False where the main thread has the log, so that it must be tried again. True also where the
+   * disk fails: the main thread begins a segment with all that was missed as soon as it can.
+   */
+  tryWrite(): boolean {
+    const { state } = this;
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      if (state.descriptor === -1) return true;
+      if (this.attempt(this.write, ignore) !== 'busy') return true;
+      state.awaitRelease(WRITE_WAIT_MS);
+    }
+    return false;
+  }
+
+  private attempt(work: (fd: number) => void, settled: (isDone: boolean) => void): LaneFlush {
     const { state } = this;
     if (!state.tryTake()) return 'busy';
-    let isDurable = false;
+    let isDone = false;
     try {
       if (state.descriptor !== -1) {
-        this.flush(state.descriptor);
-        isDurable = true;
+        work(state.descriptor);
+        isDone = true;
       }
     } catch (error) {
       state.descriptor = -1;
@@ -52,13 +75,13 @@ export class LaneLog {
       if (this.pieces.dropped.length > 0) this.engine.dropped.markLost();
       this.pieces.dropped = [];
     } finally {
-      settled(isDurable);
+      settled(isDone);
       state.give();
     }
-    return isDurable ? 'flushed' : 'failed';
+    return isDone ? 'flushed' : 'failed';
   }
 
-  private flush(fd: number): void {
+  private readonly flush = (fd: number): void => {
     const { state, pieces } = this;
     const startedAtMs = performance.now();
     for (const piece of pieces.collect()) {
@@ -69,12 +92,21 @@ export class LaneLog {
     const writtenAtMs = performance.now();
     if (state.written > state.synced) {
       fdatasyncSync(fd);
-      state.noteSync(performance.now() - writtenAtMs);
+      state.noteSync(state.written, performance.now() - writtenAtMs);
     }
-    state.noteWhole();
     pieces.settle();
+    state.settle(state.cut(this.engine.origins.count));
     state.noteFlush(performance.now() - startedAtMs);
-  }
+  };
+
+  private readonly write = (fd: number): void => {
+    const { state, pieces } = this;
+    for (const piece of pieces.collect()) {
+      writeAll(fd, piece, state.written);
+      state.noteWrite(piece.length);
+    }
+    pieces.settle();
+  };
 
   /** Where the disk has no room for zeros it may still have some for records. */
   private allocate(fd: number, upTo: number): void {
@@ -93,6 +125,8 @@ function writeAll(fd: number, bytes: Uint8Array, position: number): void {
     done += writeSync(fd, bytes, done, bytes.length - done, position + done);
   }
 }
+
+function ignore(): void {}
 
 /** EIO: an error without a number must not be taken for a success. */
 const UNKNOWN_ERRNO = 5;

@@ -20,11 +20,11 @@ interface Moved {
   readonly version: number;
 }
 
-/** The bytes of a flush: all changes past the watermarks, in pieces. */
+/** The bytes of a write: all changes past the written watermarks, in pieces. */
 export class LogPieces {
-  /** Watermarks that may move once everything is on disk. */
+  /** Watermarks that may move once everything is written. */
   moved: Moved[] = [];
-  /** Taken out of the store and not yet on disk. */
+  /** Taken out of the store and not yet written. */
   dropped: DroppedComponent[] = [];
 
   private readonly engine: Engine;
@@ -39,11 +39,19 @@ export class LogPieces {
     this.walks = new WalkWriter(engine, this.writer);
     this.goal = {
       from: (origin, shard) => {
-        const watermark = state.watermark(origin, engine.origins.orderOf(origin), shard);
+        const watermark = state.writtenVersion(origin, engine.origins.orderOf(origin), shard);
         return engine.seen(shard, origin) > watermark ? watermark : DONE;
       },
       reached: (origin, order, shard, version) => this.moved.push({ origin, order, shard, version }),
     };
+  }
+
+  /** Whether there is a change to write. Notes of drops alone can wait for the next flush. */
+  get hasChanges(): boolean {
+    const { engine, goal } = this;
+    for (let origin = 0; origin < engine.origins.count; origin++)
+      for (let shard = 0; shard < engine.shardCount; shard++) if (goal.from(origin, shard) !== DONE) return true;
+    return false;
   }
 
   /** Each piece is valid until the next is requested. */
@@ -52,7 +60,7 @@ export class LogPieces {
     writer.length = 0;
     this.moved = [];
     let start = this.beginRecord(0);
-    // Drops that a failed flush had already taken out of the store.
+    // Drops that a failed write had already taken out of the store.
     for (const dropped of this.dropped) writeDropped(writer, dropped);
     for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
       this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
@@ -69,12 +77,13 @@ export class LogPieces {
     if (writer.length > 0) yield writer.bytes.subarray(0, writer.length);
   }
 
-  /** Called when all pieces are on disk. */
+  /** Called when all pieces are written. */
   settle(): void {
     this.dropped = [];
     const { origins } = this.engine;
     for (const { origin, order, shard, version } of this.moved)
-      if (origins.orderOf(origin) === order) this.state.setWatermark(origin, order, shard, version);
+      if (origins.orderOf(origin) === order) this.state.setWrittenVersion(origin, order, shard, version);
+    this.state.noteWhole();
   }
 
   private beginRecord(start: number): number {

@@ -11,13 +11,20 @@ import { DURATION_BUCKETS, durationBucket, MAX_ORIGINS } from '@quotadb/engine';
  *   2         | file descriptor + 1 of the segment that lanes may write to, 0 = none
  *   3         | the errno (positive) with which a lane failed: that segment is not written to again
  *   doubles   | NUMBERS, then flushes and syncs by duration bucket, then for each origin which one it is (its order in
- *             | the store), then for each origin and shard the version up to which the disk holds all changes
+ *             | the store), then for each origin and shard the version up to which all changes are durable, then the
+ *             | same for written ones
+ *
+ * Written: the system has the bytes, so they outlive the process. Durable: they were synced as well, so they outlive a
+ * power failure; with --fsync never, written is all there is. Durable never passes written.
  */
 const Word = { lock: 0, wanted: 1, descriptor: 2, failure: 3 } as const;
 const WORDS = 4;
 
 const Figure = {
-  /** Bytes of the segment: written, covered by the watermarks, known to be on disk, and filled with zeros ahead. */
+  /**
+   * Bytes of the segment: written, in whole records that the written watermarks cover, known to be on disk, and filled
+   * with zeros ahead.
+   */
   written: 0,
   whole: 1,
   synced: 2,
@@ -31,12 +38,22 @@ const Figure = {
   lastSyncMs: 9,
   flushMsTotal: 10,
   syncMsTotal: 11,
+  /** Bytes of the segment that the durable watermarks cover. */
+  durable: 12,
 } as const;
-const NUMBERS = 12;
+const NUMBERS = 13;
 const FLUSHES_AT = WORDS * 4 + NUMBERS * 8;
 const SYNCS_AT = FLUSHES_AT + DURATION_BUCKETS * 8;
 const ORDERS_AT = SYNCS_AT + DURATION_BUCKETS * 8;
-const WATERMARKS_AT = ORDERS_AT + MAX_ORIGINS * 8;
+const DURABLE_AT = ORDERS_AT + MAX_ORIGINS * 8;
+
+/** The state of a segment at one moment between two writes: what a sync that begins then makes durable. */
+export interface WrittenCut {
+  readonly bytes: number;
+  /** Which origins the slots were. */
+  readonly orders: Float64Array;
+  readonly watermarks: Float64Array;
+}
 
 /** Durations of flushes and syncs of all threads. */
 export interface LogDurations {
@@ -63,18 +80,21 @@ export class LogState {
   private readonly flushes: Float64Array;
   private readonly syncs: Float64Array;
   private readonly orders: Float64Array;
-  private readonly watermarks: Float64Array;
+  private readonly durableVersions: Float64Array;
+  private readonly writtenVersions: Float64Array;
 
   constructor(shardCount: number, buffer?: SharedArrayBuffer) {
     // Reserved for the maximum of origins; the system provides memory only for the part that is used.
-    this.buffer = buffer ?? new SharedArrayBuffer(WATERMARKS_AT + MAX_ORIGINS * shardCount * 8);
+    const count = MAX_ORIGINS * shardCount;
+    this.buffer = buffer ?? new SharedArrayBuffer(DURABLE_AT + 2 * count * 8);
     this.shardCount = shardCount;
     this.words = new Int32Array(this.buffer, 0, WORDS);
     this.numbers = new Float64Array(this.buffer, WORDS * 4, NUMBERS);
     this.flushes = new Float64Array(this.buffer, FLUSHES_AT, DURATION_BUCKETS);
     this.syncs = new Float64Array(this.buffer, SYNCS_AT, DURATION_BUCKETS);
     this.orders = new Float64Array(this.buffer, ORDERS_AT, MAX_ORIGINS);
-    this.watermarks = new Float64Array(this.buffer, WATERMARKS_AT);
+    this.durableVersions = new Float64Array(this.buffer, DURABLE_AT, count);
+    this.writtenVersions = new Float64Array(this.buffer, DURABLE_AT + count * 8, count);
   }
 
   /** A lane's attempt: it never waits, and fails while the main thread wants the lock. */
@@ -88,6 +108,12 @@ export class LogState {
 
   give(): void {
     Atomics.store(this.words, Word.lock, 0);
+    Atomics.notify(this.words, Word.lock);
+  }
+
+  /** Sleeps until the thread that writes gives the lock back, at most this long; not on the main thread. */
+  awaitRelease(milliseconds: number): void {
+    Atomics.wait(this.words, Word.lock, 1, milliseconds);
   }
 
   setWanted(isWanted: boolean): void {
@@ -111,16 +137,50 @@ export class LogState {
     Atomics.store(this.words, Word.failure, errno);
   }
 
-  /** Of the origin with this order; 0 where the slot was another's when it was written last. */
-  watermark(origin: number, order: number, shard: number): number {
-    return this.orders[origin] === order ? this.watermarks[origin * this.shardCount + shard] : 0;
+  /** The version of the origin with this order in a shard up to which all changes are durable. */
+  durableVersion(origin: number, order: number, shard: number): number {
+    return this.orders[origin] === order ? this.durableVersions[origin * this.shardCount + shard] : 0;
   }
 
-  setWatermark(origin: number, order: number, shard: number, version: number): void {
+  /** 0 where the slot was another origin's when it was written last. */
+  writtenVersion(origin: number, order: number, shard: number): number {
+    return this.orders[origin] === order ? this.writtenVersions[origin * this.shardCount + shard] : 0;
+  }
+
+  setWrittenVersion(origin: number, order: number, shard: number, version: number): void {
     const first = origin * this.shardCount;
-    if (this.orders[origin] !== order) this.watermarks.fill(0, first, first + this.shardCount);
-    this.orders[origin] = order;
-    this.watermarks[first + shard] = version;
+    if (this.orders[origin] !== order) {
+      this.durableVersions.fill(0, first, first + this.shardCount);
+      this.writtenVersions.fill(0, first, first + this.shardCount);
+      this.orders[origin] = order;
+    }
+    this.writtenVersions[first + shard] = version;
+  }
+
+  /** Between two writes: all that is written now, of this many origins. */
+  cut(origins: number): WrittenCut {
+    return {
+      bytes: this.whole,
+      orders: this.orders.slice(0, origins),
+      watermarks: this.writtenVersions.slice(0, origins * this.shardCount),
+    };
+  }
+
+  /** All that was written at this cut is durable. A slot that became another origin's since has nothing of the cut. */
+  settle({ bytes, orders, watermarks }: WrittenCut): void {
+    for (let origin = 0; origin < orders.length; origin++) {
+      if (this.orders[origin] !== orders[origin]) continue;
+      const first = origin * this.shardCount;
+      this.durableVersions.set(watermarks.subarray(first, first + this.shardCount), first);
+    }
+    this.numbers[Figure.durable] = bytes;
+  }
+
+  /** The segment is given up: all that is not durable counts as not written, and goes into the next one. */
+  fallBack(): void {
+    this.writtenVersions.set(this.durableVersions);
+    this.bytes -= this.whole - this.durable;
+    this.written = this.whole;
   }
 
   get written(): number {
@@ -137,6 +197,10 @@ export class LogState {
 
   set whole(bytes: number) {
     this.numbers[Figure.whole] = bytes;
+  }
+
+  get durable(): number {
+    return this.numbers[Figure.durable];
   }
 
   get synced(): number {
@@ -195,6 +259,7 @@ export class LogState {
     this.whole = bytes;
     this.synced = bytes;
     this.allocated = bytes;
+    this.numbers[Figure.durable] = bytes;
     this.bytes += bytes;
     this.descriptor = descriptor;
   }
@@ -204,15 +269,16 @@ export class LogState {
     this.numbers[Figure.writtenBytesTotal] += bytes;
   }
 
-  noteSync(milliseconds: number): void {
-    this.synced = this.written;
+  /** A sync made the first `bytes` of the segment durable. */
+  noteSync(bytes: number, milliseconds: number): void {
+    this.synced = bytes;
     this.numbers[Figure.syncsTotal]++;
     this.numbers[Figure.lastSyncMs] = milliseconds;
     this.numbers[Figure.syncMsTotal] += milliseconds;
     this.syncs[durationBucket(milliseconds * 1000)]++;
   }
 
-  /** All written bytes are covered by the watermarks now. */
+  /** All written bytes are covered by the written watermarks now. */
   noteWhole(): void {
     this.bytes += this.written - this.whole;
     this.whole = this.written;

@@ -5,10 +5,13 @@ import { logPath } from './file-names.js';
 import type { FileSystem, WritableFile } from './file-system.js';
 import { encodeFileHeader, FILE_HEADER_BYTES, FileKind } from './format.js';
 import { LogPieces } from './log-pieces.js';
-import { LogState } from './log-state.js';
+import { LogState, type WrittenCut } from './log-state.js';
+import { ManifestWriter } from './manifest.js';
 
 /** How often the main thread tries to take the log while a lane writes. */
 const TAKE_INTERVAL_MS = 1;
+/** … after these attempts at once: a lane that does not sync has the log for some ten microseconds. */
+const TAKE_ATTEMPTS = 2000;
 
 export interface LogOptions {
   readonly fileSystem: FileSystem;
@@ -18,17 +21,15 @@ export interface LogOptions {
    * Called when the disk holds this node's own changes up to a version; by default they are acknowledged to the store.
    */
   readonly acknowledge?: (shard: number, version: number) => void;
-  /** Whether lanes write to it too; see lane-log.ts. */
-  readonly isShared?: boolean;
 }
 
 /**
- * The write-ahead log: the disk as a peer whose acknowledgement is fsync. A flush asks the store for all changes past
- * the disk's watermarks, writes them in one go, syncs once, and moves the watermarks. A key that changed a thousand
- * times since the last flush is written once.
+ * The log: the disk as a peer whose acknowledgement is fsync. A write asks the store for all changes past the written
+ * watermarks and hands them to the system in one go; a key that changed a thousand times since the last write is
+ * written once. A sync makes durable what was written when it began. A flush is both.
  *
  * After a failure the segment is never written to again: the bytes that a failed write or sync left behind are unknown.
- * The watermarks stand where the last success put them, so the next segment begins with all changes that were missed.
+ * The written watermarks go back to the durable ones, so the next segment begins with all changes that were missed.
  */
 export class Log {
   /** Of the segment in use. */
@@ -38,6 +39,7 @@ export class Log {
   private readonly options: LogOptions;
   private readonly pieces: LogPieces;
   private file: WritableFile | undefined = undefined;
+  private manifest: ManifestWriter | undefined = undefined;
   /** Resolves when this thread's work on the log has ended; never rejects. */
   private working: Promise<void> | undefined = undefined;
   /** By shard: the version last acknowledged to the store. */
@@ -61,16 +63,26 @@ export class Log {
     if (!state.tryTakeAsOwner()) {
       state.setWanted(true);
       // The end of this thread's own work can be awaited; lanes do not notify it of theirs.
-      while (!state.tryTakeAsOwner()) await (this.working ?? delay(TAKE_INTERVAL_MS));
+      while (!this.takeSoon()) await (this.working ?? delay(TAKE_INTERVAL_MS));
       state.setWanted(false);
     }
+    return this.whileTaken(work);
+  }
+
+  private takeSoon(): boolean {
+    const attempts = this.working === undefined ? TAKE_ATTEMPTS : 1;
+    for (let attempt = 0; attempt < attempts; attempt++) if (this.state.tryTakeAsOwner()) return true;
+    return false;
+  }
+
+  private async whileTaken<T>(work: () => Promise<T>): Promise<T> {
     try {
       const done = work();
       this.working = done.then(ignore, ignore);
       return await done;
     } finally {
       this.working = undefined;
-      state.give();
+      this.state.give();
     }
   }
 
@@ -80,16 +92,17 @@ export class Log {
     this.state.bytes = bytes;
     for (let origin = 0; origin < engine.origins.count; origin++) {
       for (let shard = 0; shard < engine.shardCount; shard++) {
-        this.state.setWatermark(origin, engine.origins.orderOf(origin), shard, engine.seen(shard, origin));
+        this.state.setWrittenVersion(origin, engine.origins.orderOf(origin), shard, engine.seen(shard, origin));
       }
     }
+    this.state.settle(this.state.cut(engine.origins.count));
     this.acknowledgeMoved();
     engine.dropped.start();
   }
 
-  /** The version up to which the disk holds all changes of an origin in a shard. */
+  /** The version up to which all changes of an origin in a shard are durable. */
   durable(shard: number, origin: number): number {
-    return this.state.watermark(origin, this.options.engine.origins.orderOf(origin), shard);
+    return this.state.durableVersion(origin, this.options.engine.origins.orderOf(origin), shard);
   }
 
   /** Lets the store collect removed keys that are on disk, also those that lanes wrote since the last call. */
@@ -131,14 +144,62 @@ export class Log {
     }
     this.file = file;
     this.number = number;
-    this.state.beginSegment(FILE_HEADER_BYTES, (this.options.isShared ? file.descriptor : undefined) ?? -1);
+    this.state.beginSegment(FILE_HEADER_BYTES, file.descriptor ?? -1);
+    try {
+      await this.manifest?.close();
+      this.manifest = undefined;
+      this.manifest = await ManifestWriter.begin(fileSystem, directory, { number, synced: FILE_HEADER_BYTES });
+    } catch (error) {
+      // The manifest may name this segment already: it stays, empty, and another follows it.
+      await this.abandon();
+      throw error;
+    }
   }
 
-  /** Writes all changes past the watermarks; without a sync, bytes that the system has taken count as written. */
+  /** Writes and settles, while no lane writes. Without a sync, bytes that the system has taken count as durable. */
   async flush(syncs: boolean): Promise<void> {
+    const startedAtMs = performance.now();
+    const cut = await this.write();
+    try {
+      await this.makeDurable(cut, syncs);
+    } catch (error) {
+      await this.abandon();
+      throw error;
+    }
+    this.state.noteFlush(performance.now() - startedAtMs);
+  }
+
+  /** The same, and lanes may write during the sync. They must not sync: an error is reported to one thread alone. */
+  async flushBeside(syncs: boolean): Promise<void> {
+    const startedAtMs = performance.now();
+    const cut = await this.exclusively(() => this.write());
+    try {
+      await this.makeDurable(cut, syncs);
+    } catch (error) {
+      await this.exclusively(() => this.abandon());
+      throw error;
+    }
+    this.state.noteFlush(performance.now() - startedAtMs);
+  }
+
+  /** Writes, unless a lane is writing or there is nothing to write. */
+  async tryWrite(): Promise<void> {
+    const { state } = this;
+    if (!this.isOpen || !this.pieces.hasChanges || !state.tryTakeAsOwner()) return;
+    await this.whileTaken(() => this.write());
+  }
+
+  /** Writes, where there is a segment to write to. */
+  async writeNow(): Promise<void> {
+    await this.exclusively(async () => {
+      if (this.isOpen) await this.write();
+    });
+  }
+
+  /** Hands all changes past the written watermarks to the system. */
+  private async write(): Promise<WrittenCut> {
     const { file, state, pieces } = this;
     if (file === undefined) throw new Error('the log has no segment');
-    const startedAtMs = performance.now();
     try {
       if (state.failure !== 0) throw systemError(state.failure);
       file.position = state.written;
@@ -147,19 +208,44 @@ export class Log {
         state.noteWrite(piece.length);
       }
       state.allocated = Math.max(state.allocated, state.written);
-      if (syncs && state.written > state.synced) {
-        const writtenAtMs = performance.now();
-        await file.sync();
-        state.noteSync(performance.now() - writtenAtMs);
-      }
     } catch (error) {
-      await this.abandon(file);
+      await this.abandon();
       throw error;
     }
-    state.noteWhole();
     pieces.settle();
+    return state.cut(this.options.engine.origins.count);
+  }
+
+  private async makeDurable(cut: WrittenCut, syncs: boolean): Promise<void> {
+    const { file, state } = this;
+    if (syncs && cut.bytes > state.synced) {
+      const startedAtMs = performance.now();
+      await file?.sync();
+      state.noteSync(cut.bytes, performance.now() - startedAtMs);
+    }
+    // A write beside the sync failed: of this segment only what was durable before counts.
+    if (this.file !== file || file === undefined) throw new Error('the segment failed during the sync');
+    state.settle(cut);
     this.acknowledgeMoved();
-    state.noteFlush(performance.now() - startedAtMs);
+    await this.manifest?.note(state.synced).catch(ignore);
+  }
+
+  /**
+   * Gives the segment up where its file has been removed: the system takes bytes for such a file as for any other, and
+   * frees them when the process ends.
+   */
+  async checkPresence(): Promise<void> {
+    const { fileSystem, directory } = this.options;
+    const path = logPath(directory, this.number);
+    await this.exclusively(async () => {
+      if (!this.isOpen) return;
+      try {
+        await (await fileSystem.openForReading(path)).close();
+      } catch (error) {
+        await this.abandon();
+        throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? new Error(`${path} was removed`) : error;
+      }
+    });
   }
 
   /** Syncs and ends the segment, and begins the next. Returns the number of the new one. */
@@ -172,7 +258,8 @@ export class Log {
       await this.open(next, whole);
     } catch (error) {
       // A header of the next segment may be on disk and state where this one ends: nothing may be written past that.
-      await this.abandon(file);
+      if (this.file === file) await this.abandon();
+      else await end(file, whole, allocated);
       throw error;
     }
     await end(file, whole, allocated);
@@ -181,7 +268,7 @@ export class Log {
 
   /** After a failure: begins a segment with all changes that were missed. */
   async reopen(syncs: boolean): Promise<void> {
-    await this.open(this.number + 1, this.state.whole);
+    await this.open(this.number + 1, this.state.durable);
     await this.flush(syncs);
   }
 
@@ -195,16 +282,22 @@ export class Log {
     this.file = undefined;
     state.descriptor = -1;
     if (file !== undefined) await end(file, state.whole, state.allocated);
+    await this.manifest?.close();
   }
 
-  private async abandon(file: WritableFile): Promise<void> {
-    const { state } = this;
+  private async abandon(): Promise<void> {
+    const { file, state } = this;
+    if (file === undefined) return;
     this.file = undefined;
     this.pieces.moved = [];
     state.descriptor = -1;
     state.failure = 0;
-    state.written = state.whole;
-    await file.truncate(state.whole).catch(ignore);
+    const { whole } = state;
+    state.fallBack();
+    // Notes of drops that were written and not synced are in no store any more: the disk needs a new snapshot.
+    this.options.engine.dropped.markLost();
+    // Whole records stay until a segment follows: a server that is killed meanwhile finds them.
+    await file.truncate(whole).catch(ignore);
     await file.close().catch(ignore);
   }
 }

@@ -1,9 +1,10 @@
 import { type Engine, Restore } from '@quotadb/engine';
 import { SectionApplier } from './apply-sections.js';
-import { DamagedFile, StorageError } from './errors.js';
+import { DamagedFile, MissingData, StorageError } from './errors.js';
 import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
 import type { FileSystem } from './file-system.js';
-import { FILE_HEADER_BYTES, type FileHeader } from './format.js';
+import { FILE_HEADER_BYTES, type FileHeader, FileKind } from './format.js';
+import { type Manifest, manifestPath, readManifest } from './manifest.js';
 import { Quarantine, type Quarantined } from './quarantine.js';
 import { RecordScanner, type ScannedRecord } from './record-scanner.js';
 
@@ -18,6 +19,8 @@ export interface RecoveryOptions {
   readonly directory: string;
   readonly engine: Engine;
   readonly nowMs: number;
+  /** A server has kept a manifest here before: without one, files may be missing. */
+  readonly expectsManifest?: boolean;
   /** Called after each record. */
   readonly progress?: (progress: Progress) => void;
 }
@@ -48,6 +51,9 @@ class Recovery {
   private readonly quarantine = new Quarantine();
   private readonly applier: SectionApplier;
   private newestMs: number;
+  /** The node's time in the last record; 0 before the first. */
+  private recordMs = 0;
+  private manifest: Manifest | undefined = undefined;
   private bytes = 0;
   private totalBytes = 0;
   private cut: Recovered['cut'] = undefined;
@@ -63,6 +69,8 @@ class Recovery {
     const { fileSystem, directory } = this.options;
     const files = await findDataFiles(fileSystem, directory);
     for (const path of files.unfinished) await fileSystem.remove(path);
+    this.manifest = await readManifest(fileSystem, directory);
+    this.checkManifest(files);
     this.totalBytes = await this.measure(files);
     const snapshot = await this.loadSnapshots(files);
     const { logBytes, ...log } = await this.loadLogs(files, snapshot.number);
@@ -80,6 +88,19 @@ class Recovery {
       cut: this.cut,
       quarantined,
     };
+  }
+
+  /** The newest segment must be there, with all that was synced of it (`loadLog`). More than that may be. */
+  private checkManifest({ logs }: DataFiles): void {
+    const { directory, expectsManifest } = this.options;
+    const { manifest } = this;
+    if (manifest === undefined) {
+      if (expectsManifest) throw new MissingData(`${manifestPath(directory)} is missing: other files may be too`);
+      return;
+    }
+    if ((logs.at(-1) ?? 0) >= manifest.number) return;
+    const path = logPath(directory, manifest.number);
+    throw new MissingData(`${path} is missing, with ${manifest.synced} bytes of changes that were synced`);
   }
 
   private async measure(files: DataFiles): Promise<number> {
@@ -147,7 +168,7 @@ class Recovery {
       const end = numbers.at(-1) ?? first - 1;
       if (!hasEvery(numbers, first, end + 1)) {
         const missing = rangeOf(first, end + 1).find((number) => !numbers.includes(number)) ?? first;
-        throw new StorageError(`${logPath(directory, missing)} is missing, and its changes with it. Restore a backup`);
+        throw new MissingData(`${logPath(directory, missing)} is missing, and its changes with it`);
       }
       let logBytes = 0;
       let previousEnd = 0;
@@ -169,7 +190,18 @@ class Recovery {
     for (let record = await scanner.next(limit); record !== undefined; record = await scanner.next(limit)) {
       this.apply(scanner, record, header);
     }
-    if (scanner.problem === undefined) return limit;
+    const { manifest } = this;
+    if (manifest?.number === header.number && manifest.synced > scanner.offset) {
+      const { offset, path, problem, size } = scanner;
+      if (problem !== undefined && size >= manifest.synced) throw new DamagedFile(path, offset, problem);
+      const gone = manifest.synced - offset;
+      throw new MissingData(`${path} ends at byte ${offset}, and ${gone} more bytes of changes were synced`);
+    }
+    if (scanner.problem === undefined) {
+      // A process that was killed may have written changes that it never synced; from here on they count as durable.
+      if (following === undefined) await this.options.fileSystem.sync(scanner.path);
+      return limit;
+    }
     const { offset } = scanner;
     if (following !== undefined) throw new DamagedFile(scanner.path, offset, scanner.problem);
     for (let at = offset; ; ) {
@@ -192,6 +224,9 @@ class Recovery {
       // The checksum is right and the content is not: another program wrote it, or a defect.
       throw new DamagedFile(scanner.path, record.offset, (error as Error).message);
     }
+    // The time of the record before: changes that were made while that one was written are in this one.
+    if (header.kind === FileKind.log) this.restore.passTime(this.recordMs);
+    this.recordMs = Math.max(this.recordMs, record.nowMs);
     this.newestMs = Math.max(this.newestMs, record.nowMs);
     this.bytes += record.end - record.offset;
     this.options.progress?.({
@@ -206,6 +241,10 @@ class Recovery {
     const { shardCount } = this.options.engine;
     if (header.shardCount !== shardCount) {
       throw new StorageError(`${path} was written with --shards ${header.shardCount}, not ${shardCount}`);
+    }
+    if (this.recordMs === 0) {
+      this.recordMs = header.begunAtMs;
+      this.restore.begin(header.begunAtMs);
     }
     return header;
   }

@@ -56,7 +56,8 @@ test('whole records are salvaged, losses are named, and the old files are kept',
       reason: 'the checksum of a record does not match',
     },
   ]);
-  expect(fileSystem.names).toEqual([`${movedTo}/log-0000000001.qdb`, snapshotPath(DIRECTORY, 2)]);
+  const moved = ['log-0000000001.qdb', 'manifest.qdb'].map((name) => `${movedTo}/${name}`);
+  expect(fileSystem.names).toEqual([...moved, snapshotPath(DIRECTORY, 2)]);
   const engine = makeEngine();
   await open(fileSystem.afterProcessEnd(), engine);
   expect(contentOf(engine)).toBe('only-1=1 only-3=3 only-4=4 shared=40');

@@ -2,8 +2,9 @@ import { basename, join } from 'node:path';
 import { type Engine, Restore } from '@quotadb/engine';
 import { SectionApplier } from './apply-sections.js';
 import { StorageError } from './errors.js';
-import { findDataFiles, logPath, snapshotPath } from './file-names.js';
+import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
+import { type Manifest, manifestPath, readManifest } from './manifest.js';
 import { Quarantine } from './quarantine.js';
 import { RecordScanner } from './record-scanner.js';
 import { writeSnapshot } from './snapshot.js';
@@ -28,6 +29,8 @@ export interface RepairOptions {
   /** Empty, with the origin of the directory. */
   readonly engine: Engine;
   readonly nowMs: number;
+  /** See RecoveryOptions. */
+  readonly expectsManifest?: boolean;
   readonly fileSystem?: FileSystem;
 }
 
@@ -50,7 +53,11 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
     ...files.logs.map((number) => logPath(directory, number)),
   ];
   for (const path of paths) losses.push(...(await salvage(fileSystem, path, applier)));
-  losses.push(...missingSegments(directory, files.logs, files.snapshots.at(-1)));
+  const manifest = await readManifest(fileSystem, directory);
+  losses.push(...missingSegments(directory, files, manifest?.number ?? 0));
+  losses.push(...(await missingEnd(fileSystem, directory, files, manifest)));
+  if (manifest === undefined && options.expectsManifest === true)
+    losses.push({ path: manifestPath(directory), offset: 0, bytes: 0, reason: 'the file is missing' });
   // A server that starts leaves these out automatically; they are a loss where there is another one.
   if (losses.length > 0 && quarantine.count > 0)
     losses.push({ path: directory, offset: 0, bytes: 0, reason: `left out ${quarantine.count}: ${quarantine.reason}` });
@@ -61,6 +68,7 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
   const movedTo = join(directory, `damaged-${nowMs}`);
   await fileSystem.makeDirectory(movedTo);
   await writeSnapshot({ fileSystem, directory, engine, number });
+  if (manifest !== undefined) paths.push(manifestPath(directory));
   for (const path of paths) await fileSystem.rename(path, join(movedTo, basename(path)));
   await fileSystem.syncDirectory(directory);
   return { losses, components: applier.components, movedTo };
@@ -99,11 +107,27 @@ async function salvage(fileSystem: FileSystem, path: string, applier: SectionApp
   }
 }
 
-function missingSegments(directory: string, logs: readonly number[], snapshot: number | undefined): Loss[] {
+function missingSegments(directory: string, { logs, snapshots }: DataFiles, newest: number): Loss[] {
   const losses: Loss[] = [];
-  for (let number = snapshot ?? 1; number < (logs.at(-1) ?? 0); number++) {
+  const end = Math.max(logs.at(-1) ?? 0, newest);
+  for (let number = snapshots.at(-1) ?? 1; number <= end; number++) {
     if (logs.includes(number)) continue;
     losses.push({ path: logPath(directory, number), offset: 0, bytes: 0, reason: 'the file is missing' });
   }
   return losses;
+}
+
+/** The end of the newest segment that was synced and is gone. */
+async function missingEnd(
+  fileSystem: FileSystem,
+  directory: string,
+  { logs }: DataFiles,
+  manifest: Manifest | undefined,
+): Promise<Loss[]> {
+  if (manifest === undefined || !logs.includes(manifest.number)) return [];
+  const path = logPath(directory, manifest.number);
+  const file = await fileSystem.openForReading(path);
+  await file.close();
+  if (file.size >= manifest.synced) return [];
+  return [{ path, offset: file.size, bytes: manifest.synced - file.size, reason: 'the end of the file is missing' }];
 }

@@ -41,7 +41,7 @@ async function runRepair({ data: path, maxMemory, newIncarnation }: RepairOption
     const engine = Engine.format({ maxMemoryBytes, shardCount, origin: directory.origin, nowMs });
     const { losses, components, movedTo } = await withProgress(
       `reading ${path}`,
-      repair({ directory: path, engine, nowMs }),
+      repair({ directory: path, engine, nowMs, expectsManifest: identity.hasManifest === true && !identity.isBackup }),
     );
     for (const loss of losses)
       process.stdout.write(`lost: ${loss.path}, ${loss.bytes} bytes from byte ${loss.offset}: ${loss.reason}\n`);

@@ -26,6 +26,11 @@ const HIGHEST_SKEW_BOUND_MS = 3_600_000;
  */
 export type Quarantine = (batch: Batch, index: number, reason: string) => void;
 
+/** Keys expire at ticks of about this length. */
+const PASS_INTERVAL_MS = 64;
+/** A key that has expired and must stay is looked at again this much later. */
+const KEPT_MS = 60_000;
+
 /**
  * Puts the content of a node's own disk back into an empty store, before any client is served. Unlike a peer, the disk
  * may hold this node's own components, and they are restored as they stand: an own generation is not brought in line
@@ -42,6 +47,7 @@ export class Restore {
   private readonly engine: Engine;
   private readonly gate: BatchGate;
   private readonly quarantine: Quarantine;
+  private passedMs = 0;
   private input = new ByteInput(new Uint8Array(ByteInput.SLACK_BYTES));
 
   constructor(engine: Engine, quarantine: Quarantine = failOn) {
@@ -51,6 +57,44 @@ export class Restore {
     // A reset may come before the changes of the origin that it names.
     engine.origins.unheardLimit = MAX_ORIGINS;
   }
+
+  /** The disk's content was begun at this time. Called before any of it is restored. */
+  begin(nowMs: number): void {
+    const { engine } = this;
+    engine.clock.beginAt(nowMs);
+    for (let index = 0; index < engine.shardCount; index++) engine.wheel.format(engine.store.shardAt(index), nowMs);
+    this.passedMs = nowMs;
+  }
+
+  /**
+   * The disk holds all changes up to this time: keys that had expired by then are dropped, as they were when they were
+   * written, so that the store needs no more memory than it did. Only where no other origin is known: a drop beside
+   * others is on the disk itself. And only what no peer waits for, by the rule of expiry.ts; a drop makes no version.
+   */
+  passTime(nowMs: number): void {
+    const { engine } = this;
+    if (nowMs < this.passedMs + PASS_INTERVAL_MS || engine.origins.count > 1) return;
+    this.passedMs = nowMs;
+    engine.advanceTo(nowMs);
+    for (let index = 0; index < engine.shardCount; index++) {
+      const shard = engine.store.shardAt(index);
+      engine.withShard(shard, () => {
+        engine.wheel.turn(shard, nowMs, Number.POSITIVE_INFINITY, engine.generations.deadlineOf, this.dropExpired);
+      });
+    }
+  }
+
+  private readonly dropExpired = (shard: number, record: number): void => {
+    const { generations, records, store, wheel } = this.engine;
+    const acknowledged = store.numbers[(shard >>> 1) + ShardNumber.acknowledged];
+    const isKnown = versionOf(store.memory, record) <= acknowledged && !store.attachments.hasResetOrFloor(record);
+    if (isKnown && generations.expiresAt(record) !== 0) {
+      this.dropOwn(shard, record);
+      records.refreshKey(shard, record);
+    } else {
+      wheel.arm(shard, record, this.passedMs + KEPT_MS);
+    }
+  };
 
   /**
    * False when memory is too small for the disk's content. `writtenAtMs` is the time of the

@@ -72,7 +72,7 @@ export class Expiry {
     // change says that it is over.
     if (isKept && isKnown && store.attachments.isEmpty(record)) {
       // Restored from disk, this expiry would also end generations of others that arrived after it was dropped here.
-      if (origins.count > 1) dropped.note(shard, record, record);
+      if (origins.count > 1 || this.engine.isRelaying) dropped.note(shard, record, record);
       records.dropOwn(shard, record);
     } else {
       ownGeneration.stamp(shard, record);

@@ -17,6 +17,13 @@ export class Clock {
     this.advanceTo(0);
   }
 
+  /** For an empty store: its time begins here, and moves on with the disk's content. */
+  beginAt(nowMs: number): void {
+    this.nowMs = 0;
+    this.numbers[HeaderNumber.clock] = 0;
+    this.advanceTo(nowMs);
+  }
+
   advanceTo(nowMs: number): void {
     // Threads read and write the shared time without a lock: the one with the earlier time may write last. Own time
     // stays.

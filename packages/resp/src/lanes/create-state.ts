@@ -65,7 +65,7 @@ function laneDisk(
   if (board === undefined) return LaneDisk.none();
   return new LaneDisk(new DiskBoard(board), askMain, {
     isOn: true,
-    holdsReplies: config.fsync === 'always',
+    holdsUntilSynced: config.fsync === 'always',
     submitsItself: lanes === onlyLane,
     lane: lanes.index,
   });

@@ -68,7 +68,8 @@ class LaneWorker implements LoopDuties, Lanes {
     Object.assign(this.state.identity, start.identity);
     if (start.boards.log !== undefined) {
       const log = new LaneLog(engine, start.boards.log);
-      this.state.disk.lead({ log, wakeOthers: () => this.wakeOthers(libc) });
+      if (this.state.disk.holdsUntilSynced) this.state.disk.lead({ log, wakeOthers: () => this.wakeOthers(libc) });
+      else this.state.disk.writeWith(log);
     }
     const warn = (text: string): void => this.channel.ask('warning', text);
     const lane = new Lane({

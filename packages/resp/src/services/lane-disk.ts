@@ -2,7 +2,7 @@ import type { LaneLog } from '@quotadb/storage';
 import { DiskBoard } from './disk-board.js';
 import { type AskMain, askWithoutMain } from './main-services.js';
 
-/** Waits until all changes so far are on disk. */
+/** Waits until all changes so far are on disk, or, as a held reply, until they are as safe as --fsync promises. */
 export interface DiskWaiter {
   durable(isDurable: boolean): void;
 }
@@ -27,43 +27,82 @@ interface WaitingGroup {
 export class LaneDisk {
   /** There is a data directory. */
   readonly isOn: boolean;
-  /** --fsync always: replies wait until the changes they acknowledge are on disk. */
-  readonly holdsReplies: boolean;
+  /** --fsync always: replies wait until the changes they acknowledge are on disk. Else, until they are written. */
+  readonly holdsUntilSynced: boolean;
   readonly board: DiskBoard;
   private readonly askMain: AskMain;
   /** On Node's event loop, where no loop of ours calls `submit` at the end of a round. */
   private readonly submitsItself: boolean;
   private readonly lane: number;
   private leading: Leading | undefined = undefined;
+  private writing: LaneLog | undefined = undefined;
+  /** Replies to changes that this lane has not written yet, and the spare array for the next round. */
+  private unwritten: DiskWaiter[] = [];
+  private spare: DiskWaiter[] = [];
   private gathered: DiskWaiter[] = [];
   private readonly groups: WaitingGroup[] = [];
 
   constructor(
     board: DiskBoard,
     askMain: AskMain,
-    options: { isOn: boolean; holdsReplies: boolean; submitsItself?: boolean; lane?: number },
+    options: { isOn: boolean; holdsUntilSynced: boolean; submitsItself?: boolean; lane?: number },
   ) {
     this.board = board;
     this.askMain = askMain;
     this.isOn = options.isOn;
-    this.holdsReplies = options.holdsReplies;
+    this.holdsUntilSynced = options.holdsUntilSynced;
     this.submitsItself = options.submitsItself ?? false;
     this.lane = options.lane ?? 0;
   }
 
   /** Without --data: nothing is written to disk. */
   static none(): LaneDisk {
-    return new LaneDisk(new DiskBoard(), askWithoutMain, { isOn: false, holdsReplies: false });
+    return new LaneDisk(new DiskBoard(), askWithoutMain, { isOn: false, holdsUntilSynced: false });
   }
 
   /** Changes must be on disk before they are acknowledged, and the disk fails to write. */
   get refusesWrites(): boolean {
-    return this.holdsReplies && this.board.isFailed;
+    return this.holdsUntilSynced && this.board.isFailed;
   }
 
   /** From now on this lane flushes on its own thread where the log is free. */
   lead(leading: Leading): void {
     this.leading = leading;
+  }
+
+  /** From now on this lane writes its changes on its own thread, and the main thread syncs. */
+  writeWith(log: LaneLog): void {
+    this.writing = log;
+  }
+
+  /** Holds a reply to a change: until it is on disk with --fsync always, else until the system has it. */
+  hold(waiter: DiskWaiter): void {
+    if (this.holdsUntilSynced) {
+      this.wait(waiter);
+      return;
+    }
+    this.unwritten.push(waiter);
+    if (this.submitsItself && this.unwritten.length === 1) setImmediate(() => this.askToWrite());
+  }
+
+  /** The round is over: its changes are written, and its replies can leave. False where it must be tried again. */
+  write(): boolean {
+    if (this.unwritten.length === 0) return true;
+    if (this.writing?.tryWrite() === false) return false;
+    this.release();
+    return true;
+  }
+
+  private askToWrite(): void {
+    this.askMain('write', null, () => this.release());
+  }
+
+  private release(): void {
+    const waiters = this.unwritten;
+    this.unwritten = this.spare;
+    this.spare = waiters;
+    for (const waiter of waiters) waiter.durable(true);
+    waiters.length = 0;
   }
 
   get isGathering(): boolean {

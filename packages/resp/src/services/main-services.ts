@@ -28,6 +28,8 @@ export interface MainServices {
   disk: { ask: DiskRequest; answer: string | undefined };
   /** One-way: a lane has drawn a ticket, see DiskBoard. */
   flush: { ask: null; answer: null };
+  /** Answers when the system has all changes so far, or the disk fails. */
+  write: { ask: null; answer: null };
   replication: { ask: ReplicationRequest; answer: ReplicationAnswer };
   quotas: { ask: QuotaRequest; answer: QuotaAnswer };
   /** One-way: a local balance runs low. */
@@ -49,6 +51,7 @@ export const noServices: ServiceHandlers<MainServices> = {
   reload: (_, answered) => answered('there is no configuration to read again'),
   disk: (_, answered) => answered('there is no data directory'),
   flush: () => {},
+  write: (_, answered) => answered(null),
   replication: (_, answered) => answered({ error: 'this server does not replicate' }),
   quotas: (_, answered) => answered({ error: 'this server has no quotas' }),
   refill: () => {},

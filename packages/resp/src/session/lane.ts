@@ -43,9 +43,9 @@ export class Lane {
     this.timing = new TurnTiming(options.server, options.turnsPerTiming ?? 1);
   }
 
-  /** Whether the replies at hand acknowledge a change that must be on disk first; called once per turn with replies. */
+  /** Whether the replies at hand acknowledge a change that the disk must have first; called once per turn with replies. */
   mustHoldReplies(): boolean {
-    if (!this.server.disk.holdsReplies) return false;
+    if (!this.server.disk.isOn) return false;
     const { changes } = this.engine;
     if (changes === this.changesTaken) return false;
     this.changesTaken = changes;

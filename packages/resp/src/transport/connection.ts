@@ -313,7 +313,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   private hold(): void {
     if (this.holds === 0) this.heldFrom = this.pending.length;
     this.holds++;
-    this.lane.server.disk.wait(this);
+    this.lane.server.disk.hold(this);
   }
 
   /**

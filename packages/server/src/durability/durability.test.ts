@@ -136,6 +136,16 @@ test('under always a slow disk makes writers wait and no one else, and a stop lo
   expect((await client.rest()).split('\r\n')).toHaveLength(101);
 });
 
+test('a stop that cannot write the last changes says so, and since when they are lost', async () => {
+  const disk = new HeldDisk();
+  const server = await start({ fsync: 10 }, disk);
+  const client = await TestClient.open(server.port);
+  disk.error = Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
+  await client.call('INCR', 'a');
+  client.close();
+  await expect(stop(server)).rejects.toThrow(/could not be written at the stop \(EIO.*changes since 20.* are lost/);
+});
+
 test('WAITAOF answers when the disk has it, also with --fsync never', async () => {
   const disk = new HeldDisk();
   const { port } = await start({ fsync: 'never' }, disk);

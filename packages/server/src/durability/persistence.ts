@@ -68,6 +68,7 @@ export class Persistence {
       snapshotLogBytes: config.snapshotLogBytes,
       snapshotIntervalMs: config.snapshotIntervalSeconds === 0 ? undefined : config.snapshotIntervalSeconds * 1_000,
       now: () => clock.now(),
+      expectsManifest: this.directory.identity.hasManifest ?? false,
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
       acknowledge: (shard, version) => {
         // At the first call the store holds exactly what the disk holds.
@@ -93,10 +94,11 @@ export class Persistence {
     });
     this.disk = disk;
     this.written = disk;
+    this.directory.noteManifest();
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
-        'a crash cut off the last record of the log, which was removed; nothing that was synced is lost',
+        'the last record of the log was cut short, and is removed; all that is known to have been synced is there',
       );
     }
     if (recovered.quarantined !== undefined) {
@@ -128,9 +130,9 @@ export class Persistence {
     );
   }
 
-  /** The memory through which lanes write to the log; undefined unless --fsync is `always`. */
+  /** The memory through which lanes write to the log; undefined before the data is loaded. */
   get sharedLog(): SharedArrayBuffer | undefined {
-    return this.config.fsync === 'always' ? this.disk?.shared : undefined;
+    return this.disk?.shared;
   }
 
   /** Durations of flushes and syncs, of all threads; undefined before the data is loaded. */
@@ -152,6 +154,11 @@ export class Persistence {
     this.serving ??= this.serve().finally(() => {
       this.serving = undefined;
     });
+  }
+
+  /** Resolves once the system has all changes so far, or the disk fails. */
+  async write(): Promise<void> {
+    await this.disk?.write();
   }
 
   /** Flushes the latest changes soon, for a waiter that needs no ticket of its own. */
@@ -184,13 +191,17 @@ export class Persistence {
     await this.disk?.flush({ syncs: true });
   }
 
+  /** Rejects where the last changes could not be written. */
   async close(): Promise<void> {
     clearInterval(this.publishing);
     await this.serving;
     const { disk } = this;
     this.disk = undefined;
-    await disk?.close();
-    this.directory.close();
+    try {
+      await disk?.close();
+    } finally {
+      this.directory.close();
+    }
   }
 
   /** Flushes until every ticket drawn is complete. Meanwhile the signal stays up, so that no lane sends another. */
@@ -231,7 +242,7 @@ export class Persistence {
 
   private async backUp(disk: Disk, directory: string): Promise<void> {
     const bytes = await disk.copyTo(directory);
-    const { unsyncedSinceBoot: _, ...identity } = this.directory.identity;
+    const { unsyncedSinceBoot: _, hasManifest: __, ...identity } = this.directory.identity;
     writeIdentity(directory, { ...identity, isBackup: true });
     this.logger.info({ directory, bytes }, 'backup written');
   }

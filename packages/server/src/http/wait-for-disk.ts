@@ -4,9 +4,9 @@ import { serverProblems } from './problems.js';
 
 /** Resolves when all changes made so far are as durable as this server promises before it answers. */
 export function waitForDisk({ disk }: ServerState): Promise<void> {
-  if (!disk.holdsReplies) return Promise.resolve();
+  if (!disk.isOn) return Promise.resolve();
   return new Promise((resolve, reject) => {
-    disk.wait({
+    disk.hold({
       durable: (isDurable) => (isDurable ? resolve() : reject(new ProblemError(serverProblems.disk_failed))),
     });
   });

@@ -165,6 +165,10 @@ export class Server {
           ? answered('there is no data directory: start the server with --data DIR')
           : persistence.ask(request, answered),
       flush: () => persistence?.signal(),
+      write: (_, answered) => {
+        if (persistence === undefined) answered(null);
+        else persistence.write().then(() => answered(null));
+      },
       replication: (request, answered) => replication.ask(request, answered),
       quotas: (request, answered) => quotas.ask(request, answered),
       refill: ({ allotment, target }) => quotas.requestRefill(allotment, target),
@@ -209,7 +213,7 @@ export class Server {
       await this.letClientsIn();
       identity.replicationPort = await this.replication.listen();
     } catch (error) {
-      await this.close(0);
+      await this.close(0).catch(() => {});
       throw error;
     }
     this.warnOfAccess();
@@ -321,6 +325,7 @@ export class Server {
     };
   }
 
+  /** Rejects where the last changes could not be written to the disk; everything else has ended then. */
   stop(): Promise<void> {
     this.stopping ??= this.stopOnce();
     return this.stopping;
@@ -338,7 +343,8 @@ export class Server {
     await this.transport?.close(boundMs);
     this.quotas.stop();
     await this.feeder.stop();
-    await this.persistence?.close();
+    const written = this.persistence?.close();
+    await written?.catch(() => {});
     if (boundMs > 0) await this.replication.drain();
     await this.replication.stop();
     // Accepted changes of counts are written and answered before their connections close.
@@ -346,6 +352,7 @@ export class Server {
     this.http.close();
     this.processMetrics.stop();
     await this.tracing?.stop();
+    await written;
   }
 }
 

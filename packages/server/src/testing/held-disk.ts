@@ -12,6 +12,7 @@ export class HeldDisk implements FileSystem {
 
   readonly openForReading: FileSystem['openForReading'] = nodeFileSystem.openForReading;
   readonly truncate: FileSystem['truncate'] = nodeFileSystem.truncate;
+  readonly sync: FileSystem['sync'] = nodeFileSystem.sync;
   readonly list: FileSystem['list'] = nodeFileSystem.list;
   readonly rename: FileSystem['rename'] = nodeFileSystem.rename;
   readonly remove: FileSystem['remove'] = nodeFileSystem.remove;

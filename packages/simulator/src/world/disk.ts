@@ -72,6 +72,12 @@ export class SimulatedDisk {
         cut(file, length);
         file.synced = length;
       },
+      sync: (path) => {
+        if (this.isFailing) return Promise.reject(errorOf('EIO'));
+        const file = this.find(path);
+        file.synced = file.content.length;
+        return done(undefined);
+      },
       list: (directory) => {
         const names = [...this.files.keys()].filter((name) => dirname(name) === directory).sort();
         return done(names.map((name) => name.slice(directory.length + 1)));
@@ -120,15 +126,16 @@ export class SimulatedDisk {
 
   // ---- the end of a process -----------------------------------------------------------------------------------------
 
-  /** The process was killed, the system was not: all its writes are there, the last one perhaps in part. */
+  /**
+   * The process was killed, the system was not: all its writes are there, the last one perhaps in part, and a power
+   * failure can still take those that were not synced.
+   */
   killProcess(): void {
     if (this.appending !== undefined) {
       const { file, before } = this.appending;
       cut(file, before + this.random.below(file.content.length - before + 1));
       this.appending = undefined;
     }
-    for (const file of this.files.values()) file.synced = file.content.length;
-    this.settleNames(this.nameChanges.length);
   }
 
   /** The power failed: of unsynced names and bytes any beginning is left, and sometimes garbage behind it. */

@@ -36,10 +36,15 @@ export class FaultyFileSystem implements FileSystem {
     return left;
   }
 
-  /** The process ended, the system did not: everything written is there. */
+  /** The process ended, the system did not: everything written is there, and what was not synced still is not. */
   afterProcessEnd(): FaultyFileSystem {
     const left = new FaultyFileSystem();
-    for (const [name, { content }] of this.files) left.put(name, content.slice());
+    const copies = new Map([...this.files.values()].map((file) => [file, { ...file, content: file.content.slice() }]));
+    for (const [name, file] of this.files) left.files.set(name, copies.get(file) as StoredFile);
+    for (const [name, file] of this.durableNames) {
+      const copy = copies.get(file);
+      if (copy !== undefined) left.durableNames.set(name, copy);
+    }
     return left;
   }
 
@@ -103,6 +108,12 @@ export class FaultyFileSystem implements FileSystem {
     const file = this.find(path);
     file.content = file.content.slice(0, length);
     file.synced = length;
+  }
+
+  async sync(path: string): Promise<void> {
+    await this.step('sync', path);
+    const file = this.find(path);
+    file.synced = file.content.length;
   }
 
   async list(directory: string): Promise<string[]> {

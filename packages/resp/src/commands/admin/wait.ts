@@ -77,7 +77,7 @@ function waitFor(
   const { client, engine, server } = call;
   const { disk, replication } = server;
   const versions = Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN));
-  let onDisk = disk.holdsReplies;
+  let onDisk = disk.holdsUntilSynced;
   const acknowledged = (): Acknowledged => ({ replicas: replication.board.acknowledgedBy(versions), disk: onDisk });
   const isEnough = ({ replicas, disk: isOnDisk }: Acknowledged) =>
     replicas >= wanted.replicas && (isOnDisk || !wanted.disk);

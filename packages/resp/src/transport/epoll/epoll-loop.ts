@@ -8,6 +8,8 @@ import { Interest, Poller } from './poller.js';
 import { ThreadTime } from './thread-time.js';
 
 const EVENTFD_BYTES = 8;
+/** The main thread has the log while it writes, and for some milliseconds when it begins a segment. */
+const RETRY_WRITE_MS = 1;
 /** How often the sockets are polled again before the flush of a round, to include more changes in it. */
 const MAXIMUM_LOOKS = 4;
 /**
@@ -141,8 +143,12 @@ export class EpollLoop implements ConnectionScheduler {
     const { clock, threadTime } = this;
     const { statistics, disk } = this.lane.server;
     let isLong = false;
+    // The main thread had the log at the end of the round: the lane tries again soon.
+    let hasUnwritten = false;
     for (let nowMs = clock.monotonic(); ; ) {
-      const count = this.poller.wait(this.timeoutMs(nowMs));
+      const count = this.poller.wait(
+        Math.min(this.timeoutMs(nowMs), hasUnwritten ? RETRY_WRITE_MS : EpollLoop.TICK_MS),
+      );
       const startedAtMs = clock.monotonic();
       const startedAt = isLong ? threadTime.microseconds() : 0;
       clock.startRound();
@@ -162,6 +168,7 @@ export class EpollLoop implements ConnectionScheduler {
       if (isLong) statistics.recordTurnProcessor(threadTime.microseconds() - startedAt);
       isLong = nowMs - startedAtMs > LONG_ROUND_MS;
       if (disk.isGathering) disk.submit();
+      hasUnwritten = !disk.write();
       if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
       if (nowMs >= this.tickAtMs || (this.hasMore && count === 0)) this.tick(nowMs);
       if (this.stopped && (this.sockets.size === 0 || nowMs >= this.finishByMs)) break;
