@@ -8,6 +8,7 @@ import { IncomingStreams } from './incoming-streams.js';
 import { Link, type LinkTransport } from './link.js';
 import { Member } from './member.js';
 import { OutgoingStream } from './outgoing-stream.js';
+import { OwnHistory } from './own-history.js';
 import { PartMaker } from './parts.js';
 import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
@@ -77,6 +78,7 @@ export class Replica {
   readonly events: Partial<ReplicaEvents>;
   readonly merge: Merge;
   readonly freshness = new Freshness();
+  readonly ownHistory = new OwnHistory();
   readonly antiEntropy: AntiEntropy;
   readonly incoming: IncomingStreams;
   readonly members = new Map<string, Member>();
@@ -184,7 +186,7 @@ export class Replica {
     const member = this.members.get(link.region);
     if (member?.link === link) {
       member.link = undefined;
-      member.heardAtMs = this.clock.monotonicMs();
+      member.heardAtMs = link.heardAtMs;
     }
     this.events.closed?.(link);
   }
@@ -293,6 +295,7 @@ export class Replica {
   tick(): boolean {
     const nowMs = this.clock.monotonicMs();
     this.parts.clear();
+    this.ownHistory.note(this.seenOf(this.ownName), nowMs);
     let hasMore = false;
     for (const origin of this.freshness.origins) this.freshness.settle(origin, this.seenOf(origin));
     for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
