@@ -39,12 +39,12 @@ export class OwnHistory {
     return undefined;
   }
 
-  /** Forgets the mark whose time matters least: the one before it is nearly as old. */
+  /** Forgets the mark between two that are the least apart, for their age. The first and the last stay. */
   private drop(nowMs: number): void {
     let least = 1;
     let leastLoss = Number.POSITIVE_INFINITY;
-    for (let at = 1; at < this.marks.length; at++) {
-      const { untilMs } = this.marks[at];
+    for (let at = 1; at < this.marks.length - 1; at++) {
+      const { untilMs } = this.marks[at + 1];
       const loss = (untilMs - this.marks[at - 1].untilMs) / (nowMs - untilMs + 1);
       if (loss >= leastLoss) continue;
       least = at;
