@@ -12,6 +12,7 @@ import { OwnHistory } from './own-history.js';
 import { PartMaker } from './parts.js';
 import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
+import { UnansweredResets } from './unanswered-resets.js';
 import { covers, type Watermarks } from './watermarks.js';
 
 export interface ReplicaClock {
@@ -89,6 +90,7 @@ export class Replica {
   private readonly acknowledgements: Acknowledgements;
   private readonly removed = new Set<string>();
   private readonly parts: PartMaker;
+  private readonly unansweredResets: UnansweredResets;
   private readonly names: string[] = [];
   private readonly indexes = new Map<string, number>();
   /** By origin: the array that `seenOf` fills and returns. */
@@ -112,6 +114,7 @@ export class Replica {
     this.holder = options.acknowledgements.peers;
     this.ownName = nameOfOrigin(identity.origin);
     this.merge = new Merge(engine);
+    this.unansweredResets = new UnansweredResets(engine, this.merge);
     const { partComponents, partKeyBytes } = this.settings;
     this.parts = new PartMaker(engine, { components: partComponents, keyBytes: partKeyBytes });
     this.incoming = new IncomingStreams({
@@ -301,6 +304,7 @@ export class Replica {
     for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
     this.incoming.consider(nowMs);
     this.antiEntropy.tick(nowMs);
+    this.unansweredResets.tick();
     this.giveUpAbsent(nowMs);
     this.acknowledge();
     return hasMore;

@@ -129,8 +129,12 @@ class CounterSimulation extends Cluster<CounterPlan> {
     }
     const knowing = process === undefined ? others : [...others, process];
     for (const reset of this.oracle.resets) {
-      const { origin, shard, version, state } = reset;
+      const { origin, shard, version, state, isStamped } = reset;
       if (state !== 'holds' || ended.seen(origin, shard) < version) continue;
+      if (!isStamped) {
+        if (origin === node.originName && process === undefined) reset.state = 'uncertain';
+        continue;
+      }
       if (!knowing.some((other) => other.seenOf(origin, shard) >= version)) reset.state = 'uncertain';
     }
   }
@@ -183,13 +187,15 @@ class CounterSimulation extends Cluster<CounterPlan> {
         return;
       }
       const before = valueOfOpen(engine);
+      const shard = this.shardOf(key);
+      const versionBefore = process.ownSequence(shard);
       const status =
         assigned === undefined ? engine.remove() : engine.assign(...splitInt64(assigned.amount), random.chance(0.5));
       if (!this.isDone(process, key, before, status)) return;
-      const shard = this.shardOf(key);
       const version = process.ownSequence(shard);
+      const isStamped = version > versionBefore;
       this.said(`${process.label} resets ${key} [${inSight.map(({ index }) => index)}] @${version}`);
-      this.oracle.noteReset({ key, shard, origin: process.origin, version, increments: new Set(inSight) });
+      this.oracle.noteReset({ key, shard, origin: process.origin, version, isStamped, increments: new Set(inSight) });
       if (assigned !== undefined) this.made(process, assigned);
     });
   }
