@@ -114,7 +114,6 @@ export class Replica {
     this.holder = options.acknowledgements.peers;
     this.ownName = nameOfOrigin(identity.origin);
     this.merge = new Merge(engine);
-    this.unansweredResets = new UnansweredResets(engine, this.merge);
     const { partComponents, partKeyBytes } = this.settings;
     this.parts = new PartMaker(engine, { components: partComponents, keyBytes: partKeyBytes });
     this.incoming = new IncomingStreams({
@@ -124,6 +123,7 @@ export class Replica {
       stallMs: this.settings.stallMs,
     });
     this.antiEntropy = new AntiEntropy(this);
+    this.unansweredResets = new UnansweredResets(this);
     const { versions, nowMs } = options.atStart ?? { versions: this.seenOf(this.ownName), nowMs: engine.nowMs };
     this.restored = Float64Array.from(versions);
     this.firstVersion = versionAt(nowMs);
@@ -304,7 +304,7 @@ export class Replica {
     for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
     this.incoming.consider(nowMs);
     this.antiEntropy.tick(nowMs);
-    this.unansweredResets.tick();
+    this.unansweredResets.tick(nowMs);
     this.giveUpAbsent(nowMs);
     this.acknowledge();
     return hasMore;

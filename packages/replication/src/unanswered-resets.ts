@@ -1,68 +1,73 @@
-import { type Batch, type Engine, type Merge, OWN_ORIGIN } from '@quotadb/engine';
+import { type Batch, OWN_ORIGIN } from '@quotadb/engine';
 import { RangeScan } from './range-scan.js';
+import type { Replica } from './replica.js';
 
 /** Pieces of the scan done at one tick. */
 const STEPS_PER_TICK = 4;
-/** Resets that wait at once; the scan goes on when there are fewer. */
-const MAXIMUM_WAITING = 4096;
+/** Resets of one shard that are looked at in one round; the others are, in a later one. */
+const MAXIMUM_RESETS = 4096;
 
-interface Waiting {
+interface Reset {
   readonly key: Uint8Array;
-  readonly shard: number;
-  /** The index of the origin whose generation was reset, and the version that began the generation. */
+  /** The index of the origin whose generation was reset. */
   readonly origin: number;
-  readonly born: number;
 }
 
 /**
- * Resets that came back from the disk without the generation that they cancel. Its owner has ended it, or will; but
- * where the owner has answered while this process was away and did not wait for it, the answer is in no stream, and the
- * reset would be kept by all replicas for good. So each is sent once more, when this node's watermark has passed the
- * beginning of the generation and still none is held: the owner answers again (Merge.answerCancel).
+ * A reset is kept until the owner of the generation that it cancels has answered: the generation is over. Where this
+ * node has no component of the generation any more (its time was over, or a crash took it back), and its owner has
+ * answered without waiting for this node (it was away for too long), the answer is in no stream and in no digest, and
+ * all replicas would keep the reset for good. So at intervals this node sends such resets once more, and the owner
+ * answers again (Merge.answerCancel). Resets of an origin that no replica hears of any more stay: it will not answer.
  */
 export class UnansweredResets {
-  private readonly engine: Engine;
-  private readonly merge: Merge;
-  private readonly shards: number[];
+  private readonly replica: Replica;
+  private shards: number[] = [];
   private scan: RangeScan | undefined = undefined;
-  private waiting: Waiting[] = [];
+  private resets: Reset[] = [];
+  private dueAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(engine: Engine, merge: Merge) {
-    this.engine = engine;
-    this.merge = merge;
-    this.shards = Array.from({ length: engine.shardCount }, (_, shard) => shard).filter((shard) =>
-      engine.hasResets(shard),
+  constructor(replica: Replica) {
+    this.replica = replica;
+  }
+
+  tick(nowMs: number): void {
+    if (this.scan === undefined && this.shards.length === 0) {
+      if (nowMs < this.dueAtMs) return;
+      const { engine, settings } = this.replica;
+      this.dueAtMs = nowMs + settings.resetIntervalMs;
+      for (let shard = 0; shard < engine.shardCount; shard++) if (engine.hasResets(shard)) this.shards.push(shard);
+    }
+    for (let step = 0; step < STEPS_PER_TICK; step++) this.scanOn(nowMs);
+  }
+
+  private scanOn(nowMs: number): void {
+    const shard = this.scan?.shard ?? this.shards.pop();
+    if (shard === undefined) return;
+    this.scan ??= new RangeScan(this.replica.engine, shard, OWN_ORIGIN, (batch, index) =>
+      this.visit(shard, batch, index, nowMs),
     );
-  }
-
-  tick(): void {
-    for (let step = 0; step < STEPS_PER_TICK && this.waiting.length < MAXIMUM_WAITING; step++)
-      if (!this.scanOn()) break;
-    if (this.waiting.length === 0) return;
-    this.waiting = this.waiting.filter(({ key, shard, origin, born }) => {
-      if (this.engine.seen(shard, origin) < born) return true;
-      this.merge.repeatReset(origin, key);
-      return false;
-    });
-  }
-
-  /** False where nothing is left to scan. */
-  private scanOn(): boolean {
-    if (this.scan === undefined) {
-      const shard = this.shards.pop();
-      if (shard === undefined) return false;
-      this.scan = new RangeScan(this.engine, shard, OWN_ORIGIN, (batch, index) => this.visit(shard, batch, index));
-    }
     this.scan.step();
-    if (this.scan.isDone) this.scan = undefined;
-    return true;
+    if (!this.scan.isDone) return;
+    this.scan = undefined;
+    // Not during the scan: a reset that is sent again moves to the end of the list, where the scan would find it again.
+    for (const { key, origin } of this.resets.splice(0)) this.replica.merge.repeatReset(origin, key);
   }
 
-  private visit(shard: number, batch: Batch, index: number): void {
+  private visit(shard: number, batch: Batch, index: number, nowMs: number): void {
+    const { engine } = this.replica;
     for (let at = batch.cancelStart(index); at < batch.cancelEnd[index]; at++) {
-      const { origin, born } = batch.cancels[at];
-      const key = batch.keyBytes.slice(batch.keyStart(index), batch.keyEnd[index]);
-      this.waiting.push({ key, shard, origin: this.engine.origins.find(origin), born });
+      const { origin: id, born } = batch.cancels[at];
+      const origin = engine.origins.find(id);
+      if (this.resets.length >= MAXIMUM_RESETS || engine.seen(shard, origin) < born) continue;
+      if (!this.isAlive(origin, nowMs)) continue;
+      this.resets.push({ key: batch.keyBytes.slice(batch.keyStart(index), batch.keyEnd[index]), origin });
     }
+  }
+
+  private isAlive(origin: number, nowMs: number): boolean {
+    const { freshness, settings } = this.replica;
+    const ageMs = freshness.ageMs(this.replica.origins()[origin], nowMs);
+    return ageMs >= 0 && ageMs < settings.resetIntervalMs;
   }
 }
