@@ -139,6 +139,11 @@ export class Replica {
     else this.join(region, true);
   }
 
+  /** The same for a replica that had dialed this one before it was started anew, until it is given up. */
+  rememberMember(region: string): void {
+    if (!this.members.has(region) && !this.removed.has(region)) this.join(region, false);
+  }
+
   /** Garbage collection does not wait for it any more, and its links are refused until it is added again. */
   removeMember(region: string): boolean {
     const member = this.members.get(region);

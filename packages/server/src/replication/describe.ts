@@ -29,7 +29,7 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
         ? 'refused'
         : member.isGivenUp
           ? 'forgotten'
-          : member.origin === undefined
+          : member.origin === undefined && member.isConfigured
             ? 'connecting'
             : 'away';
   return {

@@ -12,6 +12,7 @@ import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
+import { saveMembers } from './member-file.js';
 import { openNetwork } from './network.js';
 import { viewRegions } from './regions.js';
 
@@ -32,6 +33,8 @@ interface ReplicationOptions {
   readonly acknowledgements: Acknowledgements;
   readonly origin: Uint8Array;
   readonly quotas: QuotaService;
+  /** Regions that had dialed this one before it was started anew: garbage collection waits for them. */
+  readonly remembered: readonly string[];
 }
 
 /** The parts of a server with loaded data that replication uses. */
@@ -65,17 +68,20 @@ export class ReplicationService {
   private publishing: NodeJS.Immediate | undefined = undefined;
   private describing: NodeJS.Timeout | undefined = undefined;
   private port = -1;
+  /** As they are on disk, with commas between. */
+  private savedMembers: string;
   private shownRegions: readonly string[] = [];
 
   constructor(options: ReplicationOptions) {
     this.options = options;
+    this.savedMembers = [...options.remembered].sort().join();
     this.board = new ReplicationBoard(options.engine.shardCount);
     this.journal = new Journal(options.logger, systemMonotonicMs);
   }
 
   /** Before the first client: dials the configured regions, so that the first change already waits for them. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
-    const { config, engine, logger } = this.options;
+    const { config, engine, logger, remembered } = this.options;
     const atStart = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
       nowMs: engine.nowMs,
@@ -109,7 +115,8 @@ export class ReplicationService {
     this.mesh = mesh;
     surroundings.flushes?.subscribe(mesh);
     // The disk holds changes of other origins: their regions are peers, and deletions are kept for them.
-    if (engine.origins.count > 1) await mesh.begin();
+    if (engine.origins.count > 1 || remembered.length > 0) await mesh.begin();
+    for (const region of remembered) mesh.replica?.rememberMember(region);
     for (const peer of config.peers) await mesh.addPeer(peer);
     // Before the first client: a configured region that is not reached yet makes reads stale from the start.
     this.publishNow();
@@ -121,6 +128,7 @@ export class ReplicationService {
       ...events,
       established: (link) => {
         events.established?.(link);
+        this.saveMembers();
         this.resyncs.established(link);
         quotas.established(link);
       },
@@ -129,10 +137,31 @@ export class ReplicationService {
         this.resyncs.closed(link);
         quotas.closed(link);
       },
+      givenUp: (member) => {
+        events.givenUp?.(member);
+        this.saveMembers();
+      },
       repaired: (link, _, shard, tookMs) =>
         recordPast('replication repair', tookMs, { 'quotadb.peer': link.region, 'quotadb.shard': shard }),
       quota: (link, frame) => quotas.receive(link, frame),
     };
+  }
+
+  /** Keeps the regions that have dialed this one on disk, where there is one: see member-file.ts. */
+  private saveMembers(): void {
+    const { config, logger } = this.options;
+    const members = [...(this.mesh?.replica?.members.values() ?? [])].filter(({ isConfigured }) => !isConfigured);
+    const regions = members.map(({ region }) => region).sort();
+    if (config.dataDirectory === '' || regions.join() === this.savedMembers) return;
+    try {
+      saveMembers(config.dataDirectory, regions);
+      this.savedMembers = regions.join();
+    } catch (error) {
+      logger.error(
+        { err: error },
+        'members.json could not be written; a region that joined is not waited for after a restart',
+      );
+    }
   }
 
   /** After the last client: sends the last changes to the peers. */
@@ -168,6 +197,7 @@ export class ReplicationService {
       this.removed.add(region);
       const wasPeer = await mesh.removePeer(region);
       this.journal.drop(region);
+      this.saveMembers();
       options.logger.info({ peer: region, wasPeer }, 'a peer was removed');
     }
     this.publishNow();
