@@ -81,7 +81,15 @@ export class Link {
       agreements: identity.agreements,
       nowMs: replica.clock.wallMs(),
       keys: engine.keyCount(),
+      boot: replica.boot,
     });
+  }
+
+  /** Whether a hello is of the process that this established link is with. */
+  isOfSameProcess({ boot, origin }: Hello): boolean {
+    const own = this.hello as Hello;
+    if (boot !== 0 && own.boot !== 0) return boot === own.boot;
+    return nameOfOrigin(origin) === nameOfOrigin(own.origin);
   }
 
   get isEstablished(): boolean {

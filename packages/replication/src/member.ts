@@ -16,6 +16,8 @@ export class Member {
   durable: WatermarkTable;
   link: Link | undefined = undefined;
   heardAtMs: number;
+  /** When its last link ended. */
+  endedAtMs = Number.NEGATIVE_INFINITY;
   /** Away for so long that garbage collection does not wait for it; see ReplicationSettings.giveUpAfterMs. */
   isGivenUp = false;
 

@@ -12,6 +12,7 @@ import { OwnHistory } from './own-history.js';
 import { PartMaker } from './parts.js';
 import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
+import { findTwin } from './twins.js';
 import { UnansweredResets } from './unanswered-resets.js';
 import { covers, type Watermarks } from './watermarks.js';
 
@@ -56,6 +57,8 @@ export interface ReplicaOptions {
   /** The own sequence as it came from the disk, and when; needed where changes may have been made since. */
   readonly atStart?: { readonly versions: ArrayLike<number>; readonly nowMs: number };
   readonly settings?: Partial<ReplicationSettings>;
+  /** Drawn at random for this process, below 2^53: see Hello.boot. */
+  readonly boot?: number;
   /** For tests of clusters with several releases. */
   readonly protocols?: ProtocolRange;
   readonly events?: Partial<ReplicaEvents>;
@@ -76,6 +79,7 @@ export class Replica {
   readonly clock: ReplicaClock;
   readonly settings: ReplicationSettings;
   readonly protocols: ProtocolRange;
+  readonly boot: number;
   readonly events: Partial<ReplicaEvents>;
   readonly merge: Merge;
   readonly freshness = new Freshness();
@@ -107,6 +111,7 @@ export class Replica {
     this.clock = options.clock;
     this.settings = { ...DEFAULT_SETTINGS, ...options.settings };
     this.protocols = options.protocols ?? PROTOCOL_VERSIONS;
+    this.boot = options.boot ?? 0;
     this.events = options.events ?? {};
     this.acknowledgements = options.acknowledgements;
     this.durable = options.durable;
@@ -165,6 +170,8 @@ export class Replica {
   admit(link: Link, hello: Hello): Member | RefusalReason {
     if (this.removed.has(hello.region))
       return { code: 'removed', message: `${hello.region} was removed from the peers here (quotadb peers add)` };
+    const twin = findTwin(this, hello);
+    if (twin !== undefined) return { code: 'twin', message: twin };
     const member = this.members.get(hello.region) ?? this.join(hello.region, false);
     const other = member.link;
     if (other !== undefined && !other.isClosed) {
@@ -195,6 +202,7 @@ export class Replica {
     if (member?.link === link) {
       member.link = undefined;
       member.heardAtMs = link.heardAtMs;
+      member.endedAtMs = this.clock.monotonicMs();
     }
     this.events.closed?.(link);
   }

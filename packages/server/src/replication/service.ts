@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Configuration } from '@quotadb/config';
 import { hasCertificates } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
@@ -129,8 +130,13 @@ export class ReplicationService {
       established: (link) => {
         events.established?.(link);
         this.saveMembers();
+        quotas.nameGranted(link.region);
         this.resyncs.established(link);
         quotas.established(link);
+      },
+      refused: (link, reason, by) => {
+        events.refused?.(link, reason, by);
+        if (reason.code === 'twin' && by === 'there') quotas.nameRefused(link.region);
       },
       closed: (link) => {
         events.closed?.(link);
@@ -197,6 +203,7 @@ export class ReplicationService {
       this.removed.add(region);
       const wasPeer = await mesh.removePeer(region);
       this.journal.drop(region);
+      options.quotas.nameGranted(region);
       this.saveMembers();
       options.logger.info({ peer: region, wasPeer }, 'a peer was removed');
     }
@@ -254,6 +261,7 @@ export class ReplicationService {
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
       atStart,
+      boot: randomBytes(6).readUIntBE(0, 6),
       settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
     });
