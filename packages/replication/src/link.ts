@@ -270,7 +270,7 @@ export class Link {
     raise(watermarks, shards, versions);
     if (isKept) raise(this.member.durable.of(name), shards, versions);
     if (name === replica.ownName) {
-      const lost = replica.findLostState(watermarks);
+      const lost = replica.findLostState(watermarks, isWhole);
       if (lost !== undefined) {
         this.refuse({ code: 'amnesia', message: lost });
         return;

@@ -1,4 +1,4 @@
-import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN, versionAt } from '@quotadb/engine';
+import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN } from '@quotadb/engine';
 import type { Hello, QuotaFrame } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Freshness } from './freshness.js';
@@ -6,6 +6,7 @@ import type { Acquaintance, RefusalReason } from './handshake.js';
 import { nameOfOrigin, type ReplicaIdentity } from './identity.js';
 import { IncomingStreams } from './incoming-streams.js';
 import { Link, type LinkTransport } from './link.js';
+import { LostState, type Start } from './lost-state.js';
 import { Member } from './member.js';
 import { OutgoingStream } from './outgoing-stream.js';
 import { OwnHistory } from './own-history.js';
@@ -54,8 +55,8 @@ export interface ReplicaOptions {
   readonly durable?: (shard: number) => number;
   /** The same for another origin's changes, by its index: a crash may take back what the own disk does not hold. */
   readonly durableOf?: (shard: number, origin: number) => number;
-  /** The own sequence as it came from the disk, and when; needed where changes may have been made since. */
-  readonly atStart?: { readonly versions: ArrayLike<number>; readonly nowMs: number };
+  /** The starts of this incarnation from its disk, the present one last: see LostState. */
+  readonly starts?: readonly Start[];
   readonly settings?: Partial<ReplicationSettings>;
   /** Drawn at random for this process, below 2^53: see Hello.boot. */
   readonly boot?: number;
@@ -99,9 +100,7 @@ export class Replica {
   private readonly indexes = new Map<string, number>();
   /** By origin: the array that `seenOf` fills and returns. */
   private readonly watermarks: Watermarks[] = [];
-  /** The own sequence as of the start, and the first version that this run could give. */
-  private readonly restored: Float64Array;
-  private readonly firstVersion: number;
+  private readonly lostState: LostState;
   private holder: Holder | undefined = undefined;
 
   constructor(options: ReplicaOptions) {
@@ -129,9 +128,8 @@ export class Replica {
     });
     this.antiEntropy = new AntiEntropy(this);
     this.unansweredResets = new UnansweredResets(this);
-    const { versions, nowMs } = options.atStart ?? { versions: this.seenOf(this.ownName), nowMs: engine.nowMs };
-    this.restored = Float64Array.from(versions);
-    this.firstVersion = versionAt(nowMs);
+    const present = { versions: Float64Array.from(this.seenOf(this.ownName)), nowMs: engine.nowMs };
+    this.lostState = new LostState(engine, options.starts ?? [present]);
   }
 
   // ---- members and links ------------------------------------------------------------------------------------------
@@ -277,22 +275,13 @@ export class Replica {
       durable[shard] = durableOfOther === undefined ? engine.seen(shard, index) : durableOfOther(shard, index);
   }
 
-  /**
-   * A peer holds more of this node's own changes than its disk gave back: a sync that the disk promised and did not do,
-   * or an old copy of the data directory. Going on under the same identity would lose increments.
-   */
-  findLostState(seenByPeer: Watermarks): string | undefined {
-    const { region } = this.identity;
-    for (let shard = 0; shard < seenByPeer.length; shard++) {
-      const version = seenByPeer[shard];
-      const isFromBefore = version > this.restored[shard] && version < this.firstVersion;
-      if (isFromBefore || version > this.engine.seen(shard, OWN_ORIGIN))
-        return (
-          `the data of ${region} is older than what its peers hold of it: ` +
-          'start it as a new incarnation (quotadb repair --new-incarnation)'
-        );
-    }
-    return undefined;
+  /** The reason to refuse a peer that holds own changes which this node's disk did not give back: see LostState. */
+  findLostState(seenByPeer: Watermarks, isWhole: boolean): string | undefined {
+    if (!this.lostState.isShownBy(seenByPeer, isWhole)) return undefined;
+    return (
+      `the data of ${this.identity.region} is older than what its peers hold of it: ` +
+      'start it as a new incarnation (quotadb repair --new-incarnation)'
+    );
   }
 
   makeStream(origin: number, watermarks: readonly number[]): OutgoingStream {

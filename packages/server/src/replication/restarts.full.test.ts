@@ -107,6 +107,36 @@ test('peers refuse an old copy of a data directory; as a new incarnation it join
   await regions.agreeOn('k', 11);
 });
 
+test('an old copy that was started out of reach, counted, and was started again destroys no counts of others', async () => {
+  regions = await TestRegions.make(['us', 'eu']);
+  await regions.startAll(onDisk);
+  await regions.call('us', 'INCRBY', 'k', 5);
+  await regions.agreeOn('k', 5);
+  await regions.stop('us');
+  const old = join(directory, 'old');
+  await cp(join(directory, 'us'), old, { recursive: true });
+  await regions.start('us', onDisk('us'));
+  await regions.call('us', 'INCRBY', 'later', 1000);
+  await regions.agreeOn('later', 1000);
+  await regions.stop('us');
+
+  regions.cut('us', 'eu');
+  await regions.start('us', ['--data', old]);
+  await regions.call('us', 'INCR', 'k');
+  await regions.stop('us');
+  await regions.start('us', ['--data', old]);
+  regions.heal('us', 'eu');
+  await eventually(async () => {
+    const { state, trouble } = await regions.peer('us', 'eu');
+    expect({ state, trouble }).toEqual({
+      state: 'refused',
+      trouble: expect.stringContaining('older than what its peers hold'),
+    });
+  });
+  expect(await regions.value('eu', 'later')).toBe(1000);
+  expect(await regions.value('eu', 'k')).toBe(5);
+});
+
 test('a hub that restarts knows the spokes that had dialed it, and keeps deletions for them', async () => {
   regions = await TestRegions.make(['hub', 'spoke'], { dials: [['spoke', 'hub']] });
   await regions.startAll(onDisk);

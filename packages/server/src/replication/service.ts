@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Configuration } from '@quotadb/config';
 import { hasCertificates } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
-import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
+import { nameOfOrigin, Replica, type ReplicaEvents, type Start } from '@quotadb/replication';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
@@ -16,6 +16,7 @@ import { Journal } from './journal.js';
 import { saveMembers } from './member-file.js';
 import { openNetwork } from './network.js';
 import { viewRegions } from './regions.js';
+import { noteStart } from './start-file.js';
 
 /** The least time between two updates of the ages on the board, and of the description, which is long. */
 const AGES_INTERVAL_MS = 20;
@@ -82,11 +83,13 @@ export class ReplicationService {
 
   /** Before the first client: dials the configured regions, so that the first change already waits for them. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
-    const { config, engine, logger, remembered } = this.options;
-    const atStart = {
+    const { config, engine, logger, origin, remembered } = this.options;
+    const present = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
       nowMs: engine.nowMs,
     };
+    const { dataDirectory } = config;
+    const starts = dataDirectory === '' ? [present] : noteStart(dataDirectory, nameOfOrigin(origin), present);
     const { network, close } = await openNetwork(config, logger);
     this.network = network;
     this.closeNetwork = close;
@@ -95,7 +98,7 @@ export class ReplicationService {
       network,
       makeReplica: async (events) => {
         await surroundings.share();
-        return this.makeReplica(events, surroundings, atStart);
+        return this.makeReplica(events, surroundings, starts);
       },
       intervalMs: config.replicationIntervalMs,
       random: Math.random,
@@ -240,7 +243,7 @@ export class ReplicationService {
   private makeReplica(
     events: Partial<ReplicaEvents>,
     { durable, durableOf }: ReplicationSurroundings,
-    atStart: { readonly versions: Float64Array; readonly nowMs: number },
+    starts: readonly Start[],
   ): Replica {
     const { config, clock, engine, acknowledgements, origin, logger } = this.options;
     engine.setExpiryGraceMs(config.clockSkewBoundMs);
@@ -260,7 +263,7 @@ export class ReplicationService {
       acknowledgements,
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
-      atStart,
+      starts,
       boot: randomBytes(6).readUIntBE(0, 6),
       settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
