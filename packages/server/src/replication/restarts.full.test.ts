@@ -150,7 +150,7 @@ test('a hub that restarts knows the spokes that had dialed it, and keeps deletio
   expect(await regions.peer('hub', 'spoke')).toMatchObject({ state: 'away', configured: '0' });
   await regions.start('spoke', onDisk('spoke'));
   await regions.agreeOn('k', 0);
-  // It was told so: without that, comparing digests would have found the difference.
+  // The hub has sent the deletion: otherwise comparing digests would have found a difference.
   expect(await regions.peer('spoke', 'hub')).toMatchObject({ digest_mismatches: '0', repairs: '0' });
   // Removed by the operator, it is not waited for, also after the next start.
   await regions.stop('spoke');
