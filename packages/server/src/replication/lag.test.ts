@@ -11,8 +11,13 @@ afterEach(() => regions.close());
 const READINGS = 30;
 const READING_INTERVAL_MS = 50;
 
-async function lags(name: string, other: string): Promise<{ lagMs: number; roundTripMs: number }[]> {
-  const found = [];
+interface Reading {
+  readonly lagMs: number;
+  readonly roundTripMs: number;
+}
+
+async function lags(name: string, other: string): Promise<Reading[]> {
+  const found: Reading[] = [];
   for (let reading = 0; reading < READINGS; reading++) {
     const { lag_ms, rtt_ms } = await regions.peer(name, other);
     found.push({ lagMs: Number(lag_ms), roundTripMs: Number(rtt_ms) });
@@ -37,16 +42,15 @@ test('the lag of an idle region in step is its round trip, near or far; behind a
   await regions.agreeOn('k', 1);
   await regions.allConnected();
   await inStep('us', 'eu');
-  // A ping that waits while the machine is busy is seen in a reading or two: the middle one is the rule.
-  const near = (await lags('us', 'eu'))[READINGS / 2];
-  expect(near.lagMs).toBe(near.roundTripMs);
-  expect(near.lagMs).toBeLessThan(50);
+  // Between a ping and its pong it may be more: on a machine that is busy in some readings, not in most.
+  const isRoundTrip = ({ lagMs, roundTripMs }: Reading) => lagMs === roundTripMs;
+  expect((await lags('us', 'eu')).filter(isRoundTrip).length).toBeGreaterThan(READINGS / 3);
 
   regions.delay('us', 'eu', 50);
   await eventually(async () => expect(Number((await regions.peer('us', 'eu')).rtt_ms)).toBeGreaterThanOrEqual(100));
-  const far = (await lags('us', 'eu'))[READINGS / 2];
-  expect(far.lagMs).toBeGreaterThanOrEqual(100);
-  expect(far.lagMs).toBeLessThan(200);
+  const far = (await lags('us', 'eu')).filter(isRoundTrip);
+  expect(far.length).toBeGreaterThan(READINGS / 3);
+  expect(Math.min(...far.map(({ lagMs }) => lagMs))).toBeGreaterThanOrEqual(100);
 
   regions.cut('us', 'eu');
   await regions.call('us', 'INCR', 'k');
@@ -63,7 +67,10 @@ test('the lag of an idle region in step is its round trip, near or far; behind a
   regions.delay('us', 'eu', 0);
   regions.heal('us', 'eu');
   await inStep('us', 'eu');
-  await eventually(async () => expect(Number((await regions.peer('us', 'eu')).lag_ms)).toBeLessThan(100));
+  await eventually(async () => {
+    const { lag_ms, rtt_ms } = await regions.peer('us', 'eu');
+    expect(lag_ms).toBe(rtt_ms);
+  });
 });
 
 test('the lag under load is that of the changes, not of the reports about them', async () => {
@@ -72,15 +79,20 @@ test('the lag under load is that of the changes, not of the reports about them',
   await inStep('us', 'eu');
   const client = await TestClient.open(regions.of('us').ready.resp);
   let isOver = false;
+  const waitedMs: number[] = [];
   const load = (async () => {
     while (!isOver) {
+      const startedAtMs = performance.now();
       await client.call('INCR', 'k');
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await client.call('WAIT', 1, 20_000);
+      waitedMs.push(performance.now() - startedAtMs);
     }
   })();
   const readings = await lags('us', 'eu');
   isOver = true;
   await load;
   client.close();
-  expect(readings[READINGS / 2].lagMs).toBeLessThan(150);
+  // As clients see it, on a machine of any speed: an increment and its acknowledgement.
+  const middle = waitedMs.sort((one, two) => one - two)[Math.floor(waitedMs.length / 2)];
+  expect(readings[READINGS / 2].lagMs).toBeLessThan(3 * middle + 50);
 });
