@@ -52,6 +52,30 @@ test('a life that the home saw when it defined a policy begins with it, and no o
   expect(second.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
 });
 
+test('while another server runs under its name a region begins with nothing, and then with the next window', () => {
+  const home = homeBook();
+  const policy = home.define(CALLS, NOW_MS, () => ({ incarnation: 'b1', hasDisk: false }));
+  let saved: SavedBook | undefined;
+  const save = (book: SavedBook) => {
+    saved = book;
+  };
+  const book = open('b', 'b1', { save });
+  book.adopt(home.set as PolicySet);
+  expect(book.mayStart(policy, THIS_WINDOW)).toBe(true);
+  book.suspend();
+  expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(book.mayStart(policy, THIS_WINDOW + 100)).toBe(false);
+  // A restart before the other is gone, and before a peer has said so again.
+  const restarted = open('b', 'b1', { nowMs: NOW_MS + 10, saved: saved as unknown as SavedBook });
+  expect(restarted.mayStart(policy, THIS_WINDOW)).toBe(false);
+  book.resume(NOW_MS + 10);
+  expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(book.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+  const later = open('b', 'b1', { nowMs: NOW_MS + 20, saved: saved as unknown as SavedBook });
+  expect(later.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(later.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+});
+
 test('a region that was not there when a policy was defined begins with its next window', () => {
   const home = homeBook();
   const policy = home.define(CALLS, NOW_MS, () => undefined);

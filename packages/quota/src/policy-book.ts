@@ -14,6 +14,10 @@ export interface SavedBook extends SavedGrantees {
    * file.
    */
   readonly startsFromMs: number;
+  /** Since when no other server runs under the name of this region, as far as peers know. Absent: always. */
+  readonly heldFromMs?: number;
+  /** Another one runs, or did when this was saved. */
+  readonly isSuspended?: boolean;
 }
 
 /** The state of a region that the home can reach now. */
@@ -50,6 +54,8 @@ export class PolicyBook {
   private readonly options: PolicyBookOptions;
   private readonly beganMs: number;
   private readonly startsFromMs: number;
+  private heldFromMs: number;
+  private isSuspended = false;
   private current: PolicySet | undefined;
   private byName = new Map<string, Policy>();
   private byNumber = new Map<number, Policy>();
@@ -62,6 +68,7 @@ export class PolicyBook {
     this.beganMs = isSameIncarnation ? saved.beganMs : nowMs;
     const hasLostFile = saved === undefined && !options.isNewIncarnation;
     this.startsFromMs = isSameIncarnation ? saved.startsFromMs : hasLostFile ? nowMs + options.skewBoundMs : 0;
+    this.heldFromMs = !isSameIncarnation ? 0 : saved.isSuspended ? nowMs : (saved.heldFromMs ?? 0);
     this.grantees = new Grantees(isSameIncarnation ? saved : undefined, (grantees) =>
       this.save(this.current, grantees),
     );
@@ -90,7 +97,24 @@ export class PolicyBook {
 
   private save(set: PolicySet | undefined, grantees: SavedGrantees): void {
     const { incarnation, save } = this.options;
-    save({ set, incarnation, beganMs: this.beganMs, startsFromMs: this.startsFromMs, ...grantees });
+    const { beganMs, startsFromMs, heldFromMs, isSuspended } = this;
+    const held = { ...(heldFromMs > 0 && { heldFromMs }), ...(isSuspended && { isSuspended }) };
+    save({ set, incarnation, beganMs, startsFromMs, ...held, ...grantees });
+  }
+
+  /** Another server runs under the name of this region: until `resume` this one starts no allotment. */
+  suspend(): void {
+    if (this.isSuspended) return;
+    this.isSuspended = true;
+    this.save(this.current, this.grantees.saved);
+  }
+
+  /** The name is this server's. It starts the allotments of windows that begin from now on, as a new incarnation does. */
+  resume(nowMs: number): void {
+    if (!this.isSuspended) return;
+    this.isSuspended = false;
+    this.heldFromMs = nowMs;
+    this.save(this.current, this.grantees.saved);
   }
 
   named(name: string): Policy | undefined {
@@ -108,11 +132,15 @@ export class PolicyBook {
   /** Whether this incarnation may hold its share of an allotment as it begins. */
   mayStart(policy: Policy, window: number): boolean {
     const { region, incarnation, skewBoundMs } = this.options;
+    if (this.isSuspended) return false;
     const isStarter = policy.starters.some(
       (starter) => starter.region === region && starter.incarnation === incarnation,
     );
-    if (isStarter && policy.definedMs >= this.startsFromMs) return true;
-    return windowStartMs(policy, window) >= this.beganMs + skewBoundMs + reachMs(policy, skewBoundMs);
+    // Only one incarnation is ever the starter of a quota without a window; all windows of others come again.
+    const isHeld = policy.windowMs === 0 || policy.definedMs >= this.heldFromMs;
+    if (isStarter && policy.definedMs >= this.startsFromMs && isHeld) return true;
+    const fromMs = Math.max(this.beganMs, this.heldFromMs);
+    return windowStartMs(policy, window) >= fromMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
   /**

@@ -18,6 +18,7 @@ export type RefusalCode =
   | 'identity'
   | 'certificate'
   | 'duplicate'
+  | 'twin'
   | 'relay'
   | 'broken'
   | 'amnesia'

@@ -44,6 +44,8 @@ export class Link {
   readonly figures = new LinkFigures();
   readonly openedAtMs: number;
   establishedAtMs = 0;
+  /** When the last frame came. */
+  heardAtMs: number;
   /** How many keys the peer had at its hello, where this node had none of them: the size of the first copy. */
   keysExpected = 0;
   private state: 'greeting' | 'established' | 'closed' = 'greeting';
@@ -57,8 +59,9 @@ export class Link {
   private readonly batch = new Batch();
   private lastOrigin: Uint8Array | undefined = undefined;
   private lastOriginName = '';
-  private heardAtMs: number;
   private pingedAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when a ping waits for its pong; undefined where none does. */
+  private pongAwaitedSinceMs: number | undefined = undefined;
 
   constructor(replica: Replica, transport: LinkTransport, acquaintance: Acquaintance, nowMs: number) {
     this.replica = replica;
@@ -78,7 +81,15 @@ export class Link {
       agreements: identity.agreements,
       nowMs: replica.clock.wallMs(),
       keys: engine.keyCount(),
+      boot: replica.boot,
     });
+  }
+
+  /** Whether a hello is of the process that this established link is with. */
+  isOfSameProcess({ boot, origin }: Hello): boolean {
+    const own = this.hello as Hello;
+    if (boot !== 0 && own.boot !== 0) return boot === own.boot;
+    return nameOfOrigin(origin) === nameOfOrigin(own.origin);
   }
 
   get isEstablished(): boolean {
@@ -109,6 +120,13 @@ export class Link {
 
   get isWritable(): boolean {
     return this.state === 'established' && this.transport.isWritable;
+  }
+
+  /** The last round trip, or how long the present one takes already. */
+  echoMs(nowMs: number): number {
+    const { roundTripMs } = this.figures;
+    const { pongAwaitedSinceMs } = this;
+    return Math.max(roundTripMs, pongAwaitedSinceMs === undefined ? 0 : nowMs - pongAwaitedSinceMs);
   }
 
   /** With TLS relaying is a right in the certificate; without, every peer has it. */
@@ -282,16 +300,12 @@ export class Link {
     raise(watermarks, shards, versions);
     if (isKept) raise(this.member.durable.of(name), shards, versions);
     if (name === replica.ownName) {
-      const lost = replica.findLostState(watermarks);
+      const lost = replica.findLostState(watermarks, isWhole);
       if (lost !== undefined) {
         // What it claims to hold is no acknowledgement.
         this.member.begin(this.origin, replica.engine.shardCount);
         this.refuse({ code: 'amnesia', message: lost });
         return;
-      }
-      if (isWhole) {
-        this.member.ageMs = ageMs;
-        this.member.ageReportedAtMs = this.heardAtMs;
       }
     } else if (isWhole && ageMs >= 0 && versions.length === watermarks.length) {
       // The peer wrote this after the ping with that token had left here. How long it was under way cannot be known.
@@ -305,6 +319,7 @@ export class Link {
   private receivePong({ token, nowMs }: Pong): void {
     const roundTripMs = this.heardAtMs - timeOfToken(token);
     if (roundTripMs < 0) return;
+    this.pongAwaitedSinceMs = token < tokenAt(this.pingedAtMs) ? this.pingedAtMs : undefined;
     this.figures.noteRoundTrip(roundTripMs);
     this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
     if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
@@ -325,6 +340,7 @@ export class Link {
     const isWholeDue = this.reporter.isWholeDue(nowMs);
     if (isWholeDue || nowMs - this.pingedAtMs >= settings.pingIntervalMs) {
       this.pingedAtMs = nowMs;
+      this.pongAwaitedSinceMs ??= nowMs;
       this.send({ kind: FrameKind.ping, token: tokenAt(nowMs) });
     }
     if (isWholeDue) this.reporter.reportWhole();

@@ -16,11 +16,10 @@ export class Member {
   durable: WatermarkTable;
   link: Link | undefined = undefined;
   heardAtMs: number;
+  /** When its last link ended. */
+  endedAtMs = Number.NEGATIVE_INFINITY;
   /** Away for so long that garbage collection does not wait for it; see ReplicationSettings.giveUpAfterMs. */
   isGivenUp = false;
-  /** How old the member's view of this node's own changes was at its last report; -1 = no report yet. */
-  ageMs = -1;
-  ageReportedAtMs = 0;
 
   constructor(region: string, shardCount: number, isConfigured: boolean, nowMs: number) {
     this.region = region;
@@ -35,6 +34,5 @@ export class Member {
     this.origin = origin;
     this.seen = new WatermarkTable(shardCount);
     this.durable = new WatermarkTable(shardCount);
-    this.ageMs = -1;
   }
 }

@@ -27,6 +27,7 @@ function hello(protocols: ProtocolRange): Hello {
     agreements: [],
     nowMs: 0,
     keys: 0,
+    boot: 0,
   };
 }
 

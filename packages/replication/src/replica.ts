@@ -1,4 +1,4 @@
-import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN, versionAt } from '@quotadb/engine';
+import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN } from '@quotadb/engine';
 import type { Hello, QuotaFrame } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Freshness } from './freshness.js';
@@ -6,11 +6,15 @@ import type { Acquaintance, RefusalReason } from './handshake.js';
 import { nameOfOrigin, REPLICA_ID_BYTES, type ReplicaIdentity } from './identity.js';
 import { IncomingStreams } from './incoming-streams.js';
 import { Link, type LinkTransport } from './link.js';
+import { LostState, type Start } from './lost-state.js';
 import { Member } from './member.js';
 import { OutgoingStream } from './outgoing-stream.js';
+import { OwnHistory } from './own-history.js';
 import { PartMaker } from './parts.js';
 import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
+import { findTwin } from './twins.js';
+import { UnansweredResets } from './unanswered-resets.js';
 import { covers, type Watermarks } from './watermarks.js';
 
 /** Of the name of an origin, in hexadecimal. */
@@ -58,9 +62,11 @@ export interface ReplicaOptions {
   readonly durable?: (shard: number) => number;
   /** The same for another origin's changes, by its index: a crash may take back what the own disk does not hold. */
   readonly durableOf?: (shard: number, origin: number) => number;
-  /** The own sequence as it came from the disk, and when; needed where changes may have been made since. */
-  readonly atStart?: { readonly versions: ArrayLike<number>; readonly nowMs: number };
+  /** The starts of this incarnation from its disk, the present one last: see LostState. */
+  readonly starts?: readonly Start[];
   readonly settings?: Partial<ReplicationSettings>;
+  /** Drawn at random for this process, below 2^53: see Hello.boot. */
+  readonly boot?: number;
   /** For tests of clusters with several releases. */
   readonly protocols?: ProtocolRange;
   readonly events?: Partial<ReplicaEvents>;
@@ -81,9 +87,11 @@ export class Replica {
   readonly clock: ReplicaClock;
   readonly settings: ReplicationSettings;
   readonly protocols: ProtocolRange;
+  readonly boot: number;
   readonly events: Partial<ReplicaEvents>;
   readonly merge: Merge;
   readonly freshness = new Freshness();
+  readonly ownHistory = new OwnHistory();
   readonly antiEntropy: AntiEntropy;
   readonly incoming: IncomingStreams;
   readonly members = new Map<string, Member>();
@@ -94,15 +102,14 @@ export class Replica {
   private readonly acknowledgements: Acknowledgements;
   private readonly removed = new Set<string>();
   private readonly parts: PartMaker;
+  private readonly unansweredResets: UnansweredResets;
   private names: string[] = [];
   private readonly indexes = new Map<string, number>();
   /** The slots of origins were reused this often when the names were read. */
   private reuses = 0;
   /** By origin: the array that `seenOf` fills and returns. */
   private readonly watermarks: Watermarks[] = [];
-  /** The own sequence as of the start, and the first version that this run could give. */
-  private readonly restored: Float64Array;
-  private readonly firstVersion: number;
+  private readonly lostState: LostState;
   private holder: Holder | undefined = undefined;
 
   constructor(options: ReplicaOptions) {
@@ -112,6 +119,7 @@ export class Replica {
     this.clock = options.clock;
     this.settings = { ...DEFAULT_SETTINGS, ...options.settings };
     this.protocols = options.protocols ?? PROTOCOL_VERSIONS;
+    this.boot = options.boot ?? 0;
     this.events = options.events ?? {};
     this.acknowledgements = options.acknowledgements;
     this.durable = options.durable;
@@ -128,9 +136,9 @@ export class Replica {
       stallMs: this.settings.stallMs,
     });
     this.antiEntropy = new AntiEntropy(this);
-    const { versions, nowMs } = options.atStart ?? { versions: this.seenOf(this.ownName), nowMs: engine.nowMs };
-    this.restored = Float64Array.from(versions);
-    this.firstVersion = versionAt(nowMs);
+    this.unansweredResets = new UnansweredResets(this);
+    const present = { versions: Float64Array.from(this.seenOf(this.ownName)), nowMs: engine.nowMs };
+    this.lostState = new LostState(engine, options.starts ?? [present]);
   }
 
   // ---- members and links ------------------------------------------------------------------------------------------
@@ -141,6 +149,11 @@ export class Replica {
     const member = this.members.get(region);
     if (member !== undefined) member.isConfigured = true;
     else this.join(region, true);
+  }
+
+  /** The same for a replica that had dialed this one before it was started anew, until it is given up. */
+  rememberMember(region: string): void {
+    if (!this.members.has(region) && !this.removed.has(region)) this.join(region, false);
   }
 
   /** Garbage collection does not wait for it any more, and its links are refused until it is added again. */
@@ -165,6 +178,8 @@ export class Replica {
   admit(link: Link, hello: Hello): Member | RefusalReason {
     if (this.removed.has(hello.region))
       return { code: 'removed', message: `${hello.region} was removed from the peers here (quotadb peers add)` };
+    const twin = findTwin(this, hello);
+    if (twin !== undefined) return { code: 'twin', message: twin };
     // From here on this node reports its watermarks of that origin to its peers.
     const { origins } = this.engine;
     if (origins.intern(hello.origin) === -1)
@@ -199,7 +214,8 @@ export class Replica {
     const member = this.members.get(link.region);
     if (member?.link === link) {
       member.link = undefined;
-      member.heardAtMs = this.clock.monotonicMs();
+      member.heardAtMs = link.heardAtMs;
+      member.endedAtMs = this.clock.monotonicMs();
     }
     this.events.closed?.(link);
   }
@@ -287,22 +303,13 @@ export class Replica {
       durable[shard] = durableOfOther === undefined ? engine.seen(shard, index) : durableOfOther(shard, index);
   }
 
-  /**
-   * A peer holds more of this node's own changes than its disk gave back: a sync that the disk promised and did not do,
-   * or an old copy of the data directory. Going on under the same identity would lose increments.
-   */
-  findLostState(seenByPeer: Watermarks): string | undefined {
-    const { region } = this.identity;
-    for (let shard = 0; shard < seenByPeer.length; shard++) {
-      const version = seenByPeer[shard];
-      const isFromBefore = version > this.restored[shard] && version < this.firstVersion;
-      if (isFromBefore || version > this.engine.seen(shard, OWN_ORIGIN))
-        return (
-          `the data of ${region} is older than what its peers hold of it: ` +
-          'start it as a new incarnation (quotadb repair --new-incarnation)'
-        );
-    }
-    return undefined;
+  /** The reason to refuse a peer that holds own changes which this node's disk did not give back: see LostState. */
+  findLostState(seenByPeer: Watermarks, isWhole: boolean): string | undefined {
+    if (!this.lostState.isShownBy(seenByPeer, isWhole)) return undefined;
+    return (
+      `the data of ${this.identity.region} is older than what its peers hold of it: ` +
+      'start it as a new incarnation (quotadb repair --new-incarnation)'
+    );
   }
 
   makeStream(origin: number, watermarks: readonly number[]): OutgoingStream {
@@ -321,11 +328,13 @@ export class Replica {
   tick(): boolean {
     const nowMs = this.clock.monotonicMs();
     this.parts.clear();
+    this.ownHistory.note(this.seenOf(this.ownName), nowMs);
     let hasMore = false;
     for (const origin of this.freshness.origins) this.freshness.settle(origin, this.seenOf(origin));
     for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
     this.incoming.consider(nowMs);
     this.antiEntropy.tick(nowMs);
+    this.unansweredResets.tick(nowMs);
     this.giveUpAbsent(nowMs);
     this.acknowledge();
     return hasMore;

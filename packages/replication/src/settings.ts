@@ -14,6 +14,8 @@ export interface ReplicationSettings {
   readonly digestIntervalMs: number;
   /** Shards whose digests go into one frame. */
   readonly digestShards: number;
+  /** How often resets are looked for that their owner has answered while this node was away (unanswered-resets.ts). */
+  readonly resetIntervalMs: number;
   /** Added to two round trips: a walk should be acknowledged by then, or it waits in a queue (outgoing-stream.ts). */
   readonly patienceMs: number;
   /** A stream that should move and has not for this long is requested again. */
@@ -36,6 +38,7 @@ export const DEFAULT_SETTINGS: ReplicationSettings = {
   silenceMs: 5000,
   digestIntervalMs: 1000,
   digestShards: 8,
+  resetIntervalMs: 600_000,
   patienceMs: 40,
   stallMs: 2000,
   giveUpAfterMs: 3_600_000,

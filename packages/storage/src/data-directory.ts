@@ -234,13 +234,17 @@ function check(found: Identity, { path, region, cluster, shardCount }: Directory
   }
 }
 
-/** Atomic, also when the power fails in between. */
 export function writeIdentity(directory: string, identity: Identity): void {
-  const path = join(directory, IDENTITY);
+  writeWholeFile(directory, IDENTITY, `${JSON.stringify(identity, null, 2)}\n`);
+}
+
+/** On disk when it returns. Atomic, also when the power fails in between. */
+export function writeWholeFile(directory: string, name: string, text: string): void {
+  const path = join(directory, name);
   const part = `${path}.part`;
   const file = openSync(part, 'w', 0o640);
   try {
-    writeSync(file, `${JSON.stringify(identity, null, 2)}\n`);
+    writeSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);

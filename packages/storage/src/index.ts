@@ -1,4 +1,4 @@
-export { DataDirectory, readIdentity, writeIdentity } from './data-directory.js';
+export { DataDirectory, readIdentity, writeIdentity, writeWholeFile } from './data-directory.js';
 export { Disk, type DiskStatus, type FsyncMode } from './disk.js';
 export { StorageError } from './errors.js';
 export { type FileSystem, nodeFileSystem, type WritableFile } from './file-system.js';

@@ -58,7 +58,7 @@ function describePeer(fields: string): string {
     const value = Number(values.get(name) ?? -1);
     return value < 0 ? [] : [`${word} ${value} ms`];
   };
-  // While nothing changes a peer reports once a second: lag_ms alone does not mean that it is behind.
+  // In step the lag is the round trip, which is shown already.
   const isInStep = values.get('state') === 'connected' && values.get('lag_versions') === '0';
   return [
     values.get('state') ?? '?',

@@ -11,7 +11,7 @@ interface Link {
 }
 
 /** A longer lag is shown as a warning. */
-const NOTABLE_LAG_MS = 2000;
+const NOTABLE_LAG_MS = 1000;
 const WIDTH = 720;
 const TWO_HEIGHT = 130;
 const ROUND_HEIGHT = 380;

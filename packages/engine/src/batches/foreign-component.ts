@@ -10,7 +10,16 @@ import {
 } from '../memory/attachments.js';
 import { setInt64At } from '../memory/int64.js';
 import { ShardNumber } from '../memory/layout.js';
-import { Component, clearComponent, Flag, FOREIGN_WORDS, setBorn, setVersion } from '../memory/record.js';
+import {
+  Component,
+  clearComponent,
+  Flag,
+  FOREIGN_WORDS,
+  originIndexOf,
+  setBorn,
+  setVersion,
+  versionOf,
+} from '../memory/record.js';
 import type { Batch } from './batch.js';
 
 /** A component of another origin from a batch, linked to its key but not yet in its list; 0 when memory ran out. */
@@ -22,7 +31,7 @@ export function makeForeign(
   batch: Batch,
   index: number,
 ): number {
-  const { memory, numbers, attachments, slab } = engine.store;
+  const { memory, attachments, slab } = engine.store;
   const summary = attachments.ensure(shard, record, Kind.summary);
   if (summary === 0) return 0;
   const component = slab.take(shard, FOREIGN_WORDS, false);
@@ -40,10 +49,29 @@ export function makeForeign(
   }
   memory[component + Component.foreignSibling] = memory[summary + SummaryWord.firstForeign];
   memory[summary + SummaryWord.firstForeign] = component;
-  // Garbage collection has to look at the versions up to this one.
-  const endedAt = (shard >>> 1) + ShardNumber.othersEnded;
-  if (batch.present[index] === 0) numbers[endedAt] = Math.max(numbers[endedAt], batch.version[index]);
+  if (batch.present[index] === 0) noteEnded(engine, shard, batch.version[index]);
   return component;
+}
+
+/** Makes a component that is over an empty one, as if its owner had ended it at the version that it has. */
+export function endForeign(engine: Engine, shard: number, component: number): void {
+  const { memory, attachments } = engine.store;
+  const version = versionOf(memory, component);
+  const state = engine.store.originShardAt(originIndexOf(memory, component), shard);
+  engine.lists.remove(state, component);
+  attachments.dropEvery(shard, component);
+  memory[component + Component.bornHigh] &= ~Flag.present;
+  memory[component + Component.positiveLow] = 0;
+  memory[component + Component.positiveHigh] = 0;
+  setBorn(memory, component, version);
+  engine.lists.insert(state, component);
+  noteEnded(engine, shard, version);
+}
+
+/** Garbage collection has to look at the versions up to this one. */
+function noteEnded({ store }: Engine, shard: number, version: number): void {
+  const at = (shard >>> 1) + ShardNumber.othersEnded;
+  store.numbers[at] = Math.max(store.numbers[at], version);
 }
 
 /** Gives a component its attachments from a batch; false when memory ran out. */

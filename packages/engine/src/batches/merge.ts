@@ -5,7 +5,7 @@ import { OriginShardNumber, OWN_ORIGIN } from '../memory/layout.js';
 import { bornOf, versionOf } from '../memory/record.js';
 import type { Batch } from './batch.js';
 import { aheadMs, BatchGate, Verdict } from './batch-gate.js';
-import { fitsInPlaceOf, makeForeign } from './foreign-component.js';
+import { endForeign, fitsInPlaceOf, makeForeign } from './foreign-component.js';
 import { mergeInPlace } from './in-place-merge.js';
 
 /** The outcome of a batch. */
@@ -202,9 +202,12 @@ export class Merge {
 
   /**
    * A peer has seen past this version of another origin's component and does not hold it: it is over, and this node
-   * missed that. Returns whether it was still here. A reset of it is dropped only where its owner says so: other peers
-   * may have dropped it by its expiry while its owner, out of reach, set another. Otherwise the reset is sent again:
-   * the owner's answer may be the change that this node missed.
+   * missed that. Returns whether it was still here. Where some peer has not acknowledged the component, it stays as an
+   * empty one: that peer may hold an older state, and learns from this node alone that it has ended.
+   *
+   * A reset of it is dropped only where its owner says so: other peers may have dropped it by its expiry while its
+   * owner, out of reach, set another. Otherwise the reset is sent again: the owner's answer may be the change that this
+   * node missed.
    */
   dropGone(origin: number, key: Uint8Array, version: number, isSaidByOwner: boolean): boolean {
     const { engine } = this;
@@ -214,12 +217,28 @@ export class Merge {
     return engine.withShard(shard, () => {
       const record = store.table.find(shard, input, 0, key.length);
       const held = record === 0 || origin === OWN_ORIGIN ? 0 : generations.findForeign(record, origin);
-      if (held === 0 || versionOf(store.memory, held) > version) return false;
-      engine.records.collectForeign(shard, record, held);
+      if (held === 0 || versionOf(store.memory, held) > version || store.attachments.isEmpty(held)) return false;
+      const state = store.originShardAt(origin, shard);
+      if (versionOf(store.memory, held) <= engine.garbageCollection.acknowledgedOther(state))
+        engine.records.collectForeign(shard, record, held);
+      else endForeign(engine, shard, held);
       if (isSaidByOwner) engine.ownGeneration.collectCancel(shard, record, origin, 0);
       else if (generations.findCancel(record, origin) !== 0) this.change(shard, record, () => {});
       this.settleKey(shard, record);
       return true;
+    });
+  }
+
+  /** Stamps a reset of an origin's generation anew, so that it is sent again, where no component of it is held. */
+  repeatReset(origin: number, key: Uint8Array): void {
+    const { engine } = this;
+    const { generations, store } = engine;
+    const input = ByteInput.copyOf(key);
+    const shard = store.shardOf(input, 0, key.length);
+    engine.withShard(shard, () => {
+      const record = store.table.find(shard, input, 0, key.length);
+      if (record === 0 || generations.findForeign(record, origin) !== 0) return;
+      if (generations.findCancel(record, origin) !== 0) this.change(shard, record, () => {});
     });
   }
 

@@ -1,5 +1,6 @@
 import type { DroppedComponent } from '../components/dropped-components.js';
 import { assert } from '../memory/assert.js';
+import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { bytesAt } from '../memory/bytes.js';
 import {
@@ -177,6 +178,11 @@ export class Engine extends KeyChanges {
    */
   acknowledge(shardIndex: number, version: number): void {
     this.garbageCollection.acknowledge(shardIndex, version);
+  }
+
+  /** Whether a component of a shard resets generations of other origins. */
+  hasResets(shardIndex: number): boolean {
+    return this.store.attachments.countOf(this.store.shardAt(shardIndex), Kind.cancel) > 0;
   }
 
   /** Stamps this node's own component of a key anew, so that it is sent again: a peer has lost it. */

@@ -150,6 +150,7 @@ export class Mesh {
       engine: replica.engine,
       intervalMs,
       monotonicMs: () => replica.clock.monotonicMs(),
+      still: (nowMs) => replica.ownHistory.noteStill(nowMs),
       tick: () => this.tick(replica),
     });
     if (!this.isStopped) this.pacemaker.start();

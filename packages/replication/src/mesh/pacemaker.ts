@@ -22,6 +22,8 @@ export interface PacemakerOptions {
   readonly engine: Engine;
   readonly intervalMs: number;
   readonly monotonicMs: () => number;
+  /** No own change has been made since the last tick. */
+  readonly still?: (nowMs: number) => void;
   /** True when there is more to do at once. */
   readonly tick: () => boolean;
 }
@@ -97,7 +99,9 @@ export class Pacemaker {
 
   private beat(): void {
     const nowMs = this.options.monotonicMs();
-    const isBusy = this.isStirred || this.hasMoved();
+    const hasMoved = this.hasMoved();
+    if (!hasMoved) this.options.still?.(nowMs);
+    const isBusy = this.isStirred || hasMoved;
     if (isBusy) this.busyAtMs = nowMs;
     if (isBusy || nowMs - this.tickedAtMs >= IDLE_TICK_MS) this.tickSoon();
     if (this.isStopped) return;

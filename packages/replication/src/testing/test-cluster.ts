@@ -30,6 +30,7 @@ export class TestCluster {
   private readonly replicas = new Map<string, Replica>();
   private readonly options: TestClusterOptions;
   private wires: Wire[] = [];
+  private boots = 0;
 
   constructor(regions: readonly string[], options: TestClusterOptions = {}) {
     this.options = options;
@@ -40,8 +41,11 @@ export class TestCluster {
     return this.replicas.get(region) as Replica;
   }
 
-  /** A replica with an empty store; in the place of one of the same name, a new incarnation. */
-  make(region: string, incarnation: number): Replica {
+  /**
+   * A replica with an empty store; in the place of one of the same name, a new incarnation. Another `name` than its
+   * region is for a second server that calls itself the same.
+   */
+  make(region: string, incarnation: number, name = region): Replica {
     const origin = new Uint8Array(32);
     origin.set(replicaIdOf('test', region));
     new DataView(origin.buffer).setUint32(28, incarnation + 1);
@@ -58,12 +62,13 @@ export class TestCluster {
       identity: { cluster: 'test', region, origin, agreements: [] },
       clock: { monotonicMs: () => this.nowMs, wallMs: () => this.nowMs },
       acknowledgements: new Acknowledgements(engine),
+      boot: ++this.boots,
       ...(durable && { durable }),
       ...(protocols && { protocols }),
       ...(this.options.settings && { settings: this.options.settings }),
       ...(this.options.events && { events: this.options.events }),
     });
-    this.replicas.set(region, replica);
+    this.replicas.set(name, replica);
     return replica;
   }
 

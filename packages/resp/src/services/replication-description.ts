@@ -31,7 +31,7 @@ export interface PeerDescription {
   readonly connectedMs: number;
   readonly roundTripMs: number;
   readonly skewMs: number;
-  /** Its lag with this node's own changes: -1 = it has not acknowledged any yet. */
+  /** How long the oldest own change that it has not acknowledged has waited; in step, the round trip; -1 = unknown. */
   readonly lagMs: number;
   readonly lagVersions: number;
   readonly lagShards: number;
@@ -74,6 +74,6 @@ export interface ShardLag {
   readonly shard: number;
   readonly version: number;
   readonly acknowledged: number;
-  /** The time between the last change it holds and the last one made; 0 where it holds all. */
+  /** How long the oldest change that it has not acknowledged has waited; 0 where it holds all, -1 = unknown. */
   readonly lagMs: number;
 }

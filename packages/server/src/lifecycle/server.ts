@@ -22,6 +22,7 @@ import { Decisions } from '../metrics/decisions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
+import { loadMembers } from '../replication/member-file.js';
 import { ReplicationService } from '../replication/service.js';
 import { Certificates } from '../tls/certificates.js';
 import { traceCounts } from '../tracing/trace-counts.js';
@@ -52,6 +53,8 @@ export class Server {
   private readonly services: ServiceHandlers<MainServices>;
   private readonly persistence: Persistence | undefined;
   private readonly acknowledgements: Acknowledgements;
+  /** Whether there are regions that garbage collection waits for from the start. */
+  private readonly hasMembers: boolean;
   private readonly replication: ReplicationService;
   private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
@@ -95,7 +98,10 @@ export class Server {
     const isNewIncarnation = persistence?.directory.isNewIncarnation ?? true;
     const quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
     this.quotas = quotas;
-    this.replication = new ReplicationService({ config, clock, logger, engine, acknowledgements, origin, quotas });
+    const remembered = persistence === undefined ? [] : loadMembers(config.dataDirectory);
+    this.hasMembers = config.peers.length > 0 || remembered.length > 0;
+    const surroundings = { config, clock, logger, engine, acknowledgements, origin, quotas };
+    this.replication = new ReplicationService({ ...surroundings, remembered });
     this.services = this.mainServices();
     const askMain = askDirectly(this.services);
     const state = createState(config, clock, { askMain, boards: this.boards() });
@@ -304,7 +310,7 @@ export class Server {
       return;
     }
     // Deletions read from the disk are kept for peers that may not have them yet.
-    if (this.state.config.peers.length > 0) this.acknowledgements.joinPeers();
+    if (this.hasMembers) this.acknowledgements.joinPeers();
     await this.persistence.load(this.engine, this.acknowledgements);
   }
 

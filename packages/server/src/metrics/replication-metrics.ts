@@ -5,10 +5,12 @@ import { counter, gauge, histogram, type MetricSource, type Sample, type Samples
 /** The peers of this region; no samples before the first peer. */
 export const replicationMetricTable = {
   quotadb_peer_connected: gauge('1 while the other region is connected, by peer and the state it is in.'),
-  quotadb_peer_lag_seconds: gauge('How far the other region is behind with the changes of this one.'),
+  quotadb_peer_lag_seconds: gauge(
+    'How long the oldest change of this region that the other has not acknowledged has waited; in step, a round trip.',
+  ),
   quotadb_peer_lag_shards: gauge('Shards of which the other region has not acknowledged everything.'),
   quotadb_peer_shard_lag_seconds: gauge(
-    'By shard: time between the last change of this region that the other has acknowledged and the last one made.',
+    'By shard: how long the oldest change that the other region has not acknowledged has waited; 0 where it has all.',
   ),
   quotadb_peer_round_trip_seconds: gauge('Time to the other region and back.'),
   quotadb_peer_clock_skew_seconds: gauge('How far the clock of the other region is ahead of this one.'),
@@ -96,7 +98,9 @@ function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
 function ofShards(peers: readonly PeerDescription[], shardsOf: (region: string) => readonly ShardLag[]): Samples<Name> {
   return {
     quotadb_peer_shard_lag_seconds: peers.flatMap(({ region }) =>
-      shardsOf(region).map(({ shard, lagMs }) => ({ labels: { peer: region, shard }, value: lagMs / MILLISECONDS })),
+      shardsOf(region)
+        .filter(({ lagMs }) => lagMs >= 0)
+        .map(({ shard, lagMs }) => ({ labels: { peer: region, shard }, value: lagMs / MILLISECONDS })),
     ),
   };
 }

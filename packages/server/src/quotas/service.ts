@@ -42,6 +42,8 @@ export class QuotaService {
   private readonly sync: PolicySync;
   private readonly forwarded = new ForwardedRequests();
   private readonly log = new OccasionalLog(systemMonotonicMs);
+  /** The regions that have refused this server the name of its region. */
+  private readonly refusedBy = new Set<string>();
   private broker: TokenBroker | undefined = undefined;
   private answers: LocalAnswers | undefined = undefined;
   private surroundings: QuotaSurroundings | undefined = undefined;
@@ -126,6 +128,28 @@ export class QuotaService {
     this.advance();
     const view = { engine, ledger: this.broker.ledger, region: config.region, regionOf: regionOfOrigin };
     return locateTokens(view, policy, subject);
+  }
+
+  /**
+   * A region has refused this server, because another one runs under the same name: until all that have let it in,
+   * it gives out no tokens that belong to the name.
+   */
+  nameRefused(by: string): void {
+    const { logger } = this.options;
+    if (this.refusedBy.size === 0)
+      logger.error(
+        { peer: by },
+        'another server runs as this region: quotas give out no tokens of this region until the other one is gone',
+      );
+    this.refusedBy.add(by);
+    this.guard(() => this.sync.book.suspend());
+  }
+
+  nameGranted(by: string): void {
+    if (!this.refusedBy.delete(by) || this.refusedBy.size > 0) return;
+    const { logger, clock } = this.options;
+    logger.warn('this server holds the name of its region: quotas give out tokens of windows that begin from now on');
+    this.guard(() => this.sync.book.resume(clock.now()));
   }
 
   established(link: Link): void {

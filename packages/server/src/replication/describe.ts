@@ -1,6 +1,6 @@
 import { printAddress } from '@quotadb/config';
-import { type Engine, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
-import { type Member, nameOfOrigin, type Replica } from '@quotadb/replication';
+import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { lagMs, type Member, nameOfOrigin, type Replica, shardLagMs } from '@quotadb/replication';
 import type { Dialer, Mesh } from '@quotadb/replication/mesh';
 import type { PeerDescription, PeerState, ShardLag } from '@quotadb/resp';
 import type { Journal } from './journal.js';
@@ -29,7 +29,7 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
         ? 'refused'
         : member.isGivenUp
           ? 'forgotten'
-          : member.origin === undefined
+          : member.origin === undefined && member.isConfigured
             ? 'connecting'
             : 'away';
   return {
@@ -42,7 +42,7 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
     connectedMs: link === undefined ? 0 : Math.round(nowMs - link.establishedAtMs),
     roundTripMs: link === undefined ? -1 : round(link.figures.roundTripMs),
     skewMs: link === undefined ? 0 : Math.round(link.figures.skewMs),
-    lagMs: member.ageMs < 0 ? -1 : Math.round(member.ageMs + nowMs - member.ageReportedAtMs),
+    lagMs: round(lagMs(replica, member) ?? -1),
     ...lagOf(replica.engine, member.seen.find(replica.ownName)),
     joinedPercent: joinedPercent(replica, member, nowMs),
     figures: journal.figuresOf(region, link),
@@ -73,9 +73,7 @@ export function describeShards(replica: Replica, member: Member): ShardLag[] {
   return Array.from({ length: engine.shardCount }, (_, shard) => {
     const version = engine.seen(shard, OWN_ORIGIN);
     const acknowledged = seen?.[shard] ?? 0;
-    const isBehind = acknowledged < version;
-    const since = acknowledged === 0 ? 0 : timeOfVersion(version) - timeOfVersion(acknowledged);
-    return { shard, version, acknowledged, lagMs: isBehind ? Math.round(since) : 0 };
+    return { shard, version, acknowledged, lagMs: Math.round(shardLagMs(replica, member, shard) ?? -1) };
   });
 }
 

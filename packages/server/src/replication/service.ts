@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import type { Configuration } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
-import { nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
+import { nameOfOrigin, Replica, type ReplicaEvents, type Start } from '@quotadb/replication';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
@@ -11,8 +12,10 @@ import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
+import { saveMembers } from './member-file.js';
 import { openNetwork } from './network.js';
 import { viewRegions } from './regions.js';
+import { noteStart } from './start-file.js';
 
 /** The least time between two updates of the ages on the board, and of the description, which is long. */
 const AGES_INTERVAL_MS = 20;
@@ -31,6 +34,8 @@ interface ReplicationOptions {
   readonly acknowledgements: Acknowledgements;
   readonly origin: Uint8Array;
   readonly quotas: QuotaService;
+  /** Regions that had dialed this one before it was started anew: garbage collection waits for them. */
+  readonly remembered: readonly string[];
 }
 
 /** The parts of a server with loaded data that replication uses. */
@@ -64,21 +69,26 @@ export class ReplicationService {
   private publishing: NodeJS.Immediate | undefined = undefined;
   private describing: NodeJS.Timeout | undefined = undefined;
   private port = -1;
+  /** As they are on disk, with commas between. */
+  private savedMembers: string;
   private shownRegions: readonly string[] = [];
 
   constructor(options: ReplicationOptions) {
     this.options = options;
+    this.savedMembers = [...options.remembered].sort().join();
     this.board = new ReplicationBoard(options.engine.shardCount);
     this.journal = new Journal(options.logger, systemMonotonicMs);
   }
 
   /** Before the first client: dials the configured regions, so that the first change already waits for them. */
   async start(surroundings: ReplicationSurroundings): Promise<void> {
-    const { config, engine, logger } = this.options;
-    const atStart = {
+    const { config, engine, logger, origin, remembered } = this.options;
+    const present = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
       nowMs: engine.nowMs,
     };
+    const { dataDirectory } = config;
+    const starts = dataDirectory === '' ? [present] : noteStart(dataDirectory, nameOfOrigin(origin), present);
     const { network, close } = await openNetwork(config, logger);
     this.network = network;
     this.closeNetwork = close;
@@ -87,7 +97,7 @@ export class ReplicationService {
       network,
       makeReplica: async (events) => {
         await surroundings.share();
-        return this.makeReplica(events, surroundings, atStart);
+        return this.makeReplica(events, surroundings, starts);
       },
       intervalMs: config.replicationIntervalMs,
       random: Math.random,
@@ -110,7 +120,8 @@ export class ReplicationService {
     this.mesh = mesh;
     surroundings.flushes?.subscribe(mesh);
     // The disk holds changes of other origins: their regions are peers, and deletions are kept for them.
-    if (engine.origins.count > 1) await mesh.begin();
+    if (engine.origins.count > 1 || remembered.length > 0) await mesh.begin();
+    for (const region of remembered) mesh.replica?.rememberMember(region);
     for (const peer of config.peers) await mesh.addPeer(peer);
     // Before the first client: a configured region that is not reached yet makes reads stale from the start.
     this.publishNow();
@@ -122,18 +133,45 @@ export class ReplicationService {
       ...events,
       established: (link) => {
         events.established?.(link);
+        this.saveMembers();
+        quotas.nameGranted(link.region);
         this.resyncs.established(link);
         quotas.established(link);
+      },
+      refused: (link, reason, by) => {
+        events.refused?.(link, reason, by);
+        if (reason.code === 'twin' && by === 'there') quotas.nameRefused(link.region);
       },
       closed: (link) => {
         events.closed?.(link);
         this.resyncs.closed(link);
         quotas.closed(link);
       },
+      givenUp: (member) => {
+        events.givenUp?.(member);
+        this.saveMembers();
+      },
       repaired: (link, _, shard, tookMs) =>
         recordPast('replication repair', tookMs, { 'quotadb.peer': link.region, 'quotadb.shard': shard }),
       quota: (link, frame) => quotas.receive(link, frame),
     };
+  }
+
+  /** Keeps the regions that have dialed this one on disk, where there is one: see member-file.ts. */
+  private saveMembers(): void {
+    const { config, logger } = this.options;
+    const members = [...(this.mesh?.replica?.members.values() ?? [])].filter(({ isConfigured }) => !isConfigured);
+    const regions = members.map(({ region }) => region).sort();
+    if (config.dataDirectory === '' || regions.join() === this.savedMembers) return;
+    try {
+      saveMembers(config.dataDirectory, regions);
+      this.savedMembers = regions.join();
+    } catch (error) {
+      logger.error(
+        { err: error },
+        'members.json could not be written; a region that joined is not waited for after a restart',
+      );
+    }
   }
 
   /** After the last client: sends the last changes to the peers. */
@@ -171,6 +209,8 @@ export class ReplicationService {
       this.removed.add(region);
       const wasPeer = await mesh.removePeer(region);
       this.journal.drop(region);
+      options.quotas.nameGranted(region);
+      this.saveMembers();
       options.logger.info({ peer: region, wasPeer }, 'a peer was removed');
     }
     this.publishNow();
@@ -204,7 +244,7 @@ export class ReplicationService {
   private makeReplica(
     events: Partial<ReplicaEvents>,
     { durable, durableOf }: ReplicationSurroundings,
-    atStart: { readonly versions: Float64Array; readonly nowMs: number },
+    starts: readonly Start[],
   ): Replica {
     const { config, clock, engine, acknowledgements, origin, logger } = this.options;
     engine.setExpiryGraceMs(config.clockSkewBoundMs);
@@ -224,7 +264,8 @@ export class ReplicationService {
       acknowledgements,
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
-      atStart,
+      starts,
+      boot: randomBytes(6).readUIntBE(0, 6),
       settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
     });

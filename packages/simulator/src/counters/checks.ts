@@ -48,7 +48,7 @@ function describe({ key, index }: Increment): string {
  * watermark of its origin. It must not count one that a reset under the watermark had seen, nor one that was undone.
  */
 export function findReadFaults(process: NodeProcess, key: string, context: CheckContext): string[] {
-  const { oracle, plan, latestMs } = context;
+  const { oracle, latestMs } = context;
   const counted = readKey(process, key, oracle);
   if (typeof counted === 'string') return [`${process.label}: ${counted}`];
   const faults: string[] = [];
@@ -64,17 +64,31 @@ export function findReadFaults(process: NodeProcess, key: string, context: Check
     if (isKnown && !oracle.mayBeHidden(increment, latestMs))
       faults.push(`${process.label} has seen ${describe(increment)} and does not count it`);
   }
-  // Through a relay, the end of a generation and the withdrawal of its reset may arrive in either order.
-  const resets = plan.topology === 'mesh' && isPatient(context) ? oracle.resets : [];
-  for (const reset of resets) {
+  for (const reset of isPatient(context) ? oracle.resets : []) {
     if (reset.key !== key || reset.state !== 'holds' || process.seenOf(reset.origin, shard) < reset.version) continue;
-    const survived = counted.find((increment) => reset.increments.has(increment));
+    const survived = counted.find(
+      (increment) => reset.increments.has(increment) && !mayPrecedeItsEnd(process, increment, context),
+    );
     if (survived !== undefined)
       faults.push(
         `${process.label} counts ${describe(survived)}, and has seen ${context.nameOf(reset.origin)} reset it`,
       );
   }
   return faults;
+}
+
+/**
+ * Through a relay, the end of a generation and the withdrawal of its reset may arrive in either order: an increment may
+ * count again after its owner has ended it, and only until this replica's watermark has passed that end.
+ */
+function mayPrecedeItsEnd(
+  process: NodeProcess,
+  increment: Increment,
+  { plan, oracle, shardOf }: CheckContext,
+): boolean {
+  if (plan.topology === 'mesh') return false;
+  const { origin, endedAt } = oracle.factOf(increment);
+  return endedAt !== Number.POSITIVE_INFINITY && process.seenOf(origin, shardOf(increment.key)) < endedAt;
 }
 
 /** A replica whose watermark is past the end of an increment does not hold it any more. */

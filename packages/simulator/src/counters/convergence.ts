@@ -1,14 +1,10 @@
-import { checkConsistency, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { checkConsistency, componentsOf, type Increment, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import { FOREVER_MS } from '../world/plan.js';
 import type { NodeProcess } from '../world/process.js';
 import { type CheckContext, readKey } from './checks.js';
 
 /** Differences between replicas, and garbage that they keep: none, once all has healed. */
-export function findDifferences(
-  processes: readonly NodeProcess[],
-  context: CheckContext,
-  mayRetain: boolean,
-): string[] {
+export function findDifferences(processes: readonly NodeProcess[], context: CheckContext): string[] {
   const { plan, nameOf } = context;
   const differences: string[] = [];
   const origins = new Set(processes.flatMap(({ replica }) => replica.origins()));
@@ -25,12 +21,24 @@ export function findDifferences(
     const readings = processes.map((process) => readingOf(process, key));
     if (new Set(readings).size > 1) differences.push(`${key}: ${readings.join(' | ')}`);
   }
-  for (const { label, engine } of processes) {
-    const { removedKeysRetained } = engine.stats();
-    if (!mayRetain && removedKeysRetained > 0)
-      differences.push(`${label} keeps ${removedKeysRetained} records of keys that are gone`);
+  for (const process of processes) {
+    const retained = process.engine.stats().removedKeysRetained - countUnanswerable(process, context);
+    if (retained > 0) differences.push(`${process.label} keeps ${retained} records of keys that are gone`);
   }
   return differences;
+}
+
+/**
+ * Removed keys that no replica can drop, because a lost incarnation has a part in them: it had reset a generation, and
+ * only it could withdraw the reset; or its own generation was reset, and only it could answer.
+ */
+function countUnanswerable({ engine }: NodeProcess, { plan, oracle }: CheckContext): number {
+  const isLost = (origin: string) => oracle.deadOrigins.has(origin);
+  const isUnanswerable = (key: string) =>
+    componentsOf(engine, key).some(
+      ({ origin, cancels }) => isLost(origin) || cancels.some((cancel) => isLost(cancel.slice(0, origin.length))),
+    ) && !withKey(engine, key, () => engine.exists);
+  return plan.keys.filter(isUnanswerable).length;
 }
 
 /** Every replica's view of every other that runs is fresh again. */

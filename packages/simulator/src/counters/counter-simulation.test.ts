@@ -33,6 +33,10 @@ const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
     41_001_945,
     'a sum of generations was used past an expiry that raised the floor, where its generation did not count',
   ],
+  [41_001_489, 'a relay dropped what its owner had dropped before the region behind it had received that it had ended'],
+  [51_000_397, 'the oracle asked others for a reset that its origin, which waited for no peer, had sent to none'],
+  [771_000_166, 'a reset whose owner had answered a process that had crashed meanwhile was kept for ever'],
+  [1_382_285_496, 'the same, of a generation that had expired here while its owner gave up waiting'],
 ];
 
 describe('every schedule holds', () => {

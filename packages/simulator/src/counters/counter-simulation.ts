@@ -10,9 +10,12 @@ import { findDifferences, judge } from './convergence.js';
 import { Oracle } from './oracle.js';
 import { type CounterPlan, type CounterStepKind, makeCounterPlan } from './plan.js';
 
-/** In units of the plan: how often replicas are compared while they heal, and when they must agree. */
+/**
+ * In units of the plan: how often replicas are compared while they heal, and when they must agree. It bounds all that
+ * docs/simulator.md allows for a while. Of 745 measured, half took 0.8 s, nine of ten 2.4 s, the longest 12.8 s.
+ */
 const HEALING_POLL_MS = 400;
-const HEALING_LIMIT_MS = 150_000;
+const HEALING_LIMIT_MS = 60_000;
 /** While expiries pass, all clocks are put forward this often, with this pause between. */
 const EXPIRY_LEAPS = 8;
 const LEAP_PAUSE_MS = 400;
@@ -129,8 +132,12 @@ class CounterSimulation extends Cluster<CounterPlan> {
     }
     const knowing = process === undefined ? others : [...others, process];
     for (const reset of this.oracle.resets) {
-      const { origin, shard, version, state } = reset;
+      const { origin, shard, version, state, isStamped } = reset;
       if (state !== 'holds' || ended.seen(origin, shard) < version) continue;
+      if (!isStamped) {
+        if (origin === node.originName && process === undefined) reset.state = 'uncertain';
+        continue;
+      }
       if (!knowing.some((other) => other.seenOf(origin, shard) >= version)) reset.state = 'uncertain';
     }
   }
@@ -183,13 +190,15 @@ class CounterSimulation extends Cluster<CounterPlan> {
         return;
       }
       const before = valueOfOpen(engine);
+      const shard = this.shardOf(key);
+      const versionBefore = process.ownSequence(shard);
       const status =
         assigned === undefined ? engine.remove() : engine.assign(...splitInt64(assigned.amount), random.chance(0.5));
       if (!this.isDone(process, key, before, status)) return;
-      const shard = this.shardOf(key);
       const version = process.ownSequence(shard);
+      const isStamped = version > versionBefore;
       this.said(`${process.label} resets ${key} [${inSight.map(({ index }) => index)}] @${version}`);
-      this.oracle.noteReset({ key, shard, origin: process.origin, version, increments: new Set(inSight) });
+      this.oracle.noteReset({ key, shard, origin: process.origin, version, isStamped, increments: new Set(inSight) });
       if (assigned !== undefined) this.made(process, assigned);
     });
   }
@@ -307,6 +316,6 @@ class CounterSimulation extends Cluster<CounterPlan> {
     const processes = this.running();
     if (processes.length < this.present().length) return ['not all nodes are up'];
     for (const { engine, node } of processes) engine.advanceTo(node.wallMs());
-    return findDifferences(processes, this.context(), this.lossesTotal > 0);
+    return findDifferences(processes, this.context());
   }
 }

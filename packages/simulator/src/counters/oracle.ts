@@ -22,6 +22,11 @@ export interface Reset {
   readonly origin: string;
   readonly shard: number;
   readonly version: number;
+  /**
+   * False where its origin had no disk and waited for no peer: then the key is dropped at once, without a version. Only
+   * that process knows of the reset until a peer is back and compares digests with it.
+   */
+  readonly isStamped: boolean;
   readonly increments: ReadonlySet<Increment>;
   state: 'holds' | 'uncertain' | 'undone';
 }

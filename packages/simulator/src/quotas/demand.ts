@@ -135,6 +135,7 @@ function planOf({ regions, limit, seed, topology = 'mesh' }: DemandOptions): Quo
     settings: {
       partComponents: 256,
       patienceMs: 40,
+      resetIntervalMs: 600_000,
       tickBytes: 1024 * 1024,
       statusIntervalMs: 100,
       idleStatusIntervalMs: 1000,

@@ -75,6 +75,7 @@ export function settingsOf(random: Random, unitMs: number, skewBoundMs: number):
     partComponents,
     // Not drawn: one draw more would make another schedule of every seed that was kept.
     patienceMs: (partComponents === 2 ? 5 : 40) * unitMs,
+    resetIntervalMs: 5000 * unitMs,
     tickBytes: random.pick([200, 1024 * 1024]),
     statusIntervalMs: random.pick([100, 300]) * unitMs,
     idleStatusIntervalMs: random.pick([300, 1000]) * unitMs,

@@ -10,8 +10,11 @@ const DIRECTORY = '/data';
 const EXPIRED_PER_TICK = 50;
 /** The pacemaker ticks this often without a reason. */
 const IDLE_TICK_MS = 250;
-/** Refusals without a fault: two replicas that dial each other at once, and a member that was removed. */
-const HARMLESS_REFUSALS: readonly string[] = ['duplicate', 'removed'];
+/**
+ * Refusals without a fault: two replicas that dial each other at once, a member that was removed, and a process that
+ * was started anew before its peers have found that the one before is gone.
+ */
+const HARMLESS_REFUSALS: readonly string[] = ['duplicate', 'removed', 'twin'];
 
 /** A part of a process beside its replica, such as quotas. */
 export interface ProcessService {
@@ -118,6 +121,7 @@ export class NodeProcess implements Endpoint {
         durableOf: (shard: number, origin: number) => disk.durableOf(shard, origin),
       }),
       settings: cluster.plan.settings,
+      boot: node.processesTotal * 1000 + node.incarnation,
       events: {
         refused: (link, { code, message }, by) => {
           cluster.said(`${this.label} and ${link.region}: refused (${code}) ${by}`);

@@ -71,6 +71,8 @@ export interface Hello {
   readonly nowMs: number;
   /** The number of keys here: the size of the first copy for a replica that begins with none. */
   readonly keys: number;
+  /** Drawn at random by each process: two that run under one name differ in it. 0 in releases from before it. */
+  readonly boot: number;
 }
 
 export interface Agreement {

@@ -19,6 +19,7 @@ const hello = {
   kind: FrameKind.hello,
   protocol: 1,
   highestProtocol: 0,
+  boot: 0,
   cluster: 'golden',
   region: 'eu',
   origin,

@@ -24,6 +24,7 @@ const messages: { readonly [Kind in SmallKind]: Message<Extract<Frame, { kind: K
     nowMs: [7, fields.double],
     keys: [8, fields.uint53],
     highestProtocol: [9, fields.uint32],
+    boot: [10, fields.uint53],
   },
   [FrameKind.refusal]: { code: [1, fields.text], message: [2, fields.text] },
   [FrameKind.feed]: {

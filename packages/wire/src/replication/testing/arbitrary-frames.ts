@@ -71,6 +71,7 @@ const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>
     agreements: fc.array(fc.record({ name: text, value: text }), { maxLength: 5 }),
     nowMs: double,
     keys: version,
+    boot: version,
   }),
   fc.record({ kind: fc.constant(FrameKind.refusal), code: text, message: text }),
   fc.record({

@@ -28,7 +28,17 @@ export function plainOf(frame: Frame): Plain {
   if (frame.kind === FrameKind.batch) return { batch: plainBatch(fromBatch(frame.batch)) };
   const { kind: _, ...rest } = frame;
   const plain: Plain = { ...rest };
-  const numbers = ['keys', 'token', 'afterToken', 'version', 'request', 'policiesVersion', 'need', 'granted'] as const;
+  const numbers = [
+    'keys',
+    'boot',
+    'token',
+    'afterToken',
+    'version',
+    'request',
+    'policiesVersion',
+    'need',
+    'granted',
+  ] as const;
   for (const field of numbers) {
     if (typeof plain[field] === 'number') plain[field] = String(plain[field]);
   }
