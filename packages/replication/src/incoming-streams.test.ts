@@ -53,3 +53,19 @@ test('a walk that takes longer is not begun again as long as its parts come', ()
   }
   expect(asked).toEqual([1]);
 });
+
+test('what cannot be applied now is asked for again after a pause, and not from the same peer before', () => {
+  const { link, asked, clock } = makeLink();
+  const feeds = new IncomingStreams({
+    links: [link],
+    ownOrigin: 'bb',
+    seenOf: () => new Float64Array(1),
+    stallMs: STALL_MS,
+  });
+  for (let nowMs = 1; nowMs < 25_000; nowMs += 100) {
+    clock.nowMs = nowMs;
+    feeds.choose(nowMs);
+    feeds.pause(ORIGIN, link, nowMs);
+  }
+  expect(asked).toEqual([1, 10_001, 20_001]);
+});
