@@ -10,7 +10,7 @@ export const limitsSettings = {
     default: 20,
     help:
       'the counts of a rate limit are published to other regions and the disk once they reach this share of the ' +
-      'limit; below it they are in memory only. 0 publishes all counts',
+      'limit, or 100 / regions percent of it where that is less; below it they are in memory only. 0 publishes all counts',
     parameter: 'rate-publish-threshold',
     changeable: true,
   }),
