@@ -6,14 +6,18 @@ export {
   printDefinition,
   USUAL_WAIT_MS,
 } from './definition-words.js';
+export { FrameGate, type Sender } from './frame-gate.js';
 export { type Acquired, type LeaseRequest, Leases, type Renewed } from './leases.js';
 export { Ledger } from './ledger.js';
 export * from './operations.js';
 export * from './policy.js';
-export { PolicyBook, type RegionState, type SavedBook } from './policy-book.js';
+export { PolicyBook, type RegionState, type SavedBook, type SavedPolicies } from './policy-book.js';
+export { type PolicyEnvelope, writeEnvelope } from './policy-envelope.js';
 export {
   checkDefinition,
   checkPolicySet,
+  isRegion,
+  isWhole,
   PolicyError,
   type PolicySet,
 } from './policy-set.js';
@@ -26,7 +30,8 @@ export {
   type ReserveRequest,
   type Settlement,
 } from './reservations.js';
-export { checkReaches, MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
+export { MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
+export { checkSeal, type Seal, type Seals, textOfSet } from './seals.js';
 export { Taker, Verdict } from './taker.js';
 export {
   type QuotaPeers,

@@ -168,9 +168,13 @@ export class TokenBroker {
 
   private advance(state: AllotmentState): void {
     const { allotment } = state;
-    const policy = this.options.book.numbered(allotment.policy);
+    const { book } = this.options;
+    const policy = book.numbered(allotment.policy);
     if (policy === undefined || this.isOver(policy, allotment)) {
-      state.marked = undefined;
+      // Tokens on their way to the disk are not lost with a policy that is dropped: it may be defined again.
+      const dropped = policy === undefined ? book.droppedNumbered(allotment.policy) : undefined;
+      if (dropped !== undefined && !this.isOver(dropped, allotment)) this.fillMarked(dropped, state);
+      else state.marked = undefined;
       this.finish(state, 'none');
       return;
     }

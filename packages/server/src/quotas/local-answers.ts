@@ -30,7 +30,7 @@ interface LocalAnswersOptions {
 }
 
 /** A request to this region's quotas; changes of policies are apart. */
-export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
+export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' | 'home' | 'describeHome' }>;
 
 type Repeatable = TakeAnswer | Reserved | Acquired;
 type Answered<Answer> = (answer: Answer | { readonly error: string }) => void;

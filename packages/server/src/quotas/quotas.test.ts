@@ -123,15 +123,22 @@ test('raising a limit takes effect at once, lowering it takes what is left', asy
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
 });
 
-test('dropped is dropped, and defined anew is new', async () => {
+test('a quota that is dropped and defined again gives no tokens of its window a second time', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
   expect(await client.call('QUOTA.DROP', 'calls')).toBe(':1\r\n');
   expect(await client.call('QUOTA.DROP', 'calls')).toBe(':0\r\n');
   expect(await client.call('QUOTA.TAKE', 'calls', 's', 1)).toMatch(/^-ERR there is no quota/);
-  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
-  expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 3, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 2)).toBe(true);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  // Another one of its name cannot know what was used: it begins with its next window.
+  await client.call('QUOTA.DROP', 'calls');
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 3, 'WINDOW', 2 * HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  expect(await client.call('QUOTA.INFO', 'calls')).toContain('starts-here\r\n:0\r\n');
 });
 
 test('what was spent stays spent over a restart, and what was not is not lost', async () => {
@@ -166,8 +173,12 @@ test('a damaged file of policies is said, and nothing starts', async () => {
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
   await server.stop();
   const path = join(dataDirectory, 'quotas.json');
-  await writeFile(path, (await readFile(path, 'utf8')).slice(0, -20));
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.slice(0, -20));
   await expect(startTestServer({ dataDirectory })).rejects.toThrow(/quotas\.json is damaged/);
+  // One digit of the limit.
+  await writeFile(path, text.replace('"limit":1', '"limit":9'));
+  await expect(startTestServer({ dataDirectory })).rejects.toThrow(/its checksum is wrong.*quotas\.previous\.json/s);
   // Without the file the replica does not know how much it gave out: it starts without tokens.
   await rm(path);
   const { client: after } = await serve({ dataDirectory });

@@ -1,15 +1,19 @@
 import { type Configuration, hasCertificates } from '@quotadb/config';
-import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
+import { loadTlsMaterial, type TlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
 import { GrpcNetwork } from '@quotadb/replication/mesh';
 import type { Logger } from 'pino';
 
 /** How often the files of the certificates are checked for changes. */
 const CERTIFICATES_INTERVAL_MS = 2000;
 
-/** The network of replication. With certificates it uses TLS, and takes new ones while it runs until `close()`. */
+/**
+ * The network of replication. With certificates it uses TLS, and takes new ones while it runs until `close()`;
+ * `onMaterial` is called with each.
+ */
 export async function openNetwork(
   config: Configuration,
   logger: Logger,
+  onMaterial: (tls: TlsMaterial) => void,
 ): Promise<{ readonly network: GrpcNetwork; close(): void }> {
   const options = {
     host: config.replicationHost,
@@ -30,10 +34,12 @@ export async function openNetwork(
         `${config.cluster}/${config.region}: give --repl-cert the certificate of this region`,
     );
   const network = new GrpcNetwork({ ...options, tls });
+  onMaterial(tls);
   const close = watchTlsMaterial(files, tls, {
     intervalMs: CERTIFICATES_INTERVAL_MS,
     onChange: (material) => {
       network.reloadTls(material);
+      onMaterial(material);
       logger.info('the certificates for replication were read again');
     },
     onError: (error) =>

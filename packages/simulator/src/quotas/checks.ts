@@ -60,7 +60,7 @@ export class QuotaChecks {
 
   find(processes: readonly NodeProcess[]): string[] {
     const faults: string[] = [];
-    for (const process of processes) faults.push(...this.findLapsed(process));
+    for (const process of processes) faults.push(...this.findLapsed(process), ...this.findForged(process));
     for (const { allotment } of this.oracle.allotments.values()) {
       let held = 0;
       for (const process of processes) {
@@ -74,6 +74,14 @@ export class QuotaChecks {
       if (held > limit) faults.push(`allotment ${nameOfAllotment(allotment)}: ${held} are held of ${limit}`);
     }
     return faults;
+  }
+
+  /** A region has no policies but those that the home has defined. */
+  private findForged(process: NodeProcess): string[] {
+    return quotasOf(process)
+      .book.list()
+      .filter(({ number, limit }) => limit > this.oracle.limitOf({ policy: number }))
+      .map(({ name, limit }) => `${process.label} has a limit of ${limit} for ${name}, which the home never defined`);
   }
 
   /** The tokens of an allotment that the origins of these processes have wasted so far. */

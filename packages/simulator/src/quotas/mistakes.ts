@@ -1,4 +1,4 @@
-import { type Allotment, AllotmentKey, type TakeAnswer, windowAt, windowStartMs } from '@quotadb/quota';
+import { type Allotment, AllotmentKey, type Seals, type TakeAnswer, windowAt, windowStartMs } from '@quotadb/quota';
 import type { Mistake } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type QuotaService, quotasOf } from './quota-service.js';
@@ -116,6 +116,22 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     const { options } = inside<Options>(book);
     const save = options.save as (saved: object) => void;
     inside<Options>(book).options = { ...options, save: (saved: object) => save({ ...saved, grantees: [] }) };
+  }),
+];
+
+/** Rules of the gate for frames: schedules with a hostile region find them. */
+export const GATE_MISTAKES: readonly Mistake[] = [
+  mistake('policies are taken over from any region', ({ gate }) => {
+    gate.findSetFault = () => undefined;
+  }),
+  mistake('policies are taken over with any seal', ({ gate }) => {
+    const { options } = inside<Options>(gate);
+    const seals = (options.seals as () => Seals | undefined)();
+    if (seals !== undefined)
+      inside<Options>(gate).options = { ...options, seals: () => ({ ...seals, findFault: () => undefined }) };
+  }),
+  mistake('tokens are granted to an incarnation that is not at the other end of the link', ({ gate }) => {
+    gate.findTokenFault = () => undefined;
   }),
 ];
 
