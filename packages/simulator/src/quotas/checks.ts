@@ -1,4 +1,5 @@
 import { type Allotment, AllotmentKey, nameOfAllotment, type Policy, windowEndMs } from '@quotadb/quota';
+import { nameOfOrigin } from '@quotadb/replication';
 import type { NodeProcess } from '../world/process.js';
 import type { QuotaOracle } from './oracle.js';
 import { quotasOf } from './quota-service.js';
@@ -76,10 +77,14 @@ export class QuotaChecks {
     return faults;
   }
 
-  /** A region has no policies but those that the home has defined. */
+  /** A region has no policies but those that the home has defined, and has granted tokens to no one who never was. */
   private findForged(process: NodeProcess): string[] {
-    return quotasOf(process)
-      .book.list()
+    const { book } = quotasOf(process);
+    const origins = process.node.cluster.nodes.flatMap((node) => node.allOrigins.map(nameOfOrigin));
+    if (!book.grantees.all().every((origin) => origins.includes(nameOfOrigin(origin))))
+      return [`${process.label} has granted tokens to an incarnation that never was`];
+    return book
+      .list()
       .filter(({ number, limit }) => limit > this.oracle.limitOf({ policy: number }))
       .map(({ name, limit }) => `${process.label} has a limit of ${limit} for ${name}, which the home never defined`);
   }
