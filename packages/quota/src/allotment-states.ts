@@ -26,6 +26,8 @@ export interface AllotmentState {
   target: number;
   /** Tokens that were marked and wait for the disk. */
   marked: (ChangeMark & { readonly amount: number }) | undefined;
+  /** Tokens that come back to the local balance when the disk knows that they are not reserved any more. */
+  returning: number;
   /** Requests without an answer, by region. Made with the first: most allotments never need another region. */
   asked: Map<string, { readonly request: number; readonly atMs: number }> | undefined;
   /** Regions that had nothing, and until when they are not asked again. */
@@ -92,6 +94,7 @@ function newState(allotment: Allotment): AllotmentState {
     waiters: [],
     target: 0,
     marked: undefined,
+    returning: 0,
     asked: undefined,
     empty: undefined,
     expectedUntilMs: 0,

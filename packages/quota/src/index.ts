@@ -7,8 +7,9 @@ export {
   USUAL_WAIT_MS,
 } from './definition-words.js';
 export { FrameGate, type Sender } from './frame-gate.js';
+export { KeptKind, KeptRecords } from './kept-records.js';
 export { type Acquired, type LeaseRequest, Leases, type Renewed } from './leases.js';
-export { Ledger } from './ledger.js';
+export { type ChangeMark, Ledger } from './ledger.js';
 export * from './operations.js';
 export * from './policy.js';
 export { PolicyBook, type RegionState, type SavedBook, type SavedPolicies } from './policy-book.js';
@@ -21,7 +22,7 @@ export {
   PolicyError,
   type PolicySet,
 } from './policy-set.js';
-export { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
+export { nameOfOperation, type Operation, REPEAT_WINDOW_MS, Repeats } from './repeats.js';
 export {
   type Lapse,
   MAXIMUM_RESERVATION_MS,

@@ -77,6 +77,8 @@ export class PolicyBook {
   private readonly options: PolicyBookOptions;
   private readonly beganMs: number;
   private readonly startsFromMs: number;
+  /** The book of this very incarnation was on disk: what the process before this one did with tokens is known. */
+  readonly isContinued: boolean;
   private current: PolicySet | undefined;
   private currentSeal: Seal | undefined;
   private isWritten: boolean;
@@ -88,6 +90,7 @@ export class PolicyBook {
     this.options = options;
     const { saved, former, home, region, incarnation, nowMs } = options;
     const isSameIncarnation = saved?.incarnation === incarnation;
+    this.isContinued = isSameIncarnation;
     this.beganMs = isSameIncarnation ? saved.beganMs : nowMs;
     const hasLostFile = saved === undefined && !options.isNewIncarnation;
     this.startsFromMs = isSameIncarnation ? saved.startsFromMs : hasLostFile ? nowMs + options.skewBoundMs : 0;

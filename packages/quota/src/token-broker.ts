@@ -8,10 +8,12 @@ import {
   FIRST_DENIAL_MS,
   type Waiter,
 } from './allotment-states.js';
-import { Ledger } from './ledger.js';
+import { DurableQueue } from './durable-queue.js';
+import { type ChangeMark, Ledger } from './ledger.js';
 import { type Policy, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 import { MAXIMUM_HOPS } from './routes.js';
+import { Taker } from './taker.js';
 
 /** The other regions, as far as they can be reached now. */
 export interface QuotaPeers {
@@ -83,7 +85,10 @@ const IDLE_SCAN_ALLOTMENTS = 1000;
  */
 export class TokenBroker {
   readonly ledger: Ledger;
+  /** Waits for the disk. */
+  readonly durable: DurableQueue;
   private readonly options: TokenBrokerOptions;
+  private readonly taker: Taker;
   private readonly allotments = new AllotmentStates();
   private lastRequest = 0;
   private scannedAtMs = 0;
@@ -92,6 +97,8 @@ export class TokenBroker {
     this.options = options;
     const { engine, region, book, skewBoundMs } = options;
     this.ledger = new Ledger({ engine, region, book, skewBoundMs });
+    this.taker = new Taker(engine);
+    this.durable = new DurableQueue(options.durable, () => options.flushSoon?.());
   }
 
   /** A caller needs more tokens than the local balance has, and waits this long for those of other regions. */
@@ -109,8 +116,38 @@ export class TokenBroker {
     this.advance(state);
   }
 
+  /**
+   * Tokens of a reservation or a lease come back when the disk holds its end, a change of this mark: a crash before that
+   * restores it, with its tokens. Without a mark there is nothing on disk to restore.
+   */
+  giveBack(allotment: Allotment, amount: number, mark: ChangeMark | undefined): void {
+    if (amount <= 0) return;
+    if (mark === undefined) {
+      this.refund(allotment, amount);
+      return;
+    }
+    const state = this.allotments.use(allotment, this.options.monotonicMs());
+    state.returning += amount;
+    this.allotments.active.add(state);
+    this.taker.stopDenying(allotment);
+    this.durable.when(mark, () => {
+      state.returning -= amount;
+      this.refund(allotment, amount);
+      this.advance(state);
+    });
+  }
+
+  /** Into the local balance or, where there is none, back to the rights. They are lost with a window that is over. */
+  private refund(allotment: Allotment, amount: number): void {
+    const { book } = this.options;
+    if (this.taker.giveBack(allotment, amount)) return;
+    const policy = book.numbered(allotment.policy) ?? book.droppedNumbered(allotment.policy);
+    if (policy !== undefined && !this.isOver(policy, allotment)) this.ledger.unmark(policy, allotment, amount);
+  }
+
   tick(): void {
     const nowMs = this.options.monotonicMs();
+    this.durable.pass();
     for (const state of [...this.allotments.active]) this.advance(state);
     if (nowMs - this.scannedAtMs < IDLE_SCAN_MS) return;
     this.scannedAtMs = nowMs;
@@ -188,10 +225,10 @@ export class TokenBroker {
     this.allotments.active.add(state);
     if (state.marked === undefined) this.markSome(policy, state, missing);
     this.wakeSatisfied(state);
-    const stillMissing = this.missing(state) - (state.marked?.amount ?? 0);
+    const stillMissing = this.missing(state) - (state.marked?.amount ?? 0) - state.returning;
     if (stillMissing > 0) this.askRegions(policy, state, stillMissing);
     else if (this.missing(state) <= 0) this.finish(state, 'ready');
-    this.wakeImpatient(state, state.marked === undefined ? 0 : DISK_PATIENCE_MS);
+    this.wakeImpatient(state, isOnItsWay(state) ? DISK_PATIENCE_MS : 0);
   }
 
   private isOver(policy: Policy, allotment: Allotment): boolean {
@@ -251,7 +288,7 @@ export class TokenBroker {
     state.target = 0;
     state.asked?.clear();
     // Tokens on their way to the disk still have to get into the local balance: otherwise they would be lost.
-    if (state.marked === undefined) this.allotments.active.delete(state);
+    if (!isOnItsWay(state)) this.allotments.active.delete(state);
     const { waiters } = state;
     state.waiters = [];
     for (const waiter of waiters) waiter.done(outcome);
@@ -272,7 +309,7 @@ export class TokenBroker {
     const targets = open.includes(policy.allocator) ? [policy.allocator] : open;
     for (const target of targets)
       if (!asked.has(target)) asked.set(target, { request: this.ask(state, target, missing), atMs: nowMs });
-    if (asked.size > 0 || state.expectedUntilMs > nowMs || state.marked !== undefined) return;
+    if (asked.size > 0 || state.expectedUntilMs > nowMs || isOnItsWay(state)) return;
     events?.denied(policy);
     this.ledger.deny(policy, state.allotment, engine.nowMs + state.denialMs);
     state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
@@ -378,6 +415,11 @@ export class TokenBroker {
       events?.returned(policy, allocator, rights);
     return false;
   }
+}
+
+/** Tokens wait for the disk before they can be spent. */
+function isOnItsWay({ marked, returning }: AllotmentState): boolean {
+  return marked !== undefined || returning > 0;
 }
 
 /** As much as is needed, or a part of the rights where that is more. */

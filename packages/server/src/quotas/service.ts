@@ -77,7 +77,9 @@ export class QuotaService {
     });
     this.broker = broker;
     const noteTakes = (items: readonly TakeItem[], isAllowed: boolean) => this.noteTakes(items, isAllowed);
-    this.answers = new LocalAnswers({ engine, region, book, broker, noteTakes });
+    const hasDisk = surroundings.disk !== undefined;
+    const waitsForDisk = hasDisk && config.fsync === 'always';
+    this.answers = new LocalAnswers({ engine, region, book, broker, hasDisk, waitsForDisk, noteTakes });
     this.sync.applyConfigured();
     await this.publish();
   }

@@ -89,13 +89,13 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
       );
   }),
   mistake('a retry is done again', ({ repeats }) => {
-    repeats.run = (_id, _payload, work, done) => {
+    repeats.run = ({ work }, done) => {
       work((answer: TakeAnswer) => done(answer));
       return true;
     };
   }),
   mistake('of several limits one that was taken is not given back where another has too little', ({ operations }) => {
-    operations.taker.giveBack = () => {};
+    operations.taker.giveBack = () => true;
   }),
   mistake('the grantor looks at its own window and grants in the one it was asked for', ({ broker }, { engine }) => {
     const { ledger } = broker;

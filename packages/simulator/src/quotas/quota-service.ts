@@ -2,6 +2,7 @@ import {
   type Allotment,
   FrameGate,
   type HoldRequest,
+  KeptRecords,
   Leases,
   Operations,
   PolicyBook,
@@ -67,6 +68,7 @@ export class QuotaService implements ProcessService {
   readonly reservations: Reservations;
   readonly leases: Leases;
   readonly repeats: Repeats<TakeAnswer>;
+  readonly records: KeptRecords;
   readonly routes: Routes<Link>;
   readonly gate: FrameGate;
   /** By region: the links of this process. */
@@ -117,9 +119,20 @@ export class QuotaService implements ProcessService {
     });
     const operations = new ObservedOperations({ engine, book, broker: this.broker, monotonicMs });
     this.operations = operations;
-    this.reservations = new Reservations({ operations, monotonicMs, newId });
-    this.leases = new Leases({ operations, monotonicMs, newId });
-    this.repeats = new Repeats(monotonicMs, (answer) => 'isAllowed' in answer && answer.isAllowed);
+    const records = new KeptRecords(engine);
+    this.records = records;
+    const held = { operations, monotonicMs, newId, records: hasDisk ? records : undefined };
+    this.reservations = new Reservations(held);
+    this.leases = new Leases(held);
+    this.repeats = new Repeats({
+      monotonicMs,
+      nowMs: () => engine.nowMs,
+      isDone: (answer) => 'isAllowed' in answer && answer.isAllowed,
+      records,
+    });
+    if (!this.book.isContinued) return;
+    this.reservations.restore();
+    this.leases.restore();
   }
 
   tick(): void {
@@ -137,7 +150,9 @@ export class QuotaService implements ProcessService {
       if (id === undefined) this.operations.take(request, done);
       else {
         const payload = JSON.stringify(request.items.map(({ name, subject, cost }) => [name, `${subject}`, cost]));
-        isFresh = this.repeats.run(id, payload, (finish) => this.operations.take(request, finish), done);
+        const work = (finish: (answer: TakeAnswer) => void) => this.operations.take(request, finish);
+        const again = (): TakeAnswer => ({ isAllowed: true, standings: [], allotments: [] });
+        isFresh = this.repeats.run({ id, payload, work, again }, done);
       }
     });
     return isFresh;
