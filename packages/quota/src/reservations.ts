@@ -173,6 +173,10 @@ export class Reservations {
     this.dropSettled();
   }
 
+  has(id: string): boolean {
+    return this.held.has(id);
+  }
+
   /** Tokens in reservations that are not settled, by allotment. */
   outstanding(): Map<string, number> {
     const amounts = new Map<string, number>();

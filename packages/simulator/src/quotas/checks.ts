@@ -15,10 +15,15 @@ interface Holding {
   /** Set aside by this origin, ever. */
   readonly marked: number;
   readonly balance: number;
-  /** Marked, and not on disk yet. */
+  /** Marked, or not reserved any more, and not on disk yet. */
   readonly pending: number;
   /** In reservations that are not settled. */
   readonly reserved: number;
+}
+
+interface AllotmentState {
+  readonly marked: { readonly amount: number } | undefined;
+  readonly returning: number;
 }
 
 const key = new AllotmentKey();
@@ -32,12 +37,13 @@ function holdingOf(process: NodeProcess, policy: Policy, allotment: Allotment): 
   engine.close();
   const name = nameOfAllotment(allotment);
   // Private to the broker: only this check needs it.
-  const states = Reflect.get(broker, 'allotments') as ReadonlyMap<string, { marked: { amount: number } | undefined }>;
+  const states = Reflect.get(broker, 'allotments') as ReadonlyMap<string, AllotmentState>;
+  const state = states.get(name);
   return {
     rights: broker.ledger.rights(policy, allotment),
     marked,
     balance: broker.ledger.balance(allotment),
-    pending: states.get(name)?.marked?.amount ?? 0,
+    pending: (state?.marked?.amount ?? 0) + (state?.returning ?? 0),
     reserved: reservations.outstanding().get(name) ?? 0,
   };
 }
@@ -111,6 +117,8 @@ export class QuotaChecks {
       known.set(name, expected);
     }
     if (rest === expected) return [];
+    // A commit takes more tokens than were reserved, and is answered when the disk holds it.
+    if (rest > expected && rest <= expected + this.oracle.unansweredOf(process, allotment)) return [];
     // Without memory for a local balance, the tokens that were set aside for it are lost with the window.
     if (process.wasFull && rest > expected) {
       known.set(name, rest);

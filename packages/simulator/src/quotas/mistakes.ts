@@ -119,6 +119,23 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
   }),
 ];
 
+/** Rules of what outlives a process. */
+export const RESTART_MISTAKES: readonly Mistake[] = [
+  mistake('tokens come back before the disk holds the end of their reservation', ({ broker }) => {
+    const giveBack = broker.giveBack.bind(broker);
+    broker.giveBack = (allotment, amount) => giveBack(allotment, amount, undefined);
+  }),
+  mistake('a commit is answered before the disk holds it', ({ operations }) => {
+    operations.whenDurable = (_, done) => done();
+  }),
+  mistake('a restart forgets reservations', ({ reservations }, { node }) => {
+    if (node.processesTotal > 1) inside<{ held: Map<string, unknown> }>(reservations).held.clear();
+  }),
+  mistake('a restart forgets the ids of operations', ({ records }, { node }) => {
+    if (node.processesTotal > 1) records.valuesOf = () => [];
+  }),
+];
+
 /** Rules of the gate for frames: schedules with a hostile region find them. */
 export const GATE_MISTAKES: readonly Mistake[] = [
   mistake('policies are taken over from any region', ({ gate }) => {
@@ -145,6 +162,12 @@ export const LEASE_MISTAKES: readonly Mistake[] = [
     const beganMs = engine.nowMs;
     const mayStart = book.mayStart.bind(book);
     book.mayStart = (policy, window) => mayStart(policy, window) || windowStartMs(policy, window) >= beganMs;
+  }),
+  mistake('a restart forgets leases', ({ leases }, { node }) => {
+    if (node.processesTotal > 1) inside<{ held: Map<string, unknown> }>(leases).held.clear();
+  }),
+  mistake('a renewal is answered before the disk holds it', ({ operations }) => {
+    operations.whenDurable = (_, done) => done();
   }),
   mistake('a lease goes back before its time', ({ leases }) => {
     const { options } = inside<Options>(leases);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
 import { DEMANDS, measureDemand } from './demand.js';
-import { GATE_MISTAKES, LEASE_MISTAKES, QUOTA_MISTAKES } from './mistakes.js';
+import { GATE_MISTAKES, LEASE_MISTAKES, QUOTA_MISTAKES, RESTART_MISTAKES } from './mistakes.js';
 import { simulateLeases, simulateQuotas } from './quota-simulation.js';
 
 /** New ones at every run: about twenty seconds of them. */
@@ -38,7 +38,10 @@ test('no lease too many is held in fresh seeds; a failing one is replayed by `qu
 
 describe('the simulator finds that', () => {
   const planted = [
-    ...[...QUOTA_MISTAKES, ...GATE_MISTAKES].map((mistake) => ({ mistake, simulate: simulateQuotas })),
+    ...[...QUOTA_MISTAKES, ...GATE_MISTAKES, ...RESTART_MISTAKES].map((mistake) => ({
+      mistake,
+      simulate: simulateQuotas,
+    })),
     ...LEASE_MISTAKES.map((mistake) => ({ mistake, simulate: simulateLeases })),
   ];
   test.each(planted)(

@@ -90,6 +90,14 @@ class QuotaSimulation extends QuotaCluster {
   protected override ending(_: SimulatedNode, process: NodeProcess): void {
     this.oracle.pass();
     this.oracle.ended(process);
+    this.clients.ended(process);
+    this.leases.ended(process);
+  }
+
+  protected override up(_: SimulatedNode, process: NodeProcess): void {
+    this.oracle.restarted(process);
+    this.clients.restarted(process);
+    this.leases.restarted(process);
   }
 
   private defineMissing(): void {
