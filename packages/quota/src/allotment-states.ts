@@ -35,6 +35,9 @@ export interface AllotmentState {
   /** Until then a grant that was announced may arrive with the other changes of its region. */
   expectedUntilMs: number;
   denialMs: number;
+  /** Of a quota without a window: the size of the last portion that was set aside, and when that was. */
+  portion: number;
+  markedAtMs: number;
   /** At the last scan for idle tokens. */
   balance: number;
   usedAtMs: number;
@@ -99,6 +102,8 @@ function newState(allotment: Allotment): AllotmentState {
     empty: undefined,
     expectedUntilMs: 0,
     denialMs: FIRST_DENIAL_MS,
+    portion: 0,
+    markedAtMs: Number.NEGATIVE_INFINITY,
     balance: -1,
     usedAtMs: 0,
   };

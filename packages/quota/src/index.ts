@@ -1,4 +1,5 @@
 export { type Allotment, AllotmentKey, MAXIMUM_SUBJECT_BYTES, nameOfAllotment } from './allotment.js';
+export type { QuotaPeers, TokenBrokerEvents, TokenBrokerOptions } from './broker-options.js';
 export {
   DEFINE_SYNTAX,
   type PartialDefinition,
@@ -34,9 +35,4 @@ export {
 export { MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
 export { checkSeal, type Seal, type Seals, textOfSet } from './seals.js';
 export { Taker, Verdict } from './taker.js';
-export {
-  type QuotaPeers,
-  TokenBroker,
-  type TokenBrokerEvents,
-  type TokenBrokerOptions,
-} from './token-broker.js';
+export { TokenBroker } from './token-broker.js';

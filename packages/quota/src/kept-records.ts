@@ -69,9 +69,10 @@ export class KeptRecords {
     if (less > 0 && status === Status.Ok) status = engine.add(...splitInt64(BigInt(-less)));
     if (status === Status.Ok && expiresAtMs !== 0) status = engine.expireAt(expiresAtMs);
     if (status !== Status.Ok && isNew) engine.remove();
-    const mark = status === Status.Ok ? this.markOfOpen() : undefined;
+    if (status === Status.Ok) this.markOfOpen();
+    else this.lastMark = undefined;
     engine.close();
-    return mark;
+    return this.lastMark;
   }
 
   remove(kind: KeptKind, body: Uint8Array): ChangeMark {

@@ -1,5 +1,6 @@
 import type { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
+import type { TokenBrokerOptions } from './broker-options.js';
 import { KeptRecords } from './kept-records.js';
 import type { Operations, TakeAnswer } from './operations.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
@@ -12,7 +13,7 @@ import {
   type Settlement,
 } from './reservations.js';
 import { startLoneRegion } from './testing/lone-region.js';
-import type { TokenBroker, TokenBrokerOptions } from './token-broker.js';
+import type { TokenBroker } from './token-broker.js';
 
 const START_MS = Date.UTC(2026, 5, 1);
 let nowMs: number;

@@ -1,6 +1,5 @@
-import type { Engine } from '@quotadb/engine';
 import { FrameKind, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
-import { type Allotment, MAXIMUM_SUBJECT_BYTES, nameOfAllotment } from './allotment.js';
+import { type Allotment, nameOfAllotment } from './allotment.js';
 import {
   type AllotmentState,
   AllotmentStates,
@@ -8,57 +7,14 @@ import {
   FIRST_DENIAL_MS,
   type Waiter,
 } from './allotment-states.js';
+import type { TokenBrokerOptions } from './broker-options.js';
 import { DurableQueue } from './durable-queue.js';
 import { type ChangeMark, Ledger } from './ledger.js';
 import { type Policy, windowEndMs } from './policy.js';
-import type { PolicyBook } from './policy-book.js';
+import { chunkOf, portionOf } from './portions.js';
 import { MAXIMUM_HOPS } from './routes.js';
 import { Taker } from './taker.js';
 
-/** The other regions, as far as they can be reached now. */
-export interface QuotaPeers {
-  /** Regions with a link to this one, or with a route through others. */
-  regions(): Iterable<string>;
-  /** The incarnation of a region. */
-  originOf(region: string): Uint8Array | undefined;
-  /** To the region, or to the next one on the route. */
-  send(region: string, frame: TokensWanted | TokensAnswer): void;
-}
-
-export interface TokenBrokerOptions {
-  readonly engine: Engine;
-  readonly region: string;
-  readonly origin: Uint8Array;
-  readonly book: PolicyBook;
-  readonly peers: QuotaPeers;
-  readonly skewBoundMs: number;
-  /** Milliseconds that never go back. */
-  readonly monotonicMs: () => number;
-  /** Undefined where there is no disk. */
-  readonly durable?: (shard: number) => number;
-  /** A caller waits until the change that was just made is on disk. */
-  readonly flushSoon?: () => void;
-  readonly events?: TokenBrokerEvents;
-}
-
-/** What becomes of tokens, for metrics. Must not throw. */
-export interface TokenBrokerEvents {
-  /** Tokens were put into a local balance. */
-  filled(policy: Policy, amount: number): void;
-  /** No region had tokens. */
-  denied(policy: Policy): void;
-  /** Tokens were granted to a region that had asked. */
-  granted(policy: Policy, region: string, amount: number): void;
-  /** Idle tokens were granted back to the allocator. */
-  returned(policy: Policy, region: string, amount: number): void;
-  /** A region answered a request with this many tokens, after this time. */
-  received(policy: Policy, region: string, amount: number, waitedMs: number): void;
-}
-
-/**
- * The part of its rights that a node marks or grants at a time: a crash wastes no more, and the rest can be granted.
- */
-const CHUNK_FRACTION = 8;
 /** A disk that takes longer counts as one that has nothing. */
 const DISK_PATIENCE_MS = 2000;
 /** A region that does not answer a request for this long counts as one that has nothing. */
@@ -163,14 +119,19 @@ export class TokenBroker {
     else this.hearAnswer(frame);
   }
 
-  /** A limit may have been raised: callers that were denied may ask again. */
+  /**
+   * A limit may have been raised: callers that were denied may ask again. Or lowered: tokens that are not in it any more
+   * leave the local balance.
+   */
   policiesChanged(): void {
     const { book } = this.options;
     for (const state of this.allotments.values()) {
+      const policy = book.numbered(state.allotment.policy);
+      if (policy !== undefined && !this.isOver(policy, state.allotment))
+        this.ledger.takeBackExcess(policy, state.allotment);
       if (state.denialMs === FIRST_DENIAL_MS) continue;
       state.denialMs = FIRST_DENIAL_MS;
       state.empty?.clear();
-      const policy = book.numbered(state.allotment.policy);
       if (policy !== undefined) this.ledger.deny(policy, state.allotment, 0);
     }
   }
@@ -254,7 +215,7 @@ export class TokenBroker {
   private markSome(policy: Policy, state: AllotmentState, missing: number): void {
     const rights = this.ledger.rights(policy, state.allotment);
     if (rights <= 0) return;
-    const amount = chunkOf(rights, missing);
+    const amount = portionOf(policy, state, rights, missing, this.options.monotonicMs());
     const mark = this.ledger.mark(policy, state.allotment, amount);
     if (mark === undefined) return;
     state.marked = { ...mark, amount };
@@ -351,21 +312,12 @@ export class TokenBroker {
 
   private hearWanted({ origin, fromRegion, request, policy: number, window, subject, need }: TokensWanted): void {
     const { peers, region, book, events } = this.options;
-    if (!Number.isSafeInteger(window) || subject.length > MAXIMUM_SUBJECT_BYTES) return;
     const policy = book.numbered(number);
     const allotment: Allotment = { policy: number, window, subject };
     const granted = policy === undefined ? 0 : this.grantTo(policy, allotment, origin, need);
     if (policy !== undefined && granted > 0) events?.granted(policy, fromRegion, granted);
-    peers.send(fromRegion, {
-      kind: FrameKind.tokensAnswer,
-      origin,
-      fromRegion: region,
-      toRegion: fromRegion,
-      request,
-      ...allotment,
-      granted,
-      hops: 0,
-    });
+    const answer = { origin, fromRegion: region, toRegion: fromRegion, request, ...allotment, granted, hops: 0 };
+    peers.send(fromRegion, { kind: FrameKind.tokensAnswer, ...answer });
   }
 
   /** Grants a part of the rights, at least the need if there is as much. A node whose own callers wait keeps a half. */
@@ -400,11 +352,16 @@ export class TokenBroker {
     const policy = book.numbered(allotment.policy);
     if (policy === undefined || this.isOver(policy, allotment)) return false;
     const { allocator } = policy;
-    if (allocator === region) return true;
+    if (allocator === region && policy.windowMs > 0) return true;
     const balance = this.ledger.balance(allotment);
     if (balance !== state.balance) {
       state.balance = balance;
       state.usedAtMs = nowMs;
+      return true;
+    }
+    if (allocator === region) {
+      // Of a quota without a window a crash would waste them for ever.
+      if (nowMs - state.usedAtMs >= IDLE_MS) this.ledger.takeBack(policy, allotment, balance);
       return true;
     }
     const to = peers.originOf(allocator);
@@ -420,9 +377,4 @@ export class TokenBroker {
 /** Tokens wait for the disk before they can be spent. */
 function isOnItsWay({ marked, returning }: AllotmentState): boolean {
   return marked !== undefined || returning > 0;
-}
-
-/** As much as is needed, or a part of the rights where that is more. */
-function chunkOf(rights: number, need: number): number {
-  return Math.min(rights, Math.max(need, Math.ceil(rights / CHUNK_FRACTION)));
 }

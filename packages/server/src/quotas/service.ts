@@ -190,7 +190,8 @@ export class QuotaService {
 
   private answer(request: LocalRequest, answered: Answered): void {
     this.advance();
-    if (this.answers === undefined || this.broker === undefined) answered({ error: 'quotas have not started' });
+    if (this.answers === undefined) answered({ error: 'quotas have not started: try again soon' });
+    else if (this.broker === undefined) answered({ error: 'the server is stopping: try again at another address' });
     else this.answers.answer(request, answered);
   }
 

@@ -15,6 +15,8 @@ const WAIT_MS = 1000;
  */
 interface HeldLease {
   process: NodeProcess;
+  /** The incarnation that gave it. */
+  readonly origin: string;
   readonly id: string;
   readonly policy: number;
   untilMs: number;
@@ -53,7 +55,7 @@ export class LeaseClients {
           untilWallMs: process.engine.nowMs + ttlMs,
         };
         const mark = process.disk && quotas.records.takeLastMark();
-        this.leases.push({ process, id, policy, ...until, mark, isOnDisk: false });
+        this.leases.push({ process, origin: process.origin, id, policy, ...until, mark, isOnDisk: false });
         this.check();
       }),
     );
@@ -92,7 +94,7 @@ export class LeaseClients {
     const { leases, book } = quotasOf(process);
     for (const lease of this.leases) {
       const { process: before, id, untilWallMs } = lease;
-      if (before.node !== process.node || before.origin !== process.origin) continue;
+      if (before.node !== process.node || lease.origin !== process.origin) continue;
       lease.process = process;
       if (!leases.has(id) && lease.isOnDisk && book.isContinued && process.engine.nowMs < untilWallMs)
         this.cluster.failed(`${process.label}: the lease ${id} was on disk and is gone`);

@@ -17,6 +17,8 @@ import { quotasOf } from './quota-service.js';
 export interface Held {
   readonly id: string;
   process: NodeProcess;
+  /** The incarnation that made it. */
+  readonly origin: string;
   readonly allotment: Allotment;
   readonly cost: number;
   dueMs: number;
@@ -102,7 +104,7 @@ export class QuotaOracle {
     const { id, allotment, cost } = reserved;
     const times = { dueMs: process.monotonicMs() + ttlMs, dueWallMs: process.engine.nowMs + ttlMs };
     const state = { isOnDisk: false, wasCommitting: false, state: 'held', actual: 0, settlement: undefined } as const;
-    this.held.set(id, { ...reserved, process, ...times, ...state });
+    this.held.set(id, { ...reserved, process, origin: process.origin, ...times, ...state });
     this.change(allotment, cost);
   }
 
@@ -153,7 +155,7 @@ export class QuotaOracle {
     const { reservations, book } = quotasOf(process);
     for (const held of this.held.values()) {
       const { process: before, id, state } = held;
-      if (before.node !== process.node || before.origin !== process.origin || state === 'wasted') continue;
+      if (before.node !== process.node || held.origin !== process.origin || state === 'wasted') continue;
       held.process = process;
       held.dueMs = process.monotonicMs() + Math.max(0, held.dueWallMs - process.engine.nowMs);
       const isThere = reservations.has(id);

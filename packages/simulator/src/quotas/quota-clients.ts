@@ -24,6 +24,8 @@ const LONGEST_BURST = 8;
 interface Operation {
   readonly id: string;
   process: NodeProcess;
+  /** The incarnation that it was asked of. */
+  readonly origin: string;
   readonly items: readonly TakeItem[];
   answers: number;
   first: TakeAnswer | undefined;
@@ -76,6 +78,7 @@ export class QuotaClients {
     const operation: Operation = {
       id,
       process,
+      origin: process.origin,
       items,
       answers: 0,
       first: undefined,
@@ -127,8 +130,7 @@ export class QuotaClients {
   /** Clients repeat their requests to the next process of the same node. */
   restarted(process: NodeProcess): void {
     for (const operation of this.operations)
-      if (operation.process.node === process.node && operation.process.origin === process.origin)
-        operation.process = process;
+      if (operation.process.node === process.node && operation.origin === process.origin) operation.process = process;
   }
 
   ask(
