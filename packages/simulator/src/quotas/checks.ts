@@ -1,7 +1,7 @@
 import { type Allotment, AllotmentKey, nameOfAllotment, type Policy, windowEndMs } from '@quotadb/quota';
 import { nameOfOrigin } from '@quotadb/replication';
 import type { NodeProcess } from '../world/process.js';
-import type { QuotaOracle } from './oracle.js';
+import { type QuotaOracle, returningOf } from './oracle.js';
 import { quotasOf } from './quota-service.js';
 
 /**
@@ -23,7 +23,6 @@ interface Holding {
 
 interface AllotmentState {
   readonly marked: { readonly amount: number } | undefined;
-  readonly returning: number;
 }
 
 const key = new AllotmentKey();
@@ -43,7 +42,7 @@ function holdingOf(process: NodeProcess, policy: Policy, allotment: Allotment): 
     rights: broker.ledger.rights(policy, allotment),
     marked,
     balance: broker.ledger.balance(allotment),
-    pending: (state?.marked?.amount ?? 0) + (state?.returning ?? 0),
+    pending: (state?.marked?.amount ?? 0) + returningOf(process, allotment),
     reserved: reservations.outstanding().get(name) ?? 0,
   };
 }

@@ -30,6 +30,9 @@ export interface Held {
   isOnDisk: boolean;
   /** Its process ended before its client heard of its settlement. */
   wasCommitting: boolean;
+  /** When its process ended: whether that still held it, and the tokens of its allotment that waited for the disk. */
+  wasHeld: boolean;
+  returning: number;
   state: 'held' | 'committing' | 'settled' | 'lapsed' | 'down' | 'wasted';
   /** The cost that it was settled with, and the answer, for when it is settled again. */
   actual: number;
@@ -103,7 +106,15 @@ export class QuotaOracle {
   reserved(process: NodeProcess, reserved: Pick<Held, 'id' | 'allotment' | 'cost' | 'mark'>, ttlMs: number): void {
     const { id, allotment, cost } = reserved;
     const times = { dueMs: process.monotonicMs() + ttlMs, dueWallMs: process.engine.nowMs + ttlMs };
-    const state = { isOnDisk: false, wasCommitting: false, state: 'held', actual: 0, settlement: undefined } as const;
+    const state = {
+      isOnDisk: false,
+      wasCommitting: false,
+      wasHeld: true,
+      returning: 0,
+      state: 'held',
+      actual: 0,
+      settlement: undefined,
+    } as const;
     this.held.set(id, { ...reserved, process, origin: process.origin, ...times, ...state });
     this.change(allotment, cost);
   }
@@ -146,6 +157,8 @@ export class QuotaOracle {
       if (held.process !== process) continue;
       held.isOnDisk = held.state === 'held' && isOnDisk(process, held.mark);
       held.wasCommitting = held.state === 'committing';
+      held.wasHeld = quotasOf(process).reservations.has(held.id);
+      held.returning = returningOf(process, held.allotment);
       if (held.state === 'held' || held.state === 'committing') held.state = held.mark ? 'down' : 'wasted';
     }
   }
@@ -153,18 +166,31 @@ export class QuotaOracle {
   /** The next process of a node takes up the reservations that are on its disk. */
   restarted(process: NodeProcess): void {
     const { reservations, book } = quotasOf(process);
+    const restored = new Map<string, number>();
     for (const held of this.held.values()) {
       const { process: before, id, state } = held;
       if (before.node !== process.node || held.origin !== process.origin || state === 'wasted') continue;
       held.process = process;
       held.dueMs = process.monotonicMs() + Math.max(0, held.dueWallMs - process.engine.nowMs);
       const isThere = reservations.has(id);
+      if (isThere && !held.wasHeld) this.checkReturning(held, restored);
       if (!isThere && held.isOnDisk && book.isContinued && process.engine.nowMs < held.dueWallMs)
         this.failed(`${process.label}: the reservation ${id} was on disk and is gone`);
       if (!isThere && state === 'down') held.state = 'wasted';
       else if (isThere && state === 'down') this.takeUp(held);
       else if (isThere && state === 'settled') this.unsettle(held);
     }
+  }
+
+  /** The process before let go of it, and the disk did not know: then its tokens cannot have come back. */
+  private checkReturning(
+    { allotment, cost, actual, wasCommitting, returning, id }: Held,
+    restored: Map<string, number>,
+  ) {
+    const name = nameOfAllotment(allotment);
+    const amount = (restored.get(name) ?? 0) + (wasCommitting ? Math.max(0, cost - actual) : cost);
+    restored.set(name, amount);
+    if (amount > returning) this.failed(`the tokens of ${id} came back, and are reserved again after a restart`);
   }
 
   /** The disk has it as it was before a commit whose answer its client never got. */
@@ -189,6 +215,13 @@ export class QuotaOracle {
     if (amount > 0 && book.total > limit)
       this.failed(`allotment ${nameOfAllotment(allotment)}: ${book.total} allowed of ${limit}`);
   }
+}
+
+/** Tokens of an allotment that come back when the disk holds the end of their reservations. */
+export function returningOf(process: NodeProcess, allotment: Allotment): number {
+  // Private to the broker: only checks need it.
+  const states = Reflect.get(quotasOf(process).broker, 'allotments') as ReadonlyMap<string, { returning: number }>;
+  return states.get(nameOfAllotment(allotment))?.returning ?? 0;
 }
 
 /** Whether a change was on disk when its process ended; a crash may leave more there. */
