@@ -55,7 +55,7 @@ export class Ledger {
     return Math.min(rights, policy.limit - everywhere);
   }
 
-  /** After a limit was lowered: takes back what is in the local balance and not in the limit any more. */
+  /** After a limit was lowered: takes back tokens in the local balance that are not in the limit any more. */
   takeBackExcess(policy: Policy, allotment: Allotment): void {
     const excess = this.marked(allotment).everywhere - policy.limit;
     if (excess > 0) this.takeBack(policy, allotment, excess);

@@ -7,7 +7,7 @@ import type { Policy } from './policy.js';
 const CHUNK_FRACTION = 8;
 /**
  * Of a quota without a window a crash wastes tokens for ever. So its portions are small at first, and double only while
- * one follows the other within this time: a crash wastes about what is used in it.
+ * one follows the other within this time: a crash wastes about the tokens of that time.
  */
 const SMALLEST_PORTION = 16;
 const PORTION_MS = 250;

@@ -64,7 +64,7 @@ export class LeaseClients {
   renew(lease: HeldLease, ttlMs: number): void {
     const { process, id } = lease;
     const quotas = quotasOf(process);
-    // As clients are told to: counted from before the request was sent.
+    // As the guide asks of clients: counted from before the request was sent.
     const until = { untilMs: this.cluster.scheduler.nowMs + ttlMs, untilWallMs: process.engine.nowMs + ttlMs };
     quotas.guard(() =>
       quotas.leases.renew(id, ttlMs, WAIT_MS, (renewed) => {
@@ -98,6 +98,10 @@ export class LeaseClients {
       lease.process = process;
       if (!leases.has(id) && lease.isOnDisk && book.isContinued && process.engine.nowMs < untilWallMs)
         this.cluster.failed(`${process.label}: the lease ${id} was on disk and is gone`);
+      // Private to leases: only this check needs it.
+      const held = (Reflect.get(leases, 'held') as ReadonlyMap<string, { readonly untilMs: number }>).get(id);
+      if (held !== undefined && held.untilMs - process.monotonicMs() < untilWallMs - process.engine.nowMs)
+        this.cluster.failed(`${process.label}: the lease ${id} ends before its client expects it to`);
     }
   }
 

@@ -202,7 +202,7 @@ export class QuotaOracle {
     this.change(allotment, cost);
   }
 
-  /** A client may be told that a reservation is cancelled before the disk knows; what is committed stays so. */
+  /** The answer to a cancel does not wait for the disk; that to a commit does, so a committed one stays settled. */
   private unsettle(held: Held): void {
     if (held.settlement !== undefined) this.failed(`${held.process.label}: ${held.id} was settled, and is held again`);
     held.state = 'lapsed';

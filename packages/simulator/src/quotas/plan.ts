@@ -16,7 +16,7 @@ const OPERATIONS = { take: 30, takeAll: 5, peek: 2 } as const;
 const OPTIONAL = { reserve: 12, commit: 8, cancel: 4, retry: 6, changeLimit: 2, defineAnew: 1 } as const;
 const LEASES = { acquire: 6, renew: 2, release: 2 } as const;
 type LeaseKind = keyof typeof LEASES;
-/** A region says what is not its to say. */
+/** A region sends frames that it has no right to send. */
 const ATTACKS = { forgePolicies: 2, forgeRequest: 1 } as const;
 type AttackKind = keyof typeof ATTACKS;
 export type QuotaStepKind = keyof typeof OPERATIONS | keyof typeof OPTIONAL | LeaseKind | AttackKind | FaultKind;
@@ -35,7 +35,7 @@ export interface QuotaPlan extends Plan<QuotaStepKind> {
   readonly leaseLimit?: number;
   /** Regions forward requests for tokens. Older seeds are of schedules without that. */
   readonly hasRoutes?: boolean;
-  /** Regions have certificates, and some of them send what is not theirs to send. */
+  /** Regions have certificates, and some of them send frames that they have no right to send. */
   readonly isCertified?: boolean;
 }
 

@@ -26,6 +26,14 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'the grantees are not saved': 8,
   'a new incarnation begins with windows that leases of the last one reach into': 32,
   'a lease goes back before its time': 4,
+  'tokens come back before the disk holds the end of their reservation': 186,
+  'a commit is answered before the disk holds it': 190,
+  'a restart forgets reservations': 7,
+  'a restart forgets the ids of operations': 43,
+  'a restart forgets leases': 3,
+  'a renewal is answered before the disk holds it': 72,
+  'policies are taken over with any seal': 34,
+  'tokens are granted to an incarnation that is not at the other end of the link': 23,
 };
 
 test('no limit is exceeded in fresh seeds; a failing one is replayed by `quotadb simulate --quotas --seed S`', async () => {
