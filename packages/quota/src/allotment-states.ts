@@ -26,6 +26,8 @@ export interface AllotmentState {
   target: number;
   /** Tokens that were marked and wait for the disk. */
   marked: (ChangeMark & { readonly amount: number }) | undefined;
+  /** Tokens that come back to the local balance when the disk knows that they are not reserved any more. */
+  returning: number;
   /** Requests without an answer, by region. Made with the first: most allotments never need another region. */
   asked: Map<string, { readonly request: number; readonly atMs: number }> | undefined;
   /** Regions that had nothing, and until when they are not asked again. */
@@ -33,6 +35,9 @@ export interface AllotmentState {
   /** Until then a grant that was announced may arrive with the other changes of its region. */
   expectedUntilMs: number;
   denialMs: number;
+  /** Of a quota without a window: the size of the last portion that was set aside, and when that was. */
+  portion: number;
+  markedAtMs: number;
   /** At the last scan for idle tokens. */
   balance: number;
   usedAtMs: number;
@@ -92,10 +97,13 @@ function newState(allotment: Allotment): AllotmentState {
     waiters: [],
     target: 0,
     marked: undefined,
+    returning: 0,
     asked: undefined,
     empty: undefined,
     expectedUntilMs: 0,
     denialMs: FIRST_DENIAL_MS,
+    portion: 0,
+    markedAtMs: Number.NEGATIVE_INFINITY,
     balance: -1,
     usedAtMs: 0,
   };

@@ -29,7 +29,7 @@ function begin(incarnation: string): void {
   const monotonicMs = () => nowMs;
   const set = book?.set;
   ({ engine, book, operations } = startLoneRegion({ nowMs: monotonicMs, incarnation }));
-  if (incarnation !== 'a1' && set !== undefined) book.adopt(set);
+  if (incarnation !== 'a1' && set !== undefined) book.adopt(set, nowMs);
   let ids = 0;
   leases = new Leases({ operations, monotonicMs, newId: () => `${incarnation}-${++ids}` });
 }
@@ -153,11 +153,11 @@ test('a quota is for leases or for takes, and says so', () => {
   expect(heard).toEqual([{ error: expect.stringContaining('QUOTA.ACQUIRE') }]);
 });
 
-test('a lease of a quota that was dropped and defined anew is not renewed with the new one', () => {
+test('a lease of a quota that was dropped and defined in another way is not renewed with the new one', () => {
   const id = idOf(acquire(1000));
   book.drop('jobs', nowMs);
   book.define(
-    { name: 'jobs', limit: 1, windowMs: 0, leaseMs: LEASE_MS, allocator: 'a', shares: [], waitMs: 0 },
+    { name: 'jobs', limit: 1, windowMs: 0, leaseMs: LEASE_MS + 1, allocator: 'a', shares: [], waitMs: 0 },
     nowMs + 1000,
   );
   expect(renew(id, LEASE_MS)).toEqual({ error: expect.stringContaining('defined anew') });

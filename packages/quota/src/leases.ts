@@ -1,6 +1,9 @@
 import { type Allotment, nameOfAllotment } from './allotment.js';
 import { Deadlines } from './deadlines.js';
+import { KeptKind, type KeptRecord, type KeptRecords } from './kept-records.js';
+import type { ChangeMark } from './ledger.js';
 import type { Operations, Standing } from './operations.js';
+import { MAXIMUM_LEASE_MS } from './policy.js';
 
 /** Held at once by one node. */
 const MAXIMUM_LEASES = 100_000;
@@ -10,6 +13,8 @@ export interface LeaseRequest {
   readonly subject: Uint8Array;
   readonly ttlMs: number;
   readonly waitMs: number | undefined;
+  /** Where it has an id that its caller chose: the name of that. */
+  readonly operation?: string | undefined;
 }
 
 export type Acquired =
@@ -27,6 +32,9 @@ interface Lease {
   /** One for every window in which it holds a token, in their order. */
   allotments: readonly Allotment[];
   untilMs: number;
+  readonly operation: string | undefined;
+  /** The name of its record on disk; undefined where there is none. */
+  record: Uint8Array | undefined;
 }
 
 export interface LeasesOptions {
@@ -34,6 +42,8 @@ export interface LeasesOptions {
   readonly monotonicMs: () => number;
   /** A name that cannot be guessed. */
   readonly newId: () => string;
+  /** Undefined where there is no disk. */
+  readonly records?: KeptRecords | undefined;
 }
 
 /**
@@ -41,12 +51,15 @@ export interface LeasesOptions {
  * reaches before it ends; each window has the whole limit, so at no moment more leases than the limit are held, in all
  * regions together. Renewing it takes the tokens of further windows.
  *
- * A lease is kept by the node that gave it, in memory only. A crash loses tokens of windows that end soon: no token is
- * given out twice, and the windows after them begin with the whole limit.
+ * A lease is kept by the node that gave it, and on its disk where there is one: then it outlives the process, and its
+ * tokens come back only when the disk holds its end. Without a disk a crash loses tokens of windows that end soon: no
+ * token is given out twice, and the windows after them begin with the whole limit.
  */
 export class Leases {
   private readonly options: LeasesOptions;
   private readonly held = new Map<string, Lease>();
+  /** By the name of the id that the caller chose. */
+  private readonly byOperation = new Map<string, string>();
   private readonly deadlines: Deadlines;
 
   constructor(options: LeasesOptions) {
@@ -54,7 +67,17 @@ export class Leases {
     this.deadlines = new Deadlines(options.monotonicMs());
   }
 
-  acquire({ name, subject, ttlMs, waitMs }: LeaseRequest, done: (acquired: Acquired) => void): void {
+  /** Takes up the leases of the process before this one. */
+  restore(): void {
+    for (const record of this.options.records?.own(KeptKind.lease) ?? []) this.restoreOne(record);
+  }
+
+  /** The lease that was given under an id that the caller chose, while it holds. */
+  ofOperation(operation: string): string | undefined {
+    return this.byOperation.get(operation);
+  }
+
+  acquire({ name, subject, ttlMs, waitMs, operation }: LeaseRequest, done: (acquired: Acquired) => void): void {
     if (this.held.size >= MAXIMUM_LEASES) {
       done({ error: `there are ${MAXIMUM_LEASES} leases already` });
       return;
@@ -66,13 +89,17 @@ export class Leases {
       }
       const { isAllowed, standings, allotments } = answer;
       const id = isAllowed ? this.options.newId() : '';
-      if (isAllowed) this.keep(id, { name, subject, allotments, untilMs: 0 }, ttlMs);
+      if (isAllowed) {
+        const record = this.options.records && writeBody(id, name, subject, allotments[0].policy, operation);
+        this.keep(id, { name, subject, allotments, untilMs: 0, operation, record }, ttlMs);
+      }
       done({ isAllowed, id, standing: standings[0] });
     });
   }
 
   /**
    * Makes it end `ttlMs` from now. Where one of the windows until then has no token left, it ends when it would have.
+   * It is answered when the disk holds it: after a crash that forgot it, the tokens would go to others too soon.
    */
   renew(id: string, ttlMs: number, waitMs: number | undefined, done: (renewed: Renewed) => void): void {
     const lease = this.held.get(id);
@@ -93,12 +120,13 @@ export class Leases {
         done({ error: 'the lease has ended before it could be renewed' });
         return;
       }
-      if (answer.isAllowed) {
-        this.extend(lease, answer.allotments);
-        this.keep(id, lease, ttlMs);
+      if (!answer.isAllowed) {
+        done({ isRenewed: false, ttlMs: this.leftMs(lease), retryAfterMs: answer.standings[0].retryAfterMs });
+        return;
       }
-      const retryAfterMs = answer.isAllowed ? 0 : answer.standings[0].retryAfterMs;
-      done({ isRenewed: answer.isAllowed, ttlMs: this.leftMs(lease), retryAfterMs });
+      this.extend(lease, answer.allotments);
+      const mark = this.keep(id, lease, ttlMs);
+      operations.whenDurable(mark, () => done({ isRenewed: true, ttlMs: this.leftMs(lease), retryAfterMs: 0 }));
     });
   }
 
@@ -106,9 +134,13 @@ export class Leases {
   release(id: string): boolean {
     const lease = this.held.get(id);
     if (lease === undefined) return false;
+    const { record, operation, allotments } = lease;
+    const { records, operations } = this.options;
     this.held.delete(id);
     this.deadlines.delete(id);
-    this.giveBack(lease.allotments);
+    if (operation !== undefined) this.byOperation.delete(operation);
+    const mark = record && records?.remove(KeptKind.lease, record);
+    for (const allotment of allotments) operations.giveBack(allotment, 1, mark);
     return true;
   }
 
@@ -130,10 +162,34 @@ export class Leases {
     return amounts;
   }
 
-  private keep(id: string, lease: Lease, ttlMs: number): void {
+  private keep(id: string, lease: Lease, ttlMs: number): ChangeMark | undefined {
+    const isNew = !this.held.has(id);
+    this.put(id, lease, ttlMs);
+    const { records, operations } = this.options;
+    if (lease.record === undefined || records === undefined) return undefined;
+    const last = lease.allotments[lease.allotments.length - 1];
+    // A renewal may make it end sooner; the disk keeps the later end, which matters after a crash alone.
+    const progress = { added: operations.nowMs + ttlMs, taken: 1 + last.window };
+    const mark = records.set(KeptKind.lease, lease.record, progress, operations.overMs(last));
+    if (mark === undefined && isNew) lease.record = undefined;
+    return mark;
+  }
+
+  private put(id: string, lease: Lease, ttlMs: number): void {
     lease.untilMs = this.options.monotonicMs() + ttlMs;
     this.held.set(id, lease);
+    if (lease.operation !== undefined) this.byOperation.set(lease.operation, id);
     this.deadlines.set(id, lease.untilMs);
+  }
+
+  private restoreOne({ body, added: endsMs, taken }: KeptRecord): void {
+    const { operations, records } = this.options;
+    const [id, name, text, policy, operation] = JSON.parse(Buffer.from(body).toString());
+    const subject = Uint8Array.from(Buffer.from(text, 'base64'));
+    const allotments = operations.allotmentsUpTo(policy, subject, taken - 1);
+    const lease: Lease = { name, subject, allotments, untilMs: 0, operation: operation ?? undefined, record: body };
+    if (allotments.length === 0) records?.remove(KeptKind.lease, body);
+    else this.put(id, lease, Math.min(MAXIMUM_LEASE_MS, Math.max(0, endsMs - operations.nowMs)));
   }
 
   /** Another renewal of the same lease may have been faster: tokens that are held twice go back. */
@@ -146,11 +202,23 @@ export class Leases {
     );
   }
 
+  /** Of tokens that no record on disk has. */
   private giveBack(allotments: readonly Allotment[]): void {
-    for (const allotment of allotments) this.options.operations.taker.giveBack(allotment, 1);
+    for (const allotment of allotments) this.options.operations.giveBack(allotment, 1, undefined);
   }
 
   private leftMs({ untilMs }: Lease): number {
     return Math.max(0, Math.ceil(untilMs - this.options.monotonicMs()));
   }
+}
+
+/** What never changes about a lease. */
+function writeBody(
+  id: string,
+  name: string,
+  subject: Uint8Array,
+  policy: number,
+  operation: string | undefined,
+): Uint8Array {
+  return Buffer.from(JSON.stringify([id, name, Buffer.from(subject).toString('base64'), policy, operation]));
 }

@@ -40,13 +40,25 @@ export class Ledger {
     this.ownOrigin = Uint8Array.from(options.engine.origins.idOf(OWN_ORIGIN));
   }
 
-  /** The tokens that this node may still grant or mark. Below 0 after a limit was lowered. */
+  /**
+   * The tokens that this node may still grant or mark. Below 0 after a limit was lowered. Never more than the limit has
+   * left after the marks of all origins that are known here: regions that gave more than they had, under a higher limit
+   * or against the rules, do not make others exceed it.
+   */
   rights(policy: Policy, allotment: Allotment): number {
     const { region, book } = this.options;
     const initial = book.mayStart(policy, allotment.window) ? initialOf(policy, region) : 0;
-    const rights = initial + this.received(allotment) - this.granted(allotment) - this.marked(allotment);
+    const { own, everywhere } = this.marked(allotment);
+    const rights = initial + this.received(allotment) - this.granted(allotment) - own;
     // Checked last: a clock that jumped ahead has expired this node's grants and marks, but not its initial rights.
-    return this.isExpired(policy, allotment) || this.isAhead(policy, allotment) ? 0 : rights;
+    if (this.isExpired(policy, allotment) || this.isAhead(policy, allotment)) return 0;
+    return Math.min(rights, policy.limit - everywhere);
+  }
+
+  /** After a limit was lowered: takes back tokens in the local balance that are not in the limit any more. */
+  takeBackExcess(policy: Policy, allotment: Allotment): void {
+    const excess = this.marked(allotment).everywhere - policy.limit;
+    if (excess > 0) this.takeBack(policy, allotment, excess);
   }
 
   /**
@@ -156,13 +168,15 @@ export class Ledger {
     return granted;
   }
 
-  private marked(allotment: Allotment): number {
+  /** By this node, and by all origins as far as is known here. */
+  private marked(allotment: Allotment): { readonly own: number; readonly everywhere: number } {
     const { engine } = this;
     const { input, length } = this.key.marksOf(allotment);
     engine.openAny(input, 0, length);
-    const marked = engine.ownAdded - engine.ownTaken;
+    const own = engine.ownAdded - engine.ownTaken;
+    const everywhere = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
     engine.close();
-    return marked;
+    return { own, everywhere };
   }
 
   /** Undefined where memory is full: nothing has changed then. */

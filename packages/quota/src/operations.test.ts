@@ -1,4 +1,7 @@
+import type { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
+import type { TokenBrokerOptions } from './broker-options.js';
+import { KeptRecords } from './kept-records.js';
 import type { Operations, TakeAnswer } from './operations.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
 import {
@@ -10,10 +13,11 @@ import {
   type Settlement,
 } from './reservations.js';
 import { startLoneRegion } from './testing/lone-region.js';
-import type { TokenBroker, TokenBrokerOptions } from './token-broker.js';
+import type { TokenBroker } from './token-broker.js';
 
 const START_MS = Date.UTC(2026, 5, 1);
 let nowMs: number;
+let engine: Engine;
 let operations: Operations;
 let reservations: Reservations;
 let broker: TokenBroker;
@@ -24,7 +28,7 @@ function begin(disk: Pick<TokenBrokerOptions, 'durable'> = {}): void {
   nowMs = START_MS;
   const monotonicMs = () => nowMs;
   const region = startLoneRegion({ nowMs: monotonicMs, ...disk });
-  ({ broker, operations } = region);
+  ({ engine, broker, operations } = region);
   for (const name of ['calls', 'other'])
     region.book.define({ name, limit: 10, windowMs: 3_600_000, allocator: 'a', shares: [], waitMs: 0 }, nowMs);
   let ids = 0;
@@ -128,20 +132,33 @@ test('what cost more than was reserved is charged as far as the limit has it', (
   expect(isAllowed(['calls', 1])).toBe(false);
 });
 
+function repeatsOf(isDone: (answer: number) => boolean): Repeats<number> {
+  return new Repeats({ monotonicMs: () => nowMs, nowMs: () => engine.nowMs, isDone, records: new KeptRecords(engine) });
+}
+
+test('an id is known to the process after this one, and other arguments are another operation', () => {
+  const work = (done: (answer: number) => void) => done(1);
+  const heard: number[] = [];
+  const run = (payload: string) =>
+    repeatsOf(() => true).run({ id: 'id', payload, work, again: () => 2 }, (answer) => heard.push(answer));
+  expect([run('x'), run('x'), run('y')]).toEqual([true, true, false]);
+  expect(heard).toEqual([1, 2]);
+});
+
 test('an operation that is repeated is done once, and forgotten after its time', () => {
-  const repeats = new Repeats<number>(
-    () => nowMs,
-    (answer) => answer > 0,
-  );
+  const repeats = repeatsOf((answer) => answer > 0);
   let runs = 0;
   const heard: number[] = [];
   const run = (payload: string, result: number) =>
     repeats.run(
-      'id',
-      payload,
-      (done) => {
-        runs++;
-        done(result);
+      {
+        id: 'id',
+        payload,
+        work: (done) => {
+          runs++;
+          done(result);
+        },
+        again: () => -1,
       },
       (answer) => heard.push(answer),
     );
@@ -152,23 +169,18 @@ test('an operation that is repeated is done once, and forgotten after its time',
   expect(run('y', 3)).toBe(false);
   expect([heard, runs]).toEqual([[0, 1, 1], 2]);
   nowMs += REPEAT_WINDOW_MS + 1;
+  engine.advanceTo(nowMs);
   expect(run('y', 3)).toBe(true);
   expect(heard.at(-1)).toBe(3);
 });
 
 test('who repeats an operation that is still under way hears the same answer', () => {
-  const repeats = new Repeats<number>(
-    () => nowMs,
-    () => true,
-  );
+  const repeats = repeatsOf(() => true);
   const heard: number[] = [];
   const started: ((answer: number) => void)[] = [];
   const run = () =>
-    repeats.run(
-      'id',
-      'x',
-      (done) => started.push(done),
-      (answer) => heard.push(answer),
+    repeats.run({ id: 'id', payload: 'x', work: (done) => started.push(done), again: () => -1 }, (answer) =>
+      heard.push(answer),
     );
   run();
   run();

@@ -1,6 +1,7 @@
 import { ByteInput, type Engine } from '@quotadb/engine';
 import { type Allotment, AllotmentKey, MAXIMUM_SUBJECT_BYTES } from './allotment.js';
 import type { DemandOutcome } from './allotment-states.js';
+import type { ChangeMark } from './ledger.js';
 import { isLeased, MAXIMUM_WAIT_MS, type Policy, windowAt, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 import { Taker, Verdict } from './taker.js';
@@ -117,6 +118,43 @@ export class Operations {
   isOver(policyNumber: number, window: number): boolean {
     const policy = this.options.book.numbered(policyNumber);
     return policy === undefined || this.options.engine.nowMs >= windowEndMs(policy, window);
+  }
+
+  /** See TokenBroker.giveBack. */
+  giveBack(allotment: Allotment, amount: number, mark: ChangeMark | undefined): void {
+    this.options.broker.giveBack(allotment, amount, mark);
+  }
+
+  /** Calls back when the disk holds a change; at once where there is none to wait for. */
+  whenDurable(mark: ChangeMark | undefined, done: () => void): void {
+    if (mark === undefined) done();
+    else this.options.broker.durable.when(mark, done);
+  }
+
+  get nowMs(): number {
+    return this.options.engine.nowMs;
+  }
+
+  /** When a window is over by every clock; 0 where it never is. */
+  overMs({ policy: number, window }: Pick<Allotment, 'policy' | 'window'>): number {
+    const policy = this.known(number);
+    const endMs = policy === undefined ? this.nowMs : windowEndMs(policy, window);
+    return endMs === Number.POSITIVE_INFINITY ? 0 : endMs + this.options.broker.skewBoundMs;
+  }
+
+  /** The windows from now to a last one. */
+  allotmentsUpTo(number: number, subject: Uint8Array, last: number): Allotment[] {
+    const policy = this.known(number);
+    const allotments: Allotment[] = [];
+    if (policy === undefined || last - windowAt(policy, this.nowMs) > MAXIMUM_ITEMS) return [];
+    for (let window = windowAt(policy, this.nowMs); window <= last; window++)
+      allotments.push({ policy: number, window, subject });
+    return allotments;
+  }
+
+  private known(number: number): Policy | undefined {
+    const { book } = this.options;
+    return book.numbered(number) ?? book.droppedNumbered(number);
   }
 
   private begin(items: readonly ResolvedItem[], waitMs: number | undefined, done: (answer: TakeAnswer) => void): void {

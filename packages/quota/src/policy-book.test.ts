@@ -42,12 +42,12 @@ test('a life that the home saw when it defined a policy begins with it, and no o
   const empty = home.set as PolicySet;
   const policy = home.define(CALLS, NOW_MS, () => ({ incarnation: 'b1', hasDisk: false }));
   const first = open('b', 'b1');
-  first.adopt(home.set as PolicySet);
+  first.adopt(home.set as PolicySet, NOW_MS);
   expect(first.mayStart(policy, THIS_WINDOW)).toBe(true);
   // It lost its memory, hears an older set from a region that was cut off, and the policy after that.
   const second = open('b', 'b2');
-  expect(second.adopt({ ...empty, version: 2 })).toBe(true);
-  expect(second.adopt(home.set as PolicySet)).toBe(true);
+  expect(second.adopt({ ...empty, version: 2 }, NOW_MS)).toBe(true);
+  expect(second.adopt(home.set as PolicySet, NOW_MS)).toBe(true);
   expect(second.mayStart(policy, THIS_WINDOW)).toBe(false);
   expect(second.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
 });
@@ -60,7 +60,7 @@ test('while another server runs under its name a region begins with nothing, and
     saved = book;
   };
   const book = open('b', 'b1', { save });
-  book.adopt(home.set as PolicySet);
+  book.adopt(home.set as PolicySet, NOW_MS);
   expect(book.mayStart(policy, THIS_WINDOW)).toBe(true);
   book.suspend();
   expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
@@ -80,7 +80,7 @@ test('a region that was not there when a policy was defined begins with its next
   const home = homeBook();
   const policy = home.define(CALLS, NOW_MS, () => undefined);
   const book = open('b', 'b1', { nowMs: NOW_MS + 1 });
-  book.adopt(home.set as PolicySet);
+  book.adopt(home.set as PolicySet, NOW_MS);
   expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
   expect(book.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
 });
@@ -90,7 +90,7 @@ test('a life whose file is gone does not begin with what it may have begun with 
   const state = () => ({ incarnation: 'b1', hasDisk: true });
   const policy = home.define(CALLS, NOW_MS, state);
   const forgetful = open('b', 'b1', { isNewIncarnation: false, hasDisk: true, nowMs: NOW_MS + 10 });
-  forgetful.adopt(home.set as PolicySet);
+  forgetful.adopt(home.set as PolicySet, NOW_MS);
   expect(forgetful.mayStart(policy, THIS_WINDOW)).toBe(false);
   const later = home.define({ ...CALLS, name: 'later' }, NOW_MS + 10 + SKEW_BOUND_MS, state);
   expect(forgetful.mayStart(later, THIS_WINDOW)).toBe(true);

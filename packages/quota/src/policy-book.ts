@@ -1,11 +1,36 @@
 import { EPOCH_MS } from '@quotadb/engine';
 import { Grantees, type SavedGrantees } from './grantees.js';
-import { type Definition, type Policy, reachMs, startingRegions, windowStartMs } from './policy.js';
-import { checkDefinition, MAXIMUM_NUMBER, MAXIMUM_POLICIES, PolicyError, type PolicySet } from './policy-set.js';
+import {
+  type Definition,
+  type Policy,
+  reachMs,
+  startingRegions,
+  windowAt,
+  windowEndMs,
+  windowStartMs,
+} from './policy.js';
+import {
+  checkDefinition,
+  type DroppedPolicy,
+  MAXIMUM_NUMBER,
+  MAXIMUM_POLICIES,
+  MAXIMUM_VERSION_AHEAD_MS,
+  PolicyError,
+  type PolicySet,
+} from './policy-set.js';
+import type { Seal } from './seals.js';
+
+/** Policies as they are saved on disk. */
+export interface SavedPolicies {
+  readonly set: PolicySet | undefined;
+  /** The home's, where this region has received it. */
+  readonly seal?: Seal | undefined;
+}
 
 /** The book as it is saved on disk. */
-export interface SavedBook extends SavedGrantees {
-  readonly set: PolicySet | undefined;
+export interface SavedBook extends SavedPolicies, SavedGrantees {
+  /** At the home: it has written the set itself. Left out by earlier versions, whose home always had. */
+  readonly isOwn?: boolean | undefined;
   readonly incarnation: string;
   /** When this incarnation began, by its own clock. */
   readonly beganMs: number;
@@ -38,6 +63,8 @@ export interface PolicyBookOptions {
   /** No peer could know of policies that this node has lost. */
   readonly isAlone: boolean;
   readonly saved?: SavedBook;
+  /** Policies of a book that is lost. What it said about tokens is not known. */
+  readonly former?: SavedPolicies | undefined;
   /** Writes it to disk, and returns when it is there; throws where it cannot. Does nothing without a disk. */
   readonly save: (book: SavedBook) => void;
 }
@@ -56,26 +83,33 @@ export class PolicyBook {
   private readonly startsFromMs: number;
   private heldFromMs: number;
   private isSuspended = false;
+  /** The book of this very incarnation was on disk: what the process before this one did with tokens is known. */
+  readonly isContinued: boolean;
   private current: PolicySet | undefined;
+  private currentSeal: Seal | undefined;
+  private isWritten: boolean;
   private byName = new Map<string, Policy>();
   private byNumber = new Map<number, Policy>();
   readonly grantees: Grantees;
 
   constructor(options: PolicyBookOptions) {
     this.options = options;
-    const { saved, home, region, incarnation, nowMs } = options;
+    const { saved, former, home, region, incarnation, nowMs } = options;
     const isSameIncarnation = saved?.incarnation === incarnation;
+    this.isContinued = isSameIncarnation;
     this.beganMs = isSameIncarnation ? saved.beganMs : nowMs;
     const hasLostFile = saved === undefined && !options.isNewIncarnation;
     this.startsFromMs = isSameIncarnation ? saved.startsFromMs : hasLostFile ? nowMs + options.skewBoundMs : 0;
     this.heldFromMs = !isSameIncarnation ? 0 : saved.isSuspended ? nowMs : (saved.heldFromMs ?? 0);
-    this.grantees = new Grantees(isSameIncarnation ? saved : undefined, (grantees) =>
-      this.save(this.current, grantees),
-    );
-    this.current = saved?.set?.home === home ? saved.set : undefined;
+    this.grantees = new Grantees(isSameIncarnation ? saved : undefined, (grantees) => this.save(grantees));
+    const kept = saved ?? former;
+    const isOfHome = kept?.set?.home === home;
+    this.current = isOfHome ? kept.set : undefined;
+    this.currentSeal = isOfHome ? kept.seal : undefined;
+    this.isWritten = home === region && saved?.set !== undefined && isOfHome && saved.isOwn !== false;
     this.index();
     if (home === region && options.isAlone && this.current === undefined) this.begin();
-    else if (!isSameIncarnation) this.save(this.current, this.grantees.saved);
+    else if (!isSameIncarnation) this.save(this.grantees.saved);
   }
 
   /** Undefined until a set of the home has arrived. */
@@ -95,18 +129,35 @@ export class PolicyBook {
     return this.options.home === this.options.region;
   }
 
-  private save(set: PolicySet | undefined, grantees: SavedGrantees): void {
+  /** At the home: it has written the set itself, and takes no other for it. */
+  get isOwn(): boolean {
+    return this.isWritten;
+  }
+
+  /** The home's seal, in a region that has received it. */
+  get seal(): Seal | undefined {
+    return this.currentSeal;
+  }
+
+  private save(
+    grantees: SavedGrantees,
+    policies: SavedPolicies & { readonly isOwn: boolean } = {
+      set: this.current,
+      seal: this.currentSeal,
+      isOwn: this.isWritten,
+    },
+  ): void {
     const { incarnation, save } = this.options;
     const { beganMs, startsFromMs, heldFromMs, isSuspended } = this;
     const held = { ...(heldFromMs > 0 && { heldFromMs }), ...(isSuspended && { isSuspended }) };
-    save({ set, incarnation, beganMs, startsFromMs, ...held, ...grantees });
+    save({ ...policies, incarnation, beganMs, startsFromMs, ...held, ...grantees });
   }
 
   /** Another server runs under the name of this region: until `resume` this one starts no allotment. */
   suspend(): void {
     if (this.isSuspended) return;
     this.isSuspended = true;
-    this.save(this.current, this.grantees.saved);
+    this.save(this.grantees.saved);
   }
 
   /** The name is this server's. It starts the allotments of windows that begin from now on, as a new incarnation does. */
@@ -114,7 +165,7 @@ export class PolicyBook {
     if (!this.isSuspended) return;
     this.isSuspended = false;
     this.heldFromMs = nowMs;
-    this.save(this.current, this.grantees.saved);
+    this.save(this.grantees.saved);
   }
 
   named(name: string): Policy | undefined {
@@ -125,6 +176,11 @@ export class PolicyBook {
     return this.byNumber.get(number);
   }
 
+  /** A policy that is dropped and may be defined again. */
+  droppedNumbered(number: number): Policy | undefined {
+    return this.current?.dropped?.find((policy) => policy.number === number);
+  }
+
   list(): readonly Policy[] {
     return this.current?.policies ?? [];
   }
@@ -133,6 +189,7 @@ export class PolicyBook {
   mayStart(policy: Policy, window: number): boolean {
     const { region, incarnation, skewBoundMs } = this.options;
     if (this.isSuspended) return false;
+    if (windowStartMs(policy, window) < (policy.startsFromMs ?? Number.NEGATIVE_INFINITY)) return false;
     const isStarter = policy.starters.some(
       (starter) => starter.region === region && starter.incarnation === incarnation,
     );
@@ -166,6 +223,8 @@ export class PolicyBook {
     if (set.policies.length >= MAXIMUM_POLICIES)
       throw new PolicyError(`there are ${MAXIMUM_POLICIES} policies already`);
     const { name, limit, leaseMs = 0, allocator, shares, waitMs } = definition;
+    const dropped = set.dropped?.find((other) => other.name === name && this.isOpen(other, nowMs));
+    if (dropped !== undefined && isAlike(dropped, definition)) return this.revive(set, dropped, definition, nowMs);
     // So that a lease reaches into one further window at most, by any clock.
     const windowMs = leaseMs === 0 ? definition.windowMs : leaseMs + this.options.skewBoundMs;
     const starters = [...startingRegions(definition)].flatMap((region) => {
@@ -188,8 +247,18 @@ export class PolicyBook {
       waitMs,
       definedMs: nowMs,
       starters: isRepeated ? [] : starters,
+      ...(dropped !== undefined && windowMs > 0 && { startsFromMs: nowMs }),
     };
-    this.replace({ ...set, version: nextVersion(set, nowMs), lastNumber: number, policies: [...set.policies, policy] });
+    this.write({ ...set, lastNumber: number, policies: [...set.policies, policy] }, nowMs);
+    return policy;
+  }
+
+  /** A dropped policy goes on with its number, so what was used in its window is not given out again. */
+  private revive(set: PolicySet, dropped: DroppedPolicy, { limit, waitMs }: Definition, nowMs: number): Policy {
+    const { droppedMs: _, ...before } = dropped;
+    const policy: Policy = { ...before, limit, waitMs };
+    const others = set.dropped?.filter((other) => other !== dropped);
+    this.write({ ...set, policies: [...set.policies, policy], dropped: others }, nowMs);
     return policy;
   }
 
@@ -206,7 +275,7 @@ export class PolicyBook {
     if (before.limit === limit && before.waitMs === waitMs) return before;
     const policy: Policy = { ...before, limit, waitMs };
     const policies = set.policies.map((other) => (other === before ? policy : other));
-    this.replace({ ...set, version: nextVersion(set, nowMs), policies });
+    this.write({ ...set, policies }, nowMs);
     return policy;
   }
 
@@ -216,23 +285,56 @@ export class PolicyBook {
     if (policy === undefined) return false;
     const set = this.current as PolicySet;
     const policies = set.policies.filter((other) => other !== policy);
-    this.replace({ ...set, version: nextVersion(set, nowMs), policies });
+    const isRecent = (other: DroppedPolicy) => other.name !== name && this.isOpen(other, nowMs);
+    const recent = (set.dropped ?? []).filter(isRecent).slice(1 - MAXIMUM_POLICIES);
+    const dropped = [...recent, { ...policy, droppedMs: nowMs }];
+    this.write({ ...set, policies, dropped }, nowMs);
     return true;
+  }
+
+  /** Whether tokens of a dropped policy may be from a window that is not over by every clock. */
+  private isOpen(policy: DroppedPolicy, nowMs: number): boolean {
+    const { skewBoundMs } = this.options;
+    const lastMs = policy.droppedMs + skewBoundMs + reachMs(policy, skewBoundMs);
+    return windowEndMs(policy, windowAt(policy, lastMs)) + skewBoundMs > nowMs;
   }
 
   /** At the home: no peer has any policies, so there are none. True when that is news, to be sent to all peers. */
   begin(): boolean {
     const { home } = this.options;
     if (!this.isHome || this.current !== undefined) return false;
-    this.replace({ home, version: 1, lastNumber: 0, policies: [] });
+    this.replace({ home, version: 1, lastNumber: 0, policies: [] }, undefined, false);
     return true;
   }
 
-  /** Takes over a set from a peer; true when it was news. */
-  adopt(set: PolicySet): boolean {
-    if (set.home !== this.options.home || set.version <= this.version) return false;
-    this.replace(set);
+  /**
+   * Whether a set is newer than the own one. An own version that is further ahead of the clock than any that is taken
+   * over is older than all: an earlier release took it over from a peer, or the clock of this home was wrong.
+   */
+  isNews(set: PolicySet, nowMs: number): boolean {
+    return set.home === this.options.home && set.version > (this.isAhead(nowMs) ? 0 : this.version);
+  }
+
+  /** Takes over a set from a peer that may send it (FrameGate); true when it was news. */
+  adopt(set: PolicySet, nowMs: number, seal?: Seal): boolean {
+    if (!this.isNews(set, nowMs)) return false;
+    this.replace(set, seal, false);
     return true;
+  }
+
+  /** At the home, by an operator: the policies of a set, its own or another's, from now on as its own. */
+  settle(set: PolicySet, nowMs: number, others: readonly PolicySet[] = []): void {
+    this.mustBeHome();
+    const { home } = this.options;
+    const known = [set, ...others, ...(this.current === undefined ? [] : [this.current])];
+    const latest = known.filter(({ version }) => version <= nowMs + MAXIMUM_VERSION_AHEAD_MS);
+    const version = Math.max(Math.floor(nowMs), ...latest.map((other) => other.version + 1));
+    const lastNumber = Math.max(...known.map((other) => other.lastNumber));
+    this.replace({ ...set, home, version, lastNumber }, undefined, true);
+  }
+
+  private isAhead(nowMs: number): boolean {
+    return this.version > nowMs + MAXIMUM_VERSION_AHEAD_MS;
   }
 
   private mustBeHome(): void {
@@ -256,9 +358,21 @@ export class PolicyBook {
       );
   }
 
-  private replace(set: PolicySet): void {
-    this.save(set, this.grantees.saved);
+  /** At the home: the next version. It is higher than any that a home could have made before it lost its memory. */
+  private write(set: PolicySet, nowMs: number): void {
+    if (this.isAhead(nowMs))
+      throw new PolicyError(
+        `the version of the policies is ${set.version}, more than a day ahead of the clock, and other regions refuse ` +
+          'it: when the clock is right, QUOTA.HOME KEEP gives them a new one',
+      );
+    this.replace({ ...set, version: Math.max(set.version + 1, Math.floor(nowMs)) }, undefined, true);
+  }
+
+  private replace(set: PolicySet, seal: Seal | undefined, isOwn: boolean): void {
+    this.save(this.grantees.saved, { set, seal, isOwn });
     this.current = set;
+    this.currentSeal = seal;
+    this.isWritten = isOwn;
     this.index();
   }
 
@@ -270,7 +384,8 @@ export class PolicyBook {
 
 const WINDOWLESS = 'a quota without a window';
 
-/** Higher than any that a home could have made before it lost its memory. */
-function nextVersion(set: PolicySet, nowMs: number): number {
-  return Math.max(set.version + 1, Math.floor(nowMs));
+/** Whether a definition differs from a policy in nothing but numbers that can be changed. */
+function isAlike(policy: Policy, { windowMs, leaseMs = 0, allocator, shares }: Definition): boolean {
+  const isSameTime = (policy.leaseMs ?? 0) === leaseMs && (leaseMs > 0 || policy.windowMs === windowMs);
+  return isSameTime && policy.allocator === allocator && JSON.stringify(policy.shares) === JSON.stringify(shares);
 }

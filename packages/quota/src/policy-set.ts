@@ -1,3 +1,4 @@
+import { ORIGIN_ID_BYTES } from '@quotadb/engine';
 import {
   type Definition,
   MAXIMUM_LEASE_MS,
@@ -14,11 +15,24 @@ export interface PolicySet {
   readonly version: number;
   readonly lastNumber: number;
   readonly policies: readonly Policy[];
+  /** Policies whose last window may not be over: one that is defined again as it was goes on where it was. */
+  readonly dropped?: readonly DroppedPolicy[] | undefined;
+}
+
+export interface DroppedPolicy extends Policy {
+  readonly droppedMs: number;
 }
 
 export const MAXIMUM_POLICIES = 1000;
+/**
+ * Versions follow the clock of the home, so one that is further ahead of the own clock than this is no version that a
+ * home can have made, or its clock is wrong. It is not taken over: nothing could ever follow it.
+ */
+export const MAXIMUM_VERSION_AHEAD_MS = 24 * 3600 * 1000;
 const MAXIMUM_NAME_BYTES = 128;
 const MAXIMUM_SHARES = 64;
+/** As --region has it. */
+const MAXIMUM_REGION_CHARACTERS = 32;
 
 export class PolicyError extends Error {}
 
@@ -52,32 +66,51 @@ export function checkPolicySet(given: unknown): PolicySet {
     isRegion(set.home) &&
     isWhole(set.version, 1, Number.MAX_SAFE_INTEGER) &&
     isWhole(set.lastNumber, 0, MAXIMUM_NUMBER) &&
-    Array.isArray(set.policies) &&
-    set.policies.length <= MAXIMUM_POLICIES;
+    isList(set.policies) &&
+    (set.dropped === undefined || isList(set.dropped));
   if (!isSet) throw new PolicyError('this is no set of policies');
-  for (const policy of set.policies) {
+  for (const policy of [...set.policies, ...(set.dropped ?? [])]) {
     checkDefinition(policy);
+    const { startsFromMs } = policy;
     const isPolicy =
+      (startsFromMs === undefined || Number.isFinite(startsFromMs)) &&
       isWhole(policy.number, 1, set.lastNumber) &&
       Number.isFinite(policy.definedMs) &&
       Array.isArray(policy.starters) &&
-      policy.starters.every(({ region, incarnation }: Starter) => isRegion(region) && typeof incarnation === 'string');
+      policy.starters.length <= MAXIMUM_SHARES + 1 &&
+      policy.starters.every(({ region, incarnation }: Starter) => isRegion(region) && isIncarnation(incarnation));
     if (!isPolicy) throw new PolicyError(`policy ${policy.name} is not whole`);
   }
-  const numbers = new Set(set.policies.map(({ number }) => number));
-  const names = new Set(set.policies.map(({ name }) => name));
-  if (numbers.size !== set.policies.length || names.size !== set.policies.length)
-    throw new PolicyError('a policy is there twice');
+  checkOnce(set.policies);
+  checkOnce(set.dropped ?? []);
+  if (set.dropped?.some(({ droppedMs }) => !Number.isFinite(droppedMs)))
+    throw new PolicyError('a dropped policy does not say when it was dropped');
   return set;
+}
+
+function isList(given: unknown): boolean {
+  return Array.isArray(given) && given.length <= MAXIMUM_POLICIES;
+}
+
+function checkOnce(policies: readonly Policy[]): void {
+  const numbers = new Set(policies.map(({ number }) => number));
+  const names = new Set(policies.map(({ name }) => name));
+  if (numbers.size !== policies.length || names.size !== policies.length)
+    throw new PolicyError('a policy is there twice');
 }
 
 /** Numbers of policies are 32 bits of an allotment's key. */
 export const MAXIMUM_NUMBER = 0xffff_ffff;
 
-function isWhole(value: number, least: number, most: number): boolean {
+export function isWhole(value: number, least: number, most: number): boolean {
   return Number.isSafeInteger(value) && value >= least && value <= most;
 }
 
-function isRegion(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
+export function isRegion(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.length <= MAXIMUM_REGION_CHARACTERS;
+}
+
+/** In hexadecimal; tests have shorter names. */
+function isIncarnation(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= 2 * ORIGIN_ID_BYTES;
 }

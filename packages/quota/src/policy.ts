@@ -27,6 +27,11 @@ export interface Policy extends Definition {
   readonly definedMs: number;
   /** The incarnations that ran when it was defined: none before them can have started with it. */
   readonly starters: readonly Starter[];
+  /**
+   * A quota of this name was dropped then, and its tokens were given out in the windows that had begun: this one begins
+   * with the first window after it.
+   */
+  readonly startsFromMs?: number | undefined;
 }
 
 export interface Share {

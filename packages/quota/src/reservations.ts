@@ -1,5 +1,7 @@
 import { type Allotment, nameOfAllotment } from './allotment.js';
 import { Deadlines } from './deadlines.js';
+import { KeptKind, type KeptRecord, type KeptRecords } from './kept-records.js';
+import type { ChangeMark } from './ledger.js';
 import type { Operations, Standing, TakeItem } from './operations.js';
 
 export const MAXIMUM_RESERVATION_MS = 3_600_000;
@@ -29,18 +31,25 @@ export interface ReserveRequest {
   readonly ttlMs: number;
   readonly waitMs?: number | undefined;
   readonly lapse?: Lapse | undefined;
+  /** Where it has an id that its caller chose: the name of that. */
+  readonly operation?: string | undefined;
 }
 
 interface Reservation {
   readonly item: TakeItem;
   readonly allotment: Allotment;
   readonly lapse: Lapse;
+  readonly operation: string | undefined;
+  /** The name of its record on disk; undefined where there is none. */
+  readonly record: Uint8Array | undefined;
 }
 
 interface Settled {
   readonly actual: number;
   readonly untilMs: number;
   settlement: Settlement;
+  /** Of its change on disk; undefined where it was never there. */
+  mark: ChangeMark | undefined;
 }
 
 export interface ReservationsOptions {
@@ -48,19 +57,24 @@ export interface ReservationsOptions {
   readonly monotonicMs: () => number;
   /** A name that cannot be guessed. */
   readonly newId: () => string;
+  /** Undefined where there is no disk. */
+  readonly records?: KeptRecords | undefined;
 }
 
 /**
  * Costs that are known only afterwards: an estimate is taken at once; the excess comes back when the true cost is
  * known, and all of it when the reservation is not settled in time, unless it lapses as charged. A reservation is a
- * take like any other, kept by the node that made it, in memory only: a crash wastes it for the window, and no token is
- * ever spent twice.
+ * take like any other, kept by the node that made it, and on its disk where there is one: then it outlives the process.
+ * Its tokens come back only when the disk holds its end, so a crash restores it or has it settled, and no token is ever
+ * spent twice.
  */
 export class Reservations {
   private readonly options: ReservationsOptions;
   private readonly held = new Map<string, Reservation>();
   /** In the order in which they were settled. */
   private readonly settled = new Map<string, Settled>();
+  /** By the name of the id that the caller chose; of those on disk. */
+  private readonly byOperation = new Map<string, string>();
   private readonly deadlines: Deadlines;
 
   constructor(options: ReservationsOptions) {
@@ -68,7 +82,20 @@ export class Reservations {
     this.deadlines = new Deadlines(options.monotonicMs());
   }
 
-  reserve({ item, ttlMs, waitMs, lapse = 'refund' }: ReserveRequest, done: (reserved: Reserved) => void): void {
+  /** Takes up the reservations of the process before this one. */
+  restore(): void {
+    for (const record of this.options.records?.own(KeptKind.reservation) ?? []) this.restoreOne(record);
+  }
+
+  /** The reservation that was made under an id that the caller chose. */
+  ofOperation(operation: string): string | undefined {
+    return this.byOperation.get(operation);
+  }
+
+  reserve(
+    { item, ttlMs, waitMs, lapse = 'refund', operation }: ReserveRequest,
+    done: (reserved: Reserved) => void,
+  ): void {
     if (!Number.isSafeInteger(ttlMs) || ttlMs < 1 || ttlMs > MAXIMUM_RESERVATION_MS) {
       done({ error: `a reservation holds for 1 to ${MAXIMUM_RESERVATION_MS} milliseconds` });
       return;
@@ -83,20 +110,26 @@ export class Reservations {
         return;
       }
       const { isAllowed, standings, allotments } = answer;
-      const id = isAllowed ? this.hold(item, allotments[0], ttlMs, lapse) : '';
+      const id = isAllowed ? this.hold(item, allotments[0], ttlMs, lapse, operation) : '';
       done({ isAllowed, id, standing: standings[0] });
     });
   }
 
-  /** Settles with the true cost: the excess goes back, or the missing tokens are taken as far as the limit has them. */
-  commit(id: string, actual: number, done: (settlement: Settlement) => void): void {
+  /**
+   * Settles with the true cost: the excess goes back, or the missing tokens are taken as far as the limit has them; the
+   * allotment of those is the second argument. It is answered when the disk holds it: the tokens of a commit that a
+   * crash forgot would come back when the reservation lapses, though they were used.
+   */
+  commit(id: string, actual: number, done: (settlement: Settlement, moreFrom?: Allotment) => void): void {
     if (!Number.isSafeInteger(actual) || actual < 0) {
       done({ error: 'the actual cost is a whole number of at least 0' });
       return;
     }
     const before = this.settled.get(id);
     if (before !== undefined) {
-      done(before.actual === actual ? before.settlement : { error: 'the reservation is settled already' });
+      const isSame = before.actual === actual;
+      if (isSame) this.options.operations.whenDurable(before.mark, () => done(before.settlement));
+      else done({ error: 'the reservation is settled already' });
       return;
     }
     const reservation = this.held.get(id);
@@ -108,9 +141,9 @@ export class Reservations {
     const { operations } = this.options;
     const missing = actual - item.cost;
     if (missing <= 0) {
-      this.settle(id, actual, { charged: actual, uncharged: 0 });
-      operations.taker.giveBack(allotment, -missing);
-      done({ charged: actual, uncharged: 0 });
+      const { mark } = this.settle(id, actual, { charged: actual, uncharged: 0 });
+      operations.giveBack(allotment, -missing, mark);
+      operations.whenDurable(mark, () => done({ charged: actual, uncharged: 0 }));
       return;
     }
     // Settled before it can lapse; how many more tokens can be had is known when the take is answered.
@@ -119,7 +152,9 @@ export class Reservations {
       const isAllowed = !('error' in answer) && answer.isAllowed;
       const more = isAllowed ? missing : operations.taker.takeSome(allotment, missing);
       settled.settlement = { charged: item.cost + more, uncharged: missing - more };
-      done(settled.settlement);
+      settled.mark = this.keepSettlement(reservation, actual, item.cost + more);
+      const moreFrom = isAllowed ? answer.allotments[0] : allotment;
+      operations.whenDurable(settled.mark, () => done(settled.settlement, moreFrom));
     });
   }
 
@@ -127,8 +162,8 @@ export class Reservations {
   cancel(id: string): boolean {
     const reservation = this.held.get(id);
     if (reservation === undefined) return false;
-    this.settle(id, 0, { charged: 0, uncharged: 0 });
-    this.options.operations.taker.giveBack(reservation.allotment, reservation.item.cost);
+    const { mark } = this.settle(id, 0, { charged: 0, uncharged: 0 });
+    this.options.operations.giveBack(reservation.allotment, reservation.item.cost, mark);
     return true;
   }
 
@@ -136,6 +171,10 @@ export class Reservations {
   tick(): void {
     this.deadlines.pass(this.options.monotonicMs(), (id) => this.lapse(id));
     this.dropSettled();
+  }
+
+  has(id: string): boolean {
+    return this.held.has(id);
   }
 
   /** Tokens in reservations that are not settled, by allotment. */
@@ -148,20 +187,78 @@ export class Reservations {
     return amounts;
   }
 
-  private hold(item: TakeItem, allotment: Allotment, ttlMs: number, lapse: Lapse): string {
-    const id = this.options.newId();
-    this.held.set(id, { item, allotment, lapse });
-    this.deadlines.set(id, this.options.monotonicMs() + ttlMs);
+  private hold(
+    item: TakeItem,
+    allotment: Allotment,
+    ttlMs: number,
+    lapse: Lapse,
+    operation: string | undefined,
+  ): string {
+    const { newId, monotonicMs, operations } = this.options;
+    const id = newId();
+    const dueMs = operations.nowMs + ttlMs;
+    const body = writeBody({ id, item, allotment, lapse, operation, dueMs });
+    const overMs = operations.overMs(allotment);
+    const mark = this.options.records?.set(
+      KeptKind.reservation,
+      body,
+      { added: 1, taken: 0 },
+      overMs === 0 ? 0 : Math.max(overMs, dueMs),
+    );
+    const record = mark === undefined ? undefined : body;
+    this.put(id, { item, allotment, lapse, operation, record }, monotonicMs() + ttlMs);
     return id;
   }
 
-  private settle(id: string, actual: number, settlement: Settlement): Settled {
-    const settled = { actual, settlement, untilMs: this.options.monotonicMs() + SETTLED_MS };
-    this.held.delete(id);
-    this.deadlines.delete(id);
+  private put(id: string, reservation: Reservation, dueMs: number): void {
+    this.held.set(id, reservation);
+    if (reservation.operation !== undefined) this.byOperation.set(reservation.operation, id);
+    this.deadlines.set(id, dueMs);
+  }
+
+  private restoreOne({ body, added, taken }: KeptRecord): void {
+    const { monotonicMs, operations } = this.options;
+    const { id, dueMs, ...reservation } = readBody(body);
+    if (taken === 0) {
+      const leftMs = Math.min(MAXIMUM_RESERVATION_MS, Math.max(0, dueMs - operations.nowMs));
+      this.put(id, { ...reservation, record: body }, monotonicMs() + leftMs);
+      return;
+    }
+    const actual = taken - 1;
+    const charged = added - 1;
+    const untilMs = monotonicMs() + SETTLED_MS;
+    this.settled.set(id, { actual, settlement: { charged, uncharged: actual - charged }, untilMs, mark: undefined });
+  }
+
+  private settle(
+    id: string,
+    actual: number,
+    settlement: { readonly charged: number; readonly uncharged: number },
+  ): Settled {
+    const mark = this.keepSettlement(this.forget(id), actual, settlement.charged);
+    const settled: Settled = { actual, settlement, untilMs: this.options.monotonicMs() + SETTLED_MS, mark };
     this.settled.set(id, settled);
     this.dropSettled();
     return settled;
+  }
+
+  private keepSettlement({ record }: Reservation, actual: number, charged: number): ChangeMark | undefined {
+    const { records, operations } = this.options;
+    if (record === undefined || records === undefined) return undefined;
+    const progress = { added: 1 + charged, taken: 1 + actual };
+    // Without memory for it the record is gone, which ends the reservation just as well.
+    return (
+      records.set(KeptKind.reservation, record, progress, operations.nowMs + SETTLED_MS) ??
+      records.remove(KeptKind.reservation, record)
+    );
+  }
+
+  private forget(id: string): Reservation {
+    const reservation = this.held.get(id) as Reservation;
+    this.held.delete(id);
+    this.deadlines.delete(id);
+    if (reservation.operation !== undefined) this.byOperation.delete(reservation.operation);
+    return reservation;
   }
 
   private dropSettled(): void {
@@ -173,9 +270,30 @@ export class Reservations {
   }
 
   private lapse(id: string): void {
-    const reservation = this.held.get(id) as Reservation;
-    this.held.delete(id);
-    if (reservation.lapse === 'refund')
-      this.options.operations.taker.giveBack(reservation.allotment, reservation.item.cost);
+    const reservation = this.forget(id);
+    const { allotment, item, lapse, record } = reservation;
+    const { operations, records } = this.options;
+    const mark = record === undefined ? undefined : records?.remove(KeptKind.reservation, record);
+    if (lapse === 'refund') operations.giveBack(allotment, item.cost, mark);
   }
+}
+
+interface ReservationBody extends Omit<Reservation, 'record'> {
+  readonly id: string;
+  /** By the clock of the node. */
+  readonly dueMs: number;
+}
+
+function writeBody({ id, item, allotment, lapse, operation, dueMs }: ReservationBody): Uint8Array {
+  const { name, subject, cost } = item;
+  const { policy, window } = allotment;
+  const fields = [id, name, Buffer.from(subject).toString('base64'), cost, policy, window, lapse, dueMs, operation];
+  return Buffer.from(JSON.stringify(fields));
+}
+
+function readBody(body: Uint8Array): ReservationBody {
+  const [id, name, text, cost, policy, window, lapse, dueMs, operation] = JSON.parse(Buffer.from(body).toString());
+  const subject = Uint8Array.from(Buffer.from(text, 'base64'));
+  const item = { name, subject, cost };
+  return { id, item, allotment: { policy, window, subject }, lapse, dueMs, operation: operation ?? undefined };
 }

@@ -1,3 +1,5 @@
+import { isRegion, isWhole } from './policy-set.js';
+
 /** A region that can be reached, and its incarnation. */
 export interface Reach {
   readonly region: string;
@@ -108,12 +110,7 @@ export class Routes<Link> {
 export function checkReaches(given: unknown): readonly Reach[] {
   if (given === undefined) return [];
   const isReach = ({ region, origin, hasDisk, hops }: Reach) =>
-    typeof region === 'string' &&
-    region !== '' &&
-    /^[0-9a-f]{64}$/.test(origin) &&
-    typeof hasDisk === 'boolean' &&
-    Number.isSafeInteger(hops) &&
-    hops >= 1;
+    isRegion(region) && /^[0-9a-f]{64}$/.test(origin) && typeof hasDisk === 'boolean' && isWhole(hops, 1, MAXIMUM_HOPS);
   if (!Array.isArray(given) || given.length > MAXIMUM_REACHES || !given.every(isReach))
     throw new Error('the neighbour sent an invalid list of the regions that it reaches');
   return given;

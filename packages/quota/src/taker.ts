@@ -107,14 +107,24 @@ export class Taker {
     return amount;
   }
 
-  /** Puts back tokens that were not used. They are lost where the allotment has expired with its window. */
-  giveBack(allotment: Allotment, amount: number): void {
-    if (amount <= 0) return;
+  /** Puts back tokens that were not used. False where the allotment has no local balance, as after a restart. */
+  giveBack(allotment: Allotment, amount: number): boolean {
+    if (amount <= 0) return true;
     const { balances } = this;
     const { input, length } = this.key.marksOf(allotment);
-    if (balances.open(input, 0, length)) balances.give(amount);
+    const isThere = balances.open(input, 0, length);
+    if (isThere) balances.give(amount);
     balances.denyUntil(0);
     balances.close();
+    return isThere;
+  }
+
+  /** A take that finds too little asks the token broker, which knows of more: it is not denied at once. */
+  stopDenying(allotment: Allotment): void {
+    const { input, length } = this.key.marksOf(allotment);
+    this.balances.open(input, 0, length);
+    this.balances.denyUntil(0);
+    this.balances.close();
   }
 
   /** The allotment's key is open: its value is the marks of all origins. */

@@ -1,6 +1,5 @@
-import type { Engine } from '@quotadb/engine';
 import { FrameKind, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
-import { type Allotment, MAXIMUM_SUBJECT_BYTES, nameOfAllotment } from './allotment.js';
+import { type Allotment, nameOfAllotment } from './allotment.js';
 import {
   type AllotmentState,
   AllotmentStates,
@@ -8,55 +7,14 @@ import {
   FIRST_DENIAL_MS,
   type Waiter,
 } from './allotment-states.js';
-import { Ledger } from './ledger.js';
+import type { TokenBrokerOptions } from './broker-options.js';
+import { DurableQueue } from './durable-queue.js';
+import { type ChangeMark, Ledger } from './ledger.js';
 import { type Policy, windowEndMs } from './policy.js';
-import type { PolicyBook } from './policy-book.js';
+import { chunkOf, portionOf } from './portions.js';
 import { MAXIMUM_HOPS } from './routes.js';
+import { Taker } from './taker.js';
 
-/** The other regions, as far as they can be reached now. */
-export interface QuotaPeers {
-  /** Regions with a link to this one, or with a route through others. */
-  regions(): Iterable<string>;
-  /** The incarnation of a region. */
-  originOf(region: string): Uint8Array | undefined;
-  /** To the region, or to the next one on the route. */
-  send(region: string, frame: TokensWanted | TokensAnswer): void;
-}
-
-export interface TokenBrokerOptions {
-  readonly engine: Engine;
-  readonly region: string;
-  readonly origin: Uint8Array;
-  readonly book: PolicyBook;
-  readonly peers: QuotaPeers;
-  readonly skewBoundMs: number;
-  /** Milliseconds that never go back. */
-  readonly monotonicMs: () => number;
-  /** Undefined where there is no disk. */
-  readonly durable?: (shard: number) => number;
-  /** A caller waits until the change that was just made is on disk. */
-  readonly flushSoon?: () => void;
-  readonly events?: TokenBrokerEvents;
-}
-
-/** What becomes of tokens, for metrics. Must not throw. */
-export interface TokenBrokerEvents {
-  /** Tokens were put into a local balance. */
-  filled(policy: Policy, amount: number): void;
-  /** No region had tokens. */
-  denied(policy: Policy): void;
-  /** Tokens were granted to a region that had asked. */
-  granted(policy: Policy, region: string, amount: number): void;
-  /** Idle tokens were granted back to the allocator. */
-  returned(policy: Policy, region: string, amount: number): void;
-  /** A region answered a request with this many tokens, after this time. */
-  received(policy: Policy, region: string, amount: number, waitedMs: number): void;
-}
-
-/**
- * The part of its rights that a node marks or grants at a time: a crash wastes no more, and the rest can be granted.
- */
-const CHUNK_FRACTION = 8;
 /** A disk that takes longer counts as one that has nothing. */
 const DISK_PATIENCE_MS = 2000;
 /** A region that does not answer a request for this long counts as one that has nothing. */
@@ -83,7 +41,10 @@ const IDLE_SCAN_ALLOTMENTS = 1000;
  */
 export class TokenBroker {
   readonly ledger: Ledger;
+  /** Waits for the disk. */
+  readonly durable: DurableQueue;
   private readonly options: TokenBrokerOptions;
+  private readonly taker: Taker;
   private readonly allotments = new AllotmentStates();
   private lastRequest = 0;
   private scannedAtMs = 0;
@@ -92,6 +53,8 @@ export class TokenBroker {
     this.options = options;
     const { engine, region, book, skewBoundMs } = options;
     this.ledger = new Ledger({ engine, region, book, skewBoundMs });
+    this.taker = new Taker(engine);
+    this.durable = new DurableQueue(options.durable, () => options.flushSoon?.());
   }
 
   /** A caller needs more tokens than the local balance has, and waits this long for those of other regions. */
@@ -109,8 +72,38 @@ export class TokenBroker {
     this.advance(state);
   }
 
+  /**
+   * Tokens of a reservation or a lease come back when the disk holds its end, a change of this mark: a crash before that
+   * restores it, with its tokens. Without a mark there is nothing on disk to restore.
+   */
+  giveBack(allotment: Allotment, amount: number, mark: ChangeMark | undefined): void {
+    if (amount <= 0) return;
+    if (mark === undefined) {
+      this.refund(allotment, amount);
+      return;
+    }
+    const state = this.allotments.use(allotment, this.options.monotonicMs());
+    state.returning += amount;
+    this.allotments.active.add(state);
+    this.taker.stopDenying(allotment);
+    this.durable.when(mark, () => {
+      state.returning -= amount;
+      this.refund(allotment, amount);
+      this.advance(state);
+    });
+  }
+
+  /** Into the local balance or, where there is none, back to the rights. They are lost with a window that is over. */
+  private refund(allotment: Allotment, amount: number): void {
+    const { book } = this.options;
+    if (this.taker.giveBack(allotment, amount)) return;
+    const policy = book.numbered(allotment.policy) ?? book.droppedNumbered(allotment.policy);
+    if (policy !== undefined && !this.isOver(policy, allotment)) this.ledger.unmark(policy, allotment, amount);
+  }
+
   tick(): void {
     const nowMs = this.options.monotonicMs();
+    this.durable.pass();
     for (const state of [...this.allotments.active]) this.advance(state);
     if (nowMs - this.scannedAtMs < IDLE_SCAN_MS) return;
     this.scannedAtMs = nowMs;
@@ -126,14 +119,19 @@ export class TokenBroker {
     else this.hearAnswer(frame);
   }
 
-  /** A limit may have been raised: callers that were denied may ask again. */
+  /**
+   * A limit may have been raised: callers that were denied may ask again. Or lowered: tokens that are not in it any more
+   * leave the local balance.
+   */
   policiesChanged(): void {
     const { book } = this.options;
     for (const state of this.allotments.values()) {
+      const policy = book.numbered(state.allotment.policy);
+      if (policy !== undefined && !this.isOver(policy, state.allotment))
+        this.ledger.takeBackExcess(policy, state.allotment);
       if (state.denialMs === FIRST_DENIAL_MS) continue;
       state.denialMs = FIRST_DENIAL_MS;
       state.empty?.clear();
-      const policy = book.numbered(state.allotment.policy);
       if (policy !== undefined) this.ledger.deny(policy, state.allotment, 0);
     }
   }
@@ -168,9 +166,13 @@ export class TokenBroker {
 
   private advance(state: AllotmentState): void {
     const { allotment } = state;
-    const policy = this.options.book.numbered(allotment.policy);
+    const { book } = this.options;
+    const policy = book.numbered(allotment.policy);
     if (policy === undefined || this.isOver(policy, allotment)) {
-      state.marked = undefined;
+      // Tokens on their way to the disk are not lost with a policy that is dropped: it may be defined again.
+      const dropped = policy === undefined ? book.droppedNumbered(allotment.policy) : undefined;
+      if (dropped !== undefined && !this.isOver(dropped, allotment)) this.fillMarked(dropped, state);
+      else state.marked = undefined;
       this.finish(state, 'none');
       return;
     }
@@ -184,10 +186,10 @@ export class TokenBroker {
     this.allotments.active.add(state);
     if (state.marked === undefined) this.markSome(policy, state, missing);
     this.wakeSatisfied(state);
-    const stillMissing = this.missing(state) - (state.marked?.amount ?? 0);
+    const stillMissing = this.missing(state) - (state.marked?.amount ?? 0) - state.returning;
     if (stillMissing > 0) this.askRegions(policy, state, stillMissing);
     else if (this.missing(state) <= 0) this.finish(state, 'ready');
-    this.wakeImpatient(state, state.marked === undefined ? 0 : DISK_PATIENCE_MS);
+    this.wakeImpatient(state, isOnItsWay(state) ? DISK_PATIENCE_MS : 0);
   }
 
   private isOver(policy: Policy, allotment: Allotment): boolean {
@@ -213,7 +215,7 @@ export class TokenBroker {
   private markSome(policy: Policy, state: AllotmentState, missing: number): void {
     const rights = this.ledger.rights(policy, state.allotment);
     if (rights <= 0) return;
-    const amount = chunkOf(rights, missing);
+    const amount = portionOf(policy, state, rights, missing, this.options.monotonicMs());
     const mark = this.ledger.mark(policy, state.allotment, amount);
     if (mark === undefined) return;
     state.marked = { ...mark, amount };
@@ -247,7 +249,7 @@ export class TokenBroker {
     state.target = 0;
     state.asked?.clear();
     // Tokens on their way to the disk still have to get into the local balance: otherwise they would be lost.
-    if (state.marked === undefined) this.allotments.active.delete(state);
+    if (!isOnItsWay(state)) this.allotments.active.delete(state);
     const { waiters } = state;
     state.waiters = [];
     for (const waiter of waiters) waiter.done(outcome);
@@ -268,7 +270,7 @@ export class TokenBroker {
     const targets = open.includes(policy.allocator) ? [policy.allocator] : open;
     for (const target of targets)
       if (!asked.has(target)) asked.set(target, { request: this.ask(state, target, missing), atMs: nowMs });
-    if (asked.size > 0 || state.expectedUntilMs > nowMs || state.marked !== undefined) return;
+    if (asked.size > 0 || state.expectedUntilMs > nowMs || isOnItsWay(state)) return;
     events?.denied(policy);
     this.ledger.deny(policy, state.allotment, engine.nowMs + state.denialMs);
     state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
@@ -310,21 +312,12 @@ export class TokenBroker {
 
   private hearWanted({ origin, fromRegion, request, policy: number, window, subject, need }: TokensWanted): void {
     const { peers, region, book, events } = this.options;
-    if (!Number.isSafeInteger(window) || subject.length > MAXIMUM_SUBJECT_BYTES) return;
     const policy = book.numbered(number);
     const allotment: Allotment = { policy: number, window, subject };
     const granted = policy === undefined ? 0 : this.grantTo(policy, allotment, origin, need);
     if (policy !== undefined && granted > 0) events?.granted(policy, fromRegion, granted);
-    peers.send(fromRegion, {
-      kind: FrameKind.tokensAnswer,
-      origin,
-      fromRegion: region,
-      toRegion: fromRegion,
-      request,
-      ...allotment,
-      granted,
-      hops: 0,
-    });
+    const answer = { origin, fromRegion: region, toRegion: fromRegion, request, ...allotment, granted, hops: 0 };
+    peers.send(fromRegion, { kind: FrameKind.tokensAnswer, ...answer });
   }
 
   /** Grants a part of the rights, at least the need if there is as much. A node whose own callers wait keeps a half. */
@@ -359,11 +352,16 @@ export class TokenBroker {
     const policy = book.numbered(allotment.policy);
     if (policy === undefined || this.isOver(policy, allotment)) return false;
     const { allocator } = policy;
-    if (allocator === region) return true;
+    if (allocator === region && policy.windowMs > 0) return true;
     const balance = this.ledger.balance(allotment);
     if (balance !== state.balance) {
       state.balance = balance;
       state.usedAtMs = nowMs;
+      return true;
+    }
+    if (allocator === region) {
+      // Of a quota without a window a crash would waste them for ever.
+      if (nowMs - state.usedAtMs >= IDLE_MS) this.ledger.takeBack(policy, allotment, balance);
       return true;
     }
     const to = peers.originOf(allocator);
@@ -376,7 +374,7 @@ export class TokenBroker {
   }
 }
 
-/** As much as is needed, or a part of the rights where that is more. */
-function chunkOf(rights: number, need: number): number {
-  return Math.min(rights, Math.max(need, Math.ceil(rights / CHUNK_FRACTION)));
+/** Tokens wait for the disk before they can be spent. */
+function isOnItsWay({ marked, returning }: AllotmentState): boolean {
+  return marked !== undefined || returning > 0;
 }

@@ -21,7 +21,7 @@ import { Expiry } from './expiry.js';
 import { GarbageCollection } from './garbage-collection.js';
 import { GrowOnly } from './grow-only.js';
 import { KeyChanges, MAX_KEY_BYTES } from './key-changes.js';
-import { randomKey, removeAll, scanKeys } from './keyspace.js';
+import { randomKey, removeAll, scanKeys, visitReserved } from './keyspace.js';
 import { type EngineStats, statsOf } from './stats.js';
 
 export interface EngineOptions {
@@ -118,6 +118,11 @@ export class Engine extends KeyChanges {
 
   scan(cursor: bigint, count: number, visit: (key: Uint8Array) => void): bigint {
     return scanKeys(this, cursor, count, visit);
+  }
+
+  /** Every reserved key: those that no client sees. */
+  visitReserved(visit: (key: Uint8Array) => void): void {
+    visitReserved(this, visit);
   }
 
   /** `entropy` in [0, 1) chooses the key: the engine itself has no randomness. */

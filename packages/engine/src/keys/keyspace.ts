@@ -1,3 +1,4 @@
+import { isReservedRecord } from '../components/reserved.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { TWO_POW_32 } from '../memory/int64.js';
 import { HeaderWord } from '../memory/layout.js';
@@ -37,6 +38,24 @@ export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (
     }
   }
   return shardIndex >= engine.shardCount ? 0n : (BigInt(shardIndex) << PLACE_BITS) | BigInt(place);
+}
+
+/** Visits every reserved key of a store, also one that has expired; the visitor may open keys. */
+export function visitReserved(engine: Engine, visit: (key: Uint8Array) => void): void {
+  const { store } = engine;
+  if (Atomics.load(store.memory, HeaderWord.reservedRecords) === 0) return;
+  for (let index = 0; index < engine.shardCount; index++) {
+    const shard = store.shardAt(index);
+    for (let place = 0; place < TWO_POW_32; ) {
+      const keys: Uint8Array[] = [];
+      place = engine.withShard(shard, () =>
+        store.table.visitBucket(shard, place, (record) => {
+          if (isReservedRecord(store.memory, record)) keys.push(engine.keyOf(record));
+        }),
+      );
+      for (const key of keys) visit(key);
+    }
+  }
 }
 
 /** Buckets that one search for a random key looks at: where nearly all keys have expired, it may find none. */

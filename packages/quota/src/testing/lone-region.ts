@@ -1,7 +1,8 @@
 import { Engine } from '@quotadb/engine';
+import type { TokenBrokerOptions } from '../broker-options.js';
 import { Operations } from '../operations.js';
 import { PolicyBook } from '../policy-book.js';
-import { TokenBroker, type TokenBrokerOptions } from '../token-broker.js';
+import { TokenBroker } from '../token-broker.js';
 
 export const SKEW_BOUND_MS = 2000;
 

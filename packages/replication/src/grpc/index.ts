@@ -1,1 +1,2 @@
-export { loadTlsMaterial, watchTlsMaterial } from './tls-material.js';
+export { findSealFault, type SealedBy, sealText } from './seal.js';
+export { loadTlsMaterial, type TlsMaterial, watchTlsMaterial } from './tls-material.js';

@@ -1,4 +1,4 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { identityOf, type PeerIdentity } from './peer-identity.js';
 import { PemFiles } from './pem-files.js';
@@ -33,7 +33,7 @@ export async function loadTlsMaterial(
 ): Promise<TlsMaterial> {
   const [certificate, key, authority] = await Promise.all([certFile, keyFile, caFile].map((file) => pem.read(file)));
   const own = pem.certificate(certificate, certFile);
-  const authorities = (authority.match(PEM_CERTIFICATE) ?? [authority]).map((text) => pem.certificate(text, caFile));
+  const authorities = pem.attempt(() => authoritiesOf(authority), `${caFile} is not a certificate in PEM`);
   pem.checkKey(key, keyFile, own, certFile);
   if (authorities.some(({ ca }) => !ca)) throw new TlsMaterialError(`${caFile} is not the certificate of an authority`);
   const issuer = authorities.find((ca) => own.checkIssued(ca) && own.verify(ca.publicKey));
@@ -41,6 +41,11 @@ export async function loadTlsMaterial(
   checkTimes(own, certFile, nowMs);
   checkTimes(issuer, caFile, nowMs);
   return { certificate, key, authority, identity: pem.attempt(() => identityOf(own), certFile) };
+}
+
+/** The certificates in the file of the authority. */
+export function authoritiesOf(authority: string): X509Certificate[] {
+  return (authority.match(PEM_CERTIFICATE) ?? [authority]).map((text) => new X509Certificate(text));
 }
 
 const pem = new PemFiles(TlsMaterialError);

@@ -22,6 +22,9 @@ export type QuotaRequest =
   | { readonly kind: 'peek'; readonly name: string; readonly subject: Uint8Array }
   | { readonly kind: 'define'; readonly definition: PartialDefinition }
   | { readonly kind: 'drop'; readonly name: string }
+  /** At the home: its own policies hold, or those that a region has sent and it has refused. */
+  | { readonly kind: 'home'; readonly takeFrom?: string | undefined }
+  | { readonly kind: 'describeHome' }
   | { readonly kind: 'info'; readonly name: string; readonly subject: Uint8Array | undefined };
 
 export type QuotaAnswer = { readonly error: string } | { readonly value: unknown };

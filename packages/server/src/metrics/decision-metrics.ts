@@ -17,6 +17,9 @@ export const decisionMetricTable = {
   quotadb_tokens_received_total: counter('Tokens of all quotas that another region gave when it was asked.'),
   quotadb_token_requests_total: counter('Requests for tokens that another region has answered.'),
   quotadb_token_request_wait_seconds_total: counter('Time those requests were waited for.'),
+  quotadb_quota_frames_refused_total: counter(
+    'Frames about quotas that a region sent and this one refused, by kind; `policies` that are not from the home.',
+  ),
 } satisfies MetricSource['metrics'];
 
 type Name = keyof typeof decisionMetricTable;
@@ -51,6 +54,9 @@ export function decisionMetrics(options: DecisionMetricsOptions): MetricSource<N
         })),
         ...ofRefills(policies, options.tokens),
         ...ofFlow(options.tokens),
+        quotadb_quota_frames_refused_total: [...options.tokens.refusedFrames].flatMap(([peer, counts]) =>
+          [...counts].map(([frame, value]) => ({ labels: { peer, frame }, value })),
+        ),
       };
     },
   };

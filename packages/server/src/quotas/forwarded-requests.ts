@@ -1,4 +1,4 @@
-import { MAXIMUM_HOPS } from '@quotadb/quota';
+import { isRegion, isWhole, MAXIMUM_HOPS } from '@quotadb/quota';
 import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { FrameKind, type PolicyAnswer, type PolicyChange } from '@quotadb/wire';
 import { regionOfId } from './local-answers.js';
@@ -21,6 +21,10 @@ export interface Forwarded {
 
 /** A region that does not answer within this time counts as unreachable. */
 const ANSWER_TIMEOUT_MS = 5000;
+/** Requests that wait for an answer; a region that does not answer must not fill the memory of another. */
+const MAXIMUM_PENDING = 10_000;
+/** The random part, and the name of a region. */
+const MAXIMUM_ID_CHARACTERS = 64;
 /** The longest wait of a forwarded renewal, so that its answer comes before that timeout. */
 const LONGEST_WAIT_MS = 3000;
 
@@ -43,7 +47,7 @@ export class ForwardedRequests {
   private lastRequest = 0;
 
   forward(link: RequestLink | undefined, forwarded: Forwarded, answered: (answer: QuotaAnswer) => void): void {
-    if (link === undefined || forwarded.hops >= MAXIMUM_HOPS) {
+    if (link === undefined || forwarded.hops >= MAXIMUM_HOPS || this.pending.size >= MAXIMUM_PENDING) {
       answered({ error: unreachable(forwarded) });
       return;
     }
@@ -54,8 +58,14 @@ export class ForwardedRequests {
     link.send({ kind: FrameKind.policyChange, request: number, body });
   }
 
-  receive({ request, body }: PolicyAnswer): void {
-    this.settle(request, JSON.parse(Buffer.from(body).toString()) as QuotaAnswer);
+  /** Throws for an answer that is none to a request that was sent over this link; one that came too late is left. */
+  receive(link: RequestLink, { request, body }: PolicyAnswer): void {
+    const pending = this.pending.get(request);
+    if (pending === undefined) return;
+    if (pending.link !== link) throw new Error(`it answers a request to region ${pending.link.region}`);
+    const answer = JSON.parse(Buffer.from(body).toString()) as QuotaAnswer;
+    if (!isAnswerTo(pending.forwarded.request.kind, answer)) throw new Error('it holds no answer to the request');
+    this.settle(request, answer);
   }
 
   /** A link has closed: the requests sent over it get no answer. */
@@ -80,17 +90,45 @@ export function regionOf(request: QuotaRequest, home: string): string | undefine
   return request.kind === 'renew' || request.kind === 'release' ? regionOfId(request.lease) : undefined;
 }
 
-/** Throws for a body that is no forwarded request. */
-export function readForwarded({ body }: PolicyChange): Forwarded {
+/** Throws for a body that is no forwarded request, or one that is not for the region that it is sent to. */
+export function readForwarded({ body }: PolicyChange, home: string): Forwarded {
   const forwarded = JSON.parse(Buffer.from(body).toString()) as Forwarded;
   const isForwarded =
-    typeof forwarded?.to === 'string' &&
-    Number.isSafeInteger(forwarded.hops) &&
-    forwardable.includes(forwarded.request?.kind);
-  if (!isForwarded) throw new Error('a frame holds no request that can be forwarded');
-  const { request } = forwarded;
+    isRegion(forwarded?.to) &&
+    isWhole(forwarded.hops, 0, MAXIMUM_HOPS) &&
+    forwardable.includes(forwarded.request?.kind) &&
+    hasFields(forwarded.request);
+  if (!isForwarded) throw new Error('it holds no request that can be forwarded');
+  const { request, to } = forwarded;
+  if (regionOf(request, home) !== to) throw new Error(`it holds a request to ${to} that another region has to do`);
   if (request.kind !== 'renew') return forwarded;
   return { ...forwarded, request: { ...request, waitMs: Math.min(request.waitMs ?? 0, LONGEST_WAIT_MS) } };
+}
+
+/** Values are checked again where the request is done: here their types. */
+function hasFields(request: Forwardable): boolean {
+  const isId = (id: unknown) => typeof id === 'string' && id.length <= MAXIMUM_ID_CHARACTERS;
+  if (request.kind === 'define') return typeof request.definition === 'object' && request.definition !== null;
+  if (request.kind === 'drop') return typeof request.name === 'string';
+  if (request.kind === 'commit') return isId(request.reservation) && Number.isSafeInteger(request.actual);
+  if (request.kind === 'cancel') return isId(request.reservation);
+  if (request.kind === 'release') return isId(request.lease);
+  const { lease, ttlMs, waitMs } = request;
+  return isId(lease) && Number.isSafeInteger(ttlMs) && (waitMs === undefined || Number.isSafeInteger(waitMs));
+}
+
+function isAnswerTo(kind: Forwardable['kind'], answer: QuotaAnswer): boolean {
+  if (typeof answer !== 'object' || answer === null) return false;
+  if ('error' in answer) return typeof answer.error === 'string';
+  const { value } = answer;
+  if (kind === 'commit') return areWhole(value, ['charged', 'uncharged']);
+  if (kind === 'renew') return areWhole(value, ['ttlMs', 'retryAfterMs']);
+  return typeof value === 'boolean';
+}
+
+function areWhole(value: unknown, names: readonly string[]): boolean {
+  const fields = value as Readonly<Record<string, unknown>> | null;
+  return typeof fields === 'object' && fields !== null && names.every((name) => Number.isSafeInteger(fields[name]));
 }
 
 export function answerTo({ request }: PolicyChange, answer: QuotaAnswer): PolicyAnswer {

@@ -2,13 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { Engine } from '@quotadb/engine';
 import {
   type Acquired,
+  KeptKind,
+  KeptRecords,
   Leases,
+  nameOfOperation,
   noSuchPolicy,
+  type Operation,
   Operations,
   type PolicyBook,
   Repeats,
   Reservations,
   type Reserved,
+  type Standing,
   type TakeAnswer,
   type TakeItem,
   type TokenBroker,
@@ -25,15 +30,28 @@ interface LocalAnswersOptions {
   readonly region: string;
   readonly book: PolicyBook;
   readonly broker: TokenBroker;
+  readonly hasDisk: boolean;
+  /** An answer waits for the disk to hold what it says (--fsync always). */
+  readonly waitsForDisk: boolean;
   /** Called for every take and reservation, allowed or denied. */
   readonly noteTakes: (items: readonly TakeItem[], isAllowed: boolean) => void;
 }
 
 /** A request to this region's quotas; changes of policies are apart. */
-export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
+export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' | 'home' | 'describeHome' }>;
 
 type Repeatable = TakeAnswer | Reserved | Acquired;
 type Answered<Answer> = (answer: Answer | { readonly error: string }) => void;
+/** A request that is done once, if it has an ID. */
+interface Once<Answer> {
+  readonly id: string | undefined;
+  readonly payload: () => unknown;
+  readonly work: (finish: Answered<Answer>) => void;
+  readonly again: () => Answer;
+}
+
+const HELD_NO_MORE =
+  'this ID was used, and what was given for it is not held here: it was settled or has ended, or is in another region';
 
 /** Takes, reservations and leases of this region, and their answers, kept for repeated requests. */
 export class LocalAnswers {
@@ -41,19 +59,36 @@ export class LocalAnswers {
   private readonly operations: Operations;
   private readonly reservations: Reservations;
   private readonly leases: Leases;
+  private readonly records: KeptRecords;
   /** Answers by the ID of the request, which stands for one operation of any kind. */
-  private readonly repeats = new Repeats<Repeatable>(
-    systemMonotonicMs,
-    (answer) => 'isAllowed' in answer && answer.isAllowed,
-  );
+  private readonly repeats: Repeats<Repeatable>;
 
   constructor(options: LocalAnswersOptions) {
     this.options = options;
+    const { engine, book, region, hasDisk } = options;
     const monotonicMs = systemMonotonicMs;
     this.operations = new Operations({ ...options, monotonicMs });
-    const held = { operations: this.operations, monotonicMs, newId: () => newId(options.region) };
+    this.records = new KeptRecords(engine);
+    const { records, operations } = this;
+    const held = { operations, monotonicMs, newId: () => newId(region), records: hasDisk ? records : undefined };
     this.reservations = new Reservations(held);
     this.leases = new Leases(held);
+    this.repeats = new Repeats({
+      monotonicMs,
+      nowMs: () => engine.nowMs,
+      isDone: (answer) => 'isAllowed' in answer && answer.isAllowed,
+      records,
+    });
+    if (book.isContinued) {
+      this.reservations.restore();
+      this.leases.restore();
+    } else this.forgetHeld();
+  }
+
+  /** What an incarnation held whose book is lost: it may have let go of the tokens since. */
+  private forgetHeld(): void {
+    for (const kind of [KeptKind.reservation, KeptKind.lease])
+      for (const { body } of this.records.own(kind)) this.records.remove(kind, body);
   }
 
   tick(): void {
@@ -61,8 +96,9 @@ export class LocalAnswers {
     this.leases.tick();
   }
 
-  answer(request: LocalRequest, answered: (answer: QuotaAnswer) => void): void {
+  answer(request: LocalRequest, respond: (answer: QuotaAnswer) => void): void {
     const { operations, reservations, leases } = this;
+    const answered = (answer: QuotaAnswer) => this.acknowledge(() => respond(answer));
     const plainly = <Value extends object>(answer: Value | { readonly error: string }) =>
       answered('error' in answer ? (answer as { readonly error: string }) : { value: answer });
     if (request.kind === 'take')
@@ -83,6 +119,12 @@ export class LocalAnswers {
   private take(request: Extract<QuotaRequest, { kind: 'take' }>, done: Answered<TakeAnswer>): void {
     const { id, items, waitMs } = request;
     const payload = () => items.map(({ name, subject, cost }) => [name, text(subject), cost]);
+    const again = (): TakeAnswer => {
+      const standings = items.map(({ name, subject }) => this.operations.peek(name, subject));
+      const mistake = standings.find((standing) => 'error' in standing);
+      if (mistake !== undefined) return mistake as { readonly error: string };
+      return { isAllowed: true, standings: standings as Standing[], allotments: [] };
+    };
     const work = (finish: Answered<TakeAnswer>) => {
       const span = startSpan('quota take', { attributes: { 'quotadb.quota': items.map(({ name }) => name) } });
       this.operations.take({ items, waitMs }, (answer) => {
@@ -94,48 +136,59 @@ export class LocalAnswers {
         finish(answer);
       });
     };
-    this.once(id, payload, work, done);
+    this.once({ id, payload, work, again }, done);
   }
 
   private reserve(request: Extract<QuotaRequest, { kind: 'reserve' }>, done: Answered<Reserved>): void {
     const { id, item, ttlMs, lapse } = request;
     const payload = () => ['reserve', item.name, text(item.subject), item.cost, ttlMs, lapse];
+    const operation = id === undefined ? undefined : nameOfOperation(id);
     const work = (finish: Answered<Reserved>) =>
-      this.reservations.reserve(request, (answer) => {
+      this.reservations.reserve({ ...request, operation }, (answer) => {
         if (!('error' in answer)) this.options.noteTakes([item], answer.isAllowed);
         finish(answer);
       });
-    this.once(id, payload, work, done);
+    const again = () => this.heldAgain(item, this.reservations.ofOperation(operation ?? ''));
+    this.once({ id, payload, work, again }, done);
+  }
+
+  /** The answer to a request whose ID was used before this process began, or in another region. */
+  private heldAgain(item: Pick<TakeItem, 'name' | 'subject'>, id: string | undefined): Reserved & Acquired {
+    const standing = this.operations.peek(item.name, item.subject);
+    if ('error' in standing) return standing;
+    return id === undefined ? { error: HELD_NO_MORE } : { isAllowed: true, id, standing };
   }
 
   private acquire(request: Extract<QuotaRequest, { kind: 'acquire' }>, done: Answered<Acquired>): void {
     const { id, name, subject, ttlMs } = request;
     const payload = () => ['acquire', name, text(subject), ttlMs];
-    this.once(
-      id,
-      payload,
-      (finish: Answered<Acquired>) => this.leases.acquire(request, finish),
-      (acquired) => {
-        // Repeating the first answer would promise a lease that no longer holds.
-        const hasEnded = 'isAllowed' in acquired && acquired.isAllowed && !this.leases.has(acquired.id);
-        done(hasEnded ? { error: 'the lease that was given for this ID has ended' } : acquired);
-      },
-    );
+    const operation = id === undefined ? undefined : nameOfOperation(id);
+    const work = (finish: Answered<Acquired>) => this.leases.acquire({ ...request, operation }, finish);
+    const again = () => this.heldAgain(request, this.leases.ofOperation(operation ?? ''));
+    this.once<Acquired>({ id, payload, work, again }, (acquired) => {
+      // Repeating the first answer would promise a lease that no longer holds.
+      const hasEnded = 'isAllowed' in acquired && acquired.isAllowed && !this.leases.has(acquired.id);
+      done(hasEnded ? { error: 'the lease that was given for this ID has ended' } : acquired);
+    });
   }
 
-  private once<Answer extends Repeatable>(
-    id: string | undefined,
-    payload: () => unknown,
-    work: (finish: Answered<Answer>) => void,
-    done: Answered<Answer>,
-  ): void {
+  private once<Answer extends Repeatable>({ id, payload, work, again }: Once<Answer>, done: Answered<Answer>): void {
     if (id === undefined) {
       work(done);
       return;
     }
     // Equal payloads are requests of the same kind, so the kept answer has the type of `done`.
-    const isNewOrSame = this.repeats.run(id, JSON.stringify(payload()), work, done as Answered<Repeatable>);
+    const operation: Operation<Repeatable> = { id, payload: JSON.stringify(payload()), work, again };
+    const isNewOrSame = this.repeats.run(operation, done as Answered<Repeatable>);
     if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
+  }
+
+  /** Calls back when the disk holds what was just changed, where answers wait for that. */
+  private acknowledge(done: () => void): void {
+    const { waitsForDisk, broker } = this.options;
+    const mark = this.records.takeLastMark();
+    if (mark === undefined || !waitsForDisk) done();
+    else broker.durable.when(mark, done);
   }
 
   private info(

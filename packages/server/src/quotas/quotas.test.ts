@@ -123,15 +123,22 @@ test('raising a limit takes effect at once, lowering it takes what is left', asy
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
 });
 
-test('dropped is dropped, and defined anew is new', async () => {
+test('a quota that is dropped and defined again gives no tokens of its window a second time', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
   expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
   expect(await client.call('QUOTA.DROP', 'calls')).toBe(':1\r\n');
   expect(await client.call('QUOTA.DROP', 'calls')).toBe(':0\r\n');
   expect(await client.call('QUOTA.TAKE', 'calls', 's', 1)).toMatch(/^-ERR there is no quota/);
-  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
-  expect(await isAllowed(client, 'calls', 's', 1)).toBe(true);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 3, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 3)).toBe(false);
+  expect(await isAllowed(client, 'calls', 's', 2)).toBe(true);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  // Another one of its name cannot know what was used: it begins with its next window.
+  await client.call('QUOTA.DROP', 'calls');
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 3, 'WINDOW', 2 * HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 1)).toBe(false);
+  expect(await client.call('QUOTA.INFO', 'calls')).toContain('starts-here\r\n:0\r\n');
 });
 
 test('what was spent stays spent over a restart, and what was not is not lost', async () => {
@@ -166,13 +173,52 @@ test('a damaged file of policies is said, and nothing starts', async () => {
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', HOUR_MS);
   await server.stop();
   const path = join(dataDirectory, 'quotas.json');
-  await writeFile(path, (await readFile(path, 'utf8')).slice(0, -20));
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.slice(0, -20));
   await expect(startTestServer({ dataDirectory })).rejects.toThrow(/quotas\.json is damaged/);
+  // One digit of the limit.
+  await writeFile(path, text.replace('"limit":1', '"limit":9'));
+  await expect(startTestServer({ dataDirectory })).rejects.toThrow(/its checksum is wrong.*quotas\.previous\.json/s);
   // Without the file the replica does not know how much it gave out: it starts without tokens.
   await rm(path);
   const { client: after } = await serve({ dataDirectory });
   expect(await after.call('QUOTA.LIST')).toBe('*0\r\n');
 });
+
+function idIn(reply: string): string {
+  return /\$\d+\r\n(\S+@\S+)\r\n/.exec(reply)?.[1] ?? '';
+}
+
+test.each([100, 'always'] as const)(
+  'reservations, leases and the ids of operations outlive a restart, fsync %s',
+  async (fsync) => {
+    const settings = { dataDirectory: await directory(), fsync };
+    const { server, client } = await serve(settings);
+    await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 100, 'WINDOW', HOUR_MS);
+    await client.call('QUOTA.DEFINE', 'jobs', 'LIMIT', 1, 'LEASE', HOUR_MS);
+    expect(await isAllowed(client, 'calls', 's', 10, 'ID', 'one')).toBe(true);
+    const reserve = ['QUOTA.RESERVE', 'calls', 's', 20, 'TTL', HOUR_MS, 'ID', 'two'] as const;
+    const reservation = idIn(await client.call(...reserve));
+    const settled = idIn(await client.call('QUOTA.RESERVE', 'calls', 's', 30, 'TTL', HOUR_MS));
+    expect(await client.call('QUOTA.COMMIT', settled, 5)).toBe('*2\r\n:5\r\n:0\r\n');
+    const acquire = ['QUOTA.ACQUIRE', 'jobs', 's', 'TTL', HOUR_MS, 'ID', 'three'] as const;
+    const lease = idIn(await client.call(...acquire));
+    await server.stop();
+    const { client: after } = await serve(settings);
+    expect(await isAllowed(after, 'calls', 's', 10, 'ID', 'one')).toBe(true);
+    expect(await after.call('QUOTA.TAKE', 'calls', 's', 11, 'ID', 'one')).toMatch(/used for another operation/);
+    expect(idIn(await after.call(...reserve))).toBe(reservation);
+    expect(idIn(await after.call(...acquire))).toBe(lease);
+    expect(await after.call('QUOTA.COMMIT', settled, 5)).toBe('*2\r\n:5\r\n:0\r\n');
+    expect(await after.call('QUOTA.COMMIT', reservation, 7)).toBe('*2\r\n:7\r\n:0\r\n');
+    // 10 + 7 + 5 are used: nothing was charged twice, and nothing is lost.
+    await eventually(async () => expect(await isAllowed(after, 'calls', 's', 78)).toBe(true));
+    expect(await isAllowed(after, 'calls', 's', 1)).toBe(false);
+    expect(numbers(await after.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', 1000))[0]).toBe(0);
+    expect(await after.call('QUOTA.RELEASE', lease)).toBe(':1\r\n');
+    expect(numbers(await after.call('QUOTA.ACQUIRE', 'jobs', 's', 'TTL', 1000))[0]).toBe(1);
+  },
+);
 
 test('a quota of the configuration is there, and in memory begins with its next window', async () => {
   const definition = { name: 'calls', limit: 5, windowMs: HOUR_MS, allocator: undefined, shares: [], waitMs: 1000 };

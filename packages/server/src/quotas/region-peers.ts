@@ -1,7 +1,6 @@
-import { type QuotaPeers, type Reach, type RegionState, Routes } from '@quotadb/quota';
+import { type PolicyEnvelope, type QuotaPeers, type Reach, type RegionState, Routes } from '@quotadb/quota';
 import type { Link } from '@quotadb/replication';
 import type { TokensAnswer, TokensWanted } from '@quotadb/wire';
-import type { PolicyEnvelope } from './policy-envelope.js';
 
 /** A region with a link to this one. */
 export interface RegionView {
@@ -36,8 +35,7 @@ export class RegionPeers implements QuotaPeers {
     const view = this.views.get(link.region);
     if (view === undefined) return false;
     view.home = home;
-    // Only a region whose certificate allows it may relay for others.
-    return this.routes.hear(link.region, hasDisk, link.mayRelay ? reaches : []);
+    return this.routes.hear(link.region, hasDisk, reaches);
   }
 
   all(): Iterable<RegionView> {

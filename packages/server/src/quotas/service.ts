@@ -1,16 +1,9 @@
-import { type Allotment, type Policy, type TakeItem, TokenBroker } from '@quotadb/quota';
+import { type Allotment, type Policy, type Seals, type TakeItem, TokenBroker } from '@quotadb/quota';
 import type { Link } from '@quotadb/replication';
 import { type QuotaAnswer, type QuotaRequest, systemMonotonicMs, TakeStatistics } from '@quotadb/resp';
 import { FrameKind, type PolicyChange, type QuotaFrame } from '@quotadb/wire';
 import { OccasionalLog } from '../logging/occasional-log.js';
-import {
-  answerTo,
-  type Forwardable,
-  type Forwarded,
-  ForwardedRequests,
-  readForwarded,
-  regionOf,
-} from './forwarded-requests.js';
+import { answerTo, type Forwarded, ForwardedRequests, readForwarded, regionOf } from './forwarded-requests.js';
 import { LocalAnswers, type LocalRequest } from './local-answers.js';
 import { PolicySync, type PolicySyncOptions } from './policy-sync.js';
 import { TokenFigures } from './token-figures.js';
@@ -30,6 +23,10 @@ interface QuotaSurroundings {
 }
 
 type Answered = (answer: QuotaAnswer) => void;
+/** A request on its way to the region that has to do it, which for most is this one. */
+type Routed = Omit<Forwarded, 'request'> & {
+  readonly request: Exclude<QuotaRequest, { readonly kind: 'describeHome' }>;
+};
 
 /** Quotas of a running server, on the main thread: policies, tokens, and requests that wait for tokens. */
 export class QuotaService {
@@ -82,7 +79,9 @@ export class QuotaService {
     });
     this.broker = broker;
     const noteTakes = (items: readonly TakeItem[], isAllowed: boolean) => this.noteTakes(items, isAllowed);
-    this.answers = new LocalAnswers({ engine, region, book, broker, noteTakes });
+    const hasDisk = surroundings.disk !== undefined;
+    const waitsForDisk = hasDisk && config.fsync === 'always';
+    this.answers = new LocalAnswers({ engine, region, book, broker, hasDisk, waitsForDisk, noteTakes });
     this.sync.applyConfigured();
     await this.publish();
   }
@@ -113,7 +112,8 @@ export class QuotaService {
   /** Answers a request of a lane or of HTTP, here or in the region that it belongs to. */
   ask(request: QuotaRequest, answered: Answered): void {
     const to = regionOf(request, this.sync.book.home) ?? this.options.config.region;
-    this.route({ to, hops: 0, request: request as Forwardable }, answered);
+    if (request.kind === 'describeHome') answered({ value: this.sync.describe() });
+    else this.route({ to, hops: 0, request }, answered);
   }
 
   /** The places of a subject's tokens, as far as this region knows; undefined where there is no such quota. */
@@ -161,32 +161,61 @@ export class QuotaService {
     this.sync.closed(link);
   }
 
+  /** With certificates: the home signs the policies, and other regions check that it has. */
+  useSeals(seals: Seals): void {
+    this.sync.seals = seals;
+  }
+
+  /** Each frame passes a gate (FrameGate has the table); one that does not is counted and logged, and does nothing. */
   receive(link: Link, frame: QuotaFrame): void {
-    if (frame.kind === FrameKind.policies) this.sync.receive(link, frame);
-    else if (frame.kind === FrameKind.policyChange) this.receiveForwarded(link, frame);
-    else if (frame.kind === FrameKind.policyAnswer) this.forwarded.receive(frame);
-    else if (link.mayRelay || frame.fromRegion === link.region) {
+    try {
       this.advance();
-      this.broker?.hear(frame);
+      if (frame.kind === FrameKind.policies) this.sync.receive(link, frame);
+      else if (frame.kind === FrameKind.policyChange) this.receiveForwarded(link, frame);
+      else if (frame.kind === FrameKind.policyAnswer) this.forwarded.receive(link, frame);
+      else {
+        const fault = this.sync.gate.findTokenFault(link, frame);
+        if (fault !== undefined) throw new Error(fault);
+        this.broker?.hear(frame);
+      }
+    } catch (error) {
+      this.options.engine.releaseLocks();
+      this.refuse(link, frame, (error as Error).message);
     }
+  }
+
+  private refuse({ region }: Link, { kind }: QuotaFrame, reason: string): void {
+    const name = nameOfFrame(kind);
+    this.figures.refused(region, name);
+    this.log.say(`refused ${region} ${name}`, (suppressed) =>
+      this.options.logger.warn({ peer: region, frame: name, reason, suppressed }, 'a frame about quotas was refused'),
+    );
   }
 
   /** The wire calls every forwarded request a policy change, because those were the first. */
   private receiveForwarded(link: Link, frame: PolicyChange): void {
-    this.route(readForwarded(frame), (answer) => link.send(answerTo(frame, answer)));
+    const forwarded = readForwarded(frame, this.sync.book.home);
+    const { to, request } = forwarded;
+    if (to === this.options.config.region && (request.kind === 'define' || request.kind === 'drop')) {
+      const quota = request.kind === 'define' ? request.definition.name : request.name;
+      this.options.logger.info({ peer: link.region, change: request.kind, quota }, 'a region asks to change a quota');
+    }
+    this.route(forwarded, (answer) => link.send(answerTo(frame, answer)));
   }
 
-  private route(forwarded: Forwarded, answered: Answered): void {
+  private route(forwarded: Routed, answered: Answered): void {
     const { to, request } = forwarded;
-    if (to !== this.options.config.region) this.forwarded.forward(this.sync.peers.next(to), forwarded, answered);
-    else if (request.kind === 'define' || request.kind === 'drop')
+    if (to !== this.options.config.region)
+      this.forwarded.forward(this.sync.peers.next(to), forwarded as Forwarded, answered);
+    else if (request.kind === 'define' || request.kind === 'drop' || request.kind === 'home')
       this.sync.change(request).then(answered, (error: Error) => answered({ error: error.message }));
     else if (!this.guard(() => this.answer(request, answered))) answered({ error: 'internal error' });
   }
 
   private answer(request: LocalRequest, answered: Answered): void {
     this.advance();
-    if (this.answers === undefined || this.broker === undefined) answered({ error: 'quotas have not started' });
+    if (this.answers === undefined) answered({ error: 'quotas have not started: try again soon' });
+    else if (this.broker === undefined) answered({ error: 'the server is stopping: try again at another address' });
     else this.answers.answer(request, answered);
   }
 
@@ -227,4 +256,8 @@ export class QuotaService {
       return false;
     }
   }
+}
+
+function nameOfFrame(kind: QuotaFrame['kind']): string {
+  return Object.entries(FrameKind).find(([, number]) => number === kind)?.[0] ?? String(kind);
 }

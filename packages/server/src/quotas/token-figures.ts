@@ -26,6 +26,8 @@ export class TokenFigures implements TokenBrokerEvents {
   /** By the number of the quota. */
   readonly byQuota = new Map<number, RefillCounts>();
   readonly byRegion = new Map<string, FlowCounts>();
+  /** Frames that the gate has refused, by region and then by kind. */
+  readonly refusedFrames = new Map<string, Map<string, number>>();
 
   filled(policy: Policy, amount: number): void {
     const counts = this.quota(policy);
@@ -55,6 +57,11 @@ export class TokenFigures implements TokenBrokerEvents {
     counts.received += amount;
     counts.requests++;
     counts.waitedMs += waitedMs;
+  }
+
+  refused(region: string, frame: string): void {
+    const counts = this.refusedFrames.get(region) ?? new Map<string, number>();
+    this.refusedFrames.set(region, counts.set(frame, (counts.get(frame) ?? 0) + 1));
   }
 
   private quota({ number }: Policy): RefillCounts {

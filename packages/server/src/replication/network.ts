@@ -1,5 +1,5 @@
 import { type Configuration, hasCertificates, mayReplicateInPlaintext } from '@quotadb/config';
-import { loadTlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
+import { loadTlsMaterial, type TlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
 import { GrpcNetwork } from '@quotadb/replication/mesh';
 import type { Logger } from 'pino';
 
@@ -10,10 +10,14 @@ const PLAINTEXT_IS_OFF =
   'this server has credentials, so it replicates with certificates only (--repl-cert, --repl-key, --repl-ca); ' +
   '--repl-plaintext allows replication without';
 
-/** The network of replication. With certificates it uses TLS, and takes new ones while it runs until `close()`. */
+/**
+ * The network of replication. With certificates it uses TLS, and takes new ones while it runs until `close()`;
+ * `onMaterial` is called with each.
+ */
 export async function openNetwork(
   config: Configuration,
   logger: Logger,
+  onMaterial: (tls: TlsMaterial) => void,
 ): Promise<{ readonly network: GrpcNetwork; close(): void }> {
   const options = {
     host: config.replicationHost,
@@ -35,10 +39,12 @@ export async function openNetwork(
         `${config.cluster}/${config.region}: give --repl-cert the certificate of this region`,
     );
   const network = new GrpcNetwork({ ...options, tls });
+  onMaterial(tls);
   const close = watchTlsMaterial(files, tls, {
     intervalMs: CERTIFICATES_INTERVAL_MS,
     onChange: (material) => {
       network.reloadTls(material);
+      onMaterial(material);
       logger.info('the certificates for replication were read again');
     },
     onError: (error) =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Configuration } from '@quotadb/config';
 import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { nameOfOrigin, Replica, type ReplicaEvents, type Start } from '@quotadb/replication';
+import { findSealFault, sealText } from '@quotadb/replication/grpc';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
@@ -89,7 +90,13 @@ export class ReplicationService {
     };
     const { dataDirectory } = config;
     const starts = dataDirectory === '' ? [present] : noteStart(dataDirectory, nameOfOrigin(origin), present);
-    const { network, close } = await openNetwork(config, logger);
+    const { network, close } = await openNetwork(config, logger, (tls) =>
+      this.options.quotas.useSeals({
+        seal: (text) => sealText(tls, text),
+        findFault: (text, seal, region) =>
+          findSealFault(tls, text, seal, { cluster: config.cluster, region }, this.options.clock.now()),
+      }),
+    );
     this.network = network;
     this.closeNetwork = close;
     const journal = this.journal.events();

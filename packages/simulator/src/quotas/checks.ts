@@ -1,6 +1,7 @@
 import { type Allotment, AllotmentKey, nameOfAllotment, type Policy, windowEndMs } from '@quotadb/quota';
+import { nameOfOrigin } from '@quotadb/replication';
 import type { NodeProcess } from '../world/process.js';
-import type { QuotaOracle } from './oracle.js';
+import { type QuotaOracle, returningOf } from './oracle.js';
 import { quotasOf } from './quota-service.js';
 
 /**
@@ -14,10 +15,14 @@ interface Holding {
   /** Set aside by this origin, ever. */
   readonly marked: number;
   readonly balance: number;
-  /** Marked, and not on disk yet. */
+  /** Marked, or not reserved any more, and not on disk yet. */
   readonly pending: number;
   /** In reservations that are not settled. */
   readonly reserved: number;
+}
+
+interface AllotmentState {
+  readonly marked: { readonly amount: number } | undefined;
 }
 
 const key = new AllotmentKey();
@@ -31,12 +36,13 @@ function holdingOf(process: NodeProcess, policy: Policy, allotment: Allotment): 
   engine.close();
   const name = nameOfAllotment(allotment);
   // Private to the broker: only this check needs it.
-  const states = Reflect.get(broker, 'allotments') as ReadonlyMap<string, { marked: { amount: number } | undefined }>;
+  const states = Reflect.get(broker, 'allotments') as ReadonlyMap<string, AllotmentState>;
+  const state = states.get(name);
   return {
     rights: broker.ledger.rights(policy, allotment),
     marked,
     balance: broker.ledger.balance(allotment),
-    pending: states.get(name)?.marked?.amount ?? 0,
+    pending: (state?.marked?.amount ?? 0) + returningOf(process, allotment),
     reserved: reservations.outstanding().get(name) ?? 0,
   };
 }
@@ -60,7 +66,7 @@ export class QuotaChecks {
 
   find(processes: readonly NodeProcess[]): string[] {
     const faults: string[] = [];
-    for (const process of processes) faults.push(...this.findLapsed(process));
+    for (const process of processes) faults.push(...this.findLapsed(process), ...this.findForged(process));
     for (const { allotment } of this.oracle.allotments.values()) {
       let held = 0;
       for (const process of processes) {
@@ -74,6 +80,18 @@ export class QuotaChecks {
       if (held > limit) faults.push(`allotment ${nameOfAllotment(allotment)}: ${held} are held of ${limit}`);
     }
     return faults;
+  }
+
+  /** A region has no policies but those that the home has defined, and has granted tokens to no one who never was. */
+  private findForged(process: NodeProcess): string[] {
+    const { book } = quotasOf(process);
+    const origins = process.node.cluster.nodes.flatMap((node) => node.allOrigins.map(nameOfOrigin));
+    if (!book.grantees.all().every((origin) => origins.includes(nameOfOrigin(origin))))
+      return [`${process.label} has granted tokens to an incarnation that never was`];
+    return book
+      .list()
+      .filter(({ number, limit }) => limit > this.oracle.limitOf({ policy: number }))
+      .map(({ name, limit }) => `${process.label} has a limit of ${limit} for ${name}, which the home never defined`);
   }
 
   /** The tokens of an allotment that the origins of these processes have wasted so far. */
@@ -98,6 +116,8 @@ export class QuotaChecks {
       known.set(name, expected);
     }
     if (rest === expected) return [];
+    // A commit takes more tokens than were reserved, and is answered when the disk holds it.
+    if (rest > expected && rest <= expected + this.oracle.unansweredOf(process, allotment)) return [];
     // Without memory for a local balance, the tokens that were set aside for it are lost with the window.
     if (process.wasFull && rest > expected) {
       known.set(name, rest);

@@ -1,6 +1,7 @@
 import type { Random } from '@quotadb/engine/testing';
-import type { Allotment } from '@quotadb/quota';
+import type { Allotment, ChangeMark } from '@quotadb/quota';
 import type { NodeProcess } from '../world/process.js';
+import { isOnDisk } from './oracle.js';
 import { LEASE_MS } from './plan.js';
 import { itemOf, type QuotaCluster } from './quota-cluster.js';
 import { quotasOf } from './quota-service.js';
@@ -13,10 +14,17 @@ const WAIT_MS = 1000;
  * A lease as its client sees it: it counts on it until then, by the scheduler's clock, even if its node has crashed.
  */
 interface HeldLease {
-  readonly process: NodeProcess;
+  process: NodeProcess;
+  /** The incarnation that gave it. */
+  readonly origin: string;
   readonly id: string;
   readonly policy: number;
   untilMs: number;
+  /** By the clock of its node. */
+  untilWallMs: number;
+  /** Of its record; undefined where it has none. */
+  readonly mark: ChangeMark | undefined;
+  isOnDisk: boolean;
 }
 
 /** Clients that hold leases. At no moment of true time do they hold more than the highest limit that the policy had. */
@@ -42,7 +50,12 @@ export class LeaseClients {
         const [{ policy }] = quotas.operations.answering as readonly Allotment[];
         this.acquiredTotal++;
         this.cluster.said(`${process.label} gives the lease ${id} for ${ttlMs} ms`);
-        this.leases.push({ process, id, policy, untilMs: this.cluster.scheduler.nowMs + ttlMs });
+        const until = {
+          untilMs: this.cluster.scheduler.nowMs + ttlMs,
+          untilWallMs: process.engine.nowMs + ttlMs,
+        };
+        const mark = process.disk && quotas.records.takeLastMark();
+        this.leases.push({ process, origin: process.origin, id, policy, ...until, mark, isOnDisk: false });
         this.check();
       }),
     );
@@ -51,12 +64,14 @@ export class LeaseClients {
   renew(lease: HeldLease, ttlMs: number): void {
     const { process, id } = lease;
     const quotas = quotasOf(process);
+    // As the guide asks of clients: counted from before the request was sent.
+    const until = { untilMs: this.cluster.scheduler.nowMs + ttlMs, untilWallMs: process.engine.nowMs + ttlMs };
     quotas.guard(() =>
       quotas.leases.renew(id, ttlMs, WAIT_MS, (renewed) => {
         if (process.isOver || 'error' in renewed || !renewed.isRenewed) return;
         this.renewedTotal++;
         this.cluster.said(`${process.label} renews the lease ${id} for ${ttlMs} ms`);
-        lease.untilMs = this.cluster.scheduler.nowMs + ttlMs;
+        Object.assign(lease, until);
         // It may have been renewed at the moment when its client gave it up.
         if (!this.leases.includes(lease)) this.leases.push(lease);
         this.check();
@@ -68,6 +83,26 @@ export class LeaseClients {
     this.leases = this.leases.filter((other) => other !== lease);
     quotasOf(lease.process).leases.release(lease.id);
     this.cluster.said(`${lease.process.label} takes back the lease ${lease.id}`);
+  }
+
+  ended(process: NodeProcess): void {
+    for (const lease of this.leases) if (lease.process === process) lease.isOnDisk = isOnDisk(process, lease.mark);
+  }
+
+  /** The next process of a node takes up the leases that are on its disk. */
+  restarted(process: NodeProcess): void {
+    const { leases, book } = quotasOf(process);
+    for (const lease of this.leases) {
+      const { process: before, id, untilWallMs } = lease;
+      if (before.node !== process.node || lease.origin !== process.origin) continue;
+      lease.process = process;
+      if (!leases.has(id) && lease.isOnDisk && book.isContinued && process.engine.nowMs < untilWallMs)
+        this.cluster.failed(`${process.label}: the lease ${id} was on disk and is gone`);
+      // Private to leases: only this check needs it.
+      const held = (Reflect.get(leases, 'held') as ReadonlyMap<string, { readonly untilMs: number }>).get(id);
+      if (held !== undefined && held.untilMs - process.monotonicMs() < untilWallMs - process.engine.nowMs)
+        this.cluster.failed(`${process.label}: the lease ${id} ends before its client expects it to`);
+    }
   }
 
   /** Those that a running process can renew or release. */

@@ -1,4 +1,4 @@
-import { type Allotment, AllotmentKey, type TakeAnswer, windowAt, windowStartMs } from '@quotadb/quota';
+import { type Allotment, AllotmentKey, type Seals, type TakeAnswer, windowAt, windowStartMs } from '@quotadb/quota';
 import type { Mistake } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type QuotaService, quotasOf } from './quota-service.js';
@@ -89,13 +89,13 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
       );
   }),
   mistake('a retry is done again', ({ repeats }) => {
-    repeats.run = (_id, _payload, work, done) => {
+    repeats.run = ({ work }, done) => {
       work((answer: TakeAnswer) => done(answer));
       return true;
     };
   }),
   mistake('of several limits one that was taken is not given back where another has too little', ({ operations }) => {
-    operations.taker.giveBack = () => {};
+    operations.taker.giveBack = () => true;
   }),
   mistake('the grantor looks at its own window and grants in the one it was asked for', ({ broker }, { engine }) => {
     const { ledger } = broker;
@@ -119,6 +119,39 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
   }),
 ];
 
+/** Rules of what outlives a process. */
+export const RESTART_MISTAKES: readonly Mistake[] = [
+  mistake('tokens come back before the disk holds the end of their reservation', ({ broker }) => {
+    const giveBack = broker.giveBack.bind(broker);
+    broker.giveBack = (allotment, amount) => giveBack(allotment, amount, undefined);
+  }),
+  mistake('a commit is answered before the disk holds it', ({ operations }) => {
+    operations.whenDurable = (_, done) => done();
+  }),
+  mistake('a restart forgets reservations', ({ reservations }, { node }) => {
+    if (node.processesTotal > 1) inside<{ held: Map<string, unknown> }>(reservations).held.clear();
+  }),
+  mistake('a restart forgets the ids of operations', ({ records }, { node }) => {
+    if (node.processesTotal > 1) records.valuesOf = () => [];
+  }),
+];
+
+/** Rules of the gate for frames: schedules with a hostile region find them. */
+export const GATE_MISTAKES: readonly Mistake[] = [
+  mistake('policies are taken over from any region', ({ gate }) => {
+    gate.findSetFault = () => undefined;
+  }),
+  mistake('policies are taken over with any seal', ({ gate }) => {
+    const { options } = inside<Options>(gate);
+    const seals = (options.seals as () => Seals | undefined)();
+    if (seals !== undefined)
+      inside<Options>(gate).options = { ...options, seals: () => ({ ...seals, findFault: () => undefined }) };
+  }),
+  mistake('tokens are granted to an incarnation that is not at the other end of the link', ({ gate }) => {
+    gate.findTokenFault = () => undefined;
+  }),
+];
+
 export const LEASE_MISTAKES: readonly Mistake[] = [
   mistake('a lease holds nothing of the windows that it reaches into', ({ operations }) => {
     const holds = inside<{ partsOf(item: unknown): unknown[] }>(operations);
@@ -129,6 +162,12 @@ export const LEASE_MISTAKES: readonly Mistake[] = [
     const beganMs = engine.nowMs;
     const mayStart = book.mayStart.bind(book);
     book.mayStart = (policy, window) => mayStart(policy, window) || windowStartMs(policy, window) >= beganMs;
+  }),
+  mistake('a restart forgets leases', ({ leases }, { node }) => {
+    if (node.processesTotal > 1) inside<{ held: Map<string, unknown> }>(leases).held.clear();
+  }),
+  mistake('a renewal is answered before the disk holds it', ({ operations }) => {
+    operations.whenDurable = (_, done) => done();
   }),
   mistake('a lease goes back before its time', ({ leases }) => {
     const { options } = inside<Options>(leases);

@@ -16,7 +16,10 @@ const OPERATIONS = { take: 30, takeAll: 5, peek: 2 } as const;
 const OPTIONAL = { reserve: 12, commit: 8, cancel: 4, retry: 6, changeLimit: 2, defineAnew: 1 } as const;
 const LEASES = { acquire: 6, renew: 2, release: 2 } as const;
 type LeaseKind = keyof typeof LEASES;
-export type QuotaStepKind = keyof typeof OPERATIONS | keyof typeof OPTIONAL | LeaseKind | FaultKind;
+/** A region sends frames that it has no right to send. */
+const ATTACKS = { forgePolicies: 2, forgeRequest: 1 } as const;
+type AttackKind = keyof typeof ATTACKS;
+export type QuotaStepKind = keyof typeof OPERATIONS | keyof typeof OPTIONAL | LeaseKind | AttackKind | FaultKind;
 
 export interface QuotaPlan extends Plan<QuotaStepKind> {
   readonly limit: number;
@@ -32,6 +35,8 @@ export interface QuotaPlan extends Plan<QuotaStepKind> {
   readonly leaseLimit?: number;
   /** Regions forward requests for tokens. Older seeds are of schedules without that. */
   readonly hasRoutes?: boolean;
+  /** Regions have certificates, and some of them send frames that they have no right to send. */
+  readonly isCertified?: boolean;
 }
 
 export const LEASE_MS = 3000;
@@ -44,7 +49,21 @@ const UNIT_MS = 1;
 /** Faults that destroy tokens for good, or bring a region without a disk. */
 const LOSSES: readonly FaultKind[] = ['loseDisk', 'join', 'leave'];
 
+/** How many schedules have certificates and a hostile region; without certificates it could claim to be the home. */
+const HOSTILE_SHARE = 0.3;
+const MOST_ATTACKS = 8;
+
 export function makeQuotaPlan(seed: number): QuotaPlan {
+  const plan = makeFriendlyPlan(seed);
+  const random = new Random(seed ^ 0xf0_4bed);
+  if (!random.chance(HOSTILE_SHARE)) return plan;
+  const drawn = drawSteps(random, new Map(Object.entries(ATTACKS) as [AttackKind, number][]), 10, MOST_ATTACKS);
+  const numbered = drawn.map((step) => ({ ...step, index: plan.steps.length + step.index }));
+  const steps = insertAtRandom(random, plan.steps, 1 + random.below(MOST_ATTACKS), (index) => numbered[index]);
+  return { ...plan, isCertified: true, steps };
+}
+
+function makeFriendlyPlan(seed: number): QuotaPlan {
   const random = new Random(seed);
   const isLossless = random.chance(0.3);
   const skewBoundMs = random.pick([20, 100, 1000]);

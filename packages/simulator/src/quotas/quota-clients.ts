@@ -1,7 +1,14 @@
 import type { Random } from '@quotadb/engine/testing';
-import { type Allotment, nameOfAllotment, type Settlement, type TakeAnswer, type TakeItem } from '@quotadb/quota';
+import {
+  type Allotment,
+  type ChangeMark,
+  nameOfAllotment,
+  type Settlement,
+  type TakeAnswer,
+  type TakeItem,
+} from '@quotadb/quota';
 import type { NodeProcess } from '../world/process.js';
-import type { Held, QuotaOracle } from './oracle.js';
+import { type Held, isOnDisk, type QuotaOracle } from './oracle.js';
 import type { QuotaPlan } from './plan.js';
 import { itemOf, type QuotaCluster } from './quota-cluster.js';
 import { quotasOf } from './quota-service.js';
@@ -16,10 +23,16 @@ const LONGEST_BURST = 8;
 /** A request under an id that its client chose. */
 interface Operation {
   readonly id: string;
-  readonly process: NodeProcess;
+  process: NodeProcess;
+  /** The incarnation that it was asked of. */
+  readonly origin: string;
   readonly items: readonly TakeItem[];
   answers: number;
   first: TakeAnswer | undefined;
+  /** Of the record that it was done; undefined where it has none. */
+  mark: ChangeMark | undefined;
+  /** Its process has ended, and the disk held the record then, or perhaps not. */
+  isDown: 'no' | 'kept' | 'perhaps';
 }
 
 /** Clients that take, reserve and settle in all regions, and report every answer to the oracle. */
@@ -62,7 +75,16 @@ export class QuotaClients {
       this.ask(process, undefined, items, waitMs, (answer) => this.answered(process, items, answer));
       return;
     }
-    const operation: Operation = { id, process, items, answers: 0, first: undefined };
+    const operation: Operation = {
+      id,
+      process,
+      origin: process.origin,
+      items,
+      answers: 0,
+      first: undefined,
+      mark: undefined,
+      isDown: 'no',
+    };
     this.operations.push(operation);
     this.askFor(operation, waitMs);
   }
@@ -71,16 +93,44 @@ export class QuotaClients {
   private askFor(operation: Operation, waitMs: number): void {
     const { process, id, items } = operation;
     const isFresh = this.ask(process, id, items, waitMs, (answer) => {
-      const { first } = operation;
+      const { first, isDown } = operation;
       operation.answers++;
       const isRemembered = isAllowed(first);
+      if (isDown !== 'no') {
+        if (isAllowed(answer) && 'allotments' in answer && answer.allotments.length === 0) return;
+        if (isDown === 'kept')
+          this.cluster.failed(`${process.label}: ${id} was done, and is done again after a restart`);
+        this.first(operation, answer);
+        return;
+      }
       if (isRemembered && JSON.stringify(first) !== JSON.stringify(answer))
         this.cluster.failed(`${process.label}: ${id} was answered in two ways`);
       if (isRemembered) return;
-      operation.first = answer;
-      this.answered(process, items, answer);
+      this.first(operation, answer);
     });
     if (!isFresh) this.cluster.failed(`${process.label}: ${id} was taken for another operation`);
+  }
+
+  private first(operation: Operation, answer: TakeAnswer): void {
+    const { process, items } = operation;
+    operation.first = answer;
+    operation.isDown = 'no';
+    operation.mark = isAllowed(answer) ? quotasOf(process).records.takeLastMark() : undefined;
+    this.answered(process, items, answer);
+  }
+
+  ended(process: NodeProcess): void {
+    for (const operation of this.operations) {
+      if (operation.process !== process) continue;
+      const isKept = operation.isDown === 'kept' || isOnDisk(process, operation.mark);
+      operation.isDown = isKept && isAllowed(operation.first) ? 'kept' : 'perhaps';
+    }
+  }
+
+  /** Clients repeat their requests to the next process of the same node. */
+  restarted(process: NodeProcess): void {
+    for (const operation of this.operations)
+      if (operation.process.node === process.node && operation.origin === process.origin) operation.process = process;
   }
 
   ask(
@@ -108,11 +158,11 @@ export class QuotaClients {
     const mine = this.operations.filter((operation) => operation.process === process);
     if (mine.length === 0) return;
     const operation = random.pick(mine);
-    const { id, items, answers, first } = operation;
+    const { id, items, answers, first, isDown } = operation;
     if (random.chance(0.2)) {
       const changed = [{ ...items[0], cost: items[0].cost + 1 }];
       // The id of a denied operation is free again: this would be a new operation.
-      const isKnown = answers === 0 || isAllowed(first);
+      const isKnown = isDown === 'no' ? answers === 0 || isAllowed(first) : isDown === 'kept';
       if (isKnown && this.ask(process, id, changed, 0, () => {}))
         this.cluster.failed(`${process.label}: ${id} was used for two operations`);
       return;
@@ -133,7 +183,8 @@ export class QuotaClients {
         this.cluster.said(
           `${process.label} reserves ${item.cost} of ${nameOfAllotment(allotment)} as ${id} for ${ttlMs} ms`,
         );
-        this.oracle.reserved(process, id, allotment, item.cost, ttlMs);
+        const mark = process.disk && quotas.records.takeLastMark();
+        this.oracle.reserved(process, { id, allotment, cost: item.cost, mark }, ttlMs);
       }),
     );
   }
@@ -157,13 +208,13 @@ export class QuotaClients {
       hasBegun = true;
     };
     quotas.guard(() =>
-      quotas.reservations.commit(id, actual, (settlement) => {
+      quotas.reservations.commit(id, actual, (settlement, moreFrom) => {
         if (process.isOver) return;
         isAnswered = true;
         if (!this.isExpected(held, state, actual, settlement)) return;
         begin();
         this.cluster.said(`${process.label} commits ${id} with ${actual} for ${cost}: ${JSON.stringify(settlement)}`);
-        this.oracle.committed(held, settlement, quotas.operations.answering?.[0] ?? held.allotment);
+        this.oracle.committed(held, settlement, moreFrom ?? held.allotment);
       }),
     );
     // It waits for more tokens: from now on it is settled, and cannot lapse.

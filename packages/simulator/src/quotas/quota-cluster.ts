@@ -1,4 +1,5 @@
-import { type Policy, PolicyError, type TakeItem } from '@quotadb/quota';
+import { createHash } from 'node:crypto';
+import { type Policy, PolicyError, type Seals, type TakeItem } from '@quotadb/quota';
 import { Cluster } from '../world/cluster.js';
 import type { SimulatedNode } from '../world/node.js';
 import type { NodeProcess } from '../world/process.js';
@@ -28,6 +29,7 @@ export abstract class QuotaCluster extends Cluster<QuotaPlan> {
       skewBoundMs: this.clockSkewBoundMs,
       newId: () => this.newId(),
       hasRoutes: this.plan.hasRoutes ?? false,
+      seals: this.plan.isCertified ? sealsOf(process.region) : undefined,
     });
   }
 
@@ -67,6 +69,16 @@ export abstract class QuotaCluster extends Cluster<QuotaPlan> {
     });
     return quotas.book.named(name);
   }
+}
+
+/** As signatures: only the region itself makes its seal, and every region can check it. */
+export function sealsOf(region: string): Seals {
+  const signatureOf = (by: string, text: string) => createHash('sha256').update(`${by}\0${text}`).digest('base64');
+  return {
+    seal: (text) => ({ certificate: region, signature: signatureOf(region, text) }),
+    findFault: (text, { certificate, signature }, by) =>
+      certificate === by && signature === signatureOf(by, text) ? undefined : `they have no seal of ${by}`,
+  };
 }
 
 export function itemOf(name: string, subject: string, cost: number): TakeItem {

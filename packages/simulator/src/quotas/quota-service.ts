@@ -1,23 +1,28 @@
 import {
   type Allotment,
+  FrameGate,
   type HoldRequest,
+  KeptRecords,
   Leases,
   Operations,
   PolicyBook,
   type PolicySet,
-  type Reach,
   Repeats,
   Reservations,
   Routes,
   type SavedBook,
+  type Seal,
+  type Seals,
   type TakeAnswer,
   type TakeRequest,
   TokenBroker,
+  textOfSet,
+  writeEnvelope,
 } from '@quotadb/quota';
 import type { Link } from '@quotadb/replication';
-import { FrameKind, type QuotaFrame } from '@quotadb/wire';
+import { FrameKind, type Policies, type QuotaFrame } from '@quotadb/wire';
 import { errorOf } from '../world/disk.js';
-import type { NodeProcess, ProcessService } from '../world/process.js';
+import { CLUSTER, type NodeProcess, type ProcessService } from '../world/process.js';
 
 /** The part of a node's policies that outlives its processes: the file beside its log. */
 export interface BookStore {
@@ -32,12 +37,8 @@ export interface QuotaServiceOptions {
   readonly newId: () => string;
   /** Regions forward requests for tokens. */
   readonly hasRoutes: boolean;
-}
-
-interface Envelope {
-  readonly hasDisk: boolean;
-  readonly set: PolicySet | null;
-  readonly reaches?: readonly Reach[];
+  /** Where regions have certificates. */
+  readonly seals: Seals | undefined;
 }
 
 /** Shows the oracle the allotments of a reservation or a lease, which its answer does not name. */
@@ -67,13 +68,18 @@ export class QuotaService implements ProcessService {
   readonly reservations: Reservations;
   readonly leases: Leases;
   readonly repeats: Repeats<TakeAnswer>;
+  readonly records: KeptRecords;
   readonly routes: Routes<Link>;
+  readonly gate: FrameGate;
+  /** By region: the links of this process. */
+  readonly links = new Map<string, Link>();
   private readonly process: NodeProcess;
   private readonly hasRoutes: boolean;
-  private readonly links = new Map<string, Link>();
+  private readonly seals: Seals | undefined;
 
-  constructor({ process, home, store, skewBoundMs, newId, hasRoutes }: QuotaServiceOptions) {
+  constructor({ process, home, store, skewBoundMs, newId, hasRoutes, seals }: QuotaServiceOptions) {
     this.process = process;
+    this.seals = seals;
     this.hasRoutes = hasRoutes;
     const { node, engine, disk } = process;
     const { region, origin, hasDisk } = node;
@@ -96,6 +102,7 @@ export class QuotaService implements ProcessService {
       },
     });
     const { book, routes } = this;
+    this.gate = new FrameGate({ region, book, cluster: CLUSTER, seals: () => seals });
     this.broker = new TokenBroker({
       engine,
       region,
@@ -112,9 +119,20 @@ export class QuotaService implements ProcessService {
     });
     const operations = new ObservedOperations({ engine, book, broker: this.broker, monotonicMs });
     this.operations = operations;
-    this.reservations = new Reservations({ operations, monotonicMs, newId });
-    this.leases = new Leases({ operations, monotonicMs, newId });
-    this.repeats = new Repeats(monotonicMs, (answer) => 'isAllowed' in answer && answer.isAllowed);
+    const records = new KeptRecords(engine);
+    this.records = records;
+    const held = { operations, monotonicMs, newId, records: hasDisk ? records : undefined };
+    this.reservations = new Reservations(held);
+    this.leases = new Leases(held);
+    this.repeats = new Repeats({
+      monotonicMs,
+      nowMs: () => engine.nowMs,
+      isDone: (answer) => 'isAllowed' in answer && answer.isAllowed,
+      records,
+    });
+    if (!this.book.isContinued) return;
+    this.reservations.restore();
+    this.leases.restore();
   }
 
   tick(): void {
@@ -132,7 +150,9 @@ export class QuotaService implements ProcessService {
       if (id === undefined) this.operations.take(request, done);
       else {
         const payload = JSON.stringify(request.items.map(({ name, subject, cost }) => [name, `${subject}`, cost]));
-        isFresh = this.repeats.run(id, payload, (finish) => this.operations.take(request, finish), done);
+        const work = (finish: (answer: TakeAnswer) => void) => this.operations.take(request, finish);
+        const again = (): TakeAnswer => ({ isAllowed: true, standings: [], allotments: [] });
+        isFresh = this.repeats.run({ id, payload, work, again }, done);
       }
     });
     return isFresh;
@@ -169,17 +189,35 @@ export class QuotaService implements ProcessService {
 
   hear(link: Link, frame: QuotaFrame): void {
     this.guard(() => {
-      if (frame.kind === FrameKind.policies)
-        this.hearPolicies(link, JSON.parse(Buffer.from(frame.body).toString()) as Envelope);
-      else if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) this.broker.hear(frame);
+      if (frame.kind === FrameKind.policies) this.hearPolicies(link, frame);
+      else if (frame.kind === FrameKind.tokensWanted || frame.kind === FrameKind.tokensAnswer) {
+        const fault = this.gate.findTokenFault(link, frame);
+        if (fault === undefined) this.broker.hear(frame);
+        else this.refused(link, fault);
+      }
     });
   }
 
-  private hearPolicies(link: Link, { hasDisk, set, reaches = [] }: Envelope): void {
+  private hearPolicies(link: Link, frame: Policies): void {
     if (!this.links.has(link.region)) return;
+    const { hasDisk, set, seal, reaches } = this.gate.openEnvelope(link, frame);
     const hasOtherRoutes = this.routes.hear(link.region, hasDisk, reaches);
-    if (set === null ? this.book.begin() : this.book.adopt(set)) this.policiesChanged();
+    if (set === null ? this.book.begin() : this.adopt(link, set, seal)) this.policiesChanged();
     else if (hasOtherRoutes && this.hasRoutes) this.sendAll();
+  }
+
+  private adopt(link: Link, set: PolicySet, seal: Seal | undefined): boolean {
+    const { book, gate } = this;
+    const nowMs = this.process.node.wallMs();
+    if (!book.isNews(set, nowMs)) return false;
+    const fault = gate.findSetFault(link, set, seal, nowMs);
+    if (fault === undefined) return book.adopt(set, nowMs, seal);
+    this.refused(link, fault);
+    return false;
+  }
+
+  private refused({ region }: Link, fault: string): void {
+    this.process.node.cluster.said(`${this.process.label} refuses a frame of ${region}: ${fault}`);
   }
 
   private policiesChanged(): void {
@@ -192,10 +230,16 @@ export class QuotaService implements ProcessService {
   }
 
   private send(link: Link): void {
-    const { set, version } = this.book;
-    const reaches = this.hasRoutes && { reaches: this.routes.reachesFor(link.region) };
-    const envelope: Envelope = { hasDisk: this.process.node.hasDisk, set: set ?? null, ...reaches };
-    link.send({ kind: FrameKind.policies, version, body: Buffer.from(JSON.stringify(envelope)) });
+    const { home, set } = this.book;
+    const reaches = this.hasRoutes ? this.routes.reachesFor(link.region) : [];
+    link.send(
+      writeEnvelope({ home, hasDisk: this.process.node.hasDisk, set: set ?? null, seal: this.seal(), reaches }),
+    );
+  }
+
+  private seal(): Seal | undefined {
+    const { book, seals } = this;
+    return book.isHome && book.set !== undefined && seals !== undefined ? seals.seal(textOfSet(book.set)) : book.seal;
   }
 
   /** As in a server: an error of the book's file ends the request that caused it, and nothing else. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
 import { DEMANDS, measureDemand } from './demand.js';
-import { LEASE_MISTAKES, QUOTA_MISTAKES } from './mistakes.js';
+import { GATE_MISTAKES, LEASE_MISTAKES, QUOTA_MISTAKES, RESTART_MISTAKES } from './mistakes.js';
 import { simulateLeases, simulateQuotas } from './quota-simulation.js';
 
 /** New ones at every run: about twenty seconds of them. */
@@ -26,6 +26,14 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'the grantees are not saved': 8,
   'a new incarnation begins with windows that leases of the last one reach into': 32,
   'a lease goes back before its time': 4,
+  'tokens come back before the disk holds the end of their reservation': 186,
+  'a commit is answered before the disk holds it': 190,
+  'a restart forgets reservations': 7,
+  'a restart forgets the ids of operations': 43,
+  'a restart forgets leases': 3,
+  'a renewal is answered before the disk holds it': 72,
+  'policies are taken over with any seal': 34,
+  'tokens are granted to an incarnation that is not at the other end of the link': 23,
 };
 
 test('no limit is exceeded in fresh seeds; a failing one is replayed by `quotadb simulate --quotas --seed S`', async () => {
@@ -38,7 +46,10 @@ test('no lease too many is held in fresh seeds; a failing one is replayed by `qu
 
 describe('the simulator finds that', () => {
   const planted = [
-    ...QUOTA_MISTAKES.map((mistake) => ({ mistake, simulate: simulateQuotas })),
+    ...[...QUOTA_MISTAKES, ...GATE_MISTAKES, ...RESTART_MISTAKES].map((mistake) => ({
+      mistake,
+      simulate: simulateQuotas,
+    })),
     ...LEASE_MISTAKES.map((mistake) => ({ mistake, simulate: simulateLeases })),
   ];
   test.each(planted)(

@@ -6,6 +6,7 @@ import type { SimulatedNode } from '../world/node.js';
 import type { Step } from '../world/plan.js';
 import type { NodeProcess } from '../world/process.js';
 import { LAPSE_MS, QuotaChecks } from './checks.js';
+import { forgePolicies, forgeRequest } from './hostile-region.js';
 import { drawLeaseMs, JOBS, LeaseClients } from './lease-clients.js';
 import { QuotaOracle } from './oracle.js';
 import { LEASE_MS, makeLeasePlan, makeQuotaPlan, type QuotaPlan, type QuotaStepKind } from './plan.js';
@@ -69,7 +70,9 @@ class QuotaSimulation extends QuotaCluster {
       const { leaseLimit, allocator } = this.plan;
       if (leaseLimit !== undefined) this.defineKnown(JOBS, 1 + random.below(leaseLimit * 2), allocator, LEASE_MS);
     },
-    // The same name with allotments of its own.
+    forgePolicies: (process, random) => forgePolicies(process, random),
+    forgeRequest: (process, random) => forgeRequest(process, this.plan.subjects, random),
+    // As it was, it goes on; with another allocator it has allotments of its own.
     defineAnew: (_, random) => {
       const home = this.nodes[0].running;
       if (home === undefined || this.policyAtHome(MAIN) === undefined) return;
@@ -87,6 +90,14 @@ class QuotaSimulation extends QuotaCluster {
   protected override ending(_: SimulatedNode, process: NodeProcess): void {
     this.oracle.pass();
     this.oracle.ended(process);
+    this.clients.ended(process);
+    this.leases.ended(process);
+  }
+
+  protected override up(_: SimulatedNode, process: NodeProcess): void {
+    this.oracle.restarted(process);
+    this.clients.restarted(process);
+    this.leases.restarted(process);
   }
 
   private defineMissing(): void {

@@ -1,7 +1,7 @@
 import type { Command } from '../../session/command.js';
 import { quotaAcquire, quotaRelease, quotaRenew } from './quota-lease.js';
 import { quotaPeek } from './quota-peek.js';
-import { quotaDefine, quotaDrop, quotaInfo, quotaList } from './quota-policies.js';
+import { quotaDefine, quotaDrop, quotaHome, quotaInfo, quotaList } from './quota-policies.js';
 import { quotaCancel, quotaCommit, quotaReserve } from './quota-reserve.js';
 import { quotaTake } from './quota-take.js';
 import { quotaTakeAll } from './quota-take-all.js';
@@ -12,6 +12,7 @@ export const quotaCommands: readonly Command[] = [
   quotaCommit,
   quotaDefine,
   quotaDrop,
+  quotaHome,
   quotaInfo,
   quotaList,
   quotaPeek,

@@ -2,10 +2,14 @@ import type { PartialDefinition } from '@quotadb/quota';
 import { DEFINE_SYNTAX, PolicyError, parseDefinition } from '@quotadb/quota';
 import { errors } from '../../errors/errors.js';
 import { replyMap, replyTexts } from '../../reply/values.js';
-import { copyArgument, textArgument, textArguments } from '../../request/arguments.js';
+import { argumentIs, copyArgument, keyword, textArgument, textArguments } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
+
+const KEEP = keyword('keep');
+const TAKE = keyword('take');
+type Fields = readonly (readonly [string, string | number])[];
 
 const define = defineFamily({ flags: ['write', 'admin', 'noscript', 'no_multi'], group: 'quota', since: '0.2.0' });
 
@@ -24,12 +28,33 @@ export const quotaDefine = define({
 export const quotaDrop = define({
   name: 'quota.drop',
   arity: 2,
-  summary: 'Drops a quota. Returns 1, or 0 where there was none. A quota defined anew starts with its full limit.',
+  summary:
+    'Drops a quota. Returns 1, or 0 where there was none. One that is defined again as it was goes on where it was; another of its name begins with its next window.',
   complexity: 'O(N) in the number of policies',
   syntax: 'name',
   run(call) {
     const name = textArgument(call.request, 1);
     askQuotas(call, { kind: 'drop', name }, ({ reply }, wasThere: boolean) => reply.integer(wasThere ? 1 : 0));
+  },
+});
+
+export const quotaHome = define({
+  name: 'quota.home',
+  arity: -1,
+  summary:
+    'The home of quota policies as this region knows it, and the policies of peers that it has refused. At the home, ' +
+    'KEEP makes its own policies the newest in all regions, and TAKE those that the region has sent and it has refused.',
+  complexity: 'O(N) in the number of policies',
+  syntax: '[KEEP | TAKE region]',
+  run(call) {
+    const { request, reply } = call;
+    const { argumentCount } = request;
+    if (argumentCount === 1)
+      return askQuotas(call, { kind: 'describeHome' }, (resumed, fields: Fields) => replyMap(resumed.reply, fields));
+    const isKeep = argumentCount === 2 && argumentIs(request, 1, KEEP);
+    if (!isKeep && !(argumentCount === 3 && argumentIs(request, 1, TAKE))) return reply.error(errors.syntax);
+    const takeFrom = isKeep ? undefined : textArgument(request, 2);
+    askQuotas(call, { kind: 'home', takeFrom }, (resumed) => resumed.reply.ok());
   },
 });
 
@@ -59,9 +84,7 @@ export const quotaInfo = define({
     if (request.argumentCount > 3) return reply.error(errors.syntax);
     const subject = request.argumentCount === 3 ? copyArgument(request, 2) : undefined;
     const fields = { kind: 'info', name: textArgument(request, 1), subject } as const;
-    askQuotas(call, fields, (resumed, described: readonly (readonly [string, string | number])[]) =>
-      replyMap(resumed.reply, described),
-    );
+    askQuotas(call, fields, (resumed, described: Fields) => replyMap(resumed.reply, described));
   },
 });
 

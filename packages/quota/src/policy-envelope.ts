@@ -1,5 +1,7 @@
-import { checkPolicySet, checkReaches, type PolicySet, type Reach } from '@quotadb/quota';
 import { FrameKind, type Policies } from '@quotadb/wire';
+import { checkPolicySet, type PolicySet } from './policy-set.js';
+import { checkReaches, type Reach } from './routes.js';
+import { checkSeal, type Seal } from './seals.js';
 
 /** Policies and reachable regions, as neighbours send them to each other when they connect and after a change. */
 export interface PolicyEnvelope {
@@ -9,6 +11,8 @@ export interface PolicyEnvelope {
   readonly hasDisk: boolean;
   /** Null before the sender has received the policies of the home. */
   readonly set: PolicySet | null;
+  /** The home's, where regions have certificates. */
+  readonly seal?: Seal | undefined;
   readonly reaches: readonly Reach[];
 }
 
@@ -25,6 +29,6 @@ export function readEnvelope({ body }: Policies): PolicyEnvelope {
   const envelope = JSON.parse(Buffer.from(body).toString()) as PolicyEnvelope;
   if (typeof envelope?.home !== 'string' || typeof envelope.hasDisk !== 'boolean')
     throw new Error('a frame with policies names no home');
-  if (envelope.set !== null) checkPolicySet(envelope.set);
-  return { ...envelope, reaches: checkReaches(envelope.reaches) };
+  const set = envelope.set === null ? null : checkPolicySet(envelope.set);
+  return { ...envelope, set, seal: checkSeal(envelope.seal), reaches: checkReaches(envelope.reaches) };
 }
