@@ -16,8 +16,8 @@ export class Member {
   durable: WatermarkTable;
   link: Link | undefined = undefined;
   heardAtMs: number;
-  /** When its last link ended. */
-  endedAtMs = Number.NEGATIVE_INFINITY;
+  /** When the last link of each incarnation ended, by the incarnation's name; only those of late. */
+  readonly endedAtMs = new Map<string, number>();
   /** Away for so long that garbage collection does not wait for it; see ReplicationSettings.giveUpAfterMs. */
   isGivenUp = false;
 
@@ -27,6 +27,12 @@ export class Member {
     this.durable = new WatermarkTable(shardCount);
     this.isConfigured = isConfigured;
     this.heardAtMs = nowMs;
+  }
+
+  /** A link of it has ended. Incarnations whose links ended before `forgetBeforeMs` need not be known any more. */
+  end(origin: string, nowMs: number, forgetBeforeMs: number): void {
+    for (const [other, endedAtMs] of this.endedAtMs) if (endedAtMs < forgetBeforeMs) this.endedAtMs.delete(other);
+    this.endedAtMs.set(origin, nowMs);
   }
 
   /** A member that is back, as a new incarnation or from its disk, may hold less than before: it reports how much. */

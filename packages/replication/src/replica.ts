@@ -215,7 +215,8 @@ export class Replica {
     if (member?.link === link) {
       member.link = undefined;
       member.heardAtMs = link.heardAtMs;
-      member.endedAtMs = this.clock.monotonicMs();
+      const nowMs = this.clock.monotonicMs();
+      member.end(nameOfOrigin(link.origin), nowMs, nowMs - this.settings.silenceMs);
     }
     this.events.closed?.(link);
   }

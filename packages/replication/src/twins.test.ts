@@ -57,6 +57,20 @@ test('a server that was killed and comes back as a new incarnation is let in at 
   expect(cluster.node('eu').isConnected('us')).toBe(true);
 });
 
+test('so is one that is killed again and again, though other regions still report its earlier incarnations', () => {
+  const { cluster, refusals } = makeCluster(['us', 'eu', 'ap']);
+  cluster.connectAll();
+  cluster.settle(5000);
+  for (let incarnation = 7; incarnation < 12; incarnation++) {
+    cluster.kill('us');
+    cluster.make('us', incarnation);
+    cluster.connect('us', 'eu');
+    cluster.settle(300);
+  }
+  expect(refusals).toEqual([]);
+  expect(cluster.node('eu').isConnected('us')).toBe(true);
+});
+
 test('the same process that dials again replaces its link', () => {
   const { cluster, refusals } = makeCluster(['us', 'eu']);
   cluster.connect('us', 'eu');

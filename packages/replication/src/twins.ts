@@ -22,8 +22,8 @@ export function findTwin(replica: Replica, hello: Hello): string | undefined {
     if (origin === name || !isSameReplica(Buffer.from(origin, 'hex'), hello.origin)) continue;
     const ageMs = replica.freshness.ageMs(origin, nowMs);
     if (ageMs < 0 || ageMs >= replica.settings.silenceMs) continue;
-    const isLast = member?.origin !== undefined && nameOfOrigin(member.origin) === origin;
-    if (!isLast || nowMs - ageMs > member.endedAtMs) return describe(replica, region, 'other regions', ageMs);
+    const endedAtMs = member?.endedAtMs.get(origin);
+    if (endedAtMs === undefined || nowMs - ageMs > endedAtMs) return describe(replica, region, 'other regions', ageMs);
   }
   return undefined;
 }

@@ -22,6 +22,7 @@ const BOUNDS: Readonly<Record<keyof typeof FrameKind, Rows>> = {
     nowMs: ['double', 'not used'],
     keys: ['uint53', 'shown as a share of the first copy'],
     highestProtocol: ['uint32', 'compared'],
+    boot: ['uint53', 'compared'],
   },
   refusal: { code: ['text', 'a label of a metric'], message: ['text', 'logged'] },
   feed: {
