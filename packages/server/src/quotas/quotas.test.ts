@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Configuration } from '@quotadb/config';
@@ -183,6 +183,23 @@ test('a damaged file of policies is said, and nothing starts', async () => {
   await rm(path);
   const { client: after } = await serve({ dataDirectory });
   expect(await after.call('QUOTA.LIST')).toBe('*0\r\n');
+});
+
+test('without quotas.json the policies before their last change are there, and nothing is given out twice', async () => {
+  const dataDirectory = await directory();
+  const { server, client } = await serve({ dataDirectory });
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  await client.call('QUOTA.DEFINE', 'more', 'LIMIT', 1, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 5)).toBe(true);
+  await server.stop();
+  await rename(join(dataDirectory, 'quotas.json'), join(dataDirectory, 'quotas.damaged.json'));
+  const { client: after } = await serve({ dataDirectory });
+  expect(await after.call('QUOTA.LIST')).toBe('*1\r\n$5\r\ncalls\r\n');
+  expect(await isAllowed(after, 'calls', 's', 1)).toBe(false);
+  expect(await after.call('QUOTA.HOME')).toContain('written-here\r\n:0\r\n');
+  expect(await after.call('QUOTA.HOME', 'KEEP')).toBe('+OK\r\n');
+  expect(await after.call('QUOTA.HOME')).toContain('written-here\r\n:1\r\n');
+  expect(await after.call('QUOTA.HOME', 'TAKE', 'eu')).toMatch(/^-ERR region eu has sent no policies/);
 });
 
 function idIn(reply: string): string {
