@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Configuration } from '@quotadb/config';
+import { systemClock } from '@quotadb/resp';
 import { afterEach, expect, test } from 'vitest';
-import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
+import { eventually, HeldDisk, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 
 const HOUR_MS = 3_600_000;
 const opened: { stop(): Promise<void> }[] = [];
@@ -200,6 +201,20 @@ test('without quotas.json the policies before their last change are there, and n
   expect(await after.call('QUOTA.HOME', 'KEEP')).toBe('+OK\r\n');
   expect(await after.call('QUOTA.HOME')).toContain('written-here\r\n:1\r\n');
   expect(await after.call('QUOTA.HOME', 'TAKE', 'eu')).toMatch(/^-ERR region eu has sent no policies/);
+});
+
+test('a request that waits for tokens when the server stops gets that as the reason', async () => {
+  const disk = new HeldDisk();
+  const server = await startTestServer({ dataDirectory: await directory() }, systemClock, disk);
+  const client = await connect(server);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  disk.hold();
+  const taken = client.call('QUOTA.TAKE', 'calls', 's', 1);
+  await eventually(async () => expect(disk.waiting).toBeGreaterThan(0));
+  const stopped = server.stop();
+  expect(await taken).toMatch(/^-ERR the server is stopping/);
+  disk.release();
+  await stopped;
 });
 
 function idIn(reply: string): string {
