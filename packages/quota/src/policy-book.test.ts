@@ -176,3 +176,21 @@ test('what is no set of policies is not taken for one', () => {
   expect(() => checkPolicySet({ ...set, policies: [{ ...set.policies[0], limit: -1 }] })).toThrow(/a limit is/);
   expect(() => checkPolicySet({ ...set, policies: [{ ...set.policies[0], starters: [{}] }] })).toThrow(/not whole/);
 });
+
+test('a home whose version is far ahead of the clock makes no changes until an operator decides', () => {
+  const ahead = open('a', 'a1', {
+    saved: {
+      set: { home: 'a', version: Number.MAX_SAFE_INTEGER, lastNumber: 7, policies: [] },
+      incarnation: 'a1',
+      beganMs: 0,
+      startsFromMs: 0,
+      grantees: [],
+      forgottenUpToMs: 0,
+    },
+  });
+  expect(() => ahead.define(CALLS, NOW_MS)).toThrow(/QUOTA.HOME KEEP/);
+  ahead.settle(ahead.set as PolicySet, NOW_MS, [{ home: 'a', version: NOW_MS + 5, lastNumber: 9, policies: [] }]);
+  expect(ahead.set).toMatchObject({ version: NOW_MS + 6, lastNumber: 9 });
+  expect(ahead.isOwn).toBe(true);
+  expect(ahead.define(CALLS, NOW_MS).limit).toBe(10);
+});

@@ -1,9 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Configuration } from '@quotadb/config';
+import { systemClock } from '@quotadb/resp';
 import { afterEach, expect, test } from 'vitest';
-import { eventually, startTestServer, TestClient, type TestServer } from '../testing/index.js';
+import { eventually, HeldDisk, startTestServer, TestClient, type TestServer } from '../testing/index.js';
 
 const HOUR_MS = 3_600_000;
 const opened: { stop(): Promise<void> }[] = [];
@@ -183,6 +184,37 @@ test('a damaged file of policies is said, and nothing starts', async () => {
   await rm(path);
   const { client: after } = await serve({ dataDirectory });
   expect(await after.call('QUOTA.LIST')).toBe('*0\r\n');
+});
+
+test('without quotas.json the policies before their last change are there, and nothing is given out twice', async () => {
+  const dataDirectory = await directory();
+  const { server, client } = await serve({ dataDirectory });
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  await client.call('QUOTA.DEFINE', 'more', 'LIMIT', 1, 'WINDOW', HOUR_MS);
+  expect(await isAllowed(client, 'calls', 's', 5)).toBe(true);
+  await server.stop();
+  await rename(join(dataDirectory, 'quotas.json'), join(dataDirectory, 'quotas.damaged.json'));
+  const { client: after } = await serve({ dataDirectory });
+  expect(await after.call('QUOTA.LIST')).toBe('*1\r\n$5\r\ncalls\r\n');
+  expect(await isAllowed(after, 'calls', 's', 1)).toBe(false);
+  expect(await after.call('QUOTA.HOME')).toContain('written-here\r\n:0\r\n');
+  expect(await after.call('QUOTA.HOME', 'KEEP')).toBe('+OK\r\n');
+  expect(await after.call('QUOTA.HOME')).toContain('written-here\r\n:1\r\n');
+  expect(await after.call('QUOTA.HOME', 'TAKE', 'eu')).toMatch(/^-ERR region eu has sent no policies/);
+});
+
+test('a request that waits for tokens when the server stops gets that as the reason', async () => {
+  const disk = new HeldDisk();
+  const server = await startTestServer({ dataDirectory: await directory() }, systemClock, disk);
+  const client = await connect(server);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 5, 'WINDOW', HOUR_MS);
+  disk.hold();
+  const taken = client.call('QUOTA.TAKE', 'calls', 's', 1);
+  await eventually(async () => expect(disk.waiting).toBeGreaterThan(0));
+  const stopped = server.stop();
+  expect(await taken).toMatch(/^-ERR the server is stopping/);
+  disk.release();
+  await stopped;
 });
 
 function idIn(reply: string): string {
