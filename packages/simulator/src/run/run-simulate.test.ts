@@ -5,7 +5,7 @@ import { shrink } from './shrink.js';
 
 test.each([
   ['counters', 'what others counted is added to the own counts'],
-  ['quotas', 'a retry is done again'],
+  ['quotas', 'tokens that a local balance gives back are given back twice'],
 ] as const)('a failing schedule of %s is made smaller and still fails', async (name, planted) => {
   const { simulate, mistakes } = PLANS[name];
   const mistake = mistakes.find((each) => each.name === planted);
@@ -18,7 +18,11 @@ test.each([
 
 test('a failing seed is named with the command that replays it', async () => {
   const lines: string[] = [];
-  const mistake = 1 + PLANS.quotas.mistakes.findIndex(({ name }) => name === 'a retry is done again');
+  const mistake =
+    1 +
+    PLANS.quotas.mistakes.findIndex(
+      ({ name }) => name === 'tokens that a local balance gives back are given back twice',
+    );
   const request = {
     kind: 'quotas',
     isUnsynced: false,
