@@ -36,6 +36,7 @@ const UNSHOWN = new Set([
   'quotadb_peer_joined_ratio',
   'quotadb_peer_connections_total',
   'quotadb_replication_refusals_total',
+  'quotadb_peer_frames_ahead_total',
   'quotadb_quota_frames_refused_total',
   'quotadb_quota_limit',
   'process_open_fds',

@@ -109,15 +109,18 @@ export class QuotaChecks {
     const rest = marked - balance - pending - reserved - settled;
     const known = this.wasted.get(process) ?? new Map<string, number>();
     this.wasted.set(process, known);
+    const unanswered = this.oracle.unansweredOf(process, allotment);
     let expected = known.get(name);
     if (expected === undefined) {
+      // A commit that is under way may have taken tokens of it already, or not yet.
+      if (unanswered > 0) return [];
       // The difference that a process begins with was wasted by the one before it, and is never below 0.
       expected = process.node.processesTotal > 1 ? Math.max(0, rest) : 0;
       known.set(name, expected);
     }
     if (rest === expected) return [];
     // A commit takes more tokens than were reserved, and is answered when the disk holds it.
-    if (rest > expected && rest <= expected + this.oracle.unansweredOf(process, allotment)) return [];
+    if (rest > expected && rest <= expected + unanswered) return [];
     // Without memory for a local balance, the tokens that were set aside for it are lost with the window.
     if (process.wasFull && rest > expected) {
       known.set(name, rest);

@@ -65,9 +65,9 @@ describe('the publish threshold', () => {
   });
 
   test('of a limit is given with it', () => {
-    call('RATE.LIMIT', 'k', 100, WINDOW_MS, 60, 'PUBLISH', 80);
+    call('RATE.LIMIT', 'k', 100, WINDOW_MS, 30, 'PUBLISH', 40);
     expect(publishedCells()).toBe(0);
-    call('RATE.ADD', 'k', 100, WINDOW_MS, 20, 'publish', 80);
+    call('RATE.ADD', 'k', 100, WINDOW_MS, 10, 'publish', 40);
     expect(publishedCells()).toBe(1);
     call('RATE.LIMIT', 'all', 100, WINDOW_MS, 1, 'PUBLISH', 0);
     expect(publishedCells()).toBe(2);
