@@ -33,7 +33,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'a node that lost its state takes up its old identity': 1,
   'what others counted is added to the own counts': 1,
   'a change is sent before the disk holds it': 1,
-  'a change is acknowledged for good before the disk holds it': 1584,
+  'a change is acknowledged for good before the disk holds it': 2580,
   'a relay collects what others ended before all peers have acknowledged it': 42,
   'a reset is withdrawn before all peers have acknowledged the end of what it cancelled': 157,
   'a gap is not asked for again': 2,
