@@ -37,6 +37,8 @@ interface Lease {
   record: Uint8Array | undefined;
 }
 
+const ENDED = { error: 'the lease has ended before it could be renewed' } as const;
+
 export interface LeasesOptions {
   readonly operations: Operations;
   readonly monotonicMs: () => number;
@@ -117,7 +119,7 @@ export class Leases {
       }
       if (this.held.get(id) !== lease) {
         if (answer.isAllowed) this.giveBack(answer.allotments);
-        done({ error: 'the lease has ended before it could be renewed' });
+        done(ENDED);
         return;
       }
       if (!answer.isAllowed) {
@@ -126,7 +128,11 @@ export class Leases {
       }
       this.extend(lease, answer.allotments);
       const mark = this.keep(id, lease, ttlMs);
-      operations.whenDurable(mark, () => done({ isRenewed: true, ttlMs: this.leftMs(lease), retryAfterMs: 0 }));
+      // It may have been released while the disk was written: its token may be another's by now.
+      operations.whenDurable(mark, () => {
+        const isHeld = this.held.get(id) === lease;
+        done(isHeld ? { isRenewed: true, ttlMs: this.leftMs(lease), retryAfterMs: 0 } : ENDED);
+      });
     });
   }
 

@@ -242,7 +242,7 @@ export class Disk {
     }
     if (this.error !== undefined && this.options.now() < this.retryAtMs) return;
     this.checkPresence()
-      .then(() => this.flush())
+      .then(() => (this.closed ? undefined : this.flush()))
       .then(
         () => this.considerSnapshot(),
         () => {},

@@ -12,6 +12,7 @@ export {
   TestLane,
   type TestSession,
 } from '@quotadb/resp/testing';
+export { type CertifiedRegion, CertifiedRegions } from './certified-regions.js';
 export { HeldDisk } from './held-disk.js';
 export { describeEveryDoor, type RespDoor } from './resp-doors.js';
 export { QUOTADB_BINARY, type ReadyLine, SpawnedServer, spawnServer } from './spawned-server.js';

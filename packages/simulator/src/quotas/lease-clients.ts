@@ -23,7 +23,7 @@ interface HeldLease {
   /** By the clock of its node. */
   untilWallMs: number;
   /** Of its record; undefined where it has none. */
-  readonly mark: ChangeMark | undefined;
+  mark: ChangeMark | undefined;
   isOnDisk: boolean;
 }
 
@@ -86,7 +86,12 @@ export class LeaseClients {
   }
 
   ended(process: NodeProcess): void {
-    for (const lease of this.leases) if (lease.process === process) lease.isOnDisk = isOnDisk(process, lease.mark);
+    for (const lease of this.leases) {
+      if (lease.process !== process) continue;
+      lease.isOnDisk = isOnDisk(process, lease.mark);
+      // Later versions of the next process say nothing about it.
+      if (!lease.isOnDisk) lease.mark = undefined;
+    }
   }
 
   /** The next process of a node takes up the leases that are on its disk. */

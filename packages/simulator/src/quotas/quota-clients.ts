@@ -124,6 +124,8 @@ export class QuotaClients {
       if (operation.process !== process) continue;
       const isKept = operation.isDown === 'kept' || isOnDisk(process, operation.mark);
       operation.isDown = isKept && isAllowed(operation.first) ? 'kept' : 'perhaps';
+      // Later versions of the next process say nothing about it.
+      if (!isKept) operation.mark = undefined;
     }
   }
 
