@@ -54,13 +54,23 @@ export class QuotaOracle {
   readonly held = new Map<string, Held>();
   /** By number of the policy: the highest limit it ever had. */
   private readonly limits = new Map<number, number>();
+  private readonly names = new Map<number, string>();
   private readonly failed: (what: string) => void;
 
   constructor(failed: (what: string) => void) {
     this.failed = failed;
   }
 
-  defined(policy: number, limit: number): void {
+  /**
+   * Numbers are drawn from the clock, a second each. Where all regions lost their memory within seconds of a definition,
+   * the number of one policy is given to another: it has nothing to do with the one before.
+   */
+  defined(policy: number, name: string, limit: number): void {
+    if (this.names.get(policy) !== name) {
+      this.limits.delete(policy);
+      for (const [key, { allotment }] of this.allotments) if (allotment.policy === policy) this.allotments.delete(key);
+    }
+    this.names.set(policy, name);
     this.limits.set(policy, Math.max(limit, this.limits.get(policy) ?? 0));
   }
 

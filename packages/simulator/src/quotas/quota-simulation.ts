@@ -111,7 +111,7 @@ class QuotaSimulation extends QuotaCluster {
 
   private defineKnown(name: string, limit: number, allocator: string, leaseMs?: number): void {
     const policy = this.define(name, limit, allocator, leaseMs);
-    if (policy !== undefined) this.oracle.defined(policy.number, policy.limit);
+    if (policy !== undefined) this.oracle.defined(policy.number, policy.name, policy.limit);
   }
 
   // ---- the end ------------------------------------------------------------------------------------------------------
