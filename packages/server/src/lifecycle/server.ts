@@ -242,6 +242,8 @@ export class Server {
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
       durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
+      reDatedAtMs: persistence?.reDatedAtMs,
+      keepClockNote: persistence && ((note) => persistence.keepClockNote(note)),
       flushes: persistence?.flushes,
       share: () => transport.share(),
     });
@@ -311,7 +313,7 @@ export class Server {
     }
     // Deletions read from the disk are kept for peers that may not have them yet.
     if (this.hasMembers) this.acknowledgements.joinPeers();
-    await this.persistence.load(this.engine, this.acknowledgements);
+    await this.persistence.load(this.engine, this.acknowledgements, this.hasMembers);
   }
 
   /** The first line of standard output. */

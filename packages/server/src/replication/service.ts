@@ -8,9 +8,11 @@ import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationReque
 import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
 import type { FlushEvents } from '@quotadb/storage';
 import type { Logger } from 'pino';
+import type { ClockNote } from '../durability/clock-note.js';
 import type { QuotaService } from '../quotas/service.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
+import { ClockWatch } from './clock-watch.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
 import { saveMembers } from './member-file.js';
@@ -45,6 +47,10 @@ interface ReplicationSurroundings {
   readonly durable: ((shard: number) => number) | undefined;
   /** The same for the changes of any origin, by its index. */
   readonly durableOf: ((shard: number, origin: number) => number) | undefined;
+  /** When the data was dated anew, at this start. */
+  readonly reDatedAtMs: number | undefined;
+  /** Keeps a note about the clock, or removes it; undefined where there is no disk. */
+  readonly keepClockNote: ((note: ClockNote | undefined) => void) | undefined;
   /** Undefined where there is no disk. */
   readonly flushes: FlushEvents | undefined;
   /** Resolves when every thread locks the shards: from then on the main thread may change keys too. */
@@ -62,6 +68,7 @@ export class ReplicationService {
   private readonly removed = new Set<string>();
   private network: GrpcNetwork | undefined = undefined;
   private mesh: Mesh | undefined = undefined;
+  private clockWatch: ClockWatch | undefined = undefined;
   private closeNetwork: () => void = () => {};
   private agesAtMs = Number.NEGATIVE_INFINITY;
   private describedAtMs = Number.NEGATIVE_INFINITY;
@@ -86,7 +93,8 @@ export class ReplicationService {
     const { config, engine, logger, origin, remembered } = this.options;
     const present = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
-      nowMs: engine.nowMs,
+      // Versions that were given at the start itself, when data was dated anew, are in no gap.
+      nowMs: surroundings.reDatedAtMs ?? engine.nowMs,
     };
     const { dataDirectory } = config;
     const starts = dataDirectory === '' ? [present] : noteStart(dataDirectory, nameOfOrigin(origin), present);
@@ -98,6 +106,12 @@ export class ReplicationService {
       }),
     );
     this.network = network;
+    this.clockWatch = new ClockWatch({
+      clock: this.options.clock,
+      logger,
+      skewBoundMs: config.clockSkewBoundMs,
+      keep: surroundings.keepClockNote,
+    });
     this.closeNetwork = close;
     const journal = this.journal.events();
     const mesh = new Mesh({
@@ -286,6 +300,7 @@ export class ReplicationService {
     this.publishAges(nowMs);
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
     this.describe();
+    if (this.mesh?.replica !== undefined) this.clockWatch?.check(this.mesh.replica);
     this.reportProgress(nowMs);
   }
 
