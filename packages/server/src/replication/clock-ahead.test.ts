@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { Configuration } from '@quotadb/config';
-import { systemClock } from '@quotadb/resp';
+import { type Clock, GuardedClock, systemClock } from '@quotadb/resp';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createServer } from '../lifecycle/create-server.js';
@@ -33,7 +33,13 @@ interface Region {
   readonly clock: { aheadOfMs: number };
 }
 
-async function start(region: string, aheadOfMs: number, peers: Configuration['peers'] = []): Promise<Region> {
+/** The clock is followed wherever it jumps, unless it is guarded. */
+async function start(
+  region: string,
+  aheadOfMs: number,
+  peers: Configuration['peers'] = [],
+  guard: (source: Clock) => Clock = (source) => source,
+): Promise<Region> {
   const clock = { ...systemClock, aheadOfMs, now: () => Date.now() + clock.aheadOfMs };
   const stream = new Writable({
     write: (line, _, done) => {
@@ -51,7 +57,7 @@ async function start(region: string, aheadOfMs: number, peers: Configuration['pe
     transport: 'net',
     dataDirectory: join(directory, region),
   };
-  const server = createServer(settings, { clock, logger: pino({ level: 'warn' }, stream) });
+  const server = createServer(settings, { clock: guard(clock), logger: pino({ level: 'warn' }, stream) });
   await server.start();
   const started = { server, client: await TestClient.open(server.state.identity.respPort), clock };
   running.push(started);
@@ -157,4 +163,36 @@ test('a server without peers is dated anew by its clock alone', async () => {
   expect(await us.client.call('GET', 'total')).toBe('$3\r\n100\r\n');
   expect(us.server.engine.nowMs).toBeLessThan(Date.now() + 1000);
   await eventually(async () => expect(await us.client.call('EXISTS', 'short')).toBe(':0\r\n'));
+});
+
+test('a running server does not follow its clock into the future: nothing changes, /readyz and the log name it', async () => {
+  const eu = await start('eu', 0);
+  const guard = (source: Clock) => new GuardedClock({ source, skewBoundMs: 120_000 });
+  const us = await start('us', 0, peerOf(eu, 'eu'), guard);
+  const ask = (path: string) => fetch(`http://127.0.0.1:${us.server.state.identity.httpPort}${path}`);
+  await us.client.call('INCRBY', 'total', 10);
+  await agreeOn([us, eu], 'total', '10');
+  us.clock.aheadOfMs = ELEVEN_YEARS_MS;
+  await us.client.call('INCR', 'total');
+  await us.client.call('SET', 'short', 1, 'PX', 1500);
+  await agreeOn([us, eu], 'total', '11');
+  const notReady = await ask('/readyz');
+  expect(notReady.status).toBe(503);
+  expect(await notReady.json()).toMatchObject({ detail: expect.stringContaining('jumped ahead by 11 years') });
+  expect(await (await ask('/metrics')).text()).toMatch(/^quotadb_clock_jump_seconds 36\d{7}/m);
+  await eventually(() => expect(lines).toMatch(/the clock of this server has jumped ahead by 11 years/));
+  await agreeOn([us, eu], 'total', '11');
+  for (const { client } of [us, eu])
+    await eventually(async () => expect(await client.call('EXISTS', 'short')).toBe(':0\r\n'));
+  expect(us.server.engine.nowMs).toBeLessThan(Date.now() + 1000);
+  us.clock.aheadOfMs = 0;
+  expect((await ask('/readyz')).status).toBe(200);
+  await us.client.call('INCR', 'total');
+  await agreeOn([us, eu], 'total', '12');
+  expect(note()).toBe(false);
+  // The clocks of both were behind, and are set.
+  eu.clock.aheadOfMs = HOUR_MS;
+  us.clock.aheadOfMs = HOUR_MS;
+  await eventually(() => expect(us.server.engine.nowMs).toBeGreaterThan(Date.now() + HOUR_MS - 60_000));
+  expect((await ask('/readyz')).status).toBe(200);
 });

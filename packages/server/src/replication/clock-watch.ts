@@ -1,5 +1,5 @@
 import { admittedUntilMs, printDuration } from '@quotadb/engine';
-import type { Replica } from '@quotadb/replication';
+import type { Link, Replica } from '@quotadb/replication';
 import type { Clock } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import type { ClockNote } from '../durability/clock-note.js';
@@ -29,11 +29,10 @@ export class ClockWatch {
 
   check(replica: Replica): void {
     const { keep, skewBoundMs } = this.options;
-    const clocks = [...replica.links].filter(({ isEstablished, figures }) => isEstablished && figures.clockMs > 0);
+    const clocks = clocksOf(replica.links);
     if (clocks.length === 0) return;
     const { engine } = replica;
-    const latestMs = Math.max(...clocks.map(({ figures }) => figures.clockMs));
-    const peersMs = Math.round(replica.clock.monotonicMs() + latestMs);
+    const peersMs = Math.round(replica.clock.monotonicMs() + Math.max(...clocks));
     if (engine.nowMs <= admittedUntilMs(peersMs, skewBoundMs)) {
       if (this.kept !== undefined) keep?.(undefined);
       this.kept = undefined;
@@ -63,4 +62,11 @@ export class ClockWatch {
         `${set}Restart this server${then}`,
     );
   }
+}
+
+/** The clocks at the other ends of links that have answered, each less the monotonic clock of this node. */
+export function clocksOf(links: Iterable<Link>): number[] {
+  return [...links]
+    .filter(({ isEstablished, figures }) => isEstablished && figures.clockMs !== 0)
+    .map(({ figures }) => figures.clockMs);
 }

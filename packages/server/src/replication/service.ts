@@ -5,14 +5,14 @@ import { nameOfOrigin, Replica, type ReplicaEvents, type Start } from '@quotadb/
 import { findSealFault, sealText } from '@quotadb/replication/grpc';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
-import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
+import { type GuardedClock, ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
 import type { FlushEvents } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import type { ClockNote } from '../durability/clock-note.js';
 import type { QuotaService } from '../quotas/service.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
-import { ClockWatch } from './clock-watch.js';
+import { ClockWatch, clocksOf } from './clock-watch.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
 import { saveMembers } from './member-file.js';
@@ -32,6 +32,8 @@ const REPLICA_ID_DIGITS = 32;
 interface ReplicationOptions {
   readonly config: Configuration;
   readonly clock: Clock;
+  /** The same, where it is guarded. */
+  readonly guardedClock: GuardedClock | undefined;
   readonly logger: Logger;
   readonly engine: Engine;
   readonly acknowledgements: Acknowledgements;
@@ -238,6 +240,11 @@ export class ReplicationService {
     return { value: 'OK' };
   }
 
+  /** The clocks of the connected regions, each less the monotonic clock of this one. */
+  peerClocks(): number[] {
+    return clocksOf(this.mesh?.links ?? []);
+  }
+
   /** How far a region has acknowledged this node's own changes, by shard; empty for a region that is no peer. */
   shardsOf(region: string): ShardLag[] {
     const replica = this.mesh?.replica;
@@ -267,7 +274,7 @@ export class ReplicationService {
     { durable, durableOf }: ReplicationSurroundings,
     starts: readonly Start[],
   ): Replica {
-    const { config, clock, engine, acknowledgements, origin, logger } = this.options;
+    const { config, clock, guardedClock, engine, acknowledgements, origin, logger } = this.options;
     engine.setExpiryGraceMs(config.clockSkewBoundMs);
     logger.info({ cluster: config.cluster, origin: nameOfOrigin(origin) }, 'replication begins');
     return new Replica({
@@ -281,7 +288,11 @@ export class ReplicationService {
           ...(config.home === '' ? [] : [{ name: '--home', value: config.home }]),
         ],
       },
-      clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
+      clock: {
+        monotonicMs: systemMonotonicMs,
+        wallMs: () => (guardedClock === undefined ? clock.now() : guardedClock.wallMs()),
+        nowMs: () => clock.now(),
+      },
       acknowledgements,
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
