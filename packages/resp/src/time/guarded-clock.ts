@@ -63,7 +63,7 @@ export class GuardedClock implements Clock {
 
   /** How far the source has jumped ahead, while that is not followed; 0 where it is. */
   get jumpMs(): number {
-    const jumpMs = this.distanceMs() - this.known[0];
+    const jumpMs = Math.round(this.distanceMs() - this.known[0]);
     return jumpMs > this.longestJumpMs ? jumpMs : 0;
   }
 

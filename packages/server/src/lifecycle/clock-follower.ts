@@ -39,7 +39,7 @@ export class ClockFollower {
     const before = clock.jumpMs;
     if (before !== 0 && !this.hasJumped) {
       logger.error(
-        { jumpMs: Math.round(before) },
+        { jumpMs: before },
         `the clock of this server has jumped ahead by ${printDuration(before)}: time goes on without it, until a peer’s ` +
           'clock shows the same or, while no peer is connected, for a minute. Set the clock if it is wrong',
       );
