@@ -56,7 +56,7 @@ export class GuardedClock implements Clock {
     return this.source.monotonic();
   }
 
-  /** The source's time, jump or not: what peers are told, and what their clocks are compared with. */
+  /** The source's time, jump or not: it is sent to peers, and compared with theirs. */
   wallMs(): number {
     return this.source.now();
   }

@@ -4,7 +4,7 @@ import { writeWholeFile } from '@quotadb/storage';
 
 /**
  * `clock.json` in the data directory: the clocks of all peers have shown that the time of this server is far ahead. So
- * at a start where the data is later than the clock it is the data that is wrong, not the clock. A backup leaves it out.
+ * at a start where the data is later than the clock, the data is wrong and not the clock. A backup leaves it out.
  */
 const FILE = 'clock.json';
 
