@@ -443,15 +443,21 @@ test('data from a clock far ahead is dated anew, wherever the power fails meanwh
     engine.add(0, 1);
     engine.expireAt(future + 5000);
   });
+  await disk.flush();
+  engine.advanceTo(future + 1000);
+  add(engine, 'later', 1);
   await disk.close();
   const reDating = (dataMs: number) =>
     dataMs > START_MS + 3_600_000 ? { nowMs: START_MS, skewBoundMs: 1000, heldByPeers: [] } : undefined;
   const expectNow = (again: Engine) => {
     expect(counterOf(again, 'count')).toBe(105);
-    expect(openKey(again, 'short', () => again.expiresAtMs)).toBe(START_MS + 5000);
+    expect(openKey(again, 'short', () => again.expiresAtMs)).toBe(START_MS + 4000);
     expect(again.nowMs).toBe(START_MS);
     for (let shard = 0; shard < again.shardCount; shard++)
       expect(again.seen(shard, 0)).toBeLessThan(versionAt(START_MS + 1000));
+    again.advanceTo(START_MS + 5000);
+    again.expireSome(1000);
+    expect(again.keyCount()).toBe(2);
   };
   const dry = written.afterProcessEnd();
   await open(dry, { reDating });

@@ -101,10 +101,8 @@ class ShardReDating {
     const ahead = this.takeAhead(state);
     const tail = linkAt(memory, state + OriginShardWord.tail);
     const kept = tail === 0 ? 0 : versionOf(memory, tail);
-    for (const field of [OriginShardNumber.ordered, OriginShardNumber.digested]) {
-      const at = (state >>> 1) + field;
-      numbers[at] = Math.min(numbers[at], kept);
-    }
+    const digestedAt = (state >>> 1) + OriginShardNumber.digested;
+    numbers[digestedAt] = Math.min(numbers[digestedAt], kept);
     const seenAt = (state >>> 1) + OriginShardNumber.seen;
     const given = numbers[seenAt] > latestVersion ? 0 : numbers[seenAt];
     let version = Math.max(engine.clock.nowVersion, kept, given, heldByPeers);
