@@ -1,6 +1,7 @@
 export { Batch, type Cancel, NOT_PASSED } from './batches/batch.js';
 export { aheadMs, BatchGate, printDuration, Verdict } from './batches/batch-gate.js';
 export { Applied, Merge } from './batches/merge.js';
+export { admittedUntilMs, datedUntilMs, type ReDating } from './batches/re-date.js';
 export { type Quarantine, Restore } from './batches/restore.js';
 export {
   batchOfKeys,

@@ -29,6 +29,8 @@ export class LinkFigures {
   lowestRoundTripMs = -1;
   /** How far the peer's wall clock is ahead. */
   skewMs = 0;
+  /** The peer's wall clock less this node's monotonic one, which is never set; 0 before the first answer. */
+  clockMs = 0;
 
   noteBatchOut(components: number): void {
     this.batchesOut++;

@@ -321,6 +321,7 @@ export class Link {
     if (roundTripMs < 0) return;
     this.pongAwaitedSinceMs = token < tokenAt(this.pingedAtMs) ? this.pingedAtMs : undefined;
     this.figures.noteRoundTrip(roundTripMs);
+    this.figures.clockMs = nowMs + roundTripMs / 2 - this.heardAtMs;
     this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
     if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
   }

@@ -23,8 +23,10 @@ const REPLICA_ID_DIGITS = REPLICA_ID_BYTES * 2;
 export interface ReplicaClock {
   /** Never set back; for intervals. */
   monotonicMs(): number;
-  /** Comparable with the clocks of other replicas. */
+  /** What the machine's clock shows, comparable with the clocks of other replicas. */
   wallMs(): number;
+  /** The time of this replica, which need not follow a clock that jumps. */
+  nowMs(): number;
 }
 
 export interface ReplicaEvents {

@@ -52,4 +52,5 @@ export { RateStatistics } from './statistics/rate-statistics.js';
 export type { SlowCommand } from './statistics/slowlog.js';
 export { addTakes, TakeStatistics, type TakesByQuota } from './statistics/take-statistics.js';
 export { type Clock, systemClock, systemMonotonicMs } from './time/clock.js';
+export { GuardedClock } from './time/guarded-clock.js';
 export type { Transport } from './transport/transport.js';

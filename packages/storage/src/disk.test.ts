@@ -1,4 +1,4 @@
-import type { Engine } from '@quotadb/engine';
+import { type Engine, versionAt } from '@quotadb/engine';
 import { expect, test, vi } from 'vitest';
 import { Disk, type DiskOptions } from './disk.js';
 import { DamagedFile } from './errors.js';
@@ -429,6 +429,49 @@ test('a node that comes back with a clock behind does not undo an expiry', async
   add(engine, 'a', 1);
   await disk.flush();
   expect((await open(fileSystem.afterProcessEnd())).engine.nowMs).toBe(START_MS + 60_000);
+});
+
+test('data from a clock far ahead is dated anew, wherever the power fails meanwhile; after it the old dates are gone', async () => {
+  const future = Date.UTC(2038, 0, 1);
+  const written = new FaultyFileSystem();
+  const { engine, disk } = await open(written);
+  add(engine, 'count', 5);
+  await disk.flush();
+  engine.advanceTo(future);
+  add(engine, 'count', 100);
+  openKey(engine, 'short', () => {
+    engine.add(0, 1);
+    engine.expireAt(future + 5000);
+  });
+  await disk.flush();
+  engine.advanceTo(future + 1000);
+  add(engine, 'later', 1);
+  await disk.close();
+  const reDating = (dataMs: number) =>
+    dataMs > START_MS + 3_600_000 ? { nowMs: START_MS, skewBoundMs: 1000, heldByPeers: [] } : undefined;
+  const expectNow = (again: Engine) => {
+    expect(counterOf(again, 'count')).toBe(105);
+    expect(openKey(again, 'short', () => again.expiresAtMs)).toBe(START_MS + 4000);
+    expect(again.nowMs).toBe(START_MS);
+    for (let shard = 0; shard < again.shardCount; shard++)
+      expect(again.seen(shard, 0)).toBeLessThan(versionAt(START_MS + 1000));
+    again.advanceTo(START_MS + 5000);
+    again.expireSome(1000);
+    expect(again.keyCount()).toBe(2);
+  };
+  const dry = written.afterProcessEnd();
+  await open(dry, { reDating });
+  expect(dry.operations).toBeGreaterThan(10);
+  for (let stop = 1; stop <= dry.operations; stop++) {
+    const failing = written.afterProcessEnd();
+    failing.stopsAfter = stop;
+    await open(failing, { reDating }).catch(() => {});
+    const left = failing.afterPowerFailure(() => 0.5);
+    const again = await open(left, { reDating });
+    expectNow(again.engine);
+    // The right dates are the only ones on disk.
+    expectNow((await open(left.afterPowerFailure(() => 0))).engine);
+  }
 });
 
 test('more on disk than fits into memory is said with what to do', async () => {

@@ -1,4 +1,4 @@
-import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
+import { type Engine, OWN_ORIGIN, type ReDating } from '@quotadb/engine';
 import { StorageError } from './errors.js';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
@@ -7,7 +7,7 @@ import { Log } from './log.js';
 import type { LogDurations, LogTotals } from './log-state.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
-import { readUnpublished, writeUnpublished } from './unpublished-file.js';
+import { dropUnpublished, readUnpublished, writeUnpublished } from './unpublished-file.js';
 
 /** When to sync: before every reply to a change, at this interval in ms, or never. */
 export type FsyncMode = 'always' | 'never' | number;
@@ -24,6 +24,8 @@ export interface DiskOptions {
   readonly now: () => number;
   /** See RecoveryOptions. */
   readonly expectsManifest?: boolean;
+  /** See RecoveryOptions. */
+  readonly reDating?: (dataMs: number) => ReDating | undefined;
   readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
   readonly flushes?: FlushEvents;
@@ -116,17 +118,21 @@ export class Disk {
       engine: options.engine,
       nowMs: options.now(),
       expectsManifest: options.expectsManifest ?? false,
+      ...(options.reDating && { reDating: options.reDating }),
       ...(options.events?.progress && { progress: options.events.progress }),
     });
     disk.log.adopt(recovered.logBytes);
     disk.flushedAtMs = options.now();
     disk.snapshotBytes = recovered.snapshotBytes;
     disk.lastSaveMs = recovered.snapshotAtMs || options.now();
-    await readUnpublished(fileSystem, options.directory, options.engine);
+    if (recovered.reDated === undefined) await readUnpublished(fileSystem, options.directory, options.engine);
+    else await dropUnpublished(fileSystem, options.directory);
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
     // A log of an earlier run is covered by no snapshot.
     disk.coveredBytesTotal = recovered.logBytes > 0 ? -1 : disk.log.state.totals().writtenBytesTotal;
     disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
+    // In the files that are there the old dates would win. A crash before this is complete repeats all of it.
+    if (recovered.reDated !== undefined) await disk.snapshot();
     return { disk, recovered };
   }
 

@@ -1,4 +1,4 @@
-import { type Engine, Restore } from '@quotadb/engine';
+import { datedUntilMs, type Engine, type ReDating, Restore } from '@quotadb/engine';
 import { SectionApplier } from './apply-sections.js';
 import { DamagedFile, MissingData, StorageError } from './errors.js';
 import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
@@ -21,6 +21,8 @@ export interface RecoveryOptions {
   readonly nowMs: number;
   /** A server has kept a manifest here before: without one, files may be missing. */
   readonly expectsManifest?: boolean;
+  /** Asked when all is restored, with the time that the data has come to: whether it is to be dated anew, and how. */
+  readonly reDating?: (dataMs: number) => ReDating | undefined;
   /** Called after each record. */
   readonly progress?: (progress: Progress) => void;
 }
@@ -38,6 +40,8 @@ export interface Recovered {
   readonly cut: { readonly path: string; readonly offset: number; readonly bytes: number } | undefined;
   /** Components that could not be restored. */
   readonly quarantined: Quarantined | undefined;
+  /** Components that were dated anew: the files still hold the old dates, until a snapshot takes their place. */
+  readonly reDated: number | undefined;
 }
 
 /** Loads the newest whole snapshot, then the log after it. */
@@ -75,6 +79,7 @@ class Recovery {
     const snapshot = await this.loadSnapshots(files);
     const { logBytes, ...log } = await this.loadLogs(files, snapshot.number);
     this.restore.finish(this.newestMs);
+    const reDating = this.options.reDating?.(datedUntilMs(this.options.engine));
     const quarantined = await this.quarantine.keep(fileSystem, directory, this.options.nowMs);
     // The next snapshot takes the place of the files that hold them.
     if (quarantined !== undefined) this.options.engine.dropped.markLost();
@@ -87,6 +92,7 @@ class Recovery {
       snapshotAtMs: snapshot.atMs,
       cut: this.cut,
       quarantined,
+      reDated: reDating && this.restore.reDate(reDating),
     };
   }
 

@@ -65,6 +65,11 @@ async function writeAll(file: WritableFile, engine: Engine): Promise<void> {
   if (writer.length > RECORD_HEADER_BYTES) await hand();
 }
 
+/** For counts of a time that was wrong: they would count until then. */
+export async function dropUnpublished(fileSystem: FileSystem, directory: string): Promise<void> {
+  await fileSystem.remove(join(directory, NAME));
+}
+
 /** Called when everything else is restored. A damaged record, and those behind it, are left out. */
 export async function readUnpublished(fileSystem: FileSystem, directory: string, engine: Engine): Promise<void> {
   if (!(await fileSystem.list(directory)).includes(NAME)) return;

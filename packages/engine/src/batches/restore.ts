@@ -16,6 +16,7 @@ import type { Batch } from './batch.js';
 import { aheadMs, BatchGate, Verdict } from './batch-gate.js';
 import { attachFrom, makeForeign } from './foreign-component.js';
 import { isEmptyIn } from './merge.js';
+import { type ReDating, reDate } from './re-date.js';
 
 /** The highest bound on the skew of clocks that a server can have had when it wrote a file. */
 const HIGHEST_SKEW_BOUND_MS = 3_600_000;
@@ -193,6 +194,11 @@ export class Restore {
     }
     engine.advanceTo(nowMs);
     engine.origins.unheardLimit = MAX_ORIGINS_UNHEARD;
+  }
+
+  /** After `finish`, and before anything else: see re-date.ts. */
+  reDate(dating: ReDating): number {
+    return reDate(this.engine, dating);
   }
 
   /** Some of the disk's content is missing: watermarks go back to 0, so that peers send everything again. */

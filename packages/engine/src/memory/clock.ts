@@ -17,7 +17,7 @@ export class Clock {
     this.advanceTo(0);
   }
 
-  /** For an empty store: its time begins here, and moves on with the disk's content. */
+  /** Before the store is used: its time begins here, whatever it was. */
   beginAt(nowMs: number): void {
     this.nowMs = 0;
     this.numbers[HeaderNumber.clock] = 0;

@@ -10,7 +10,7 @@ import { hashSecretOf, Random } from './random.js';
 import { add, assign, expireAt, persist, read, remove } from './single-key.js';
 
 const SHARDS = 2;
-const KEYS = Array.from({ length: 6 }, (_, index) => `key-${index}`);
+export const KEYS = Array.from({ length: 6 }, (_, index) => `key-${index}`);
 export const GRACE_MS = 10_000;
 
 /** The simplest disk there is: batches and notes in an array, in the order in which they were flushed. */
@@ -26,7 +26,7 @@ export class Disk {
         const start = this.durable.get(name) ?? 0;
         // An empty disk walks from 1, so that the walk's cursor stays with the one that walks from 0.
         for (const part of partsOf(engine, origin, start || 1, { components: 3, keyBytes: 4096 }, shard))
-          this.keep(part);
+          this.keep(part, engine.nowMs);
         this.durable.set(name, engine.seen(shard, origin));
       }
       for (const dropped of engine.takeDropped(shard, 1000)) this.entries.push((restore) => restore.drop(dropped));
@@ -34,9 +34,9 @@ export class Disk {
     }
   }
 
-  keep(batch: Batch): void {
+  keep(batch: Batch, writtenAtMs?: number): void {
     this.entries.push((restore) => {
-      expect(restore.apply(batch)).toBe(true);
+      expect(restore.apply(batch, writtenAtMs)).toBe(true);
     });
   }
 
@@ -82,7 +82,7 @@ function expectSame(actual: Engine, expected: Engine): void {
   expect(actual.keyCount()).toBe(expected.keyCount());
 }
 
-function change(random: Random, engine: Engine, nowMs: number): void {
+export function change(random: Random, engine: Engine, nowMs: number): void {
   const key = random.pick(KEYS);
   const dice = random.next();
   if (dice < 0.45) add(engine, key, BigInt(random.below(50)) - 10n);

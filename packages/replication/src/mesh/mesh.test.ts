@@ -27,7 +27,7 @@ async function start(region: string, events: Partial<MeshEvents> = {}, port = 0)
       new Replica({
         engine,
         identity: { cluster: 'test', region, origin, agreements: [] },
-        clock: { monotonicMs: () => performance.now(), wallMs: () => Date.now() },
+        clock: { monotonicMs: () => performance.now(), wallMs: () => Date.now(), nowMs: () => Date.now() },
         acknowledgements: new Acknowledgements(engine),
         events: replicaEvents,
       }),

@@ -161,7 +161,7 @@ export class Mesh {
   private tick(replica: Replica): boolean {
     let hasMore = false;
     this.guard(() => {
-      replica.engine.advanceTo(replica.clock.wallMs());
+      replica.engine.advanceTo(replica.clock.nowMs());
       hasMore = replica.tick();
       this.events.ticked?.();
     });

@@ -60,7 +60,7 @@ export class TestCluster {
     const replica = new Replica({
       engine,
       identity: { cluster: 'test', region, origin, agreements: [] },
-      clock: { monotonicMs: () => this.nowMs, wallMs: () => this.nowMs },
+      clock: { monotonicMs: () => this.nowMs, wallMs: () => this.nowMs, nowMs: () => this.nowMs },
       acknowledgements: new Acknowledgements(engine),
       boot: ++this.boots,
       ...(durable && { durable }),

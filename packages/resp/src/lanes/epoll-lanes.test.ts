@@ -31,7 +31,12 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
     identity: main.identity,
     maximumBulkBytes: 1024 * 1024,
     services: noServices,
-    boards: { replication: new ReplicationBoard(config.shardCount).buffer, disk: undefined, log: undefined },
+    boards: {
+      replication: new ReplicationBoard(config.shardCount).buffer,
+      disk: undefined,
+      log: undefined,
+      clock: undefined,
+    },
     policies: () => [],
     reportFault: ({ error }) => {
       throw new Error(error);

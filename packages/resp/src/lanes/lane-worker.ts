@@ -7,7 +7,8 @@ import { Channel, type ChannelMessage } from '../services/channel.js';
 import { Lane } from '../session/lane.js';
 import type { Lanes, QuestionName, Questions } from '../session/questions.js';
 import type { ServerState } from '../session/server-state.js';
-import { RoundClock, systemClock } from '../time/clock.js';
+import { type Clock, RoundClock, systemClock } from '../time/clock.js';
+import { GuardedClock } from '../time/guarded-clock.js';
 import { EpollLoop, type LoopDuties } from '../transport/epoll/epoll-loop.js';
 import { type Libc, loadLibc } from '../transport/epoll/libc.js';
 import { Tick } from '../transport/tick.js';
@@ -19,6 +20,12 @@ import { wakeLane } from './wake.js';
 
 /** Timing every turn would double the cost of a turn of one short command. */
 const TURNS_PER_TIMING = 16;
+
+function clockOf({ boards, config }: LaneStart): Clock {
+  const shared = boards.clock;
+  if (shared === undefined) return systemClock;
+  return new GuardedClock({ source: systemClock, skewBoundMs: config.clockSkewBoundMs, shared });
+}
 
 /**
  * One lane's thread. It runs the epoll loop until the main thread stops it, so Node's own event loop does not run here:
@@ -41,7 +48,7 @@ class LaneWorker implements LoopDuties, Lanes {
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
     const engine = Engine.attach(start.store, { exclusive: start.isExclusive });
-    const clock = new RoundClock(systemClock);
+    const clock = new RoundClock(clockOf(start));
     this.channel = new Channel<LaneServices, ThreadServices>((message) => port.postMessage(message), {
       question: ({ name, ask }, answered) => answered(answer(this.state, name, ask as never)),
       policies: (policies) => this.state.quotas.policies.replace(policies),

@@ -30,6 +30,8 @@ export interface SharedBoards {
   readonly disk: SharedArrayBuffer | undefined;
   /** The log, where lanes write to it themselves. */
   readonly log: SharedArrayBuffer | undefined;
+  /** Of a GuardedClock; undefined where the clock is not guarded. */
+  readonly clock: SharedArrayBuffer | undefined;
 }
 
 /** One of the questions that every lane can answer; see Questions. */

@@ -1,5 +1,15 @@
 import { backupDirectoryOf, type Configuration } from '@quotadb/config';
-import { type Acknowledgements, aheadMs, type Engine, type Holder, OWN_ORIGIN, printDuration } from '@quotadb/engine';
+import {
+  type Acknowledgements,
+  admittedUntilMs,
+  aheadMs,
+  type Engine,
+  EPOCH_MS,
+  type Holder,
+  OWN_ORIGIN,
+  printDuration,
+  type ReDating,
+} from '@quotadb/engine';
 import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
 import type { Clock, DiskRequest } from '@quotadb/resp';
 import { DiskBoard } from '@quotadb/resp';
@@ -15,6 +25,7 @@ import {
 import type { Logger } from 'pino';
 import { recordPast } from '../tracing/tracing.js';
 import { makeBackupDirectory } from './backup-directory.js';
+import { type ClockNote, readClockNote, writeClockNote } from './clock-note.js';
 import { loadFlock } from './flock.js';
 
 /** How often a long load logs its progress. */
@@ -28,6 +39,10 @@ export class Persistence {
   readonly board = new DiskBoard();
   /** Subscribe here to act before or after a flush, or when sessions that wait for the disk can go on. */
   readonly flushes = new FlushEvents();
+  /** When the data was dated anew, at this start. */
+  reDatedAtMs: number | undefined = undefined;
+  /** The time that the data had come to before. */
+  private dataMs = 0;
   private readonly config: Configuration;
   private readonly clock: Clock;
   private readonly logger: Logger;
@@ -57,7 +72,7 @@ export class Persistence {
   }
 
   /** Reads the data back into the store, before the first client is served. */
-  async load(engine: Engine, acknowledgements: Acknowledgements): Promise<void> {
+  async load(engine: Engine, acknowledgements: Acknowledgements, hasMembers: boolean): Promise<void> {
     const { config, clock, logger } = this;
     let holder: Holder | undefined;
     const startedAtMs = clock.monotonic();
@@ -68,6 +83,7 @@ export class Persistence {
       snapshotLogBytes: config.snapshotLogBytes,
       snapshotIntervalMs: config.snapshotIntervalSeconds === 0 ? undefined : config.snapshotIntervalSeconds * 1_000,
       now: () => clock.now(),
+      reDating: (dataMs) => this.reDating(dataMs, hasMembers || engine.origins.count > 1),
       expectsManifest: this.directory.identity.hasManifest ?? false,
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
       acknowledge: (shard, version) => {
@@ -109,13 +125,57 @@ export class Persistence {
           `are left out, kept in ${path}; the first because of its ${reason}. All others are restored`,
       );
     }
-    this.checkClock(engine);
+    if (recovered.reDated === undefined) this.checkClock(engine);
+    else this.noteReDated(recovered.reDated);
+    // Of no use any more where the data is not ahead, and misleading one day.
+    if (!this.isAhead(engine.nowMs)) this.keepClockNote(undefined);
     const { bytes, components } = recovered;
     const milliseconds = Math.round(clock.monotonic() - startedAtMs);
     logger.info({ keys: engine.keyCount(), bytes, components, milliseconds, ...this.describe() }, 'data loaded');
     disk.start();
     this.publish();
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
+  }
+
+  private isAhead(dataMs: number): boolean {
+    return dataMs > admittedUntilMs(this.clock.now(), this.config.clockSkewBoundMs);
+  }
+
+  /**
+   * Data that is later than the clock: it was written when the clock was ahead, or the clock is behind now. Dated anew
+   * in the second case, this node would give versions again that its peers have. So peers must have shown the first, or
+   * there must be none; and a clock that shows a time from before all versions is wrong for certain.
+   */
+  private reDating(dataMs: number, hasPeers: boolean): ReDating | undefined {
+    const nowMs = this.clock.now();
+    const { clockSkewBoundMs: skewBoundMs, shardCount } = this.config;
+    if (!this.isAhead(dataMs) || this.directory.isNewIncarnation || nowMs < EPOCH_MS) return undefined;
+    const note = readClockNote(this.directory.path);
+    const isProven =
+      note !== undefined && note.heldByPeers.length === shardCount && nowMs >= note.peersMs - skewBoundMs;
+    if (hasPeers && !isProven) return undefined;
+    this.reDatedAtMs = nowMs;
+    this.dataMs = dataMs;
+    return { nowMs, skewBoundMs, heldByPeers: note?.heldByPeers ?? [] };
+  }
+
+  private noteReDated(components: number): void {
+    const { dataMs, reDatedAtMs = 0 } = this;
+    this.logger.warn(
+      { dataMs, clockMs: reDatedAtMs, components },
+      `the data in ${this.directory.path} was written when the clock was ${printDuration(dataMs - reDatedAtMs)} ahead of ` +
+        `what it is now. It is dated anew: ${components} own ${components === 1 ? 'component' : 'components'}. Counts ` +
+        'stay, expiries have what was left of them, and unpublished counts of rate limits start anew',
+    );
+  }
+
+  /** For the next start; see clock-note.ts. */
+  keepClockNote(note: ClockNote | undefined): void {
+    try {
+      writeClockNote(this.directory.path, note);
+    } catch (error) {
+      this.logger.error({ err: error }, 'clock.json could not be written; data that is dated ahead stays so');
+    }
   }
 
   /** Time never goes back, so data from a clock that was far ahead keeps the node's time there. */
@@ -126,7 +186,7 @@ export class Persistence {
       { dataMs: engine.nowMs, clockMs: this.clock.now() },
       `the data in ${this.directory.path} was written when the clock was ${printDuration(aheadOfMs)} ahead of what it is ` +
         'now: the time of this server stands still until then, and other regions refuse what it writes. If the clock ' +
-        'is right now, move the directory away and start without it: the server gets its counts back from its peers',
+        'is right now, let it connect to its peers and restart it: their clocks show that, and the data is dated anew',
     );
   }
 

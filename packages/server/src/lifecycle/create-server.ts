@@ -1,5 +1,5 @@
 import { type Configuration, ConfigurationError, checkTogether, defaultConfiguration } from '@quotadb/config';
-import { findUnknownCommands, systemClock } from '@quotadb/resp';
+import { findUnknownCommands, GuardedClock, systemClock } from '@quotadb/resp';
 import pino from 'pino';
 import { Server, type ServerParts } from './server.js';
 
@@ -18,7 +18,7 @@ export function createServer(settings: Partial<Configuration> = {}, options: Ser
   return new Server({
     ...options,
     config,
-    clock: options.clock ?? systemClock,
+    clock: options.clock ?? new GuardedClock({ source: systemClock, skewBoundMs: config.clockSkewBoundMs }),
     // Synchronous, so that no line is lost at exit.
     logger: options.logger ?? pino({ level: logLevel, base: { region } }, pino.destination({ fd: 2, sync: true })),
   });

@@ -4,7 +4,14 @@ import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine, HASH_SECRET_BYTES } from '@quotadb/engine';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedBoards, Transport } from '@quotadb/resp';
-import { askDirectly, chooseTransport, createState, findUnknownCommands, type ServiceHandlers } from '@quotadb/resp';
+import {
+  askDirectly,
+  chooseTransport,
+  createState,
+  findUnknownCommands,
+  GuardedClock,
+  type ServiceHandlers,
+} from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
 import type { Logger } from 'pino';
 import { looseFileModes } from '../access/file-modes.js';
@@ -27,6 +34,7 @@ import { ReplicationService } from '../replication/service.js';
 import { Certificates } from '../tls/certificates.js';
 import { traceCounts } from '../tracing/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
+import { ClockFollower } from './clock-follower.js';
 import { findChanges, logChanges } from './reload.js';
 
 export interface ServerParts {
@@ -56,6 +64,9 @@ export class Server {
   /** Whether there are regions that garbage collection waits for from the start. */
   private readonly hasMembers: boolean;
   private readonly replication: ReplicationService;
+  /** Undefined where the clock was given from outside. */
+  private readonly guardedClock: GuardedClock | undefined;
+  private readonly clockFollower: ClockFollower | undefined;
   private readonly quotas: QuotaService;
   private transport: Transport | undefined = undefined;
   private readonly tracing: Tracing | undefined;
@@ -101,7 +112,11 @@ export class Server {
     const remembered = persistence === undefined ? [] : loadMembers(config.dataDirectory);
     this.hasMembers = config.peers.length > 0 || remembered.length > 0;
     const surroundings = { config, clock, logger, engine, acknowledgements, origin, quotas };
-    this.replication = new ReplicationService({ ...surroundings, remembered });
+    this.guardedClock = clock instanceof GuardedClock ? clock : undefined;
+    this.replication = new ReplicationService({ ...surroundings, remembered, guardedClock: this.guardedClock });
+    this.clockFollower =
+      this.guardedClock &&
+      new ClockFollower({ clock: this.guardedClock, peerClocks: () => this.replication.peerClocks(), logger });
     this.services = this.mainServices();
     const askMain = askDirectly(this.services);
     const state = createState(config, clock, { askMain, boards: this.boards() });
@@ -119,6 +134,7 @@ export class Server {
       countsWatch,
       figures: () => this.ask('figures', null),
       disk: persistence && (() => persistence.durations()),
+      clockJumpMs: () => this.guardedClock?.jumpMs ?? 0,
       counts: () => counts.figures(),
       decisions: new Decisions({
         hottest: () => this.ask('hottest', null),
@@ -139,7 +155,8 @@ export class Server {
       logger,
       access,
       status: {
-        isReady: () => this.serving && !state.disk.refusesWrites,
+        isReady: () => this.serving && !state.disk.refusesWrites && this.clockFollower?.findTrouble() === undefined,
+        reason: () => this.clockFollower?.findTrouble(),
         describe: () => {
           const { version, respPort: resp } = state.identity;
           return { name: 'quotadb', version, region: config.region, resp };
@@ -188,6 +205,7 @@ export class Server {
       replication: replication.board.buffer,
       disk: persistence?.board.buffer,
       log: persistence?.sharedLog,
+      clock: this.guardedClock?.shared,
     };
   }
 
@@ -242,6 +260,8 @@ export class Server {
     await replication.start({
       durable: persistence && ((shard) => persistence.durable(shard)),
       durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
+      reDatedAtMs: persistence?.reDatedAtMs,
+      keepClockNote: persistence && ((note) => persistence.keepClockNote(note)),
       flushes: persistence?.flushes,
       share: () => transport.share(),
     });
@@ -311,7 +331,7 @@ export class Server {
     }
     // Deletions read from the disk are kept for peers that may not have them yet.
     if (this.hasMembers) this.acknowledgements.joinPeers();
-    await this.persistence.load(this.engine, this.acknowledgements);
+    await this.persistence.load(this.engine, this.acknowledgements, this.hasMembers);
   }
 
   /** The first line of standard output. */
@@ -346,6 +366,7 @@ export class Server {
 
   /** A bound of 0 is that of a failed start: clients and peers are not waited for. */
   private async close(boundMs: number): Promise<void> {
+    this.clockFollower?.stop();
     await this.transport?.close(boundMs);
     this.quotas.stop();
     await this.feeder.stop();

@@ -8,6 +8,9 @@ import { counter, gauge, histogram, type MetricSource, type Sample, type Samples
 export const serverMetricTable = {
   quotadb_info: gauge('Version, region, transport and lanes of this server, as labels; always 1.'),
   quotadb_start_time_seconds: gauge('Time of the start, in seconds since 1970.'),
+  quotadb_clock_jump_seconds: gauge(
+    'How far the clock has jumped ahead of the time of this server, which does not follow it; 0 where it does.',
+  ),
   quotadb_commands_total: counter('Commands run, by command.'),
   quotadb_commands_failed_total: counter('Commands that replied with an error, by command.'),
   quotadb_commands_rejected_total: counter('Commands refused before they ran, by command.'),
@@ -71,6 +74,8 @@ export interface ServerMetricsOptions {
   readonly figures: () => Promise<readonly Figures[]>;
   /** Durations of flushes and syncs of the log; undefined without a disk, or before its data is loaded. */
   readonly disk: (() => LogDurations | undefined) | undefined;
+  /** How far the system's clock has jumped ahead, while that is not followed. */
+  readonly clockJumpMs: () => number;
 }
 
 export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name> {
@@ -87,7 +92,7 @@ export function serverMetrics(options: ServerMetricsOptions): MetricSource<Name>
   };
 }
 
-function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
+function about({ state, engine, clockJumpMs }: ServerMetricsOptions): Samples<Name> {
   const { identity, config } = state;
   const { keys, keysWithExpiry, keysUnpublished, expiredKeysTotal, usedBytes, maxMemoryBytes, ...table } =
     engine.stats();
@@ -96,6 +101,7 @@ function about({ state, engine }: ServerMetricsOptions): Samples<Name> {
   return {
     quotadb_info: [{ labels, value: 1 }],
     quotadb_start_time_seconds: identity.startedAtMs / 1000,
+    quotadb_clock_jump_seconds: clockJumpMs() / 1000,
     quotadb_keys: keys,
     quotadb_keys_expiring: keysWithExpiry,
     quotadb_keys_unpublished: keysUnpublished,

@@ -27,11 +27,11 @@ async function setClock(name: string, offset: string): Promise<void> {
   await writeFile(join(directory, name), `${offset}\n`);
 }
 
-async function startAll(): Promise<void> {
+async function startAll(...flags: string[]): Promise<void> {
   regions = await TestRegions.make(names);
   for (const name of names) {
     await setClock(name, '+0');
-    await regions.start(name, [], {
+    await regions.start(name, flags, {
       LD_PRELOAD: LIBRARY,
       FAKETIME_TIMESTAMP_FILE: join(directory, name),
       FAKETIME_NO_CACHE: '1',
@@ -74,4 +74,18 @@ test.skipIf(LIBRARY === undefined)('a clock that is off by more than the bound i
   await setClock('eu', '+600');
   await eventually(async () => expect(Number((await regions.peer('us', 'eu')).skew_ms)).toBeGreaterThan(500_000));
   expect(await regions.stop('us')).toMatch(/the clock of region eu is \d+ ms ahead, more than --clock-skew-bound/);
+});
+
+test.skipIf(LIBRARY === undefined)('some seconds in another year change nothing, on any lane', async () => {
+  await startAll('--transport', 'epoll', '--lanes', '2');
+  await setClock('eu', '+12y');
+  for (let count = 0; count < 50; count++) await regions.call('eu', 'INCR', 'total');
+  await regions.call('eu', 'SET', 'short', 1, 'PX', 2000);
+  await regions.agreeOn('total', 50);
+  await regions.agreeOn('short', 0);
+  expect(Number(/\d{10}/.exec(await regions.call('eu', 'TIME')))).toBeLessThan(Date.now() / 1000 + 60);
+  await setClock('eu', '+0');
+  await regions.call('eu', 'INCR', 'total');
+  await regions.agreeOn('total', 51);
+  expect(await regions.stop('eu')).toMatch(/the clock of this server has jumped ahead by 11 years/);
 });

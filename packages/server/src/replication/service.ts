@@ -5,12 +5,14 @@ import { nameOfOrigin, Replica, type ReplicaEvents, type Start } from '@quotadb/
 import { findSealFault, sealText } from '@quotadb/replication/grpc';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
-import { ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
+import { type GuardedClock, ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
 import type { FlushEvents } from '@quotadb/storage';
 import type { Logger } from 'pino';
+import type { ClockNote } from '../durability/clock-note.js';
 import type { QuotaService } from '../quotas/service.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
+import { ClockWatch, clocksOf } from './clock-watch.js';
 import { describePeers, describeShards } from './describe.js';
 import { Journal } from './journal.js';
 import { saveMembers } from './member-file.js';
@@ -30,6 +32,8 @@ const REPLICA_ID_DIGITS = 32;
 interface ReplicationOptions {
   readonly config: Configuration;
   readonly clock: Clock;
+  /** The same, where it is guarded. */
+  readonly guardedClock: GuardedClock | undefined;
   readonly logger: Logger;
   readonly engine: Engine;
   readonly acknowledgements: Acknowledgements;
@@ -45,6 +49,10 @@ interface ReplicationSurroundings {
   readonly durable: ((shard: number) => number) | undefined;
   /** The same for the changes of any origin, by its index. */
   readonly durableOf: ((shard: number, origin: number) => number) | undefined;
+  /** When the data was dated anew, at this start. */
+  readonly reDatedAtMs: number | undefined;
+  /** Keeps a note about the clock, or removes it; undefined where there is no disk. */
+  readonly keepClockNote: ((note: ClockNote | undefined) => void) | undefined;
   /** Undefined where there is no disk. */
   readonly flushes: FlushEvents | undefined;
   /** Resolves when every thread locks the shards: from then on the main thread may change keys too. */
@@ -62,6 +70,7 @@ export class ReplicationService {
   private readonly removed = new Set<string>();
   private network: GrpcNetwork | undefined = undefined;
   private mesh: Mesh | undefined = undefined;
+  private clockWatch: ClockWatch | undefined = undefined;
   private closeNetwork: () => void = () => {};
   private agesAtMs = Number.NEGATIVE_INFINITY;
   private describedAtMs = Number.NEGATIVE_INFINITY;
@@ -86,7 +95,8 @@ export class ReplicationService {
     const { config, engine, logger, origin, remembered } = this.options;
     const present = {
       versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
-      nowMs: engine.nowMs,
+      // Versions that were given at the start itself, when data was dated anew, are in no gap.
+      nowMs: surroundings.reDatedAtMs ?? engine.nowMs,
     };
     const { dataDirectory } = config;
     const starts = dataDirectory === '' ? [present] : noteStart(dataDirectory, nameOfOrigin(origin), present);
@@ -98,6 +108,12 @@ export class ReplicationService {
       }),
     );
     this.network = network;
+    this.clockWatch = new ClockWatch({
+      clock: this.options.clock,
+      logger,
+      skewBoundMs: config.clockSkewBoundMs,
+      keep: surroundings.keepClockNote,
+    });
     this.closeNetwork = close;
     const journal = this.journal.events();
     const mesh = new Mesh({
@@ -224,6 +240,11 @@ export class ReplicationService {
     return { value: 'OK' };
   }
 
+  /** The clocks of the connected regions, each less the monotonic clock of this one. */
+  peerClocks(): number[] {
+    return clocksOf(this.mesh?.links ?? []);
+  }
+
   /** How far a region has acknowledged this node's own changes, by shard; empty for a region that is no peer. */
   shardsOf(region: string): ShardLag[] {
     const replica = this.mesh?.replica;
@@ -253,7 +274,7 @@ export class ReplicationService {
     { durable, durableOf }: ReplicationSurroundings,
     starts: readonly Start[],
   ): Replica {
-    const { config, clock, engine, acknowledgements, origin, logger } = this.options;
+    const { config, clock, guardedClock, engine, acknowledgements, origin, logger } = this.options;
     engine.setExpiryGraceMs(config.clockSkewBoundMs);
     logger.info({ cluster: config.cluster, origin: nameOfOrigin(origin) }, 'replication begins');
     return new Replica({
@@ -267,7 +288,11 @@ export class ReplicationService {
           ...(config.home === '' ? [] : [{ name: '--home', value: config.home }]),
         ],
       },
-      clock: { monotonicMs: systemMonotonicMs, wallMs: () => clock.now() },
+      clock: {
+        monotonicMs: systemMonotonicMs,
+        wallMs: () => (guardedClock === undefined ? clock.now() : guardedClock.wallMs()),
+        nowMs: () => clock.now(),
+      },
       acknowledgements,
       ...(durable && { durable }),
       ...(durableOf && { durableOf }),
@@ -286,6 +311,7 @@ export class ReplicationService {
     this.publishAges(nowMs);
     if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
     this.describe();
+    if (this.mesh?.replica !== undefined) this.clockWatch?.check(this.mesh.replica);
     this.reportProgress(nowMs);
   }
 

@@ -114,7 +114,7 @@ export class NodeProcess implements Endpoint {
     return new Replica({
       engine,
       identity: { cluster: CLUSTER, region: node.region, origin: node.origin, agreements: [] },
-      clock: { monotonicMs: () => this.monotonicMs(), wallMs: () => node.wallMs() },
+      clock: { monotonicMs: () => this.monotonicMs(), wallMs: () => node.wallMs(), nowMs: () => node.wallMs() },
       acknowledgements,
       ...(disk && {
         durable: (shard: number) => disk.durable(shard),

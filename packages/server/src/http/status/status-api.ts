@@ -4,13 +4,19 @@ import { z } from 'zod';
 export interface StatusContext {
   /** Whether clients are being served; false while starting and stopping. */
   readonly isReady: () => boolean;
+  /** Why not, where it is none of the usual reasons. */
+  readonly reason?: () => string | undefined;
   readonly describe: () => object;
   /** The metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
 }
 
 const { not_ready } = defineProblems({
-  not_ready: [503, 'Not ready', 'The server is starting or stopping, or its disk refuses writes.'],
+  not_ready: [
+    503,
+    'Not ready',
+    'The server is starting or stopping, its disk refuses writes, or its clock has jumped.',
+  ],
 });
 
 const operation = operationsOf<StatusContext>();
@@ -47,9 +53,10 @@ export const statusApi: Api<StatusContext, unknown> = {
       summary: 'Whether clients are served',
       success: { description: 'They are.', schema: z.object({ ready: z.literal(true) }) },
       problems: [not_ready],
-      run: ({ isReady }) => {
-        if (!isReady()) throw new ProblemError(not_ready, { members: { ready: false } });
-        return { ready: true };
+      run: ({ isReady, reason }) => {
+        if (isReady()) return { ready: true };
+        const detail = reason?.();
+        throw new ProblemError(not_ready, { members: { ready: false }, ...(detail !== undefined && { detail }) });
       },
     }),
     operation({
