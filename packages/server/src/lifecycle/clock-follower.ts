@@ -41,7 +41,7 @@ export class ClockFollower {
       logger.error(
         { jumpMs: before },
         `the clock of this server has jumped ahead by ${printDuration(before)}: time goes on without it, until a peer’s ` +
-          'clock shows the same or, while no peer is connected, for a minute. Set the clock if it is wrong',
+          'peer shows the same or, while no peer is connected, for a minute. Set the clock if it is wrong',
       );
     }
     clock.follow(peerClocks());
