@@ -19,7 +19,7 @@ function backFromFuture(disk: Disk, nowMs: number, peer?: TestNode): TestNode {
   const engine = restored(1, disk, FUTURE_MS + 1000);
   const own = peer?.engine.origins.find(engine.origins.idOf(0)) ?? -1;
   const heldByPeers = SHARDS.map((shard) => (own === -1 ? 0 : (peer as TestNode).engine.seen(shard, own)));
-  // A digest that was read before covers what is dated anew.
+  // A digest that was read before covers components that are dated anew.
   for (const shard of SHARDS) engine.digestOf(shard, 0);
   reDate(engine, { nowMs, skewBoundMs: GRACE_MS, heldByPeers });
   checkConsistency(engine);
