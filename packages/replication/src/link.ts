@@ -17,6 +17,7 @@ import { compareReplicas, isSameReplica, nameOfOrigin } from './identity.js';
 import type { Member } from './member.js';
 import type { OutgoingStream } from './outgoing-stream.js';
 import type { Part } from './parts.js';
+import { Pings, timeOfToken } from './pings.js';
 import { chooseProtocol, protocolFields, protocolRangeOf } from './protocol-versions.js';
 import type { Replica } from './replica.js';
 import { WatermarkReporter } from './watermark-reporter.js';
@@ -59,9 +60,7 @@ export class Link {
   private readonly batch = new Batch();
   private lastOrigin: Uint8Array | undefined = undefined;
   private lastOriginName = '';
-  private pingedAtMs = Number.NEGATIVE_INFINITY;
-  /** Since when a ping waits for its pong; undefined where none does. */
-  private pongAwaitedSinceMs: number | undefined = undefined;
+  private readonly pings = new Pings(this.figures);
 
   constructor(replica: Replica, transport: LinkTransport, acquaintance: Acquaintance, nowMs: number) {
     this.replica = replica;
@@ -124,9 +123,7 @@ export class Link {
 
   /** The last round trip, or how long the present one takes already. */
   echoMs(nowMs: number): number {
-    const { roundTripMs } = this.figures;
-    const { pongAwaitedSinceMs } = this;
-    return Math.max(roundTripMs, pongAwaitedSinceMs === undefined ? 0 : nowMs - pongAwaitedSinceMs);
+    return this.pings.echoMs(nowMs);
   }
 
   /** With TLS relaying is a right in the certificate; without, every peer has it. */
@@ -316,14 +313,10 @@ export class Link {
     replica.events.seen?.(this);
   }
 
-  private receivePong({ token, nowMs }: Pong): void {
-    const roundTripMs = this.heardAtMs - timeOfToken(token);
-    if (roundTripMs < 0) return;
-    this.pongAwaitedSinceMs = token < tokenAt(this.pingedAtMs) ? this.pingedAtMs : undefined;
-    this.figures.noteRoundTrip(roundTripMs);
-    this.figures.clockMs = nowMs + roundTripMs / 2 - this.heardAtMs;
-    this.figures.skewMs = nowMs - (this.replica.clock.wallMs() - roundTripMs / 2);
-    if (Math.abs(this.figures.skewMs) > this.replica.settings.skewBoundMs) this.replica.events.skewed?.(this);
+  private receivePong(pong: Pong): void {
+    const { clock, settings, events } = this.replica;
+    const isOurs = this.pings.receive(pong, this.heardAtMs, clock.wallMs());
+    if (isOurs && Math.abs(this.figures.skewMs) > settings.skewBoundMs) events.skewed?.(this);
   }
 
   // ---- frames to the peer -----------------------------------------------------------------------------------------
@@ -339,11 +332,8 @@ export class Link {
     }
     if (this.state !== 'established') return false;
     const isWholeDue = this.reporter.isWholeDue(nowMs);
-    if (isWholeDue || nowMs - this.pingedAtMs >= settings.pingIntervalMs) {
-      this.pingedAtMs = nowMs;
-      this.pongAwaitedSinceMs ??= nowMs;
-      this.send({ kind: FrameKind.ping, token: tokenAt(nowMs) });
-    }
+    if (isWholeDue || this.pings.isDue(nowMs, settings.pingIntervalMs))
+      this.send({ kind: FrameKind.ping, token: this.pings.begin(nowMs) });
     if (isWholeDue) this.reporter.reportWhole();
     else this.reporter.reportMoved();
     return this.pump(nowMs);
@@ -401,18 +391,6 @@ export class Link {
 
 function isQuotaFrame(frame: Frame): frame is QuotaFrame {
   return frame.kind >= FrameKind.policies;
-}
-
-/**
- * A ping carries the time at which it was sent, so its sender need not remember it. Rounded down to a microsecond, so
- * that no view of another origin is taken for younger than it is.
- */
-function tokenAt(nowMs: number): number {
-  return Math.floor(nowMs * 1000);
-}
-
-function timeOfToken(token: number): number {
-  return token / 1000;
 }
 
 const UNHURRIED_FRAMES: ReadonlySet<number> = new Set([
