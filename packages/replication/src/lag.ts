@@ -21,7 +21,7 @@ export function shardLagMs(replica: Replica, member: Member, shard: number): num
 export function lagMs(replica: Replica, member: Member): number | undefined {
   const nowMs = replica.clock.monotonicMs();
   const { link } = member;
-  let lag = link?.isEstablished === true ? link.echoMs(nowMs) : nowMs - member.heardAtMs;
+  let lag = link?.isEstablished === true ? link.pings.echoMs(nowMs) : nowMs - member.heardAtMs;
   if (member.origin === undefined) return undefined;
   for (let shard = 0; shard < replica.engine.shardCount; shard++) {
     const waitedMs = shardLagMs(replica, member, shard);

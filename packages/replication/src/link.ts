@@ -43,6 +43,7 @@ export interface LinkTransport {
 export class Link {
   readonly acquaintance: Acquaintance;
   readonly figures = new LinkFigures();
+  readonly pings = new Pings(this.figures);
   readonly openedAtMs: number;
   establishedAtMs = 0;
   /** When the last frame came. */
@@ -60,7 +61,6 @@ export class Link {
   private readonly batch = new Batch();
   private lastOrigin: Uint8Array | undefined = undefined;
   private lastOriginName = '';
-  private readonly pings = new Pings(this.figures);
 
   constructor(replica: Replica, transport: LinkTransport, acquaintance: Acquaintance, nowMs: number) {
     this.replica = replica;
@@ -119,11 +119,6 @@ export class Link {
 
   get isWritable(): boolean {
     return this.state === 'established' && this.transport.isWritable;
-  }
-
-  /** The last round trip, or how long the present one takes already. */
-  echoMs(nowMs: number): number {
-    return this.pings.echoMs(nowMs);
   }
 
   /** With TLS relaying is a right in the certificate; without, every peer has it. */
