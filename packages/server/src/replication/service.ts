@@ -190,10 +190,7 @@ export class ReplicationService {
       saveMembers(config.dataDirectory, regions);
       this.savedMembers = regions.join();
     } catch (error) {
-      logger.error(
-        { err: error },
-        'members.json could not be written; a region that joined is not waited for after a restart',
-      );
+      logger.error({ err: error }, 'members.json could not be written: a restart does not wait for new regions');
     }
   }
 
