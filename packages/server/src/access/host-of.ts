@@ -6,7 +6,7 @@ const NETWORK_GROUPS = 4;
 /** The host of an address, `host:port`, whose guesses are counted together: an IPv4 address, or a /64 network of IPv6. */
 export function hostOf(address: string): string {
   const host = address.slice(0, Math.max(address.lastIndexOf(':'), 0)) || address;
-  const bare = host.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
+  const [bare = ''] = host.replace(/^\[|\]$/g, '').split('%', 1);
   if (!bare.includes(':')) return bare;
   const mapped = MAPPED_IPV4.exec(bare)?.[1];
   if (mapped !== undefined) return mapped;

@@ -144,7 +144,6 @@ export class ReplicationService {
     surroundings.flushes?.subscribe(mesh);
     // The disk holds changes of other origins: their regions are peers, and deletions are kept for them.
     if (engine.origins.count > 1 || remembered.length > 0) await mesh.begin();
-    for (const region of remembered) mesh.replica?.rememberMember(region);
     for (const peer of config.peers) await mesh.addPeer(peer);
     // Before the first client: a configured region that is not reached yet makes reads stale from the start.
     this.publishNow();
@@ -271,10 +270,10 @@ export class ReplicationService {
     { durable, durableOf }: ReplicationSurroundings,
     starts: readonly Start[],
   ): Replica {
-    const { config, clock, guardedClock, engine, acknowledgements, origin, logger } = this.options;
+    const { config, clock, guardedClock, engine, acknowledgements, origin, logger, remembered } = this.options;
     engine.setExpiryGraceMs(config.clockSkewBoundMs);
     logger.info({ cluster: config.cluster, origin: nameOfOrigin(origin) }, 'replication begins');
-    return new Replica({
+    const replica = new Replica({
       engine,
       identity: {
         cluster: config.cluster,
@@ -298,6 +297,10 @@ export class ReplicationService {
       settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
       events,
     });
+    // Before the first tick, which would collect deletions for which no member waits.
+    for (const region of remembered) replica.rememberMember(region);
+    for (const { region } of config.peers) replica.addMember(region);
+    return replica;
   }
 
   /** Updates the board that the lanes read. */
