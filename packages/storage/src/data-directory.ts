@@ -9,7 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from './errors.js';
@@ -244,7 +244,7 @@ export function writeWholeFile(directory: string, name: string, text: string): v
   const part = `${path}.part`;
   const file = openSync(part, 'w', 0o640);
   try {
-    writeSync(file, text);
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);

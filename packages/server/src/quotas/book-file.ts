@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPolicySet, checkSeal, type SavedBook, type SavedPolicies } from '@quotadb/quota';
-import { StorageError } from '@quotadb/storage';
+import { StorageError, writeWholeFile } from '@quotadb/storage';
 
 /**
  * `quotas.json` in the data directory: the policies, and the replicas to which this one has granted tokens. A backup
@@ -82,25 +82,9 @@ function contentOf(sheet: Sheet): unknown {
   return book;
 }
 
-/** Written beside the old file, then renamed over it. */
 function write(directory: string, name: string, book: unknown): void {
-  const path = join(directory, name);
-  const fresh = `${path}.new`;
-  const file = openSync(fresh, 'w', 0o640);
-  try {
-    const content = JSON.stringify(book);
-    writeFileSync(file, `{"format":${FORMAT},"checksum":"${checksumOf(content)}","book":${content}}`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(fresh, path);
-  const folder = openSync(directory, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  const content = JSON.stringify(book);
+  writeWholeFile(directory, name, `{"format":${FORMAT},"checksum":"${checksumOf(content)}","book":${content}}`);
 }
 
 function checksumOf(text: string): string {
