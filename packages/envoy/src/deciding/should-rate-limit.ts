@@ -1,0 +1,250 @@
+import { type Decision, type DecisionRefusal, type Item, isRefusal } from '@quotadb/limits';
+import type { Domains, Rule } from '../configuration/rule.js';
+import { counterName } from '../matching/counter-name.js';
+import { findRule, type Match } from '../matching/find-rule.js';
+import type { RateLimitRequest, RequestDescriptor } from '../messages/rate-limit-request.js';
+import {
+  Code,
+  type CurrentLimit,
+  type DescriptorStatus,
+  type RateLimitResponse,
+} from '../messages/rate-limit-response.js';
+import { unitNumbered, units } from '../messages/units.js';
+import { headersOf, metadataOf } from './additions.js';
+import type { LimitStore } from './limit-store.js';
+import { type Refusal, refusals } from './refusal.js';
+import { Figures, noteHits } from './rule-figures.js';
+
+export interface ShouldRateLimitOptions {
+  readonly domains: () => Domains;
+  readonly store: LimitStore;
+  /** Replies bring x-ratelimit headers for the client of the proxy. */
+  readonly hasHeaders: boolean;
+  /** Replies bring dynamic metadata for other filters of the proxy. */
+  readonly hasMetadata: boolean;
+}
+
+const MAXIMUM_UINT32 = 2 ** 32 - 1;
+const NO_LIMIT: DescriptorStatus = { code: Code.ok, limit: undefined, remaining: 0, resetSeconds: 0 };
+const UNLIMITED: DescriptorStatus = { ...NO_LIMIT, remaining: MAXIMUM_UINT32 };
+
+/** A descriptor of a request with the limit that applies to it. */
+interface Limited {
+  readonly rule: Rule;
+  readonly figure: string;
+  readonly limit: CurrentLimit;
+  readonly windowSeconds: number;
+  readonly hits: number;
+  readonly counter: string;
+}
+
+/** A request while it is decided. */
+interface Deciding {
+  readonly request: RateLimitRequest;
+  readonly limits: readonly (Limited | undefined)[];
+  readonly statuses: DescriptorStatus[];
+  /** Places of descriptors over a limit in quota mode. */
+  readonly violations: number[];
+}
+
+/**
+ * Decides requests of Envoy's rate limit service. Fixed windows count as in the reference: each alone, and also past
+ * its limit. Limits of kinds exact and sliding are charged together, all or none, and none where a fixed window denies.
+ */
+export class ShouldRateLimit {
+  readonly figures = new Figures();
+  private readonly options: ShouldRateLimitOptions;
+
+  constructor(options: ShouldRateLimitOptions) {
+    this.options = options;
+  }
+
+  /** Calls back once, now or when tokens have come from other regions. Throws a Refusal, with nothing charged. */
+  decide(
+    request: RateLimitRequest,
+    waitMs: number | undefined,
+    done: (answer: RateLimitResponse | Refusal) => void,
+  ): void {
+    if (request.domain === '') throw refusals.noDomain();
+    if (request.descriptors.length === 0) throw refusals.noDescriptors();
+    const domains = this.options.domains();
+    if (!domains.has(request.domain)) this.figures.unknownDomains++;
+    const statuses: DescriptorStatus[] = new Array(request.descriptors.length).fill(NO_LIMIT);
+    const limits = this.findLimits(domains, request, statuses);
+    const deciding = { request, limits, statuses, violations: [] };
+    const isDenied = this.countFixed(deciding);
+    this.decideOthers(deciding, { isPeek: isDenied, waitMs }, done);
+  }
+
+  private findLimits(
+    domains: Domains,
+    request: RateLimitRequest,
+    statuses: DescriptorStatus[],
+  ): (Limited | undefined)[] {
+    let replaced: Set<string> | undefined;
+    const limits = request.descriptors.map((descriptor, index) => {
+      const limited = limitOf(domains, request, descriptor);
+      if (limited === undefined) return undefined;
+      const { replaces, unit } = limited.rule;
+      if (replaces.length > 0) {
+        replaced ??= new Set();
+        for (const name of replaces) replaced.add(name);
+      }
+      if (unit !== undefined) return limited;
+      statuses[index] = UNLIMITED;
+      noteHits(this.figures.of(limited.figure, limited.rule.path), MAXIMUM_UINT32, 0, limited.hits);
+      return undefined;
+    });
+    if (replaced === undefined) return limits;
+    const names = replaced;
+    return limits.map((limited) => (limited !== undefined && names.has(limited.rule.name) ? undefined : limited));
+  }
+
+  /** Whether a fixed window denies the request. */
+  private countFixed({ limits, statuses, violations }: Deciding): boolean {
+    const { store } = this.options;
+    let isDenied = false;
+    for (let index = 0; index < limits.length; index++) {
+      const limited = limits[index];
+      if (limited === undefined || limited.rule.kind !== 'fixed') continue;
+      const { rule, limit, windowSeconds, counter, hits } = limited;
+      const { requestsPerUnit } = limit;
+      const count = store.addFixed(counter, windowSeconds * 1000, hits);
+      const figures = this.figures.of(limited.figure, rule.path);
+      noteHits(figures, requestsPerUnit, count, Math.max(0, hits));
+      const isOver = count > requestsPerUnit;
+      const remaining = isOver ? 0 : requestsPerUnit - count;
+      const resetSeconds = windowSeconds - (Math.floor(store.nowMs() / 1000) % windowSeconds);
+      const isEnforced = isOver && !rule.isShadow && !rule.isQuotaMode;
+      if (isOver && !isEnforced) figures.notEnforced += Math.max(0, hits);
+      if (isOver && rule.isQuotaMode) violations.push(index);
+      if (isEnforced) isDenied = true;
+      statuses[index] = { code: isEnforced ? Code.overLimit : Code.ok, limit, remaining, resetSeconds };
+    }
+    return isDenied;
+  }
+
+  private decideOthers(
+    deciding: Deciding,
+    { isPeek, waitMs }: { readonly isPeek: boolean; readonly waitMs: number | undefined },
+    done: (answer: RateLimitResponse | Refusal) => void,
+  ): void {
+    const others = deciding.limits.flatMap((limited, index) =>
+      limited === undefined || limited.rule.kind === 'fixed' ? [] : [{ limited, index }],
+    );
+    const { store } = this.options;
+    if (others.length === 0) {
+      const durable = store.whenDurable();
+      if (durable === undefined) done(this.respond(deciding));
+      else
+        durable.then(
+          () => done(this.respond(deciding)),
+          (error: Error) => done(refusals.undecided(error.message)),
+        );
+      return;
+    }
+    const items = others.map(({ limited }) => itemOf(limited));
+    store.decide({ items, isPeek, waitMs }).then(
+      (answer) => {
+        if (isRefusal(answer)) done(refusals.undecided(reasonOf(answer)));
+        else {
+          this.takeOver(deciding, others, answer);
+          done(this.respond(deciding));
+        }
+      },
+      (error: Error) => done(refusals.undecided(error.message)),
+    );
+  }
+
+  private takeOver(
+    { statuses, violations }: Deciding,
+    others: readonly { readonly limited: Limited; readonly index: number }[],
+    { items }: Decision,
+  ): void {
+    for (const [place, { limited, index }] of others.entries()) {
+      const { rule, limit, hits } = limited;
+      const { allowed, remaining, resetMs } = items[place];
+      const figures = this.figures.of(limited.figure, rule.path);
+      noteHits(figures, limit.requestsPerUnit, allowed ? hits : limit.requestsPerUnit + hits, hits);
+      const isEnforced = !allowed && !rule.isShadow && !rule.isQuotaMode;
+      if (!allowed && !isEnforced) figures.notEnforced += hits;
+      if (!allowed && rule.isQuotaMode) violations.push(index);
+      statuses[index] = {
+        code: isEnforced ? Code.overLimit : Code.ok,
+        limit,
+        remaining: isEnforced ? 0 : Math.min(remaining, MAXIMUM_UINT32),
+        resetSeconds: Math.max(0, Math.ceil(resetMs / 1000)),
+      };
+    }
+  }
+
+  private respond({ request, limits, statuses, violations }: Deciding): RateLimitResponse {
+    const { hasHeaders, hasMetadata } = this.options;
+    const isOver = statuses.some(({ code }) => code === Code.overLimit);
+    const isQuotaMode = hasMetadata && limits.some((limited) => limited?.rule.isQuotaMode === true);
+    return {
+      code: isOver ? Code.overLimit : Code.ok,
+      statuses,
+      headers: hasHeaders ? headersOf(statuses) : [],
+      metadata: hasMetadata ? metadataOf(request, isQuotaMode, violations) : undefined,
+    };
+  }
+}
+
+/** The limit of a descriptor: its own, if it brings one, or that of the configuration. */
+function limitOf(domains: Domains, request: RateLimitRequest, descriptor: RequestDescriptor): Limited | undefined {
+  const { domain } = request;
+  const { entries, isNegative } = descriptor;
+  const match =
+    descriptor.limit === undefined ? findRule(domains, domain, entries) : ownLimit(domains, domain, descriptor);
+  if (match === undefined) return undefined;
+  const { rule, sharedValues, figure } = match;
+  if (isNegative && rule.kind !== 'fixed') throw refusals.negativeHits(rule.path);
+  const hits = descriptor.hits ?? Math.max(1, request.hits);
+  const unit = units[rule.unit ?? 'second'];
+  return {
+    rule,
+    figure,
+    limit: { requestsPerUnit: rule.requestsPerUnit, unit: unit.number, name: rule.name },
+    windowSeconds: unit.seconds,
+    hits: isNegative ? -hits : hits,
+    counter: counterName(domain, entries, sharedValues),
+  };
+}
+
+/** A limit that comes with a descriptor is a fixed window, and applies in domains that are known. */
+function ownLimit(domains: Domains, domain: string, { entries, limit }: RequestDescriptor): Match | undefined {
+  if (limit === undefined || !domains.has(domain)) return undefined;
+  const unit = unitNumbered(limit.unit);
+  if (unit === undefined) throw refusals.badUnit(limit.unit);
+  const labels = entries.map(({ key, value }) => (value === '' ? key : `${key}_${value}`));
+  const { requestsPerUnit } = limit;
+  const rule: Rule = { ...OWN_LIMIT, path: `${domain} (limits of requests)`, requestsPerUnit, unit };
+  return { rule, sharedValues: undefined, figure: [domain, ...labels].join('.') };
+}
+
+const OWN_LIMIT: Omit<Rule, 'path' | 'requestsPerUnit' | 'unit'> = {
+  kind: 'fixed',
+  name: '',
+  replaces: [],
+  isShadow: false,
+  isQuotaMode: false,
+  isDetailed: false,
+  limitName: '',
+};
+
+function itemOf({ rule, limit, windowSeconds, hits, counter }: Limited): Item {
+  return {
+    name: rule.limitName,
+    kind: rule.kind as 'exact' | 'sliding',
+    subject: Buffer.from(counter),
+    cost: hits,
+    limit: limit.requestsPerUnit,
+    windowMs: windowSeconds * 1000,
+    shadow: rule.isShadow || rule.isQuotaMode,
+  };
+}
+
+function reasonOf(answer: DecisionRefusal): string {
+  return 'error' in answer ? answer.error : 'the store has no memory left for another counter: raise --max-memory';
+}

@@ -1,0 +1,18 @@
+/** Bounds of the gRPC door. Times are in milliseconds. */
+
+/** Envoy opens a connection for each of its workers. */
+export const MAXIMUM_CONNECTIONS = 4096;
+/** Calls under way in all connections. */
+export const MAXIMUM_CALLS = 20_000;
+/** Of those, calls that last: usage reports, watches of health. */
+export const MAXIMUM_LASTING_CALLS = 2000;
+
+/** Unsent bytes of a lasting call whose client does not read; past it the call is ended. */
+export const MAXIMUM_UNSENT_BYTES: number = 1024 * 1024;
+
+/** From the headers of a call to the end of its message. */
+export const MESSAGE_TIMEOUT_MS = 10_000;
+export const SWEEP_INTERVAL_MS = 2000;
+export const TCP_KEEPALIVE_MS = 30_000;
+/** How long open calls may take to end when the server stops. */
+export const STOP_MS = 1000;

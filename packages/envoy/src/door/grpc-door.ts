@@ -1,0 +1,205 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import {
+  createServer as createSecureServer,
+  type SecureContextOptions,
+  Server as SecureServer,
+  type TLSSocket,
+  type TlsOptions,
+} from 'node:tls';
+import { GrpcStatus } from '@quotadb/replication/grpc';
+import { Refusal } from '../deciding/refusal.js';
+import { Http2Connection } from '../http2/connection.js';
+import type { RequestHeaders } from '../http2/request-headers.js';
+import type { Http2Stream } from '../http2/stream.js';
+import {
+  MAXIMUM_CALLS,
+  MAXIMUM_CONNECTIONS,
+  MAXIMUM_LASTING_CALLS,
+  MESSAGE_TIMEOUT_MS,
+  STOP_MS,
+  SWEEP_INTERVAL_MS,
+  TCP_KEEPALIVE_MS,
+} from './bounds.js';
+import { findFault, refusalHeaders, timeoutMsOf } from './call-headers.js';
+import { LastingCall } from './lasting-call.js';
+import type { Caller, Method, Methods } from './method.js';
+import type { OpenCall } from './open-call.js';
+import { UnaryCall } from './unary-call.js';
+
+/** Undefined: unknown credentials; `busy`: too many logins wait. */
+export type Admission = Caller | 'busy' | undefined;
+
+export interface GrpcDoorOptions {
+  readonly methods: Methods;
+  /** Finds the caller of a call by its `authorization` metadata. */
+  readonly admit: (authorization: string | undefined, address: string) => Admission | Promise<Admission>;
+  /** Undefined: plaintext. */
+  readonly tls: TlsOptions | undefined;
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * Serves gRPC over HTTP/2. On an HTTP/2 of our own: a call over node:http2 costs more than all else that is done for it
+ * (docs/decisions/0024-envoy-door.md).
+ */
+export class GrpcDoor {
+  private readonly options: GrpcDoorOptions;
+  private readonly server: Server;
+  private readonly connections = new Set<Http2Connection>();
+  /** Connections that have not spoken HTTP/2 yet, and since when. */
+  private readonly silent = new Map<Http2Connection, number>();
+  private readonly calls = new Set<OpenCall>();
+  private lastingCalls = 0;
+  private sweeping: NodeJS.Timeout | undefined = undefined;
+
+  constructor(options: GrpcDoorOptions) {
+    this.options = options;
+    const { tls } = options;
+    if (tls === undefined) this.server = createServer((socket) => this.connected(socket));
+    else {
+      const common = { ALPNProtocols: ['h2'], handshakeTimeout: MESSAGE_TIMEOUT_MS };
+      this.server = createSecureServer({ ...tls, ...common }, (socket: TLSSocket) => {
+        if (socket.alpnProtocol === 'h2') this.connected(socket);
+        else socket.destroy();
+      });
+    }
+    this.server.maxConnections = MAXIMUM_CONNECTIONS;
+  }
+
+  /** Resolves to the port. */
+  listen(host: string, port: number): Promise<number> {
+    const { server } = this;
+    this.sweeping = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
+    this.sweeping.unref();
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        server.on('error', (error) => this.options.onError(error));
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** For new connections. */
+  setSecureContext(context: SecureContextOptions): void {
+    if (this.server instanceof SecureServer) this.server.setSecureContext(context);
+  }
+
+  get connectionCount(): number {
+    return this.connections.size;
+  }
+
+  /** Takes no new calls, lets open ones end, and ends those that do not. */
+  async close(): Promise<void> {
+    clearInterval(this.sweeping);
+    if (!this.server.listening) return;
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    for (const call of this.calls) if (call instanceof LastingCall) call.end(stopping());
+    for (const connection of this.connections) connection.close();
+    const late = setTimeout(() => {
+      for (const connection of this.connections) connection.destroy();
+    }, STOP_MS);
+    await closed;
+    clearTimeout(late);
+  }
+
+  private connected(socket: Socket): void {
+    socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
+    socket.setNoDelay(true);
+    const connection: Http2Connection = new Http2Connection(socket, {
+      onStream: (stream, headers) => this.called(stream, headers),
+      onClose: () => {
+        this.connections.delete(connection);
+        this.silent.delete(connection);
+      },
+      onError: this.options.onError,
+    });
+    this.connections.add(connection);
+    this.silent.set(connection, performance.now());
+  }
+
+  private called(stream: Http2Stream, headers: RequestHeaders): void {
+    const fault = findFault(headers) ?? this.findRefusal(headers);
+    if (fault !== undefined) {
+      stream.respondOnly(refusalHeaders(fault));
+      return;
+    }
+    const method = this.options.methods.get(headers.path) as Method;
+    const call = this.open(stream, method, timeoutMsOf(headers.timeout));
+    this.admit(stream, headers, method, call);
+  }
+
+  private findRefusal({ path }: RequestHeaders): Refusal | undefined {
+    const method = this.options.methods.get(path);
+    if (method === undefined) return new Refusal(GrpcStatus.unimplemented, `there is no method ${path.slice(0, 200)}`);
+    const isFull =
+      this.calls.size >= MAXIMUM_CALLS || (method.kind === 'lasting' && this.lastingCalls >= MAXIMUM_LASTING_CALLS);
+    return isFull ? new Refusal(GrpcStatus.resourceExhausted, 'too many calls are under way: try again') : undefined;
+  }
+
+  private open(stream: Http2Stream, method: Method, timeoutMs: number | undefined): OpenCall {
+    const { onError } = this.options;
+    const { onClosed } = this;
+    const call =
+      method.kind === 'unary'
+        ? new UnaryCall(stream, { method, timeoutMs, onError, onClosed })
+        : new LastingCall(stream, { method, timeoutMs, onError, onClosed });
+    this.calls.add(call);
+    if (method.kind === 'lasting') this.lastingCalls++;
+    stream.receiver = call;
+    return call;
+  }
+
+  private readonly onClosed = (call: OpenCall): void => {
+    this.calls.delete(call);
+    if (call instanceof LastingCall) this.lastingCalls--;
+  };
+
+  private admit({ address }: Http2Stream, { authorization }: RequestHeaders, method: Method, call: OpenCall): void {
+    if (method.isOpen) {
+      call.begin(NOBODY);
+      return;
+    }
+    const found = this.options.admit(authorization, address);
+    if (found instanceof Promise)
+      found.then(
+        (admission) => enter(call, admission),
+        (error: Error) => {
+          this.options.onError(error);
+          call.refuse(new Refusal(GrpcStatus.internal, 'the credentials could not be checked'));
+        },
+      );
+    else enter(call, found);
+  }
+
+  /** Ends calls whose message does not arrive, and connections that never begin or do not read. */
+  private sweep(): void {
+    const nowMs = performance.now();
+    const dueMs = nowMs - MESSAGE_TIMEOUT_MS;
+    for (const [connection, sinceMs] of this.silent) {
+      if (connection.hasBegun) this.silent.delete(connection);
+      else if (sinceMs < dueMs) connection.destroy();
+    }
+    for (const connection of this.connections) connection.sweep(nowMs, dueMs);
+    for (const call of this.calls)
+      if (call.waitsSinceMs < dueMs)
+        call.refuse(new Refusal(GrpcStatus.deadlineExceeded, `no whole message has come in ${MESSAGE_TIMEOUT_MS} ms`));
+  }
+}
+
+const NOBODY: Caller = { mayCount: () => false };
+
+function enter(call: OpenCall, admission: Admission): void {
+  if (admission === 'busy')
+    call.refuse(new Refusal(GrpcStatus.resourceExhausted, 'too many logins from this address wait: try again'));
+  else if (admission === undefined)
+    call.refuse(
+      new Refusal(GrpcStatus.unauthenticated, 'send a token or a password of a user in the metadata "authorization"'),
+    );
+  else call.begin(admission);
+}
+
+function stopping(): Refusal {
+  return new Refusal(GrpcStatus.unavailable, 'the server is stopping');
+}

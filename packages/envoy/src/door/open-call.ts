@@ -1,0 +1,19 @@
+import type { Refusal } from '../deciding/refusal.js';
+import type { Receiver } from '../http2/stream.js';
+import type { Caller } from './method.js';
+
+/** A call that has begun, of either kind. */
+export interface OpenCall extends Receiver {
+  /** Since when its message has not been whole; Infinity once it is. */
+  readonly waitsSinceMs: number;
+  /** The caller is known. */
+  begin(caller: Caller): void;
+  refuse(refusal: Refusal): void;
+}
+
+export interface CallOptions<Kind> {
+  readonly method: Kind;
+  readonly timeoutMs: number | undefined;
+  readonly onError: (error: Error) => void;
+  readonly onClosed: (call: OpenCall) => void;
+}
