@@ -1,8 +1,9 @@
 export { Batch, type Cancel, NOT_PASSED } from './batches/batch.js';
 export { aheadMs, BatchGate, printDuration, Verdict } from './batches/batch-gate.js';
+export { type CarryOver, carryOver } from './batches/carry-over.js';
 export { Applied, Merge } from './batches/merge.js';
 export { admittedUntilMs, datedUntilMs, type ReDating } from './batches/re-date.js';
-export { type Quarantine, Restore } from './batches/restore.js';
+export { ALL_SHARDS, type Quarantine, Restore, type ShardShare } from './batches/restore.js';
 export {
   batchOfKeys,
   batchSince,
@@ -11,15 +12,28 @@ export {
   type WalkTarget,
   walkSince,
 } from './batches/walk.js';
+export {
+  CALENDAR_UNIT_MS,
+  CALENDAR_UNITS,
+  type Calendar,
+  type CalendarUnit,
+  calendarWindowAt,
+  calendarWindowEndMs,
+  calendarWindowStartMs,
+  findCalendarFault,
+  isCalendarWindow,
+  isSameCalendar,
+} from './calendar/calendar-window.js';
+export { isTimeZone, ZoneClock } from './calendar/zone-clock.js';
 export type { DroppedComponent } from './components/dropped-components.js';
-export { RESERVED_PREFIX } from './components/reserved.js';
+export { DATABASE_PREFIX_BYTES, databaseOf, databasePrefix, RESERVED_PREFIX } from './components/reserved.js';
 export { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from './duration-buckets.js';
 export { Acknowledgements, type Holder } from './keys/acknowledgements.js';
 export { type CountedGeneration, countedGenerations } from './keys/counted-generations.js';
 export { Engine, type EngineOptions } from './keys/engine.js';
 export { addExpiring, assignExpiring } from './keys/expiring-change.js';
 export { LocalBalances } from './keys/local-balance.js';
-export type { EngineStats } from './keys/stats.js';
+export type { DatabaseStats, EngineStats } from './keys/stats.js';
 export { Status } from './keys/status.js';
 export { restoreUnpublished, type UnpublishedCount, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';
@@ -28,6 +42,7 @@ export { sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
 export {
   HASH_SECRET_BYTES,
+  MAX_DATABASES,
   MAX_ORIGINS,
   MAX_ORIGINS_OF_REPLICA,
   ORIGIN_ID_BYTES,
@@ -35,6 +50,7 @@ export {
   REPLICA_ID_BYTES,
 } from './memory/layout.js';
 export { MAX_STORE_BYTES } from './memory/link.js';
+export { StoreBusy } from './memory/lock.js';
 export {
   bornOf,
   Component,

@@ -22,16 +22,16 @@ import type { Batch } from './batch.js';
  *   version, decided, born of a cancel     | a version
  *   born                                   | a version, not above that of its component
  *   floor                                  | a whole number of ms, not after the latest time
- *   expires at                             | a whole number of ms below 2^53, as clients may set it; none without decided,
- *                                          | and neither where the generation is over
+ *   expires at                             | a whole number of ms below 2^53, as clients may set it; none without
+ *                                          | decided, and neither where the generation is over
  *   key                                    | at most MAX_KEY_BYTES
  *   cancels                                | at most MAX_CANCELS in a component, each of another generation
  *   P, N, P and N of a cancel              | any 64 bits; P and N of a generation that is over are 0
  *
  * A version is a whole number, and not above that of the latest time, which is a little after this node's own time. It
  * orders the changes of a key: with one from far in the future, dishonest or dated by a clock that is wrong, no later
- * change of any node would count. A node outdoes the numbers that it has admitted, so another one, whose clock is behind,
- * may have to wait with them until its clock has caught up: for as long as two clocks differ.
+ * change of any node would count. A node outdoes the numbers that it has admitted, so another one, whose clock is
+ * behind, may have to wait with them until its clock has caught up: for as long as two clocks differ.
  */
 export const Verdict = {
   Admitted: 0,

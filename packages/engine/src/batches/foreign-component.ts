@@ -96,8 +96,10 @@ export function attachFrom(engine: Engine, shard: number, component: number, bat
   }
   for (let cancel = batch.cancelStart(index); cancel < batch.cancelEnd[index]; cancel++) {
     const { origin, born, positive, negative } = batch.cancels[cancel];
-    const target = engine.origins.internNamed(origin);
-    const at = target === -1 ? 0 : attachments.addCancel(shard, component, target);
+    const target = engine.origins.internNamedHeld(origin);
+    if (target === -1) return false;
+    const at = attachments.addCancel(shard, component, target);
+    engine.origins.release(target);
     if (at === 0) return false;
     attachments.setNumberAt(at, CancelNumber.born, born);
     setInt64At(memory, at + CancelWord.positiveLow, positive);

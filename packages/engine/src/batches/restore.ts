@@ -27,6 +27,14 @@ const HIGHEST_SKEW_BOUND_MS = 3_600_000;
  */
 export type Quarantine = (batch: Batch, index: number, reason: string) => void;
 
+/** The shards that one thread restores: every `count`-th, from the one with this index on. */
+export interface ShardShare {
+  readonly index: number;
+  readonly count: number;
+}
+
+export const ALL_SHARDS: ShardShare = { index: 0, count: 1 };
+
 /** Keys expire at ticks of about this length. */
 const PASS_INTERVAL_MS = 64;
 /** A key that has expired and must stay is looked at again this much later. */
@@ -41,6 +49,8 @@ const KEPT_MS = 60_000;
  * Batches may come twice and overlap, as a snapshot and the log written meanwhile do. The newer version of a component
  * stays; one that is not held and lies below a finished walk was gone by then, and stays gone.
  *
+ * Several threads can each restore a share of the shards.
+ *
  * A component that no server can have written, or only one with a defect, is left out and given to the quarantine: the
  * others are worth more than none.
  */
@@ -48,11 +58,21 @@ export class Restore {
   private readonly engine: Engine;
   private readonly gate: BatchGate;
   private readonly quarantine: Quarantine;
+  private readonly share: ShardShare;
   private passedMs = 0;
+  /** Files up to this place name another origin. In a store that other threads restore too, more may be known. */
+  private knowsOthers: boolean;
   private input = new ByteInput(new Uint8Array(ByteInput.SLACK_BYTES));
+  /** By component of the batch: the hash of its key, and the shard that the key belongs to. */
+  private hashes = new Int32Array(0);
+  private shards = new Int32Array(0);
+  /** Of no use but that reading memory for it cannot be left out. */
+  private touched = 0;
 
-  constructor(engine: Engine, quarantine: Quarantine = failOn) {
+  constructor(engine: Engine, quarantine: Quarantine = failOn, share = ALL_SHARDS) {
     this.engine = engine;
+    this.share = share;
+    this.knowsOthers = engine.origins.count > 1;
     this.gate = new BatchGate(engine);
     this.quarantine = quarantine;
     // A reset may come before the changes of the origin that it names.
@@ -67,6 +87,28 @@ export class Restore {
     this.passedMs = nowMs;
   }
 
+  /** Another thread has called `begin`, with this time, and knew of other origins by then or not. */
+  join(nowMs: number, knowsOthers: boolean): void {
+    this.passedMs = nowMs;
+    this.knowsOthers = knowsOthers;
+  }
+
+  /** A batch of this origin is another thread's to restore. `hasCancels`: its components name other origins. */
+  passOver(origin: Uint8Array, hasCancels: boolean): void {
+    if (hasCancels || this.engine.origins.find(origin) !== OWN_ORIGIN) this.knowsOthers = true;
+  }
+
+  /** About this many keys will be restored: tables are made large enough, so that no key is moved when they grow. */
+  expectKeys(count: number): void {
+    const { store, shardCount } = this.engine;
+    for (let index = 0; index < shardCount; index++)
+      store.table.reserve(store.shardAt(index), Math.floor(count / shardCount));
+  }
+
+  isShardOfShare(index: number): boolean {
+    return index % this.share.count === this.share.index;
+  }
+
   /**
    * The disk holds all changes up to this time: keys that had expired by then are dropped, as they were when they were
    * written, so that the store needs no more memory than it did. Only where no other origin is known: a drop beside
@@ -74,10 +116,10 @@ export class Restore {
    */
   passTime(nowMs: number): void {
     const { engine } = this;
-    if (nowMs < this.passedMs + PASS_INTERVAL_MS || engine.origins.count > 1) return;
+    if (nowMs < this.passedMs + PASS_INTERVAL_MS || this.knowsOthers) return;
     this.passedMs = nowMs;
     engine.advanceTo(nowMs);
-    for (let index = 0; index < engine.shardCount; index++) {
+    for (let index = this.share.index; index < engine.shardCount; index += this.share.count) {
       const shard = engine.store.shardAt(index);
       engine.withShard(shard, () => {
         engine.wheel.turn(shard, nowMs, Number.POSITIVE_INFINITY, engine.generations.deadlineOf, this.dropExpired);
@@ -106,13 +148,14 @@ export class Restore {
     this.gate.admitUntil(Math.max(writtenAtMs, this.engine.nowMs) + aheadMs(HIGHEST_SKEW_BOUND_MS));
     if (batch.shardIndex >= this.engine.shardCount)
       return this.quarantineAll(batch, `there is no shard ${batch.shardIndex}`);
-    const origin = origins.intern(batch.origin);
+    const origin = origins.internHeld(batch.origin);
     if (origin === -1) return this.quarantineAll(batch, `its origin: ${origins.refusal}`);
+    if (origin !== OWN_ORIGIN || batch.cancels.length > 0) this.knowsOthers = true;
     const shard = store.shardAt(batch.shardIndex);
     const state = store.originShardAt(origin, shard);
     const seenAt = (state >>> 1) + OriginShardNumber.seen;
     this.input = batch.keyInput;
-    origins.hold(origin);
+    this.hashKeys(shard, batch);
     const isRestored = this.engine.withShard(shard, () => {
       for (let index = 0; index < batch.count; index++) {
         const reason = this.findFault(shard, batch, index);
@@ -145,13 +188,29 @@ export class Restore {
     return true;
   }
 
-  /** Why a component cannot be restored, or empty. Makes the hash of its key. */
-  private findFault(shard: number, batch: Batch, index: number): string {
+  /** The hashes of all keys, before the first is looked up: their buckets are read from memory at once. */
+  private hashKeys(shard: number, batch: Batch): void {
     const { store } = this.engine;
+    if (this.hashes.length < batch.count) {
+      this.hashes = new Int32Array(batch.keyEnd.length);
+      this.shards = new Int32Array(batch.keyEnd.length);
+    }
+    const { hashes, shards, input } = this;
+    let start = 0;
+    for (let index = 0; index < batch.count; index++) {
+      const end = batch.keyEnd[index];
+      shards[index] = store.shardOf(input, start, end - start);
+      hashes[index] = store.hash.local;
+      start = end;
+    }
+    this.touched ^= store.table.touch(shard, hashes, batch.count);
+  }
+
+  /** Why a component cannot be restored, or empty. Puts the hash of its key back. */
+  private findFault(shard: number, batch: Batch, index: number): string {
     if (this.gate.ofComponent(batch, index) !== Verdict.Admitted) return this.gate.describe(batch);
-    const start = batch.keyStart(index);
-    const length = batch.keyEnd[index] - start;
-    return store.shardOf(this.input, start, length) === shard ? '' : `its key is not one of shard ${batch.shardIndex}`;
+    this.engine.store.hash.local = this.hashes[index];
+    return this.shards[index] === shard ? '' : `its key is not one of shard ${batch.shardIndex}`;
   }
 
   /** Two components of one version would break the list. True: the others are restored. */
@@ -167,6 +226,7 @@ export class Restore {
     const index = origins.find(origin);
     if (index === -1 || !(version <= MAX_VERSION)) return;
     const shard = store.shardOf(ByteInput.copyOf(key), 0, key.length);
+    if (!this.isShardOfShare(store.shardIndexOf(shard))) return;
     this.engine.withShard(shard, () => {
       const record = store.table.find(shard, ByteInput.copyOf(key), 0, key.length);
       const held = generations.componentOf(record, index);
@@ -234,6 +294,8 @@ export class Restore {
     const version = batch.version[index];
     if (held >= version) return true;
     if (held === 0 && version <= store.numbers[(state >>> 1) + OriginShardNumber.seen]) return true;
+    if (record === 0 && isPlain(batch, index) && lists.isNewest(state, version))
+      return this.restoreNew(shard, state, batch, index);
     // With peers it stays: they may not have received it yet.
     if (isEmptyIn(batch, index) && !engine.isRelaying) {
       if (held === 0) return true;
@@ -256,6 +318,22 @@ export class Restore {
     if (!attachFrom(engine, shard, record, batch, index)) return false;
     lists.insert(state, record);
     engine.records.refreshKey(shard, record);
+    return true;
+  }
+
+  /** The same for a key that is not there, with nothing but an amount: nearly all of a snapshot are such. */
+  private restoreNew(shard: number, state: number, batch: Batch, index: number): boolean {
+    const { records, lists, store } = this.engine;
+    const { memory } = store;
+    const record = this.make(shard, batch, index);
+    if (record === 0) return false;
+    setVersion(memory, record, batch.version[index]);
+    setBorn(memory, record, batch.born[index]);
+    memory[record + Component.bornHigh] |= Flag.present;
+    memory[record + Component.positiveLow] = batch.positiveLow[index];
+    memory[record + Component.positiveHigh] = batch.positiveHigh[index];
+    lists.addNewest(state, record);
+    records.count(shard, record, true);
     return true;
   }
 
@@ -302,6 +380,17 @@ export class Restore {
     engine.records.refreshKey(shard, record);
     return true;
   }
+}
+
+/** Present, with nothing that would be an attachment. */
+function isPlain(batch: Batch, index: number): boolean {
+  return (
+    batch.present[index] === 1 &&
+    (batch.negativeLow[index] | batch.negativeHigh[index]) === 0 &&
+    batch.decided[index] === 0 &&
+    batch.floorMs[index] === 0 &&
+    batch.cancelEnd[index] === batch.cancelStart(index)
+  );
 }
 
 function failOn(_batch: Batch, _index: number, reason: string): never {

@@ -25,8 +25,8 @@ import type { Wheel } from './wheel.js';
  *
  *   expiry     set last on the key: the greatest (decided, expires at) among its components. In force is the last one
  *              that has not passed.
- *   floor      the greatest floor among its components, or the latest time that has passed of the expiries set after the
- *              one in force, if later.
+ *   floor      the greatest floor among its components, or the latest time that has passed of the expiries set after
+ *              the one in force, if later.
  *   dead       a generation whose own expiry has passed, or that was born before the floor and has not outlived it: an
  *              owner that learns of the floor too late puts the floor on record in its own component.
  *   cancelled  a generation that a reset has observed whole; where it observed a part, that part does not count.

@@ -16,7 +16,7 @@ import type { Store } from '../memory/store.js';
 import type { DroppedComponents } from './dropped-components.js';
 import type { Generations } from './generations.js';
 import type { OwnGeneration } from './own-generation.js';
-import { isReservedRecord } from './reserved.js';
+import { databaseOfRecord, isReservedRecord } from './reserved.js';
 import type { Unpublished } from './unpublished.js';
 import type { VersionLists } from './version-list.js';
 import type { Wheel } from './wheel.js';
@@ -97,7 +97,9 @@ export class Records {
     const counted = (memory[record + Component.bornHigh] & Flag.counted) !== 0;
     if (visible === counted || isReservedRecord(memory, record)) return;
     memory[record + Component.bornHigh] ^= Flag.counted;
-    memory[shard + ShardWord.keys] += visible ? 1 : -1;
+    const change = visible ? 1 : -1;
+    memory[shard + ShardWord.keys] += change;
+    memory[shard + ShardWord.databaseKeys + databaseOfRecord(memory, record)] += change;
   }
 
   /** Drops the own component without a new version: every replica drops it by its expiry, or none holds it. */

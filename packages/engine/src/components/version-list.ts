@@ -97,6 +97,22 @@ export class VersionLists {
     this.digests.includeIfCovered(state, component);
   }
 
+  /** Whether a version is above those of all components of a list, which is in order. */
+  isNewest(state: number, version: number): boolean {
+    const { memory, numbers } = this.store;
+    const ordered = numbers[(state >>> 1) + OriginShardNumber.ordered];
+    const tail = linkAt(memory, state + OriginShardWord.tail);
+    return version > ordered && (tail === 0 || versionOf(memory, tail) <= ordered);
+  }
+
+  /** The same as `insert` for the newest. */
+  addNewest(state: number, component: number): void {
+    const { memory, numbers } = this.store;
+    this.append(state, component, linkAt(memory, state + OriginShardWord.tail));
+    numbers[(state >>> 1) + OriginShardNumber.ordered] = versionOf(memory, component);
+    this.digests.includeIfCovered(state, component);
+  }
+
   /** Gives a foreign component that is in its list a version above all others there. */
   raiseTo(state: number, component: number, version: number): void {
     const { memory, numbers } = this.store;
@@ -115,8 +131,11 @@ export class VersionLists {
     this.unlink(state, component);
   }
 
-  /** Puts the components changed since the last walk in version order, before the list is read. */
-  order(state: number): void {
+  /**
+   * Puts the components changed since the last walk in version order, before the list is read. Returns the first of
+   * them; 0 where there is none, or that is not known.
+   */
+  order(state: number): number {
     const { memory, numbers } = this.store;
     const orderedAt = (state >>> 1) + OriginShardNumber.ordered;
     const ordered = numbers[orderedAt];
@@ -135,9 +154,10 @@ export class VersionLists {
       this.ages[count] = version - ordered;
       count++;
     }
-    if (count === 0) return;
+    if (count === 0) return 0;
     if (!inOrder) this.relink(state, before, count, newest - ordered);
     numbers[orderedAt] = newest;
+    return before === 0 ? linkAt(memory, state + OriginShardWord.head) : linkAt(memory, before + Component.next);
   }
 
   /** Links the `count` components in `changed` behind `before`, by age, the oldest first. */
@@ -186,7 +206,10 @@ export class VersionLists {
   /** The first component behind a watermark, or 0. Searched from the end, where peers that keep up are. */
   firstAfter(state: number, watermark: number): number {
     const memory = this.store.memory;
-    this.order(state);
+    const ordered = this.orderedTo(state);
+    const first = this.order(state);
+    // A disk has all that was in order: those were the changes of its last walk.
+    if (first !== 0 && watermark === ordered) return first;
     if (watermark === 0) return linkAt(memory, state + OriginShardWord.head);
     let after = 0;
     for (

@@ -2,6 +2,7 @@ import { ExpiryWord, Kind } from '../memory/attachments.js';
 import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import type { Store } from '../memory/store.js';
+import { databaseOfRecord } from './reserved.js';
 
 /**
  * A hierarchical timing wheel per shard: six levels of 64 slots, level k in steps of 64^k ticks. A key with an expiry
@@ -45,6 +46,7 @@ export class Wheel {
     memory[shard + ShardWord.wheelBitmaps + (slot >>> 5)] |= 1 << (slot & 31);
     attachments.setExtra(attachment, slot + 1);
     memory[shard + ShardWord.withExpiry]++;
+    memory[shard + ShardWord.databaseWithExpiry + databaseOfRecord(memory, record)]++;
   }
 
   disarm(shard: number, record: number): void {
@@ -60,6 +62,7 @@ export class Wheel {
     if (previous === 0 && next === 0) memory[shard + ShardWord.wheelBitmaps + (slot >>> 5)] &= ~(1 << (slot & 31));
     attachments.setExtra(attachment, 0);
     memory[shard + ShardWord.withExpiry]--;
+    memory[shard + ShardWord.databaseWithExpiry + databaseOfRecord(memory, record)]--;
   }
 
   /**

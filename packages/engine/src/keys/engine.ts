@@ -21,8 +21,8 @@ import { Expiry } from './expiry.js';
 import { GarbageCollection } from './garbage-collection.js';
 import { GrowOnly } from './grow-only.js';
 import { KeyChanges, MAX_KEY_BYTES } from './key-changes.js';
-import { randomKey, removeAll, scanKeys, visitReserved } from './keyspace.js';
-import { type EngineStats, statsOf } from './stats.js';
+import { randomKey, removeAll, removeEvery, scanKeys, scanReserved, visitReserved } from './keyspace.js';
+import { type DatabaseStats, databaseStatsOf, type EngineStats, statsOf } from './stats.js';
 
 export interface EngineOptions {
   /** The ceiling: everything the store will ever use is reserved, not committed, at this size. */
@@ -42,6 +42,7 @@ export interface EngineOptions {
   readonly pagesFromByte?: number;
 }
 
+const NO_DROPPED: readonly DroppedComponent[] = [];
 const NO_SECRET = new Uint8Array(HASH_SECRET_BYTES);
 
 const SMALLEST_MEMORY_BYTES = 4 * 1024 * 1024;
@@ -120,6 +121,11 @@ export class Engine extends KeyChanges {
     return scanKeys(this, cursor, count, visit);
   }
 
+  /** A page of the reserved keys, as `scan` has it of the others; expired ones too. */
+  scanReserved(cursor: bigint, count: number, visit: (key: Uint8Array) => void): bigint {
+    return scanReserved(this, cursor, count, visit);
+  }
+
   /** Every reserved key: those that no client sees. */
   visitReserved(visit: (key: Uint8Array) => void): void {
     visitReserved(this, visit);
@@ -135,6 +141,13 @@ export class Engine extends KeyChanges {
     removeAll(this);
   }
 
+  /** The same for the keys that `isMeant` chooses. */
+  removeSome(isMeant: (key: Uint8Array) => boolean): void {
+    this.lockAll();
+    removeEvery(this, isMeant);
+    this.unlock();
+  }
+
   /** The key of a record, copied out. */
   keyOf(record: number): Uint8Array {
     return bytesAt(this.memory, record + Component.key, keyLengthOf(this.memory, record));
@@ -147,6 +160,10 @@ export class Engine extends KeyChanges {
 
   stats(): EngineStats {
     return statsOf(this.store);
+  }
+
+  databaseStats(database: number): DatabaseStats {
+    return databaseStatsOf(this.store, database);
   }
 
   /** The part of the buffer that is in use, counted from its beginning: pages are taken from the front. */
@@ -177,6 +194,20 @@ export class Engine extends KeyChanges {
     this.memory[HeaderWord.regionCount] = count;
   }
 
+  /** From now on, in all threads, counts that stay unpublished are published at once; or not any more. */
+  setPublishesAll(publishesAll: boolean): void {
+    Atomics.store(this.memory, HeaderWord.publishesAll, publishesAll ? 1 : 0);
+  }
+
+  /** How long counts of other regions are on their way to this node; 0 while no region is connected. */
+  get countDelayMs(): number {
+    return this.memory[HeaderWord.countDelayMs];
+  }
+
+  setCountDelay(milliseconds: number): void {
+    this.memory[HeaderWord.countDelayMs] = milliseconds;
+  }
+
   /**
    * Every peer and the disk hold this node's changes of a shard up to this version: what had ended by then is
    * collected.
@@ -204,9 +235,9 @@ export class Engine extends KeyChanges {
   }
 
   /** Takes notes about dropped components that the disk does not have yet, at most `limit` from a shard. */
-  takeDropped(shardIndex: number, limit: number): DroppedComponent[] {
+  takeDropped(shardIndex: number, limit: number): readonly DroppedComponent[] {
     const shard = this.store.shardAt(shardIndex);
-    if (this.memory[shard + ShardWord.dropped] === 0) return [];
+    if (this.memory[shard + ShardWord.dropped] === 0) return NO_DROPPED;
     return this.withShard(shard, () => this.dropped.take(shard, limit, (origin) => this.origins.idOf(origin)));
   }
 
@@ -233,7 +264,7 @@ export class Engine extends KeyChanges {
 
   /** Up to which version of an origin this node holds everything: its own sequence, or a watermark. */
   seen(shardIndex: number, origin: number): number {
-    const state = this.store.originShardAt(origin, this.store.shardAt(shardIndex));
+    const state = this.store.originShardOf(origin, shardIndex);
     return this.store.numbers[(state >>> 1) + OriginShardNumber.seen];
   }
 }

@@ -31,6 +31,16 @@ describe('a namespace that only grows', () => {
     }
   });
 
+  test('is the same in every database', () => {
+    const engine = makeEngine(['total:']);
+    const inDatabase = (key: string) => `\0QDd\x01${key}`;
+    add(engine, inDatabase('total:a'), 5n);
+    add(engine, inDatabase('other'), 5n);
+    expect(remove(engine, inDatabase('total:a'))).toBe(Status.GrowOnly);
+    expect(remove(engine, inDatabase('other'))).toBe(Status.Ok);
+    expect(remove(engine, 'total:a')).toBe(Status.Ok);
+  });
+
   test('stays when everything is removed', () => {
     const engine = makeEngine(['total:']);
     for (const key of ['total:a', 'b', 'total:c', 'd']) add(engine, key, 1n);

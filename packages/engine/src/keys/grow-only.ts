@@ -1,3 +1,4 @@
+import { DATABASE_PREFIX_BYTES, databaseOf } from '../components/reserved.js';
 import type { ByteInput } from '../memory/byte-input.js';
 import { GROW_ONLY_BYTES, HeaderWord } from '../memory/layout.js';
 import type { Store } from '../memory/store.js';
@@ -41,8 +42,11 @@ export class GrowOnly {
     return this.prefixes.length === 0;
   }
 
-  covers(input: ByteInput, start: number, length: number): boolean {
-    for (const prefix of this.prefixes) if (startsWith(input.bytes, start, length, prefix)) return true;
+  /** A namespace is the same in every database. */
+  covers({ bytes }: ByteInput, start: number, length: number): boolean {
+    if (this.prefixes.length === 0) return false;
+    const skipped = databaseOf(bytes, start, length) === 0 ? 0 : DATABASE_PREFIX_BYTES;
+    for (const prefix of this.prefixes) if (startsWith(bytes, start + skipped, length - skipped, prefix)) return true;
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import { Kind, NegativeWord } from '../memory/attachments.js';
 import { addInt64At, wouldOverflowAt } from '../memory/int64.js';
-import { OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
+import { HeaderWord, OWN_ORIGIN, ShardNumber } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import { Component } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
@@ -107,6 +107,14 @@ export class KeyChanges extends OpenKey {
     return status;
   }
 
+  /** The same in every namespace: the key is another group's from now on, or was never wholly here. */
+  discard(): Status {
+    if (!this.exists) return Status.Ok;
+    const status = this.removeLoaded();
+    if (status === Status.Ok) this.load();
+    return status;
+  }
+
   private removeLoaded(): Status {
     const { shard, record } = this;
     this.unpublished.discard(shard, record);
@@ -180,6 +188,7 @@ export class KeyChanges extends OpenKey {
     this.goesOn = false;
     this.growValue(amountHigh, amountLow);
     this.expiresAtMs = this.unpublished.untilMs(record);
+    if (this.memory[HeaderWord.publishesAll] !== 0) this.publish();
     return Status.Ok;
   }
 
@@ -188,6 +197,7 @@ export class KeyChanges extends OpenKey {
     if (this.leavesRange(amountHigh, amountLow)) return Status.Overflow;
     this.unpublished.addMore(this.record, amountHigh, amountLow);
     this.growValue(amountHigh, amountLow);
+    if (this.memory[HeaderWord.publishesAll] !== 0) this.publish();
     return Status.Ok;
   }
 

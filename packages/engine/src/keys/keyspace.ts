@@ -15,6 +15,21 @@ const PLACE_MASK = (1n << PLACE_BITS) - 1n;
 const BUCKETS_PER_KEY_ASKED = 10;
 
 export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (key: Uint8Array) => void): bigint {
+  return scan(engine, cursor, count, (shard, record) => engine.isVisible(shard, record), visit);
+}
+
+/** The same of reserved keys, also of those that have expired. */
+export function scanReserved(engine: Engine, cursor: bigint, count: number, visit: (key: Uint8Array) => void): bigint {
+  return scan(engine, cursor, count, (_, record) => isReservedRecord(engine.store.memory, record), visit);
+}
+
+function scan(
+  engine: Engine,
+  cursor: bigint,
+  count: number,
+  isMeant: (shard: number, record: number) => boolean,
+  visit: (key: Uint8Array) => void,
+): bigint {
   let shardIndex = Number(cursor >> PLACE_BITS);
   let place = Number(cursor & PLACE_MASK);
   let found = 0;
@@ -25,7 +40,7 @@ export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (
     const keys: Uint8Array[] = [];
     place = engine.withShard(shard, () =>
       store.table.visitBucket(shard, place, (record) => {
-        if (engine.isVisible(shard, record)) keys.push(engine.keyOf(record));
+        if (isMeant(shard, record)) keys.push(engine.keyOf(record));
       }),
     );
     // Outside the lock: the visitor may open keys.
@@ -42,19 +57,10 @@ export function scanKeys(engine: Engine, cursor: bigint, count: number, visit: (
 
 /** Visits every reserved key of a store, also one that has expired; the visitor may open keys. */
 export function visitReserved(engine: Engine, visit: (key: Uint8Array) => void): void {
-  const { store } = engine;
-  if (Atomics.load(store.memory, HeaderWord.reservedRecords) === 0) return;
-  for (let index = 0; index < engine.shardCount; index++) {
-    const shard = store.shardAt(index);
-    for (let place = 0; place < TWO_POW_32; ) {
-      const keys: Uint8Array[] = [];
-      place = engine.withShard(shard, () =>
-        store.table.visitBucket(shard, place, (record) => {
-          if (isReservedRecord(store.memory, record)) keys.push(engine.keyOf(record));
-        }),
-      );
-      for (const key of keys) visit(key);
-    }
+  if (Atomics.load(engine.store.memory, HeaderWord.reservedRecords) === 0) return;
+  for (let cursor = 0n; ; ) {
+    cursor = scanReserved(engine, cursor, Number.MAX_SAFE_INTEGER, visit);
+    if (cursor === 0n) return;
   }
 }
 
@@ -85,7 +91,7 @@ export function removeAll(engine: Engine): void {
   } else if (growOnly.isEmpty) {
     removeEveryRecord(engine);
   } else {
-    removeEvery(engine);
+    removeEvery(engine, () => true);
   }
   engine.unlock();
 }
@@ -97,9 +103,11 @@ function isAloneEverywhere(engine: Engine): boolean {
   return true;
 }
 
-function removeEvery(engine: Engine): void {
+/** Every lock is held. */
+export function removeEvery(engine: Engine, isMeant: (key: Uint8Array) => boolean): void {
   for (let cursor = 0n; ; ) {
     cursor = scanKeys(engine, cursor, 1000, (key) => {
+      if (!isMeant(key)) return;
       engine.open(ByteInput.copyOf(key), 0, key.length);
       engine.remove();
       engine.close();

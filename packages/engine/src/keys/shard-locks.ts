@@ -1,23 +1,34 @@
+import type { VersionLists } from '../components/version-list.js';
 import { assert } from '../memory/assert.js';
 import type { ByteInput } from '../memory/byte-input.js';
-import { MAX_SHARDS, ShardWord } from '../memory/layout.js';
-import { giveLock, takeLock } from '../memory/lock.js';
+import { HeaderWord, MAX_SHARDS, ShardWord } from '../memory/layout.js';
+import { giveLock, takeLock, takeLockOrGiveWay, tryLock } from '../memory/lock.js';
 import type { Store } from '../memory/store.js';
 
 /**
  * The locks of the shards, as one thread holds them: one shard for an open key or a piece of work, or several for a
  * transaction. Where no other thread can use the store, no lock is taken.
  */
-export class ShardLocks {
+export abstract class ShardLocks {
   readonly store: Store;
+  abstract readonly lists: VersionLists;
   protected readonly memory: Int32Array;
   /** Calls of lockAll and lockKeys that were not undone, and the shards they hold, a bit each. */
   private lockDepth = 0;
   private readonly heldShards = new Int32Array(MAX_SHARDS / 32);
+  /** Own changes of this view when the first of these calls was made. */
+  private changesBefore = 0;
+  /** Whether this thread, waiting for a lock while a script runs for long, gives up with StoreBusy. */
+  yieldsToScripts = false;
 
   constructor(store: Store) {
     this.store = store;
     this.memory = store.memory;
+  }
+
+  /** Other threads may use the store: locks are taken. */
+  get isShared(): boolean {
+    return this.store.locking;
   }
 
   get shardCount(): number {
@@ -25,7 +36,9 @@ export class ShardLocks {
   }
 
   protected lockShard(shard: number): void {
-    if (this.store.locking && this.lockDepth === 0) takeLock(this.memory, shard + ShardWord.lock);
+    if (!this.store.locking) return;
+    if (this.lockDepth === 0) takeLock(this.memory, shard + ShardWord.lock, this.yieldsToScripts);
+    else this.assertHeld(shard);
   }
 
   protected unlockShard(shard: number): void {
@@ -41,31 +54,104 @@ export class ShardLocks {
     }
   }
 
-  /** Until `unlock`, no other thread changes or reads a key. Calls nest. */
+  /** Until `unlock`, no other thread changes or reads a key. Calls nest; inside lockKeys, see extendToAll. */
   lockAll(): void {
-    if (this.lockDepth++ > 0 || !this.store.locking) return;
-    for (let index = 0; index < this.shardCount; index++) this.heldShards[index >>> 5] |= 1 << (index & 31);
+    if (this.lockDepth > 0) assert(this.holdsAll, 'all shards are held: they cannot be added in any order');
+    if (!this.begin()) return;
+    for (let index = 0; index < this.shardCount; index++) this.hold(index);
     this.takeHeld();
   }
 
   /** The same for some keys: one in each step of the arguments from `first` to before `end`. Open no other. */
   lockKeys(input: ByteInput, starts: Int32Array, lengths: Int32Array, first: number, end: number, step: number): void {
-    if (this.lockDepth++ > 0 || !this.store.locking) return;
-    const { store, heldShards } = this;
+    if (this.lockDepth > 0) {
+      assert(this.holdsKeys(input, starts, lengths, first, end, step), 'the shards of the keys are held');
+    }
+    if (!this.begin()) return;
+    const { store } = this;
     for (let key = first; key < end; key += step) {
-      const index = store.shardIndexOf(store.shardOf(input, starts[key], lengths[key]));
-      heldShards[index >>> 5] |= 1 << (index & 31);
+      this.hold(store.shardIndexOf(store.shardOf(input, starts[key], lengths[key])));
     }
     this.takeHeld();
   }
 
+  /** Whether the shards of these keys may be used inside the present lockAll or lockKeys. */
+  holdsKeys(
+    input: ByteInput,
+    starts: Int32Array,
+    lengths: Int32Array,
+    first: number,
+    end: number,
+    step: number,
+  ): boolean {
+    const { store } = this;
+    if (!store.locking) return true;
+    for (let key = first; key < end; key += step) {
+      if (!this.isHeld(store.shardIndexOf(store.shardOf(input, starts[key], lengths[key])))) return false;
+    }
+    return true;
+  }
+
+  get holdsAll(): boolean {
+    if (!this.store.locking) return true;
+    for (let index = 0; index < this.shardCount; index++) if (!this.isHeld(index)) return false;
+    return true;
+  }
+
+  /**
+   * Inside lockKeys: takes the shards that are missing too. Locks are taken out of order here. So threads that wait in
+   * order give back what they hold (takeHeld); but two threads that both extend could wait for each other for ever, and
+   * this waits for some milliseconds only. False where that was too short: what was held before is still held, no more.
+   */
+  extendToAll(): boolean {
+    assert(this.lockDepth > 0, 'extendToAll follows lockKeys');
+    if (!this.store.locking) return true;
+    const before = this.heldShards.slice();
+    Atomics.add(this.memory, HeaderWord.extending, 1);
+    try {
+      for (let index = 0; index < this.shardCount; index++) {
+        if (this.isHeld(index)) continue;
+        if (!tryLock(this.memory, this.store.shardAt(index) + ShardWord.lock)) {
+          this.giveAllBut(before);
+          return false;
+        }
+        this.hold(index);
+      }
+      return true;
+    } finally {
+      Atomics.sub(this.memory, HeaderWord.extending, 1);
+    }
+  }
+
+  private giveAllBut(kept: Int32Array): void {
+    for (let index = 0; index < this.shardCount; index++) {
+      const isKept = (kept[index >>> 5] & (1 << (index & 31))) !== 0;
+      if (this.isHeld(index) && !isKept) giveLock(this.memory, this.store.shardAt(index) + ShardWord.lock);
+    }
+    this.heldShards.set(kept);
+  }
+
   unlock(): void {
     assert(this.lockDepth > 0, 'unlock follows lockAll or lockKeys');
-    if (--this.lockDepth > 0 || !this.store.locking) return;
-    for (let index = 0; index < this.shardCount; index++) {
-      if (this.isHeld(index)) giveLock(this.memory, this.store.shardAt(index) + ShardWord.lock);
-    }
-    this.heldShards.fill(0);
+    if (--this.lockDepth > 0) return;
+    // Before the first lock is given back: who then sees a change of it sees that a transaction has ended.
+    const changes = (this.lists.changes - this.changesBefore) | 0;
+    if (changes > 1) Atomics.add(this.memory, HeaderWord.transactions, 1);
+    if (this.store.locking) this.giveAllBut(NO_SHARDS);
+  }
+
+  /** A script of this thread has become slow while it holds locks, or has ended: see takeLock. */
+  countSlowScripts(change: 1 | -1): void {
+    Atomics.add(this.memory, HeaderWord.slowScripts, change);
+  }
+
+  /**
+   * How many transactions have ended in this store, wrapping: calls of lockAll and lockKeys that were followed by two
+   * or more changes. Equal before and after a walk over the shards: it saw each transaction in all its shards or in
+   * none.
+   */
+  get transactions(): number {
+    return Atomics.load(this.memory, HeaderWord.transactions);
   }
 
   /** Undoes every lockAll and lockKeys at once; false where there was none. */
@@ -76,14 +162,54 @@ export class ShardLocks {
     return true;
   }
 
-  /** Always in the same order, so that threads never wait for each other in a circle. */
+  /** Whether there are locks to take. */
+  private begin(): boolean {
+    if (this.lockDepth++ > 0) return false;
+    this.changesBefore = this.lists.changes;
+    return this.store.locking;
+  }
+
+  /**
+   * Always in the same order, so that threads never wait for each other in a circle; and where a thread extends the
+   * locks that it holds, those who wait here give theirs back and begin anew.
+   */
   private takeHeld(): void {
-    for (let index = 0; index < this.shardCount; index++) {
-      if (this.isHeld(index)) takeLock(this.memory, this.store.shardAt(index) + ShardWord.lock);
+    let index = 0;
+    try {
+      while (index < this.shardCount) {
+        const lock = this.store.shardAt(index) + ShardWord.lock;
+        if (!this.isHeld(index) || takeLockOrGiveWay(this.memory, lock, this.yieldsToScripts)) index++;
+        else index = this.giveWay(index);
+      }
+    } catch (error) {
+      for (; index < this.shardCount; index++) this.heldShards[index >>> 5] &= ~(1 << (index & 31));
+      this.unlock();
+      throw error;
     }
+  }
+
+  /** Gives back the locks of the shards before this one, and waits for the thread that extends its own. */
+  private giveWay(index: number): number {
+    for (let before = 0; before < index; before++) {
+      if (this.isHeld(before)) giveLock(this.memory, this.store.shardAt(before) + ShardWord.lock);
+    }
+    for (let count = 1; count > 0; count = Atomics.load(this.memory, HeaderWord.extending)) {
+      Atomics.wait(this.memory, HeaderWord.extending, count, 1);
+    }
+    return 0;
+  }
+
+  private hold(index: number): void {
+    this.heldShards[index >>> 5] |= 1 << (index & 31);
+  }
+
+  private assertHeld(shard: number): void {
+    assert(this.isHeld(this.store.shardIndexOf(shard)), 'inside lockKeys, only keys of the locked shards are opened');
   }
 
   private isHeld(index: number): boolean {
     return (this.heldShards[index >>> 5] & (1 << (index & 31))) !== 0;
   }
 }
+
+const NO_SHARDS = new Int32Array(MAX_SHARDS / 32);

@@ -55,3 +55,21 @@ export function statsOf(store: Store): EngineStats {
     maxMemoryBytes: memory[HeaderWord.pageCount] * PAGE_BYTES,
   };
 }
+
+/** Keys of one database. Cells of windows and limits are counted in database 0, whichever they belong to. */
+export interface DatabaseStats {
+  readonly keys: number;
+  readonly keysWithExpiry: number;
+}
+
+export function databaseStatsOf(store: Store, database: number): DatabaseStats {
+  const { memory } = store;
+  let keys = 0;
+  let keysWithExpiry = 0;
+  for (let index = 0; index < store.shardCount; index++) {
+    const shard = store.shardAt(index);
+    keys += memory[shard + ShardWord.databaseKeys + database];
+    keysWithExpiry += memory[shard + ShardWord.databaseWithExpiry + database];
+  }
+  return { keys, keysWithExpiry };
+}

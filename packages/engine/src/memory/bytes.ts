@@ -1,6 +1,6 @@
 /**
- * Bytes in the memory of the store, read from its words: a view of bytes cannot be longer than 4 GiB on Node 20, and one
- * of words can be four times that.
+ * Bytes in the memory of the store, read from its words: a view of bytes cannot be longer than 4 GiB on Node 20, and
+ * one of words can be four times that.
  */
 export function copyBytes(memory: Int32Array, at: number, length: number, target: Uint8Array, start: number): void {
   const whole = length & ~3;

@@ -7,8 +7,8 @@ import { Component, keyLengthOf } from './record.js';
  * `shared` is the same on every node and never changes: it chooses the shard, goes into digests, and divides a shard
  * into ranges. Anyone can compute it, and so choose the shard of a key; nothing may depend on it being spread evenly.
  *
- * `local` is keyed with a secret of this store: it chooses the bucket and the tag. It is HalfSipHash-1-3 with 32 bits of
- * result, whose four words of state all begin with secret bits; a client without the secret cannot choose keys that
+ * `local` is keyed with a secret of this store: it chooses the bucket and the tag. It is HalfSipHash-1-3 with 32 bits
+ * of result, whose four words of state all begin with secret bits; a client without the secret cannot choose keys that
  * collide.
  */
 const SHARED_SEED = 0x51554f54;

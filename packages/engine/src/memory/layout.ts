@@ -89,8 +89,20 @@ export const HeaderWord = {
   growOnlyCount: 20,
   /** Regions that this node knows of, itself among them; 0 before replication has counted them. */
   regionCount: 21,
+  /** Threads that add locks to those they hold, out of order (shard-locks.ts). */
+  extending: 28,
+  /** How long a count of another region is on its way to this node, in ms; 0 while no region is connected. */
+  countDelayMs: 29,
+  /** Scripts that run for longer than the threshold of BUSY and keep the locks of their keys (lock.ts). */
+  slowScripts: 11,
+  /** 1 where nothing stays unpublished, because keys are about to move to another group (unpublished.ts). */
+  publishesAll: 30,
   /** The secret of the local hash (hash.ts). It is in no file and no frame. */
   hashSecret: 24,
+  /**
+   * Counts transactions that ended, wrapping (shard-locks.ts). In a cache line of its own: every lane reads the clock.
+   */
+  transactions: 36,
   growOnlyPrefixes: 1024,
 } as const;
 
@@ -106,6 +118,8 @@ export const WHEEL_LEVELS = 6;
 export const WHEEL_SLOTS = 64;
 /** Kinds of attachments are less than this (attachments.ts). */
 export const ATTACHMENT_KINDS = 8;
+/** Databases of one store, database 0 among them. */
+export const MAX_DATABASES = 128;
 
 export const ShardWord = {
   lock: 0,
@@ -127,6 +141,9 @@ export const ShardWord = {
   slabHeads: 32,
   wheelBitmaps: 128,
   wheelHeads: 144,
+  /** `keys` and `withExpiry` by database (reserved.ts). */
+  databaseKeys: 528,
+  databaseWithExpiry: 656,
 } as const;
 
 export const ShardNumber = {
@@ -176,6 +193,8 @@ assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
   slabHeads: SLAB_HEADS,
   wheelBitmaps: (WHEEL_LEVELS * WHEEL_SLOTS) / 32,
   wheelHeads: WHEEL_LEVELS * WHEEL_SLOTS,
+  databaseKeys: MAX_DATABASES,
+  databaseWithExpiry: MAX_DATABASES,
 });
 assertFields('the slot of an origin', ORIGIN_SLOT_WORDS, OriginWord);
 assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShardWord, OriginShardNumber, {

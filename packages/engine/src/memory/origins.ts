@@ -23,7 +23,8 @@ import type { Store } from './store.js';
  * too: if a peer should still hold something of it, that comes again. A caller that keeps an index keeps its
  * `orderOf` beside it, which is another one when the slot is another origin's.
  *
- * Only the thread that merges adds origins and components of them; all others only drop components.
+ * Only the thread that merges adds origins and components of them; all others only drop components. At a start several
+ * threads restore, and each holds an origin while it adds components of it.
  */
 export class Origins {
   private readonly store: Store;
@@ -110,19 +111,23 @@ export class Origins {
 
   /** The index of an origin, added if new; -1 when there are too many, see `refusal`. */
   intern(id: Uint8Array): number {
-    return this.add(id, false);
+    const known = this.find(id);
+    return known === -1 ? this.add(id, false, false) : known;
+  }
+
+  /** The same, and holds it: no other thread that restores can reuse its slot in between. */
+  internHeld(id: Uint8Array): number {
+    return this.add(id, false, true);
   }
 
   /** The same for one that only a reset names. */
-  internNamed(id: Uint8Array): number {
-    return this.add(id, true);
+  internNamedHeld(id: Uint8Array): number {
+    return this.add(id, true, true);
   }
 
-  private add(id: Uint8Array, isNamed: boolean): number {
+  private add(id: Uint8Array, isNamed: boolean, isHeld: boolean): number {
     if (id.length !== ORIGIN_ID_BYTES)
       throw new RangeError(`an origin id has ${ORIGIN_ID_BYTES} bytes, not ${id.length}`);
-    const known = this.find(id);
-    if (known !== -1) return known;
     const { memory, locking } = this.store;
     if (locking) takeLock(memory, HeaderWord.originLock);
     let index = this.find(id);
@@ -130,6 +135,7 @@ export class Origins {
       index = this.chooseSlot(id, isNamed);
       if (index !== -1) this.fill(index, id);
     }
+    if (isHeld && index !== -1) this.hold(index);
     if (locking) giveLock(memory, HeaderWord.originLock);
     return index;
   }
@@ -150,7 +156,8 @@ export class Origins {
       if (oldest !== -1) return oldest;
       return this.refuse(
         `it has come back as ${own.length} incarnations whose counts are still held, and no more may be: ` +
-          'start it with --data, so that it comes back as the same one; counts with an expiry make room when they are over',
+          'start it with --data, so that it comes back as the same one; counts with an expiry make room when they ' +
+          'are over',
       );
     }
     if (count < MAX_ORIGINS) return count;

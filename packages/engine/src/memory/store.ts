@@ -158,6 +158,11 @@ export class Store {
 
   /** The state of one origin in one shard. */
   originShardAt(origin: number, shard: number): number {
-    return this.regions.originStates + (origin * this.shardCount + this.shardIndexOf(shard)) * ORIGIN_SHARD_WORDS;
+    return this.originShardOf(origin, this.shardIndexOf(shard));
+  }
+
+  /** The same by the index of the shard. */
+  originShardOf(origin: number, shardIndex: number): number {
+    return this.regions.originStates + (origin * this.shardCount + shardIndex) * ORIGIN_SHARD_WORDS;
   }
 }

@@ -87,6 +87,18 @@ export class Table {
     }
   }
 
+  /**
+   * Reads the buckets of local hashes, ahead of their use: the processor waits for many at once. The result means
+   * nothing.
+   */
+  touch(shard: number, hashes: Int32Array, count: number): number {
+    const { memory } = this;
+    if (memory[shard + ShardWord.bucketCount] === 0) return 0;
+    let touched = 0;
+    for (let index = 0; index < count; index++) touched ^= memory[this.bucketOf(shard, hashes[index]) + BUCKET_SLOTS];
+    return touched;
+  }
+
   private matches(record: number, input: ByteInput, start: number, length: number): boolean {
     const memory = this.memory;
     if (keyLengthOf(memory, record) !== length) return false;
@@ -107,6 +119,20 @@ export class Table {
     if (count === 0) return this.createFirstBucket(shard);
     if (memory[shard + ShardWord.records] >= count * FILL && count < MAX_BUCKETS) this.split(shard);
     return true;
+  }
+
+  /**
+   * Makes the table of a shard without records as large as this many will need, so that none is moved by a split; or
+   * as large as memory allows.
+   */
+  reserve(shard: number, records: number): void {
+    const { memory } = this;
+    if (memory[shard + ShardWord.records] !== 0 || records <= FILL || !this.prepareInsert(shard)) return;
+    const wanted = Math.min(Math.ceil(records / FILL), MAX_BUCKETS);
+    for (let count = memory[shard + ShardWord.bucketCount]; count < wanted; count++) {
+      this.split(shard);
+      if (memory[shard + ShardWord.bucketCount] === count) return;
+    }
   }
 
   /** Adds a record whose hash was just made; false when an overflow node was needed and there is no memory. */

@@ -1,9 +1,17 @@
 import { NoteWord, noteWords } from '../components/dropped-components.js';
+import { databaseOfRecord } from '../components/reserved.js';
 import type { Engine } from '../keys/engine.js';
 import { Attachments, CancelNumber, Kind, SummaryFlag, SummaryNumber, SummaryWord } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { joinInt64 } from '../memory/int64.js';
-import { OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardNumber, ShardWord } from '../memory/layout.js';
+import {
+  MAX_DATABASES,
+  OriginShardNumber,
+  OriginShardWord,
+  OWN_ORIGIN,
+  ShardNumber,
+  ShardWord,
+} from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import {
   bornOf,
@@ -46,6 +54,7 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
   const shard = store.shardAt(index);
   const records = checkTable(engine, shard, problems, reached);
   let counted = 0;
+  const databases = new Int32Array(MAX_DATABASES);
   const held = new Map<number, Set<number>>();
   const hold = (origin: number, component: number) => {
     const of = held.get(origin) ?? new Set();
@@ -53,7 +62,10 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
     held.set(origin, of.add(component));
   };
   for (const record of records) {
-    if ((memory[record + Component.bornHigh] & Flag.counted) !== 0) counted++;
+    if ((memory[record + Component.bornHigh] & Flag.counted) !== 0) {
+      counted++;
+      databases[databaseOfRecord(memory, record)]++;
+    }
     if (versionOf(memory, record) !== 0) hold(OWN_ORIGIN, record);
     checkKey(engine, shard, record, problems, reached);
     for (
@@ -68,6 +80,10 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
     problems.push(`shard ${index} holds ${records.size} records and counts ${memory[shard + ShardWord.records]}`);
   if (memory[shard + ShardWord.keys] !== counted)
     problems.push(`shard ${index} has ${counted} counted keys and says ${memory[shard + ShardWord.keys]}`);
+  for (const [database, keys] of databases.entries()) {
+    const said = memory[shard + ShardWord.databaseKeys + database];
+    if (said !== keys) problems.push(`shard ${index} has ${keys} keys of database ${database} and says ${said}`);
+  }
   for (let origin = 0; origin < engine.origins.count; origin++) {
     checkList(engine, index, origin, held.get(origin) ?? new Set(), problems);
   }

@@ -1,6 +1,7 @@
+import { databaseOfRecord } from '../components/reserved.js';
 import type { Engine } from '../keys/engine.js';
 import { ExpiryWord, Kind } from '../memory/attachments.js';
-import { ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/layout.js';
+import { MAX_DATABASES, ShardNumber, ShardWord, WHEEL_LEVELS, WHEEL_SLOTS } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 
 /** As wheel.ts lays it out. */
@@ -34,6 +35,12 @@ export function checkWheel(engine: Engine, shard: number, records: ReadonlySet<n
   }
   if (memory[shard + ShardWord.withExpiry] !== armed.size)
     problems.push(`${armed.size} keys are in the wheel, ${memory[shard + ShardWord.withExpiry]} are counted`);
+  const databases = new Int32Array(MAX_DATABASES);
+  for (const record of armed) databases[databaseOfRecord(memory, record)]++;
+  for (const [database, keys] of databases.entries()) {
+    const said = memory[shard + ShardWord.databaseWithExpiry + database];
+    if (said !== keys) problems.push(`${keys} keys of database ${database} are in the wheel, ${said} are counted`);
+  }
   for (const record of records) {
     if (generations.deadlineOf(shard, record) !== Number.POSITIVE_INFINITY && !armed.has(record))
       problems.push(`record ${record} has a deadline and is not in the wheel`);

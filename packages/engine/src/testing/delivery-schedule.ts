@@ -1,11 +1,11 @@
 import { type Batch, NOT_PASSED } from '../batches/batch.js';
 import { Status } from '../keys/status.js';
 import { splitInt64 } from '../memory/int64.js';
-import { checkConsistency } from './check-consistency.js';
 import { componentsOf } from './inspect.js';
-import { type Increment, Ledger } from './ledger.js';
+import { Ledger } from './ledger.js';
 import { Random } from './random.js';
 import { repairFrom } from './repair.js';
+import { ScheduleJudge } from './schedule-judge.js';
 import { type OpenWalk, ScheduleNode, type SeenReport } from './schedule-node.js';
 import { valueOfOpen, withKey } from './single-key.js';
 
@@ -13,8 +13,8 @@ import { valueOfOpen, withKey } from './single-key.js';
  * A model test of merging: two to four engines change keys, and batches go between them in any order that a seed gives:
  * parts of walks are lost, doubled, late and out of order, relayed and cut off; memories are lost and clocks minutes
  * apart. There is no replication protocol here (packages/simulator runs that): it would never deliver the parts of a
- * walk out of order. When all is healed the oracle (ledger.ts) says which increments every replica must hold. A
- * schedule is replayed by its seed and options.
+ * walk out of order. When all is healed a judge (schedule-judge.ts) compares the replicas with the oracle (ledger.ts),
+ * which says what increments every one must hold. A schedule is replayed by its seed and options.
  */
 export interface ScheduleOptions {
   /** Expiries are set, changed and pass; clocks differ. */
@@ -73,8 +73,8 @@ class DeliverySchedule {
   private readonly openWalks = new Map<string, DirectedWalk>();
   private readonly failures: string[] = [];
   private readonly trace: string[] = [];
+  private readonly judge: ScheduleJudge;
   private nowMs = START_MS;
-  private lost = 0;
 
   constructor(seed: number, options: ScheduleOptions) {
     this.random = new Random(seed);
@@ -90,6 +90,8 @@ class DeliverySchedule {
     this.keys = Array.from({ length: keyCount }, (_, index) => `k${index}`);
     const count = 2 + this.random.below(3);
     for (let name = 0; name < count; name++) this.nodes.push(this.makeNode(name, 0));
+    const { nodes, keys, ledger, shardCount, skewBoundMs, failures } = this;
+    this.judge = new ScheduleJudge({ nodes, keys, ledger, shardCount, skewBoundMs, failures });
   }
 
   private makeNode(name: number, incarnation: number): ScheduleNode {
@@ -106,10 +108,10 @@ class DeliverySchedule {
       for (let step = 0; step < steps && this.failures.length === 0; step++) {
         this.advance();
         this.act();
-        if (step % 8 === 0) this.findRisen();
+        if (step % 8 === 0) this.judge.findRisen();
       }
       if (this.failures.length === 0) this.heal();
-      if (this.failures.length === 0) this.judge();
+      if (this.failures.length === 0) this.judge.judge(this.nowMs);
     } catch (error) {
       this.failures.push((error as Error).message);
     }
@@ -285,10 +287,6 @@ class DeliverySchedule {
     }
   }
 
-  private isAlive(label: string): boolean {
-    return this.nodes.some((node) => node.label === label);
-  }
-
   private members(): string[] {
     return this.nodes.map((node) => node.origin);
   }
@@ -299,57 +297,20 @@ class DeliverySchedule {
   }
 
   private loseMemory(node: ScheduleNode): void {
-    this.lost++;
-    for (const key of this.keys) {
-      for (const increment of this.heldBy(node, key)) {
-        if (!this.nodes.some((other) => other !== node && this.heldBy(other, key).has(increment)))
-          this.ledger.mayBeLost.add(increment);
-      }
-    }
+    this.judge.noteLoss(node);
     const incarnation = this.options.keepIncarnation ? node.incarnation : node.incarnation + 1;
     this.nodes[node.name] = this.makeNode(node.name, incarnation);
     for (const name of [...this.openWalks.keys()]) {
       if (name.startsWith(`${node.name}>`) || name.includes(`>${node.name}:`)) this.openWalks.delete(name);
     }
-    // The new incarnation has seen nothing: batches under way may reach it, and repair sorts that out.
-    this.ledger.gone.clear();
     this.trace.push(`${node.label} loses its memory`);
   }
 
-  // ---- what must hold -----------------------------------------------------------------------------------------------
-
-  private heldBy(node: ScheduleNode, key: string): Set<Increment> {
-    const held = new Set<Increment>();
-    for (const { positive, negative } of componentsOf(node.engine, key)) {
-      for (const increment of this.ledger.inComponent(key, positive, negative)) held.add(increment);
-    }
-    return held;
-  }
-
-  /** Every node has seen everything: an increment that none holds now is gone, if its maker still runs. */
-  private noteGone(): void {
-    for (const key of this.keys) {
-      const held = new Set(this.nodes.flatMap((node) => [...this.heldBy(node, key)]));
-      for (const increment of this.ledger.of(key))
-        if (!held.has(increment) && this.isAlive(increment.madeBy)) this.ledger.gone.add(increment);
-    }
-  }
-
-  /** No batch under way may bring back an increment that is gone. */
-  private findRisen(): void {
-    for (const key of this.keys) {
-      for (const node of this.nodes) {
-        for (const increment of this.heldBy(node, key)) {
-          if (this.ledger.gone.has(increment))
-            this.failures.push(`increment ${increment.index} of ${key} came back on ${node.label}`);
-        }
-      }
-    }
-  }
+  // ---- how all is healed --------------------------------------------------------------------------------------------
 
   /** Every node sends whole walks to every other, and acknowledges; batches on the wire stay there, and get old. */
   private settle(rounds: number): void {
-    this.findRisen();
+    this.judge.findRisen();
     this.trace.push('settle');
     for (let round = 0; round < rounds; round++) {
       for (const from of this.nodes) for (const to of this.nodes) if (from !== to) this.walkAll(from, to);
@@ -357,8 +318,8 @@ class DeliverySchedule {
       for (const node of this.nodes) node.acknowledge(this.members());
       for (const node of this.nodes) node.engine.expireSome(1_000_000);
     }
-    this.findRisen();
-    this.noteGone();
+    this.judge.findRisen();
+    this.judge.noteGone();
   }
 
   private walkAll(from: ScheduleNode, to: ScheduleNode): void {
@@ -391,55 +352,6 @@ class DeliverySchedule {
           for (const from of this.nodes) if (from !== to) repairFrom(to.engine, to.merge, from.engine);
         this.settle(2);
       }
-    }
-  }
-
-  private judge(): void {
-    for (const node of this.nodes) checkConsistency(node.engine);
-    for (const key of this.keys) this.judgeKey(key);
-    for (const node of this.nodes) {
-      const { removedKeysRetained } = node.engine.stats();
-      // What says that something of a lost incarnation is over has to stay: that incarnation will not take it back.
-      if (this.lost === 0 && removedKeysRetained > 0)
-        this.failures.push(`${node.label} keeps ${removedKeysRetained} records of keys that are gone`);
-    }
-    const origins = new Set(this.nodes.flatMap((node) => node.knownOrigins()));
-    for (const origin of origins) {
-      for (let shard = 0; shard < this.shardCount; shard++) {
-        const digests = this.nodes.map((node) => node.digestOf(shard, origin));
-        if (new Set(digests).size > 1)
-          this.failures.push(`origin ${origin.slice(0, 2)}.${origin.slice(32, 34)}: digests differ: ${digests}`);
-      }
-    }
-  }
-
-  private judgeKey(key: string): void {
-    const readings = this.nodes.map(({ engine }) =>
-      withKey(engine, key, () => `${engine.exists} ${valueOfOpen(engine)} ${engine.expiresAtMs}`),
-    );
-    if (new Set(readings).size > 1) {
-      this.failures.push(`${key}: replicas differ: ${readings.join(' | ')}`);
-      return;
-    }
-    const { engine } = this.nodes[0];
-    const counted = this.ledger.read(
-      key,
-      withKey(engine, key, () => valueOfOpen(engine)),
-    );
-    if (typeof counted === 'string') {
-      this.failures.push(counted);
-      return;
-    }
-    for (const increment of this.ledger.of(key)) {
-      const counts = counted.includes(increment);
-      const excused =
-        this.ledger.reset.has(increment) ||
-        this.ledger.mayBeLost.has(increment) ||
-        this.ledger.mayHaveExpired(increment, this.nowMs + this.skewBoundMs, this.isAlive(increment.madeBy));
-      if (!counts && !excused) this.failures.push(`increment ${increment.index} of ${key} is lost`);
-      // A reset that died with a memory did not happen.
-      if (counts && this.lost === 0 && this.ledger.reset.has(increment))
-        this.failures.push(`increment ${increment.index} of ${key} survived a reset that had seen it`);
     }
   }
 }

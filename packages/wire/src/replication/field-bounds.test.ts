@@ -66,6 +66,8 @@ const BOUNDS: Readonly<Record<keyof typeof FrameKind, Rows>> = {
     versions: ['uint53', 'the gate; of own changes not above the own sequence'],
     afterToken: ['uint53', 'not after now'],
     isKept: ['boolean', ''],
+    boot: ['uint53', 'compared'],
+    bootAgeMs: ['double', 'not below 0 where it is used; subtracted from a time of this node'],
   },
   ping: { token: ['uint53', 'sent back'] },
   pong: { token: ['uint53', 'not after now'], nowMs: ['double', 'shown'] },
@@ -74,6 +76,8 @@ const BOUNDS: Readonly<Record<keyof typeof FrameKind, Rows>> = {
     shards: ['shard', 'those that this node does not have are ignored'],
     versions: ['uint53', 'compared for equality'],
     digests: ['entries', 'compared for equality'],
+    question: ['uint53', 'sent back; compared for equality'],
+    isAnswer: ['boolean', ''],
   },
   ranges: {
     origin: ['bytes', '32 bytes; that of the peer or this node, or the peer may relay'],

@@ -54,7 +54,16 @@ describe('encoding', () => {
   });
 
   const origin = originOf(1);
-  const seen = { kind: FrameKind.seen, origin, ageMs: 0, isWhole: true, afterToken: 0, isKept: false } as const;
+  const seen = {
+    kind: FrameKind.seen,
+    origin,
+    ageMs: 0,
+    isWhole: true,
+    afterToken: 0,
+    isKept: false,
+    boot: 0,
+    bootAgeMs: 0,
+  } as const;
   const inventory = { kind: FrameKind.inventory, origin, shard: 1, version: 1, wantsAnswer: true } as const;
   test.each<[string, Frame]>([
     ['a version that is no whole number', { ...seen, shards: [1], versions: [1.5] }],
@@ -66,7 +75,15 @@ describe('encoding', () => {
     ['a short origin', { ...seen, origin: new Uint8Array(31), shards: [], versions: [] }],
     [
       'a digest with a sign',
-      { kind: FrameKind.digests, origin, shards: [1], versions: [1], digests: ['-00000000000000f'] },
+      {
+        kind: FrameKind.digests,
+        origin,
+        shards: [1],
+        versions: [1],
+        digests: ['-00000000000000f'],
+        question: 0,
+        isAnswer: false,
+      },
     ],
     ['three ranges', { kind: FrameKind.ranges, origin, shard: 1, version: 1, digests: new Int32Array(3) }],
     ['a range that is not there', { ...inventory, rangeCount: 4, range: 4, keys: [], versions: [] }],

@@ -12,7 +12,8 @@ import type { Batch } from '@quotadb/engine';
  *   batch     | a sender: a part of a walk of one origin in one shard (engine/batch.ts)
  *   seen      | both: the watermarks up to which the sender holds all changes of an origin; acknowledges batches
  *   ping/pong | both: whether the peer answers, the round trip, and the peer's wall clock
- *   digests   | both, at intervals: the digests of an origin's shards at these watermarks
+ *   digests   | both, at intervals: the digests of an origin's shards at these watermarks; and on request, those of all
+ *             | shards of an origin that is lost (replication/origin-comparison.ts)
  *   ranges    | a replica that found another digest at the same watermark: its digests by ranges of key hashes
  *   inventory | the answer to it, and the answer to that: keys and versions in a range that differs
  *   policies  | both, after the hello and when they change: the quota policies as the home region has them
@@ -115,6 +116,10 @@ export interface Seen {
    * Durable: the sender's disk holds these changes, or it has no disk and comes back from a crash as another origin.
    */
   readonly isKept: boolean;
+  /** Of the origin's process that the sender has heard of last; 0 where it knows of none, and in partial reports. */
+  readonly boot: number;
+  /** How long ago that process ran for certain. */
+  readonly bootAgeMs: number;
   readonly shards: readonly number[];
   readonly versions: readonly number[];
 }
@@ -139,6 +144,9 @@ export interface Digests {
   readonly versions: readonly number[];
   /** Eight bytes each, as sixteen hexadecimal digits. */
   readonly digests: readonly string[];
+  /** The number of a question for the digests of all shards, without any of its own, or of the answer; 0 at intervals. */
+  readonly question: number;
+  readonly isAnswer: boolean;
 }
 
 export interface Ranges {

@@ -40,6 +40,8 @@ const messages: { readonly [Kind in SmallKind]: Message<Extract<Frame, { kind: K
     versions: [5, fields.uint53List],
     afterToken: [6, fields.uint53],
     isKept: [7, fields.boolean],
+    boot: [8, fields.uint53],
+    bootAgeMs: [9, fields.double],
   },
   [FrameKind.ping]: { token: [1, fields.uint53] },
   [FrameKind.pong]: { token: [1, fields.uint53], nowMs: [2, fields.double] },
@@ -48,6 +50,8 @@ const messages: { readonly [Kind in SmallKind]: Message<Extract<Frame, { kind: K
     shards: [2, fields.shardList],
     versions: [3, fields.uint53List],
     digests: [4, fields.digestList],
+    question: [5, fields.uint53],
+    isAnswer: [6, fields.boolean],
   },
   [FrameKind.ranges]: {
     origin: [1, fields.origin],

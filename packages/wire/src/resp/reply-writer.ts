@@ -139,6 +139,26 @@ export class ReplyWriter {
     }
   }
 
+  /** As bulk, of a string that holds a byte in each character. */
+  bulkLatin1(text: string): void {
+    const { length } = text;
+    this.reserve(length + HEADER_BYTES + 2);
+    this.header(DOLLAR, length);
+    this.latin1(text);
+    this.lineEnd();
+  }
+
+  /** As simple, of a string that holds a byte in each character. */
+  simpleLatin1(text: string): void {
+    this.lineLatin1(PLUS, text);
+  }
+
+  /** As error, of a string that holds a byte in each character. */
+  errorLatin1(message: string): void {
+    this.errors++;
+    this.lineLatin1(MINUS, message);
+  }
+
   nil(): void {
     if (this.protocol === 3) this.null();
     else this.minusOne(DOLLAR);
@@ -262,6 +282,17 @@ export class ReplyWriter {
     this.length = start + text.length;
   }
 
+  /** Of a long string the native copy is quicker, though it needs a Buffer. */
+  private latin1(text: string): void {
+    if (text.length <= LOOP_COPY_BYTES) {
+      this.ascii(text);
+    } else {
+      const { buffer, byteOffset } = this.bytes;
+      Buffer.from(buffer, byteOffset + this.length, text.length).write(text, 'latin1');
+      this.length += text.length;
+    }
+  }
+
   /** A line ends at its first CR or LF, so any inside it become spaces: text from a client must not forge replies. */
   private line(type: number, text: string): void {
     this.reserve(text.length * UTF8_BYTES_PER_UNIT + 3);
@@ -273,6 +304,18 @@ export class ReplyWriter {
       const encoded = UTF8.encode(text);
       this.copy(encoded, 0, encoded.length);
     }
+    this.endLine(start);
+  }
+
+  private lineLatin1(type: number, text: string): void {
+    this.reserve(text.length + 3);
+    this.bytes[this.length++] = type;
+    const start = this.length;
+    this.latin1(text);
+    this.endLine(start);
+  }
+
+  private endLine(start: number): void {
     const bytes = this.bytes;
     for (let position = start; position < this.length; position++) {
       if (bytes[position] === CARRIAGE_RETURN || bytes[position] === LINE_FEED) bytes[position] = SPACE;

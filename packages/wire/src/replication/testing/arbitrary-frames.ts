@@ -88,6 +88,8 @@ const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>
       isWhole: fc.boolean(),
       afterToken: version,
       isKept: fc.boolean(),
+      boot: version,
+      bootAgeMs: double,
       shards: fc.constant(pairs.map(([index]) => index)),
       versions: fc.constant(pairs.map(([, reached]) => reached)),
     }),
@@ -101,6 +103,8 @@ const arbitrarySmallFrame: fc.Arbitrary<Frame> = fc.oneof<fc.Arbitrary<Frame>[]>
       shards: fc.constant(rows.map(([index]) => index)),
       versions: fc.constant(rows.map(([, reached]) => reached)),
       digests: fc.constant(rows.map(([, , digest]) => digest.toString(16).padStart(16, '0'))),
+      question: version,
+      isAnswer: fc.boolean(),
     }),
   ),
   fc.nat(8).chain((power) =>

@@ -38,6 +38,7 @@ export function plainOf(frame: Frame): Plain {
     'policiesVersion',
     'need',
     'granted',
+    'question',
   ] as const;
   for (const field of numbers) {
     if (typeof plain[field] === 'number') plain[field] = String(plain[field]);

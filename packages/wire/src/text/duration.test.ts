@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { formatDuration, parseDuration } from './duration.js';
+
+test.each([
+  ['250ms', 250],
+  ['60s', 60_000],
+  ['5m', 300_000],
+  ['1h30m', 5_400_000],
+  ['1D', 86_400_000],
+  ['2w', 1_209_600_000],
+  ['0s', 0],
+])('%s is a duration', (text, milliseconds) => {
+  expect(parseDuration(text)).toBe(milliseconds);
+});
+
+test.each(['', '60', '1.5s', '-1s', '30m1h', '1s1s', '1 s', '5min', '9007199254740993ms', '1h '])(
+  '%j is none',
+  (text) => {
+    expect(parseDuration(text)).toBeUndefined();
+  },
+);
+
+test('what is printed is read as it was', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 48 }), (milliseconds) => {
+      expect(parseDuration(formatDuration(milliseconds))).toBe(milliseconds);
+    }),
+  );
+});
