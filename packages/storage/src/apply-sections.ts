@@ -1,9 +1,9 @@
 import { Batch, type Restore } from '@quotadb/engine';
 import { ByteReader } from './bytes.js';
 import { StorageError } from './errors.js';
-import { readBatch, readDropped, Section } from './sections.js';
+import { readBatchHeader, readComponents, readDropped, Section, skipComponents } from './sections.js';
 
-/** Restores the sections of records into a store. */
+/** Restores the sections of records into a store; of a thread's share of the shards, where several threads restore. */
 export class SectionApplier {
   components = 0;
   /** The latest time at which a record was written. */
@@ -24,11 +24,7 @@ export class SectionApplier {
     while (!reader.isAtEnd) {
       const kind = reader.byte();
       if (kind === Section.own || kind === Section.other) {
-        readBatch(reader, this.batch, kind === Section.own, writtenBy);
-        this.components += this.batch.count;
-        if (!this.restore.apply(this.batch, writtenAtMs)) {
-          throw new StorageError('the data on disk does not fit into memory: start with a larger --max-memory');
-        }
+        this.applyBatch(reader, kind === Section.own, writtenBy, writtenAtMs);
       } else if (kind === Section.dropped) {
         this.restore.drop(readDropped(reader));
       } else if (kind === Section.end) {
@@ -37,5 +33,18 @@ export class SectionApplier {
         throw new StorageError(`a record holds a section of kind ${kind}, which this version does not know`);
       }
     }
+  }
+
+  private applyBatch(reader: ByteReader, isOwn: boolean, writtenBy: Uint8Array, writtenAtMs: number): void {
+    const { batch, restore } = this;
+    readBatchHeader(reader, batch, isOwn, writtenBy);
+    if (!restore.isShardOfShare(batch.shardIndex)) {
+      restore.passOver(batch.origin, skipComponents(reader).hasCancels);
+      return;
+    }
+    readComponents(reader, batch);
+    this.components += batch.count;
+    if (!restore.apply(batch, writtenAtMs))
+      throw new StorageError('the data on disk does not fit into memory: start with a larger --max-memory');
   }
 }

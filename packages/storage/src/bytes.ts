@@ -46,9 +46,17 @@ export class ByteWriter {
   /** A whole number from 0 to 2^53 − 1, seven bits a byte, the lowest first; at most eight bytes. */
   varint(value: number): void {
     let rest = value;
-    while (rest > MAXIMUM_INT31) {
-      this.bytes[this.length++] = (rest % 128) | 128;
-      rest = Math.floor(rest / 128);
+    if (rest > MAXIMUM_INT31) {
+      // Versions are such: four bytes at once, as integers of 32 bits, and no division of doubles for each.
+      const high = Math.floor(rest / 2 ** 28);
+      const low = rest - high * 2 ** 28;
+      const { bytes, length } = this;
+      bytes[length] = low | 128;
+      bytes[length + 1] = (low >>> 7) | 128;
+      bytes[length + 2] = (low >>> 14) | 128;
+      bytes[length + 3] = (low >>> 21) | 128;
+      this.length += 4;
+      rest = high;
     }
     while (rest > 127) {
       this.bytes[this.length++] = (rest & 127) | 128;

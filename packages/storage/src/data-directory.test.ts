@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DataDirectory, type DirectoryOptions, readIdentity, writeIdentity } from './data-directory.js';
+import { markOldCopy } from './old-copy.js';
 
 let path: string;
 beforeEach(() => {
@@ -159,4 +160,37 @@ test.skipIf(process.getuid?.() === 0)('a directory that may not be written to is
 test('a path that is no directory is refused, saying why', () => {
   writeFileSync(join(path, 'file'), '');
   expect(() => open({ path: join(path, 'file') })).toThrow(/it is not a directory/);
+});
+
+test('an old copy has the identity that it had until its data is that of the next incarnation', () => {
+  open().close();
+  const { replicaId, incarnation } = readIdentity(path)!;
+  markOldCopy(path, replicaId + incarnation, { segment: 2, previousEnd: 80 }, []);
+  const untouched = open({ keepOldCopy: true });
+  expect(untouched.identity.incarnation).toBe(incarnation);
+  untouched.close();
+  // Ends before it is done, also one that writes the identity for another reason.
+  const first = open({ isUnsynced: true });
+  expect(first).toMatchObject({ isNewIncarnation: true, oldCopy: { base: { segment: 2 } } });
+  expect(first.identity.incarnation).not.toBe(incarnation);
+  first.close();
+  expect(readIdentity(path)?.incarnation).toBe(incarnation);
+  const second = open();
+  expect(second.identity.incarnation).toBe(first.identity.incarnation);
+  second.noteNewIncarnation();
+  second.close();
+  const third = open();
+  expect(third).toMatchObject({ isNewIncarnation: false, oldCopy: undefined });
+  expect(third.identity.incarnation).toBe(first.identity.incarnation);
+  third.close();
+});
+
+test('a mark of another incarnation is none, and one that is damaged stops the start', () => {
+  open().close();
+  markOldCopy(path, 'f'.repeat(64), { segment: 2, previousEnd: 80 }, []);
+  const directory = open();
+  expect(directory.isNewIncarnation).toBe(false);
+  directory.close();
+  writeFileSync(join(path, 'old-copy.json'), '{"origin":');
+  expect(() => open()).toThrow(/old-copy.json is damaged. Remove it/);
 });

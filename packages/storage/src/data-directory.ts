@@ -1,20 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from './errors.js';
 import { FORMAT_VERSION, OLDEST_READ_VERSION } from './format.js';
 import { type Flock, lockDirectory } from './lock.js';
+import { type OldCopy, readOldCopy, removeOldCopy } from './old-copy.js';
+import { syncFile, writeWholeFile } from './whole-file.js';
 
 /**
  * The replica that a data directory belongs to. The replica id stays for ever; the incarnation stays as long as the
@@ -54,6 +45,8 @@ export interface DirectoryOptions {
   readonly keepIncarnation: boolean;
   /** Whether the server will write without ever syncing. */
   readonly isUnsynced?: boolean;
+  /** Leave an old copy as it is; otherwise this start makes it a new incarnation. */
+  readonly keepOldCopy?: boolean;
   /** Another one after every boot of the machine. */
   readonly bootId?: string | undefined;
   readonly flock?: Flock | undefined;
@@ -67,12 +60,21 @@ export class DataDirectory {
   identity: Identity;
   /** True when this start made the identity, or a new incarnation of it. */
   readonly isNewIncarnation: boolean;
+  /** The directory is an old copy, and becomes the incarnation of `identity` with `noteNewIncarnation`. */
+  readonly oldCopy: OldCopy | undefined;
   private readonly unlock: () => void;
+  private isConverted = false;
 
-  private constructor(path: string, identity: Identity, isNewIncarnation: boolean, unlock: () => void) {
+  private constructor(
+    path: string,
+    identity: Identity,
+    from: { readonly isNewIncarnation: boolean; readonly oldCopy: OldCopy | undefined },
+    unlock: () => void,
+  ) {
     this.path = path;
     this.identity = identity;
-    this.isNewIncarnation = isNewIncarnation;
+    this.isNewIncarnation = from.isNewIncarnation;
+    this.oldCopy = from.oldCopy;
     this.unlock = unlock;
   }
 
@@ -95,14 +97,17 @@ export class DataDirectory {
       const bootId = options.bootId ?? bootIdOfMachine();
       const unsynced = found?.unsyncedSinceBoot;
       const mayHaveLost = unsynced !== undefined && unsynced !== bootId;
-      const isNew = found === undefined || isStranger || isCopy || mayHaveLost;
+      const isOther = found === undefined || isStranger || isCopy || mayHaveLost;
+      const oldCopy =
+        isOther || options.keepOldCopy === true ? undefined : readOldCopy(path, found.replicaId + found.incarnation);
+      const isNew = isOther || oldCopy !== undefined;
       // Bytes that an earlier process left unsynced stay so until a process closes the directory.
       const isUnsynced = options.isUnsynced === true || (unsynced !== undefined && !mayHaveLost);
       // A backup has none yet.
       const hasManifest = found?.hasManifest === true && found.isBackup !== true;
       const identity: Identity = {
         replicaId: options.replicaId,
-        incarnation: isNew ? randomId() : (found as Identity).incarnation,
+        incarnation: oldCopy?.nextIncarnation ?? (isOther ? randomId() : found.incarnation),
         region: options.region,
         cluster: options.cluster,
         shardCount: options.shardCount,
@@ -113,8 +118,9 @@ export class DataDirectory {
       // The identity names the newest format before any file of that format is written.
       const isOlder = found?.formatVersion !== FORMAT_VERSION;
       const isMarked = unsynced !== identity.unsyncedSinceBoot;
-      if (isNew || isOlder || isMarked || found?.isBackup === true) writeIdentity(path, identity);
-      return new DataDirectory(path, identity, isNew, unlock);
+      const directory = new DataDirectory(path, identity, { isNewIncarnation: isNew, oldCopy }, unlock);
+      if (isOther || isOlder || isMarked || found.isBackup === true) directory.save(identity);
+      return directory;
     } catch (error) {
       unlock();
       if (error instanceof StorageError) throw error;
@@ -126,7 +132,15 @@ export class DataDirectory {
   noteManifest(): void {
     if (this.identity.hasManifest === true) return;
     this.identity = { ...this.identity, hasManifest: true };
-    writeIdentity(this.path, this.identity);
+    this.save(this.identity);
+  }
+
+  /** The files hold the data of the new incarnation: see new-incarnation.ts. */
+  noteNewIncarnation(): void {
+    if (this.oldCopy === undefined) return;
+    this.isConverted = true;
+    this.save(this.identity);
+    removeOldCopy(this.path);
   }
 
   /** Replica id and incarnation, as the engine needs them. */
@@ -143,22 +157,20 @@ export class DataDirectory {
     }
   }
 
+  /** The incarnation of an old copy stays until its data is that of the new one. */
+  private save(identity: Identity): void {
+    const { oldCopy, isConverted, path } = this;
+    const old = oldCopy === undefined || isConverted ? undefined : oldCopy.origin.slice(-2 * ID_BYTES);
+    writeIdentity(path, old === undefined ? identity : { ...identity, incarnation: old });
+  }
+
   /** Syncs every file, so that a power failure loses none of it. */
   private sync(): void {
     for (const entry of readdirSync(this.path, { withFileTypes: true }))
       if (entry.isFile()) syncFile(join(this.path, entry.name));
     syncFile(this.path);
     const { unsyncedSinceBoot: _, ...synced } = this.identity;
-    writeIdentity(this.path, synced);
-  }
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    this.save(synced);
   }
 }
 
@@ -218,7 +230,7 @@ function check(found: Identity, { path, region, cluster, shardCount }: Directory
   if (found.region !== region) {
     throw new StorageError(
       `the data directory ${path} belongs to region "${found.region}", not "${region}": ` +
-        `start with --region ${found.region}, or with another --data`,
+        `start with --region ${found.region.replace('/', ' --member ')}, or with another --data`,
     );
   }
   if (found.cluster !== undefined && found.cluster !== cluster) {
@@ -236,19 +248,4 @@ function check(found: Identity, { path, region, cluster, shardCount }: Directory
 
 export function writeIdentity(directory: string, identity: Identity): void {
   writeWholeFile(directory, IDENTITY, `${JSON.stringify(identity, null, 2)}\n`);
-}
-
-/** On disk when it returns. Atomic, also when the power fails in between. */
-export function writeWholeFile(directory: string, name: string, text: string): void {
-  const path = join(directory, name);
-  const part = `${path}.part`;
-  const file = openSync(part, 'w', 0o640);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(part, path);
-  syncFile(directory);
 }

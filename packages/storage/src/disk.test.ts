@@ -180,10 +180,10 @@ test('a log that was cut off anywhere before its synced end stops the start, and
   const { fileSystem, offsets } = await threeFlushes();
   const path = logPath(DIRECTORY, 1);
   const whole = fileSystem.contentOf(path);
-  for (let length = FILE_HEADER_BYTES; length < offsets[2]; length++) {
+  for (let length = 0; length < offsets[2]; length++) {
     const left = fileSystem.afterProcessEnd();
     left.put(path, whole.slice(0, length));
-    const end = length < offsets[1] ? offsets[0] : offsets[1];
+    const end = length < offsets[0] ? length : length < offsets[1] ? offsets[0] : offsets[1];
     await expect(open(left)).rejects.toThrow(`ends at byte ${end}, and ${offsets[2] - end} more bytes of changes were`);
   }
   const left = fileSystem.afterProcessEnd();

@@ -3,8 +3,11 @@ import { StorageError } from './errors.js';
 import { findDataFiles, logPath, snapshotPath } from './file-names.js';
 import { type FileSystem, nodeFileSystem } from './file-system.js';
 import { FlushEvents } from './flush-events.js';
+import { KeptFiles } from './kept-files.js';
 import { Log } from './log.js';
 import type { LogDurations, LogTotals } from './log-state.js';
+import { recoverAsNewIncarnation } from './new-incarnation.js';
+import type { OldCopy } from './old-copy.js';
 import { type Progress, type Recovered, recover } from './recover.js';
 import { writeSnapshot } from './snapshot.js';
 import { dropUnpublished, readUnpublished, writeUnpublished } from './unpublished-file.js';
@@ -26,9 +29,13 @@ export interface DiskOptions {
   readonly expectsManifest?: boolean;
   /** See RecoveryOptions. */
   readonly reDating?: (dataMs: number) => ReDating | undefined;
+  /** The directory is an old copy: the store's origin is its next incarnation. */
+  readonly oldCopy?: OldCopy | undefined;
   readonly acknowledge?: (shard: number, version: number) => void;
   readonly events?: Partial<DiskEvents>;
   readonly flushes?: FlushEvents;
+  /** See LogOptions. */
+  readonly recordBytes?: number;
 }
 
 interface DiskEvents {
@@ -75,6 +82,7 @@ export class Disk {
   private readonly fileSystem: FileSystem;
   private readonly flushes: FlushEvents;
   private readonly log: Log;
+  private readonly kept: KeptFiles;
   private error: Error | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private writeTimer: NodeJS.Timeout | undefined = undefined;
@@ -100,10 +108,12 @@ export class Disk {
     this.options = options;
     this.fileSystem = options.fileSystem ?? nodeFileSystem;
     this.flushes = options.flushes ?? new FlushEvents();
+    this.kept = new KeptFiles(this.fileSystem, options.directory);
     this.log = new Log({
       fileSystem: this.fileSystem,
       directory: options.directory,
       engine: options.engine,
+      recordBytes: options.recordBytes,
       ...(options.acknowledge && { acknowledge: options.acknowledge }),
     });
   }
@@ -112,7 +122,8 @@ export class Disk {
   static async open(options: DiskOptions): Promise<{ disk: Disk; recovered: Recovered }> {
     const disk = new Disk(options);
     const { fileSystem } = disk;
-    const recovered = await recover({
+    const { oldCopy } = options;
+    const recovery = {
       fileSystem,
       directory: options.directory,
       engine: options.engine,
@@ -120,7 +131,9 @@ export class Disk {
       expectsManifest: options.expectsManifest ?? false,
       ...(options.reDating && { reDating: options.reDating }),
       ...(options.events?.progress && { progress: options.events.progress }),
-    });
+    };
+    const recovered =
+      oldCopy === undefined ? await recover(recovery) : await recoverAsNewIncarnation(recovery, oldCopy);
     disk.log.adopt(recovered.logBytes);
     disk.flushedAtMs = options.now();
     disk.snapshotBytes = recovered.snapshotBytes;
@@ -131,8 +144,9 @@ export class Disk {
     // A log of an earlier run is covered by no snapshot.
     disk.coveredBytesTotal = recovered.logBytes > 0 ? -1 : disk.log.state.totals().writtenBytesTotal;
     disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
-    // In the files that are there the old dates would win. A crash before this is complete repeats all of it.
-    if (recovered.reDated !== undefined) await disk.snapshot();
+    if (oldCopy !== undefined) await disk.kept.retain([oldCopy.base.segment]);
+    // In the files that are there the old state would win. A crash before this is complete repeats all of it.
+    if (recovered.reDated !== undefined || oldCopy !== undefined) await disk.snapshot();
     return { disk, recovered };
   }
 
@@ -186,6 +200,11 @@ export class Disk {
       this.snapshotting = undefined;
     });
     return this.snapshotting;
+  }
+
+  /** Keeps the files that starts with these first segments have read, and no others: see KeptFiles. */
+  retain(starts: readonly number[]): Promise<void> {
+    return this.kept.retain(starts);
   }
 
   /** Writes a snapshot into another directory, from which a server can start; see DataDirectory. */
@@ -373,7 +392,7 @@ export class Disk {
       ...logs.filter((log) => log < number).map((log) => logPath(directory, log)),
       ...snapshots.filter((snapshot) => snapshot < number).map((snapshot) => snapshotPath(directory, snapshot)),
     ];
-    for (const path of covered) await this.fileSystem.remove(path);
+    await this.kept.giveUp(covered);
     await this.exclusively(async () => this.log.dropBefore());
     this.segments = logs.filter((log) => log >= number).length;
   }

@@ -24,26 +24,30 @@ import { ByteReader, ByteWriter } from './bytes.js';
  *   ------------|-----------------------------------------------------------------------------------------------
  *   0–3         | "QREC"
  *   4–7         | checksum of bytes 8 to the end of the record
- *   8–11        | bytes of sections that follow the record's header
+ *   8–11        | bits 0–30: bytes of sections that follow the record's header; bit 31: the round goes on in the
+ *               | next record
  *   12–19       | the byte up to which this file was known to be on disk when the record was made, a double
  *   20–27       | the node's time, ms, a double
  *   28 …        | sections (sections.ts)
  *
- * A record is whole when its magic, its length and its checksum are right. A record of the last segment that is not
- * whole is
+ * A round is all that one write added to a log: a record without bit 31, and all records with it that lie before. It
+ * holds every transaction whole or not at all (whole-walk.ts), and so recovery restores it whole or not at all.
  *
- *   1. a torn tail, if no whole record after it has a synced byte (12–19) past its beginning: a write that a crash cut
- *      short. It is cut off, and nothing that was synced is lost;
- *   2. damage otherwise, and so is one in any other file: recovery stops, and `quotadb repair` salvages the rest.
+ * A record is whole when its magic, its length and its checksum are right; a round, when all of its records are. A
+ * round of the last segment that is not whole is
+ *
+ *   1. a torn tail, if no whole record after its beginning has a synced byte (12–19) past that: a write that a crash
+ *      cut short. It is cut off, and nothing that was synced is lost;
+ *   2. damage otherwise, and so is one in any other segment: recovery stops, and `quotadb repair` salvages the rest.
+ *
+ * Since format 2 keys may begin with bytes of the key before them; since 3 rounds may have several records.
  */
-/** Since 2 keys may begin with bytes of the key before them. Files of 1 are read too. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 export const OLDEST_READ_VERSION = 1;
 export const FILE_HEADER_BYTES = 80;
 export const RECORD_HEADER_BYTES = 28;
 
-/** A record that claims more than this is damaged: the longest that is written is far below. */
-const MAXIMUM_RECORD_BYTES = 2 ** 31 - 1;
+const ROUND_GOES_ON = 2 ** 31;
 
 export const FileKind = { log: 1, snapshot: 2, unpublished: 3 } as const;
 export type FileKind = (typeof FileKind)[keyof typeof FileKind];
@@ -98,10 +102,16 @@ export function decodeFileHeader(bytes: Uint8Array): FileHeader | string {
 }
 
 /** Fills in the header of the record that lies at writer.bytes[start..length). */
-export function sealRecord(writer: ByteWriter, start: number, syncedTo: number, nowMs: number): void {
+export function sealRecord(
+  writer: ByteWriter,
+  start: number,
+  syncedTo: number,
+  nowMs: number,
+  roundGoesOn = false,
+): void {
   const { view, bytes, length } = writer;
   view.setUint32(start, RECORD_MAGIC_WORD, true);
-  view.setUint32(start + 8, length - start - RECORD_HEADER_BYTES, true);
+  view.setUint32(start + 8, length - start - RECORD_HEADER_BYTES + (roundGoesOn ? ROUND_GOES_ON : 0), true);
   view.setFloat64(start + 12, syncedTo, true);
   view.setFloat64(start + 20, nowMs, true);
   view.setUint32(start + 4, crc32(bytes.subarray(start + 8, length)), true);
@@ -111,6 +121,8 @@ export interface RecordHeader {
   readonly checksum: number;
   /** Of the whole record. */
   readonly bytes: number;
+  /** The next record belongs to the same round. */
+  readonly roundGoesOn: boolean;
   readonly syncedTo: number;
   readonly nowMs: number;
 }
@@ -120,9 +132,14 @@ export function decodeRecordHeader(bytes: Uint8Array): RecordHeader | undefined 
   const reader = new ByteReader(bytes.subarray(0, RECORD_HEADER_BYTES));
   if (reader.uint32() !== RECORD_MAGIC_WORD) return undefined;
   const checksum = reader.uint32();
-  const length = reader.uint32();
-  if (length > MAXIMUM_RECORD_BYTES) return undefined;
-  return { checksum, bytes: RECORD_HEADER_BYTES + length, syncedTo: reader.double(), nowMs: reader.double() };
+  const word = reader.uint32();
+  return {
+    checksum,
+    bytes: RECORD_HEADER_BYTES + (word % ROUND_GOES_ON),
+    roundGoesOn: word >= ROUND_GOES_ON,
+    syncedTo: reader.double(),
+    nowMs: reader.double(),
+  };
 }
 
 export function isWhole(record: Uint8Array, header: RecordHeader): boolean {

@@ -33,6 +33,13 @@ const IDENTITY: Identity = {
 
 const CONTENT = 'a-sum=7 expires=3 large=4294967301 negative=-2 prefixed-1=1 prefixed-2=2';
 
+const SNAPSHOT_CONTENT = `a-sum=7 after-snapshot=1${CONTENT.slice('a-sum=7'.length)}`;
+
+const ROUNDS_CONTENT = [
+  'four=7 key-0=0 key-1=1 key-10=10 key-11=11 key-2=2 key-3=3 key-4=4 key-5=5 key-6=6 key-7=7 key-8=8 key-9=9 one=7',
+  'three=7 two=7',
+].join(' ');
+
 const FORMAT_1_CONTENT = [
   'key-0=7 key-1=1007 key-10=10000 key-11=11000 key-12=-12 key-13=13000 key-14=14000 key-15=-15 key-16=16000',
   'key-17=17000 key-18=-18 key-19=19000 key-2=2007 key-3=7 key-5=5000 key-6=-6 key-7=7000 key-8=8000 key-9=-9',
@@ -41,10 +48,13 @@ const FORMAT_1_CONTENT = [
   'later-8=1099511627784 later-9=1099511627785',
 ].join(' ');
 
-async function open(fileSystem: FaultyFileSystem) {
-  const engine = makeEngine();
+/** Of a log whose rounds have several records: more shards than are written at once. */
+const ROUNDS = { shardCount: 16, recordBytes: 32 };
+
+async function open(fileSystem: FaultyFileSystem, { shardCount = 4, recordBytes = 1024 * 1024 } = {}) {
+  const engine = makeEngine(1, shardCount);
   const options = { directory: DIRECTORY, engine, fsync: 100, snapshotLogBytes: Number.POSITIVE_INFINITY, fileSystem };
-  return { engine, ...(await Disk.open({ ...options, now: () => START_MS })) };
+  return { engine, ...(await Disk.open({ ...options, recordBytes, now: () => START_MS })) };
 }
 
 function receive(merge: Merge, other: Engine): void {
@@ -91,6 +101,19 @@ async function writeFiles(): Promise<{ early: FaultyFileSystem; late: FaultyFile
   return { early, late: fileSystem.afterProcessEnd() };
 }
 
+/** Two rounds of several records, the second with a transaction. */
+async function writeRounds(): Promise<FaultyFileSystem> {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem, ROUNDS);
+  for (let key = 0; key < 12; key++) add(engine, `key-${key}`, key);
+  await disk.flush();
+  engine.lockAll();
+  for (const key of ['one', 'two', 'three', 'four']) add(engine, key, 7);
+  engine.unlock();
+  await disk.flush();
+  return fileSystem.afterProcessEnd();
+}
+
 function readGolden(directory: string): FaultyFileSystem {
   const fileSystem = new FaultyFileSystem();
   for (const name of readdirSync(join(golden, directory)))
@@ -116,14 +139,18 @@ test('this release writes logs and snapshots of the newest format byte by byte a
   const { early, late } = await writeFiles();
   expectSame(early, `format-${FORMAT_VERSION}-log`);
   expectSame(late, `format-${FORMAT_VERSION}-snapshot`);
+  expectSame(await writeRounds(), `format-${FORMAT_VERSION}-rounds`);
 });
 
 test.each([
   ['format-1', FORMAT_1_CONTENT],
   ['format-2-log', CONTENT],
-  ['format-2-snapshot', `a-sum=7 after-snapshot=1${CONTENT.slice('a-sum=7'.length)}`],
-])('this release reads %s to the same counters', async (directory, content) => {
-  const { engine, disk, recovered } = await open(readGolden(directory));
+  ['format-2-snapshot', SNAPSHOT_CONTENT],
+  ['format-3-log', CONTENT],
+  ['format-3-snapshot', SNAPSHOT_CONTENT],
+  ['format-3-rounds', ROUNDS_CONTENT, ROUNDS],
+])('this release reads %s to the same counters', async (directory, content, shards?: typeof ROUNDS) => {
+  const { engine, disk, recovered } = await open(readGolden(directory), shards);
   expect(recovered.cut).toBeUndefined();
   expect(contentOf(engine)).toBe(content);
   await disk.close();

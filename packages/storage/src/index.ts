@@ -1,4 +1,4 @@
-export { DataDirectory, readIdentity, writeIdentity, writeWholeFile } from './data-directory.js';
+export { DataDirectory, readIdentity, writeIdentity } from './data-directory.js';
 export { Disk, type DiskStatus, type FsyncMode } from './disk.js';
 export { StorageError } from './errors.js';
 export { type FileSystem, nodeFileSystem, type WritableFile } from './file-system.js';
@@ -6,5 +6,8 @@ export { FlushEvents } from './flush-events.js';
 export { LaneLog } from './lane-log.js';
 export type { Flock } from './lock.js';
 export type { LogDurations } from './log-state.js';
+export { canCarryOver } from './new-incarnation.js';
+export { type LogPlace, markOldCopy, type OldCopy, readOldCopy, removeOldCopy } from './old-copy.js';
 export type { Progress } from './recover.js';
 export { repair } from './repair.js';
+export { syncFile, writeWholeFile } from './whole-file.js';

@@ -4,26 +4,18 @@ import { RECORD_HEADER_BYTES, sealRecord } from './format.js';
 import type { LogState } from './log-state.js';
 import { writeDropped } from './sections.js';
 import { DONE, SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
+import { wholeWalk } from './whole-walk.js';
 
 /** A record past this length ends when no walk is under way, so that a checksum covers a bounded piece. */
 const RECORD_BYTES = 1024 * 1024;
-/** Written at once; a longer flush is written in pieces, and synced once. */
-const WRITE_BYTES = 8 * 1024 * 1024;
+/** Records of one piece: a longer round is written in several, and synced once. */
+const PIECE_RECORDS = 8;
 const INITIAL_BYTES = 64 * 1024;
 /** Drops taken from a shard under one hold of its lock. */
 const DROPPED_LIMIT = 4096;
 
-interface Moved {
-  readonly origin: number;
-  readonly order: number;
-  readonly shard: number;
-  readonly version: number;
-}
-
-/** The bytes of a write: all changes past the written watermarks, in pieces. */
+/** The bytes of a round: all changes past the written watermarks, in pieces. */
 export class LogPieces {
-  /** Watermarks that may move once everything is written. */
-  moved: Moved[] = [];
   /** Taken out of the store and not yet written. */
   dropped: DroppedComponent[] = [];
 
@@ -32,75 +24,101 @@ export class LogPieces {
   private readonly writer = new ByteWriter(INITIAL_BYTES);
   private readonly walks: WalkWriter;
   private readonly goal: WalkGoal;
+  private readonly recordBytes: number;
+  /** Where the record begins that is being written, and the bytes of the round's pieces that were handed out. */
+  private start = 0;
+  private handedOut = 0;
 
-  constructor(engine: Engine, state: LogState) {
+  constructor(engine: Engine, state: LogState, recordBytes = RECORD_BYTES) {
     this.engine = engine;
     this.state = state;
+    this.recordBytes = recordBytes;
     this.walks = new WalkWriter(engine, this.writer);
     this.goal = {
-      from: (origin, shard) => {
-        const watermark = state.writtenVersion(origin, engine.origins.orderOf(origin), shard);
+      from: (origin, order, shard) => {
+        const watermark = state.writtenVersion(origin, order, shard);
         return engine.seen(shard, origin) > watermark ? watermark : DONE;
       },
-      reached: (origin, order, shard, version) => this.moved.push({ origin, order, shard, version }),
+      // Ahead of the bytes, while the log is taken: where they cannot be written, LogState.fallBack takes it back.
+      reached: (origin, order, shard, version) => state.setWrittenVersion(origin, order, shard, version),
     };
   }
 
   /** Whether there is a change to write. Notes of drops alone can wait for the next flush. */
   get hasChanges(): boolean {
     const { engine, goal } = this;
-    for (let origin = 0; origin < engine.origins.count; origin++)
-      for (let shard = 0; shard < engine.shardCount; shard++) if (goal.from(origin, shard) !== DONE) return true;
+    for (let origin = 0; origin < engine.origins.count; origin++) {
+      const order = engine.origins.orderOf(origin);
+      for (let shard = 0; shard < engine.shardCount; shard++) if (goal.from(origin, order, shard) !== DONE) return true;
+    }
     return false;
   }
 
-  /** Each piece is valid until the next is requested. */
+  /** Each piece is valid until the next is requested. Without all of them there is no round. */
   *collect(): Generator<Uint8Array, void> {
     const { engine, writer } = this;
-    writer.length = 0;
-    this.moved = [];
-    let start = this.beginRecord(0);
+    this.handedOut = 0;
+    this.beginRecord(0);
     // Drops that a failed write had already taken out of the store.
     for (const dropped of this.dropped) writeDropped(writer, dropped);
-    for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
-      this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
-      if (writer.length - start <= RECORD_BYTES) continue;
-      this.endRecord(start);
-      if (writer.length > WRITE_BYTES) {
-        yield writer.bytes.subarray(0, writer.length);
-        writer.length = 0;
-      }
-      start = this.beginRecord(writer.length);
+    for (const _ of wholeWalk(
+      engine,
+      () => this.pass(),
+      () => this.size,
+    )) {
+      if (this.start <= PIECE_RECORDS * this.recordBytes) continue;
+      yield this.handOut();
+      this.beginRecord(0);
     }
-    if (writer.length - start > RECORD_HEADER_BYTES) this.endRecord(start);
-    else writer.length = start;
-    if (writer.length > 0) yield writer.bytes.subarray(0, writer.length);
+    if (this.size > RECORD_HEADER_BYTES) this.endRecord(false);
+    if (this.start > 0) yield this.handOut();
   }
 
   /** Called when all pieces are written. */
   settle(): void {
     this.dropped = [];
-    const { origins } = this.engine;
-    for (const { origin, order, shard, version } of this.moved)
-      if (origins.orderOf(origin) === order) this.state.setWrittenVersion(origin, order, shard, version);
     this.state.noteWhole();
   }
 
-  private beginRecord(start: number): number {
-    this.writer.reserve(RECORD_HEADER_BYTES);
-    this.writer.length = start + RECORD_HEADER_BYTES;
-    return start;
+  /** Writes all changes that were not written before; yields where a record has ended and the next is empty. */
+  private *pass(): Generator<void, void> {
+    const { engine, writer } = this;
+    for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
+      this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
+      if (writer.length - this.start <= this.recordBytes) continue;
+      this.endRecord(true);
+      yield;
+    }
   }
 
-  private endRecord(start: number): void {
-    sealRecord(this.writer, start, this.state.synced, this.engine.nowMs);
+  private get size(): number {
+    return this.handedOut + this.writer.length;
+  }
+
+  private beginRecord(start: number): void {
+    this.start = start;
+    this.writer.length = start;
+    this.writer.reserve(RECORD_HEADER_BYTES);
+    this.writer.length += RECORD_HEADER_BYTES;
+  }
+
+  private endRecord(roundGoesOn: boolean): void {
+    sealRecord(this.writer, this.start, this.state.synced, this.engine.nowMs, roundGoesOn);
+    this.beginRecord(this.writer.length);
+  }
+
+  /** All records that have ended. */
+  private handOut(): Uint8Array {
+    this.handedOut += this.start;
+    return this.writer.bytes.subarray(0, this.start);
   }
 
   private writeShards(first: number, end: number): void {
-    const parts = this.walks.write(first, end, this.goal);
-    while (!parts.next().done);
+    this.walks.write(first, end, this.goal);
     for (let shard = first; shard < end; shard++) {
-      for (const dropped of this.engine.takeDropped(shard, DROPPED_LIMIT)) {
+      const taken = this.engine.takeDropped(shard, DROPPED_LIMIT);
+      if (taken.length === 0) continue;
+      for (const dropped of taken) {
         this.dropped.push(dropped);
         writeDropped(this.writer, dropped);
       }

@@ -15,8 +15,8 @@ import type { FileSystem, WritableFile } from './file-system.js';
  *   24 …         | further entries of the same segment, each with more bytes
  *
  * The last whole entry holds. The file is replaced when a segment begins, after that is on disk; entries are added
- * after the main thread's syncs, and every tenth is synced, about once a second. So it never claims more than there was,
- * and hardly less: after the end of a process it is exact to the last flush of the main thread.
+ * after the main thread's syncs, and every tenth is synced, about once a second. So it never claims more than there
+ * was, and hardly less: after the end of a process it is exact to the last flush of the main thread.
  */
 export interface Manifest {
   readonly number: number;

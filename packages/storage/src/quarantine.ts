@@ -14,12 +14,18 @@ export interface Quarantined {
   readonly reason: string;
 }
 
+/** Lines of a quarantine, and the reason of the first. */
+export interface QuarantinedLines {
+  readonly reason: string;
+  readonly lines: readonly string[];
+}
+
 /**
  * Components that recovery leaves out, because no server can have written them (engine/batches/batch-gate.ts): their
  * record is whole, and the rest of it is restored. They are kept, one a line, for the operator.
  */
 export class Quarantine {
-  private readonly lines: string[] = [];
+  private lines: string[] = [];
   reason = '';
 
   get count(): number {
@@ -27,14 +33,27 @@ export class Quarantine {
   }
 
   readonly take = (batch: Batch, index: number, reason: string): void => {
-    if (this.lines.length === MAXIMUM_QUARANTINED)
+    this.add({ reason, lines: [JSON.stringify({ reason, ...describe(batch, index) })] });
+  };
+
+  /** What another thread has left out. */
+  add({ reason, lines }: QuarantinedLines): void {
+    if (this.lines.length + lines.length > MAXIMUM_QUARANTINED)
       throw new StorageError(
         `more than ${MAXIMUM_QUARANTINED} components cannot be restored, such as one because of its ${reason}. ` +
           'Restore a backup',
       );
     if (this.lines.length === 0) this.reason = reason;
-    this.lines.push(JSON.stringify({ reason, ...describe(batch, index) }));
-  };
+    for (const line of lines) this.lines.push(line);
+  }
+
+  /** Empties it, for the thread that keeps them; undefined where there are none. */
+  takeAll(): QuarantinedLines | undefined {
+    if (this.lines.length === 0) return undefined;
+    const { reason, lines } = this;
+    this.lines = [];
+    return { reason, lines };
+  }
 
   /** Writes the lines to a file of the directory; undefined where there are none. */
   async keep(fileSystem: FileSystem, directory: string, nowMs: number): Promise<Quarantined | undefined> {

@@ -15,9 +15,12 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
 export interface ScannedRecord {
   readonly offset: number;
   readonly end: number;
+  /** See format.ts. */
+  readonly roundGoesOn: boolean;
   readonly nowMs: number;
   readonly syncedTo: number;
-  /** Valid until the next record is requested. */
+  /** All of the record, and the sections in it. Valid until the next record is requested. */
+  readonly bytes: Uint8Array;
   readonly sections: Uint8Array;
 }
 
@@ -35,6 +38,8 @@ export class RecordScanner {
   private buffer: Uint8Array;
   private bufferStart = 0;
   private bufferLength = 0;
+  /** Records up to here belong to rounds that are whole. */
+  private wholeTo = 0;
 
   private constructor(path: string, file: ReadableFile, header: FileHeader | string) {
     this.path = path;
@@ -68,6 +73,27 @@ export class RecordScanner {
     return record;
   }
 
+  /**
+   * The next record of a round that is whole and ends at `limit` or before. Where there is none, `offset` is where the
+   * round begins.
+   */
+  async nextOfRound(limit = this.size): Promise<ScannedRecord | undefined> {
+    const record = await this.next(limit);
+    if (record === undefined || !record.roundGoesOn || record.end <= this.wholeTo) return record;
+    for (let last = record; last.roundGoesOn; ) {
+      const following = await this.next(limit);
+      if (following === undefined) {
+        this.problem ??= 'the last record of a round is missing';
+        this.offset = record.offset;
+        return undefined;
+      }
+      last = following;
+    }
+    this.wholeTo = this.offset;
+    this.offset = record.offset;
+    return this.next(limit);
+  }
+
   /** The first whole record that begins after this offset, at any byte. */
   async findBehind(offset: number): Promise<ScannedRecord | undefined> {
     for (let at = offset + 1; at < this.size; ) {
@@ -83,6 +109,13 @@ export class RecordScanner {
       at += found + 1;
     }
     return undefined;
+  }
+
+  /** The first whole record behind this offset with which a round ends. */
+  async findRoundEnd(offset: number): Promise<ScannedRecord | undefined> {
+    let record = await this.findBehind(offset);
+    while (record?.roundGoesOn) record = await this.findBehind(record.offset);
+    return record;
   }
 
   /** Whether all bytes from this offset to the end are zeros: room that was made ahead and not used. */
@@ -106,8 +139,10 @@ export class RecordScanner {
     return {
       offset,
       end,
+      roundGoesOn: header.roundGoesOn,
       nowMs: header.nowMs,
       syncedTo: header.syncedTo,
+      bytes: record.subarray(0, header.bytes),
       sections: record.subarray(RECORD_HEADER_BYTES, header.bytes),
     };
   }

@@ -1,12 +1,20 @@
-import { datedUntilMs, type Engine, type ReDating, Restore } from '@quotadb/engine';
-import { SectionApplier } from './apply-sections.js';
+import { availableParallelism } from 'node:os';
+import { datedUntilMs, type Engine, type ReDating } from '@quotadb/engine';
 import { DamagedFile, MissingData, StorageError } from './errors.js';
+import { estimateKeys } from './estimate-keys.js';
 import { type DataFiles, findDataFiles, logPath, snapshotPath } from './file-names.js';
 import type { FileSystem } from './file-system.js';
-import { FILE_HEADER_BYTES, type FileHeader, FileKind } from './format.js';
+import { FILE_HEADER_BYTES, type FileHeader } from './format.js';
 import { type Manifest, manifestPath, readManifest } from './manifest.js';
-import { Quarantine, type Quarantined } from './quarantine.js';
+import type { Quarantined } from './quarantine.js';
 import { RecordScanner, type ScannedRecord } from './record-scanner.js';
+import { RecordRestorer, type RecordTarget } from './restore-records.js';
+import { RestoreThreads } from './restore-threads.js';
+
+/** Files of fewer bytes are restored on one thread: starting others takes longer than a million keys. */
+const LEAST_BYTES_FOR_THREADS = 8 * 1024 * 1024;
+/** With more, memory is the bottleneck. */
+const MOST_THREADS = 8;
 
 export interface Progress {
   readonly bytes: number;
@@ -25,6 +33,8 @@ export interface RecoveryOptions {
   readonly reDating?: (dataMs: number) => ReDating | undefined;
   /** Called after each record. */
   readonly progress?: (progress: Progress) => void;
+  /** For tests: threads that restore. By default one a core, where there is much to restore into a shared store. */
+  readonly threads?: number | undefined;
 }
 
 /** What recovery found, and where the log goes on. */
@@ -42,6 +52,8 @@ export interface Recovered {
   readonly quarantined: Quarantined | undefined;
   /** Components that were dated anew: the files still hold the old dates, until a snapshot takes their place. */
   readonly reDated: number | undefined;
+  /** The same for an old copy that goes on as a new incarnation: components that it has got (new-incarnation.ts). */
+  readonly carried?: number;
 }
 
 /** Loads the newest whole snapshot, then the log after it. */
@@ -51,12 +63,12 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 
 class Recovery {
   private readonly options: RecoveryOptions;
-  private readonly restore: Restore;
-  private readonly quarantine = new Quarantine();
-  private readonly applier: SectionApplier;
+  /** This thread's part; where others restore, they are the target. */
+  private readonly own: RecordRestorer;
+  private target: RecordTarget;
+  private threads: RestoreThreads | undefined = undefined;
   private newestMs: number;
-  /** The node's time in the last record; 0 before the first. */
-  private recordMs = 0;
+  private hasBegun = false;
   private manifest: Manifest | undefined = undefined;
   private bytes = 0;
   private totalBytes = 0;
@@ -64,8 +76,8 @@ class Recovery {
 
   constructor(options: RecoveryOptions) {
     this.options = options;
-    this.restore = new Restore(options.engine, this.quarantine.take);
-    this.applier = new SectionApplier(this.restore);
+    this.own = new RecordRestorer(options.engine);
+    this.target = this.own;
     this.newestMs = options.nowMs;
   }
 
@@ -76,24 +88,32 @@ class Recovery {
     this.manifest = await readManifest(fileSystem, directory);
     this.checkManifest(files);
     this.totalBytes = await this.measure(files);
-    const snapshot = await this.loadSnapshots(files);
-    const { logBytes, ...log } = await this.loadLogs(files, snapshot.number);
-    this.restore.finish(this.newestMs);
+    const { snapshot, log } = await this.load(files);
+    const { restore, quarantine } = this.own;
+    restore.finish(this.newestMs);
     const reDating = this.options.reDating?.(datedUntilMs(this.options.engine));
-    const quarantined = await this.quarantine.keep(fileSystem, directory, this.options.nowMs);
+    const quarantined = await quarantine.keep(fileSystem, directory, this.options.nowMs);
     // The next snapshot takes the place of the files that hold them.
     if (quarantined !== undefined) this.options.engine.dropped.markLost();
     return {
       ...log,
-      logBytes,
-      components: this.applier.components,
+      components: this.target.components,
       bytes: this.bytes,
       snapshotBytes: snapshot.bytes,
       snapshotAtMs: snapshot.atMs,
       cut: this.cut,
       quarantined,
-      reDated: reDating && this.restore.reDate(reDating),
+      reDated: reDating && restore.reDate(reDating),
     };
+  }
+
+  private async load(files: DataFiles) {
+    try {
+      const snapshot = await this.loadSnapshots(files);
+      return { snapshot, log: await this.loadLogs(files, snapshot.number) };
+    } finally {
+      await this.threads?.close();
+    }
   }
 
   /** The newest segment must be there, with all that was synced of it (`loadLog`). More than that may be. */
@@ -142,12 +162,15 @@ class Recovery {
     const scanner = await RecordScanner.open(this.options.fileSystem, snapshotPath(this.options.directory, number));
     try {
       const header = this.checkHeader(scanner);
-      this.applier.ended = false;
+      this.own.restore.expectKeys(await estimateKeys(scanner, header));
+      this.target.beginFile({ path: scanner.path, kind: header.kind, origin: header.origin });
       for (let record = await scanner.next(); record !== undefined; record = await scanner.next()) {
-        this.apply(scanner, record, header);
+        await this.target.take(record);
+        this.noteProgress(record);
       }
+      await this.target.settle();
       if (scanner.problem !== undefined) throw new DamagedFile(scanner.path, scanner.offset, scanner.problem);
-      if (!this.applier.ended) throw new DamagedFile(scanner.path, scanner.offset, 'the snapshot has no end');
+      if (!this.target.ended) throw new DamagedFile(scanner.path, scanner.offset, 'the snapshot has no end');
       return { number, bytes: scanner.size, atMs: header.begunAtMs };
     } finally {
       await scanner.close();
@@ -166,6 +189,7 @@ class Recovery {
       // A segment with an incomplete header holds no records; the one before it was the last in use.
       const newest = scanners.at(-1);
       if (newest !== undefined && newest.size <= FILE_HEADER_BYTES && typeof newest.header === 'string') {
+        this.checkEnd(newest, numbers.at(-1) as number, newest.size);
         scanners.pop();
         numbers.pop();
         await newest.close();
@@ -188,21 +212,19 @@ class Recovery {
     }
   }
 
-  /** Returns where the whole part of the segment ends. */
+  /** Returns where the whole rounds of the segment end. */
   private async loadLog(scanner: RecordScanner, following: RecordScanner | undefined): Promise<number> {
     const header = this.checkHeader(scanner);
     const limit = following === undefined ? scanner.size : this.checkHeader(following).previousEnd;
     if (limit > scanner.size) throw new DamagedFile(scanner.path, scanner.size, `the file had ${limit} bytes`);
-    for (let record = await scanner.next(limit); record !== undefined; record = await scanner.next(limit)) {
-      this.apply(scanner, record, header);
+    this.target.beginFile({ path: scanner.path, kind: header.kind, origin: header.origin });
+    for (let record = await scanner.nextOfRound(limit); record !== undefined; ) {
+      await this.target.take(record);
+      this.noteProgress(record);
+      record = await scanner.nextOfRound(limit);
     }
-    const { manifest } = this;
-    if (manifest?.number === header.number && manifest.synced > scanner.offset) {
-      const { offset, path, problem, size } = scanner;
-      if (problem !== undefined && size >= manifest.synced) throw new DamagedFile(path, offset, problem);
-      const gone = manifest.synced - offset;
-      throw new MissingData(`${path} ends at byte ${offset}, and ${gone} more bytes of changes were synced`);
-    }
+    await this.target.settle();
+    this.checkEnd(scanner, header.number, scanner.offset);
     if (scanner.problem === undefined) {
       // A process that was killed may have written changes that it never synced; from here on they count as durable.
       if (following === undefined) await this.options.fileSystem.sync(scanner.path);
@@ -222,24 +244,21 @@ class Recovery {
     return offset;
   }
 
-  private apply(scanner: RecordScanner, record: ScannedRecord, header: FileHeader): void {
-    try {
-      this.applier.apply(record.sections, header.origin, record.nowMs);
-    } catch (error) {
-      if (error instanceof StorageError) throw error;
-      // The checksum is right and the content is not: another program wrote it, or a defect.
-      throw new DamagedFile(scanner.path, record.offset, (error as Error).message);
-    }
-    // The time of the record before: changes that were made while that one was written are in this one.
-    if (header.kind === FileKind.log) this.restore.passTime(this.recordMs);
-    this.recordMs = Math.max(this.recordMs, record.nowMs);
-    this.newestMs = Math.max(this.newestMs, record.nowMs);
-    this.bytes += record.end - record.offset;
-    this.options.progress?.({
-      bytes: this.bytes,
-      totalBytes: this.totalBytes,
-      components: this.applier.components,
-    });
+  /** A segment whose whole part ends before the bytes that were synced of it has lost some. */
+  private checkEnd({ path, problem, size }: RecordScanner, number: number, end: number): void {
+    const { manifest } = this;
+    if (manifest?.number !== number || manifest.synced <= end) return;
+    if (problem !== undefined && size >= manifest.synced) throw new DamagedFile(path, end, problem);
+    throw new MissingData(
+      `${path} ends at byte ${end}, and ${manifest.synced - end} more bytes of changes were synced`,
+    );
+  }
+
+  private noteProgress({ offset, end, nowMs }: ScannedRecord): void {
+    this.newestMs = Math.max(this.newestMs, nowMs);
+    this.bytes += end - offset;
+    const { bytes, totalBytes } = this;
+    this.options.progress?.({ bytes, totalBytes, components: this.target.components });
   }
 
   private checkHeader({ header, path }: RecordScanner): FileHeader {
@@ -248,11 +267,19 @@ class Recovery {
     if (header.shardCount !== shardCount) {
       throw new StorageError(`${path} was written with --shards ${header.shardCount}, not ${shardCount}`);
     }
-    if (this.recordMs === 0) {
-      this.recordMs = header.begunAtMs;
-      this.restore.begin(header.begunAtMs);
-    }
+    if (!this.hasBegun) this.begin(header.begunAtMs);
     return header;
+  }
+
+  private begin(nowMs: number): void {
+    const { engine } = this.options;
+    this.hasBegun = true;
+    this.own.begin(nowMs);
+    const canShare = engine.isShared && this.totalBytes >= LEAST_BYTES_FOR_THREADS;
+    const threads = this.options.threads ?? (canShare ? Math.min(availableParallelism(), MOST_THREADS) : 1);
+    if (threads === 1) return;
+    this.threads = new RestoreThreads(engine, this.own.quarantine, threads, nowMs);
+    this.target = this.threads;
   }
 }
 

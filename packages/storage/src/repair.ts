@@ -36,7 +36,8 @@ export interface RepairOptions {
 
 /**
  * Salvages whole records: every one with a right checksum, in any file, goes into the store, and the store becomes a
- * new snapshot. The old files are moved aside, not deleted.
+ * new snapshot. Where another record of its round is damaged, a transaction may be restored in part. The old files are
+ * moved aside, not deleted.
  *
  * After a loss peers may hold more of this node's changes than it does. The snapshot claims no watermark, so that peers
  * send all changes again, and the caller makes the next start a new incarnation, so that they are accepted.
@@ -77,12 +78,25 @@ export async function repair(options: RepairOptions): Promise<Repaired> {
 async function salvage(fileSystem: FileSystem, path: string, applier: SectionApplier): Promise<Loss[]> {
   const scanner = await RecordScanner.open(fileSystem, path);
   const losses: Loss[] = [];
+  let checkedTo = 0;
   try {
     const { header } = scanner;
     // Without its header the origin of a file's components is not known.
     if (typeof header === 'string') return [{ path, offset: 0, bytes: scanner.size, reason: header }];
     for (;;) {
-      const record = await scanner.next();
+      let record = await scanner.next();
+      if (record?.roundGoesOn && record.offset >= checkedTo) {
+        const { offset } = record;
+        const last = await scanner.findRoundEnd(offset);
+        // A write that a crash cut short: a server that starts leaves it out too.
+        if (last === undefined) {
+          losses.push({ path, offset, bytes: scanner.size - offset, reason: 'the last record of a round is missing' });
+          return losses;
+        }
+        checkedTo = last.end;
+        scanner.offset = offset;
+        record = await scanner.next();
+      }
       if (record !== undefined) {
         try {
           applier.apply(record.sections, header.origin, record.nowMs);

@@ -2,8 +2,7 @@ import {
   Batch,
   bornOf,
   Component,
-  copyBytes,
-  Engine,
+  type Engine,
   isPresent,
   keyLengthOf,
   keyRecordOf,
@@ -12,7 +11,7 @@ import {
   type WalkTarget,
 } from '@quotadb/engine';
 import type { ByteWriter } from './bytes.js';
-import { COMPONENT_BYTES, Flag, Section, sharedBytes, writeComponent } from './sections.js';
+import { COMPONENT_BYTES, Flag, leastShared, Section, writeComponent } from './sections.js';
 
 /** Their number is written at the end, into the one byte that was reserved for it. */
 const MAXIMUM_COMPONENTS = 127;
@@ -30,12 +29,9 @@ export class SectionTarget implements WalkTarget {
   private readonly writer: ByteWriter;
   private readonly batch = new Batch();
   private start = 0;
-  /** Of the component before. */
+  /** Of the component before: its version, and the record of its key, 0 for none. */
   private version = 0;
-  private keyAt = 0;
-  private keyLength = 0;
-  /** The keys of two components, the one before and the present one, in turns. */
-  private readonly keys = new Uint8Array(2 * Engine.MAX_KEY_BYTES);
+  private keyRecord = 0;
 
   constructor(writer: ByteWriter) {
     this.writer = writer;
@@ -54,30 +50,26 @@ export class SectionTarget implements WalkTarget {
     this.count = 0;
     this.bytes = 0;
     this.version = 0;
-    this.keyLength = 0;
+    this.keyRecord = 0;
   }
 
   take(engine: Engine, component: number): void {
     const { memory } = engine.store;
-    const { keys: source } = this;
     const record = keyRecordOf(memory, component);
     const keyLength = keyLengthOf(memory, record);
-    const keyAt = this.keyAt === 0 ? Engine.MAX_KEY_BYTES : 0;
-    copyBytes(memory, record + Component.key, keyLength, source, keyAt);
     const version = versionOf(memory, component);
-    const shared = sharedBytes(source, this.keyAt, this.keyLength, keyAt, keyLength);
+    const shared = this.keyRecord === 0 ? 0 : sharedKeyBytes(memory, this.keyRecord, record, keyLength);
     if (memory[component + Component.attachments] === 0) {
       this.writer.reserve(COMPONENT_BYTES + keyLength);
       this.writePlain(memory, component, version, shared);
-      this.writeKey(source, keyAt + shared, keyLength - shared);
+      this.writeKey(memory, record + Component.key, shared, keyLength);
     } else {
       this.batch.clear();
       this.batch.take(engine, component);
       writeComponent(this.writer, this.batch, 0, this.version, shared);
     }
     this.version = version;
-    this.keyAt = keyAt;
-    this.keyLength = keyLength;
+    this.keyRecord = record;
     this.bytes += keyLength;
     this.count++;
   }
@@ -112,11 +104,26 @@ export class SectionTarget implements WalkTarget {
     if (shared > 0) writer.varint(shared);
   }
 
-  private writeKey(source: Uint8Array, at: number, length: number): void {
+  /** The bytes of a key from this one on, out of the words that it is kept in. */
+  private writeKey(memory: Int32Array, key: number, from: number, end: number): void {
     const { writer } = this;
-    writer.varint(length);
-    const { bytes, length: start } = writer;
-    for (let index = 0; index < length; index++) bytes[start + index] = source[at + index];
-    writer.length += length;
+    writer.varint(end - from);
+    const { bytes } = writer;
+    let at = writer.length;
+    for (let index = from; index < end; index++) bytes[at++] = memory[key + (index >>> 2)] >>> ((index & 3) << 3);
+    writer.length = at;
   }
+}
+
+/** The same as `sharedBytes` for the keys of two records, a word at a time: keys end with zero bytes up to a word. */
+function sharedKeyBytes(memory: Int32Array, before: number, record: number, keyLength: number): number {
+  const most = Math.min(keyLength, keyLengthOf(memory, before));
+  let count = 0;
+  for (; count < most; count += 4) {
+    const difference = memory[before + Component.key + (count >>> 2)] ^ memory[record + Component.key + (count >>> 2)];
+    if (difference === 0) continue;
+    count += (31 - Math.clz32(difference & -difference)) >>> 3;
+    break;
+  }
+  return leastShared(Math.min(count, most));
 }

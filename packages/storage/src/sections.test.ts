@@ -2,7 +2,7 @@ import { Batch } from '@quotadb/engine';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteReader, ByteWriter } from './bytes.js';
-import { readBatch, readDropped, Section, writeDropped } from './sections.js';
+import { readBatchHeader, readComponents, readDropped, Section, writeDropped } from './sections.js';
 import { writeBatch } from './testing/write-batch.js';
 
 const version = fc.integer({ min: 1, max: 2 ** 52 });
@@ -57,7 +57,8 @@ test('a batch comes out of its bytes as it went in', () => {
       const reader = new ByteReader(writer.bytes.subarray(0, writer.length));
       expect(reader.byte()).toBe(isOwn ? Section.own : Section.other);
       const read = new Batch();
-      readBatch(reader, read, isOwn, from);
+      readBatchHeader(reader, read, isOwn, from);
+      readComponents(reader, read);
       expect(reader.isAtEnd).toBe(true);
       expect(columnsOf(read)).toEqual(columnsOf(batch));
     }),

@@ -4,7 +4,8 @@ import { snapshotPath, unfinished } from './file-names.js';
 import type { FileSystem, WritableFile } from './file-system.js';
 import { encodeFileHeader, FileKind, RECORD_HEADER_BYTES, sealRecord } from './format.js';
 import { Section } from './sections.js';
-import { SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
+import { DONE, SHARDS_AT_ONCE, type WalkGoal, WalkWriter } from './walk-writer.js';
+import { wholeWalk } from './whole-walk.js';
 
 /** Written at once; between two writes other work on this thread goes on. */
 const WRITE_BYTES = 1024 * 1024;
@@ -19,8 +20,9 @@ export interface SnapshotOptions {
 
 /**
  * Writes a snapshot: the walk from version 0, of every origin in every shard, while traffic goes on. A key that changes
- * behind the walk is in the log that is written meanwhile. The file gets its name only when all of it is on disk.
- * Returns its size in bytes.
+ * behind the walk is in the log that is written meanwhile; but where transactions run, the snapshot itself has what
+ * they changed, so that it holds each of them whole or not at all. The file gets its name only when all of it is on
+ * disk. Returns its size in bytes.
  */
 export async function writeSnapshot(options: SnapshotOptions): Promise<number> {
   const { fileSystem, directory, number } = options;
@@ -62,10 +64,14 @@ async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile)
   });
   await file.append(header);
   writer.length = RECORD_HEADER_BYTES;
-  for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
-    for (const _ of walks.write(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount), EVERYTHING)) {
-      if (writer.length > WRITE_BYTES) await hand();
-    }
+  const goal = new SnapshotGoal(engine);
+  const pass = function* (): Generator<void, void> {
+    for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE)
+      yield* walks.writeInParts(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount), goal);
+    goal.isEverything = false;
+  };
+  for (const _ of wholeWalk(engine, pass, () => bytes + writer.length)) {
+    if (writer.length > WRITE_BYTES) await hand();
   }
   writer.reserve(1);
   writer.byte(Section.end);
@@ -73,4 +79,28 @@ async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile)
   return header.length + bytes;
 }
 
-const EVERYTHING: WalkGoal = { from: () => 0, reached: () => {} };
+/** Everything; then, what changed since. */
+class SnapshotGoal implements WalkGoal {
+  isEverything = true;
+  private readonly engine: Engine;
+  /** By origin, then by shard: the version up to which the snapshot holds all changes. */
+  private readonly written: { readonly order: number; readonly versions: Float64Array }[] = [];
+
+  constructor(engine: Engine) {
+    this.engine = engine;
+  }
+
+  from(origin: number, order: number, shard: number): number {
+    if (this.isEverything) return 0;
+    const { engine, written } = this;
+    const held = written[origin]?.order === order ? written[origin].versions[shard] : 0;
+    return engine.seen(shard, origin) > held ? held : DONE;
+  }
+
+  reached(origin: number, order: number, shard: number, version: number): void {
+    const { written } = this;
+    if (written[origin]?.order !== order)
+      written[origin] = { order, versions: new Float64Array(this.engine.shardCount) };
+    written[origin].versions[shard] = version;
+  }
+}

@@ -15,9 +15,9 @@ export const DONE = -1;
 
 /** The versions that a file lacks, by origin and shard. */
 export interface WalkGoal {
-  /** The version to begin after, or DONE where the file lacks none. */
-  from(origin: number, shard: number): number;
-  /** All changes up to this version were written, of the origin with this order (engine/memory/origins.ts). */
+  /** The version to begin after, or DONE where the file lacks none, of the origin with this order. */
+  from(origin: number, order: number, shard: number): number;
+  /** All changes up to this version were written. An origin's order: engine/memory/origins.ts. */
   reached(origin: number, order: number, shard: number, version: number): void;
 }
 
@@ -31,6 +31,8 @@ export class WalkWriter {
   private readonly positions: Float64Array;
   /** By shard: the watermark that its walk has gone past, see batchSince. */
   private readonly passed: Float64Array;
+  /** Of the origin whose walks have begun. */
+  private order = 0;
 
   constructor(engine: Engine, writer: ByteWriter) {
     this.engine = engine;
@@ -43,40 +45,55 @@ export class WalkWriter {
 
   /**
    * Writes the walks of shards [first, end), other origins first and the own one last. All of them belong in one
-   * record: so own components on disk never refer to changes of other origins that are not. Yields after a part of each
-   * shard.
+   * record: so own components on disk never refer to changes of other origins that are not.
    */
-  *write(first: number, end: number, goal: WalkGoal): Generator<void, void> {
+  write(first: number, end: number, goal: WalkGoal): void {
     for (let origin = this.engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
-      let open = this.begin(origin, first, end, goal);
-      while (open > 0) {
-        for (let shard = first; shard < end; shard++) {
-          if (this.starts[shard] !== DONE && this.writePart(origin, shard, goal)) open--;
-        }
+      for (let open = this.begin(origin, first, end, goal); open > 0; )
+        open -= this.writeParts(origin, first, end, goal);
+    }
+  }
+
+  /** The same, and yields after a part of each shard. */
+  *writeInParts(first: number, end: number, goal: WalkGoal): Generator<void, void> {
+    for (let origin = this.engine.origins.count - 1; origin >= OWN_ORIGIN; origin--) {
+      for (let open = this.begin(origin, first, end, goal); open > 0; ) {
+        open -= this.writeParts(origin, first, end, goal);
         yield;
       }
     }
   }
 
+  /** Returns how many walks were over with this part. */
+  private writeParts(origin: number, first: number, end: number, goal: WalkGoal): number {
+    let over = 0;
+    for (let shard = first; shard < end; shard++) {
+      if (this.starts[shard] !== DONE && this.writePart(origin, shard, goal)) over++;
+    }
+    return over;
+  }
+
   /** Returns how many shards have changes to write. */
   private begin(origin: number, first: number, end: number, goal: WalkGoal): number {
     const { starts, positions } = this;
+    const order = this.engine.origins.orderOf(origin);
+    this.order = order;
     let open = 0;
     for (let shard = first; shard < end; shard++) {
-      const start = goal.from(origin, shard);
+      const start = goal.from(origin, order, shard);
       starts[shard] = start;
+      if (start === DONE) continue;
       positions[shard] = start;
       this.passed[shard] = NOT_PASSED;
-      if (start !== DONE) open++;
+      open++;
     }
     return open;
   }
 
   /** True when the walk is over. */
   private writePart(origin: number, shard: number, goal: WalkGoal): boolean {
-    const { engine, section, starts, positions, passed, writer } = this;
+    const { engine, section, starts, positions, passed, writer, order } = this;
     const start = writer.length;
-    const order = engine.origins.orderOf(origin);
     section.begin(shard, origin === OWN_ORIGIN ? undefined : engine.origins.idOf(origin));
     walkSince(engine, shard, origin, positions[shard], section, PART_LIMITS, starts[shard], passed[shard]);
     section.end();
