@@ -32,6 +32,8 @@ export interface AllotmentState {
   asked: Map<string, { readonly request: number; readonly atMs: number }> | undefined;
   /** Regions that had nothing, and until when they are not asked again. */
   empty: Map<string, number> | undefined;
+  /** The allocator had a route and did not answer the last request. */
+  isAllocatorSilent: boolean;
   /** Until then a grant that was announced may arrive with the other changes of its region. */
   expectedUntilMs: number;
   denialMs: number;
@@ -100,6 +102,7 @@ function newState(allotment: Allotment): AllotmentState {
     returning: 0,
     asked: undefined,
     empty: undefined,
+    isAllocatorSilent: false,
     expectedUntilMs: 0,
     denialMs: FIRST_DENIAL_MS,
     portion: 0,

@@ -33,6 +33,8 @@ export interface TokenBrokerOptions {
 export interface TokenBrokerEvents {
   /** Tokens were put into a local balance. */
   filled(policy: Policy, amount: number): void;
+  /** Tokens beyond the limit were put into a local balance, because the allocator could not be reached. */
+  admitted(policy: Policy, amount: number): void;
   /** No region had tokens. */
   denied(policy: Policy): void;
   /** Tokens were granted to a region that had asked. */

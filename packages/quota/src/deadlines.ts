@@ -14,7 +14,8 @@ export class Deadlines {
   }
 
   set(name: string, atMs: number): void {
-    const step = Math.ceil(atMs / STEP_MS);
+    // One that has passed already is due at the next look.
+    const step = Math.max(Math.ceil(atMs / STEP_MS), this.doneUpTo);
     this.dueAt.set(name, step);
     // It has an earlier place already, and is moved when that comes.
     if ((this.placedAt.get(name) ?? Number.POSITIVE_INFINITY) <= step) return;

@@ -1,3 +1,4 @@
+import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import type { ChangeMark } from './ledger.js';
 
 interface Waiting {
@@ -27,6 +28,16 @@ export class DurableQueue {
     if (queue === undefined) this.waiting.set(shard, [{ version, work }]);
     else queue.push({ version, work });
     this.flushSoon();
+  }
+
+  /** When all changes of the own origin so far are on disk. */
+  whenAll(engine: Engine, work: () => void): void {
+    let left = engine.shardCount;
+    const passed = () => {
+      if (--left === 0) work();
+    };
+    for (let shard = 0; shard < engine.shardCount; shard++)
+      this.when({ shard, version: engine.seen(shard, OWN_ORIGIN) }, passed);
   }
 
   /** Does the work whose changes have reached the disk. */

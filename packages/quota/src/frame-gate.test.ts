@@ -6,7 +6,7 @@ import { FrameGate, type Sender } from './frame-gate.js';
 import { MAXIMUM_LIMIT } from './policy.js';
 import { PolicyBook } from './policy-book.js';
 import { type PolicyEnvelope, writeEnvelope } from './policy-envelope.js';
-import { MAXIMUM_VERSION_AHEAD_MS, type PolicySet } from './policy-set.js';
+import { MAXIMUM_VERSION_AHEAD_MS, PolicyError, type PolicySet } from './policy-set.js';
 import type { Seals } from './seals.js';
 
 const CLUSTER = 'orders';
@@ -156,4 +156,60 @@ describe('a request for tokens', () => {
     expect(gate.findTokenFault(sender('d'), answer)).toMatch(/does not say relay/);
     expect(gate.findTokenFault(sender('c'), { ...answer, granted: MAXIMUM_LIMIT + 1 })).toMatch(/tokens/);
   });
+});
+
+test('tokens are wanted for windows of the calendar that the rules of this region make, and for no others', () => {
+  const { gate, book } = gateOf('a');
+  book.begin();
+  const calendar = { unit: 'day', timeZone: 'Europe/Berlin', anchorDay: 1 } as const;
+  const definition = { name: 'n', limit: 1, windowMs: 24 * 3_600_000, allocator: 'a', shares: [], waitMs: 0 };
+  const { number } = book.define({ ...definition, calendar }, NOW_MS);
+  const wanted = (window: number, toRegion = 'a'): TokensWanted => ({
+    kind: FrameKind.tokensWanted,
+    origin: originOf('b'),
+    fromRegion: 'b',
+    toRegion,
+    request: 1,
+    policiesVersion: 1,
+    policy: number,
+    window,
+    subject: new Uint8Array(1),
+    need: 1,
+    hops: 0,
+  });
+  const fault = (frame: TokensWanted) => gate.findTokenFault(sender('b'), frame);
+  const startMinutes = Date.parse('2026-05-31T22:00Z') / 60_000;
+  const window = startMinutes * 2 ** 20 + 24 * 60;
+  expect(fault(wanted(window))).toBeUndefined();
+  for (const other of [window + 1, window - 60, window + 120 * 2 ** 20, Math.floor(NOW_MS / 86_400_000), -1])
+    expect(fault(wanted(other)), String(other)).toBe(`it is for the window ${other}`);
+  // A region between has nothing to say about it.
+  expect(fault(wanted(window + 1, 'c'))).toBeUndefined();
+});
+
+test('a set with a catalogue that this region cannot read is not taken over', () => {
+  const book = new PolicyBook({
+    home: 'a',
+    region: 'b',
+    incarnation: 'x',
+    isNewIncarnation: true,
+    hasDisk: false,
+    nowMs: NOW_MS,
+    skewBoundMs: 1000,
+    isAlone: false,
+    save: () => {},
+    catalogue: {
+      check: (given) => {
+        if (given !== 'known') throw new PolicyError('no such form');
+      },
+      apply: (change) => change,
+      definitionsOf: () => [],
+      written: (given) => given,
+    },
+  });
+  const gate = new FrameGate({ region: 'b', book, cluster: CLUSTER, seals: () => undefined });
+  expect(gate.findSetFault(sender('a'), { ...FORGED, catalogue: 'known' }, undefined, NOW_MS)).toBeUndefined();
+  expect(gate.findSetFault(sender('a'), { ...FORGED, catalogue: 'other' }, undefined, NOW_MS)).toBe(
+    'their catalogue of limits cannot be read: no such form',
+  );
 });

@@ -1,7 +1,7 @@
 import { isSameReplica, replicaIdOf } from '@quotadb/replication';
 import { FrameKind, type Policies, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
 import { MAXIMUM_SUBJECT_BYTES } from './allotment.js';
-import { MAXIMUM_LIMIT } from './policy.js';
+import { isWindowOf, MAXIMUM_LIMIT } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 import { type PolicyEnvelope, readEnvelope } from './policy-envelope.js';
 import { isRegion, isWhole, MAXIMUM_VERSION_AHEAD_MS, type PolicySet } from './policy-set.js';
@@ -37,8 +37,8 @@ export type TokenFrame = TokensWanted | TokensAnswer;
  *                 |                                     | is not the home, or the home has written none since it began
  *   … its reaches | a relay                             | origins are incarnations of the regions that they stand for
  *   tokensWanted  | the region that asks, or a relay    | the origin is the incarnation at the other end of the link
- *                 |                                     | (through a relay: one of that region); need, window, subject
- *                 |                                     | and hops are within their bounds
+ *                 |                                     | (through a relay: one of that region); need, subject and hops
+ *                 |                                     | are within their bounds; the window is one by the rules here
  *   tokensAnswer  | the region that answers, or a relay | the same. It moves no tokens: a grant is a counter
  *
  * Forwarded requests and their answers are checked where they are read (`forwarded-requests.ts` of the server).
@@ -66,6 +66,11 @@ export class FrameGate {
     const seals = this.options.seals();
     if (set.version > nowMs + MAXIMUM_VERSION_AHEAD_MS)
       return `their version ${set.version} is more than a day ahead of the clock`;
+    try {
+      book.checkCatalogue(set.catalogue);
+    } catch (error) {
+      return `their catalogue of limits cannot be read: ${(error as Error).message}`;
+    }
     if (seals === undefined)
       return book.isHome && book.isOwn ? 'this region is their home, and has not written them' : undefined;
     if (region === book.home) return undefined;
@@ -80,7 +85,7 @@ export class FrameGate {
     if (fromRegion !== sender.region && !sender.mayRelay)
       return `it is from region ${fromRegion}, and the certificate of ${sender.region} does not say relay`;
     if (!isWhole(hops, 0, MAXIMUM_HOPS)) return `it has crossed ${hops} links`;
-    if (!Number.isSafeInteger(window)) return `it is for the window ${window}`;
+    if (!Number.isSafeInteger(window) || !this.isWindow(frame)) return `it is for the window ${window}`;
     if (subject.length > MAXIMUM_SUBJECT_BYTES) return `its subject has ${subject.length} bytes`;
     const amount = frame.kind === FrameKind.tokensWanted ? frame.need : frame.granted;
     if (!isWhole(amount, 0, MAXIMUM_LIMIT)) return `it is about ${amount} tokens`;
@@ -90,6 +95,12 @@ export class FrameGate {
     if (isDirect && Buffer.compare(origin, sender.origin) !== 0)
       return `it wants tokens for another incarnation of region ${fromRegion} than the one that sent it`;
     return undefined;
+  }
+
+  /** A region with other time zone rules makes windows that are none here: it is granted nothing of them. */
+  private isWindow({ kind, toRegion, policy: number, window }: TokenFrame): boolean {
+    const policy = kind === FrameKind.tokensWanted ? this.options.book.numbered(number) : undefined;
+    return policy === undefined || toRegion !== this.options.region || isWindowOf(policy, window);
   }
 
   /** Whether an origin is an incarnation of a region. */

@@ -1,9 +1,10 @@
 import { Engine } from '@quotadb/engine';
 import { expect, test } from 'vitest';
+import type { SavedBook } from './book-options.js';
 import { Grantees, MAXIMUM_GRANTEES, type SavedGrantees } from './grantees.js';
 import { Ledger } from './ledger.js';
 import { type Policy, windowAt } from './policy.js';
-import { PolicyBook, type SavedBook } from './policy-book.js';
+import { PolicyBook } from './policy-book.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const HOUR_MS = 3_600_000;

@@ -2,8 +2,9 @@ import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
 import { KeptRecords } from './kept-records.js';
 import { type Acquired, Leases, type Renewed } from './leases.js';
-import type { Operations, TakeAnswer } from './operations.js';
+import type { Operations } from './operations.js';
 import { type Lapse, Reservations, type Reserved, type Settlement } from './reservations.js';
+import type { TakeAnswer } from './take-request.js';
 import { startLoneRegion } from './testing/lone-region.js';
 import type { TokenBroker } from './token-broker.js';
 

@@ -1,9 +1,10 @@
 import type { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
 import { type Acquired, Leases, type Renewed } from './leases.js';
-import type { Operations, TakeAnswer } from './operations.js';
+import type { Operations } from './operations.js';
 import { windowAt } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
+import type { TakeAnswer } from './take-request.js';
 import { SKEW_BOUND_MS, startLoneRegion } from './testing/lone-region.js';
 
 const LEASE_MS = 8000;
@@ -114,6 +115,24 @@ test('renewing can shorten a lease', () => {
   expect(renew(id, 1000)).toMatchObject({ isRenewed: true, ttlMs: 1000 });
   pass(1300);
   expect(renew(id, 1000)).toHaveProperty('error');
+  expect(idOf(acquire(1000))).not.toBe('');
+});
+
+test('a lease that is shortened does not end sooner before its holder has the answer', () => {
+  const id = idOf(acquire(LEASE_MS));
+  acquire(LEASE_MS);
+  // A disk that does not hold the renewal yet.
+  let answer = () => {};
+  operations.whenDurable = (_, done) => {
+    answer = done;
+  };
+  const heard: Renewed[] = [];
+  leases.renew(id, 1000, undefined, (renewed) => heard.push(renewed));
+  pass(1300);
+  expect(idOf(acquire(1000))).toBe('');
+  answer();
+  expect(heard).toMatchObject([{ isRenewed: true, ttlMs: 0 }]);
+  pass(1300);
   expect(idOf(acquire(1000))).not.toBe('');
 });
 

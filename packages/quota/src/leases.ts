@@ -2,11 +2,13 @@ import { type Allotment, nameOfAllotment } from './allotment.js';
 import { Deadlines } from './deadlines.js';
 import { KeptKind, type KeptRecord, type KeptRecords } from './kept-records.js';
 import type { ChangeMark } from './ledger.js';
-import type { Operations, Standing } from './operations.js';
+import type { Operations } from './operations.js';
 import { MAXIMUM_LEASE_MS } from './policy.js';
+import type { Standing } from './take-request.js';
 
 /** Held at once by one node. */
 const MAXIMUM_LEASES = 100_000;
+export const TOO_MANY_LEASES = `there are ${MAXIMUM_LEASES} leases already`;
 
 export interface LeaseRequest {
   readonly name: string;
@@ -32,6 +34,8 @@ interface Lease {
   /** One for every window in which it holds a token, in their order. */
   allotments: readonly Allotment[];
   untilMs: number;
+  /** The end that its newest renewal asked for. It may be sooner, and holds when the renewal is answered. */
+  askedMs: number;
   readonly operation: string | undefined;
   /** The name of its record on disk; undefined where there is none. */
   record: Uint8Array | undefined;
@@ -80,8 +84,8 @@ export class Leases {
   }
 
   acquire({ name, subject, ttlMs, waitMs, operation }: LeaseRequest, done: (acquired: Acquired) => void): void {
-    if (this.held.size >= MAXIMUM_LEASES) {
-      done({ error: `there are ${MAXIMUM_LEASES} leases already` });
+    if (this.isFull) {
+      done({ error: TOO_MANY_LEASES });
       return;
     }
     this.options.operations.hold({ name, subject, holdMs: ttlMs, waitMs }, (answer) => {
@@ -90,18 +94,27 @@ export class Leases {
         return;
       }
       const { isAllowed, standings, allotments } = answer;
-      const id = isAllowed ? this.options.newId() : '';
-      if (isAllowed) {
-        const record = this.options.records && writeBody(id, name, subject, allotments[0].policy, operation);
-        this.keep(id, { name, subject, allotments, untilMs: 0, operation, record }, ttlMs);
-      }
+      const id = isAllowed ? this.give({ name, subject, ttlMs, operation }, allotments) : '';
       done({ isAllowed, id, standing: standings[0] });
     });
   }
 
+  get isFull(): boolean {
+    return this.held.size >= MAXIMUM_LEASES;
+  }
+
+  /** A lease whose tokens were just taken, one of each allotment; returns its id. */
+  give({ name, subject, ttlMs, operation }: Omit<LeaseRequest, 'waitMs'>, allotments: readonly Allotment[]): string {
+    const id = this.options.newId();
+    const record = this.options.records && writeBody(id, name, subject, allotments[0].policy, operation);
+    this.keep(id, { name, subject, allotments, untilMs: 0, askedMs: 0, operation, record }, ttlMs);
+    return id;
+  }
+
   /**
    * Makes it end `ttlMs` from now. Where one of the windows until then has no token left, it ends when it would have.
-   * It is answered when the disk holds it: after a crash that forgot it, the tokens would go to others too soon.
+   * It is answered when the disk holds it: after a crash that forgot it, the tokens would go to others too soon. Until
+   * then the caller counts on the end before, so it does not end sooner.
    */
   renew(id: string, ttlMs: number, waitMs: number | undefined, done: (renewed: Renewed) => void): void {
     const lease = this.held.get(id);
@@ -128,9 +141,11 @@ export class Leases {
       }
       this.extend(lease, answer.allotments);
       const mark = this.keep(id, lease, ttlMs);
+      const { askedMs } = lease;
       // It may have been released while the disk was written: its token may be another's by now.
       operations.whenDurable(mark, () => {
         const isHeld = this.held.get(id) === lease;
+        if (isHeld && lease.askedMs === askedMs) this.endAt(id, lease, askedMs);
         done(isHeld ? { isRenewed: true, ttlMs: this.leftMs(lease), retryAfterMs: 0 } : ENDED);
       });
     });
@@ -182,10 +197,15 @@ export class Leases {
   }
 
   private put(id: string, lease: Lease, ttlMs: number): void {
-    lease.untilMs = this.options.monotonicMs() + ttlMs;
+    lease.askedMs = this.options.monotonicMs() + ttlMs;
     this.held.set(id, lease);
     if (lease.operation !== undefined) this.byOperation.set(lease.operation, id);
-    this.deadlines.set(id, lease.untilMs);
+    this.endAt(id, lease, Math.max(lease.untilMs, lease.askedMs));
+  }
+
+  private endAt(id: string, lease: Lease, untilMs: number): void {
+    lease.untilMs = untilMs;
+    this.deadlines.set(id, untilMs);
   }
 
   private restoreOne({ body, added: endsMs, taken }: KeptRecord): void {
@@ -193,7 +213,15 @@ export class Leases {
     const [id, name, text, policy, operation] = JSON.parse(Buffer.from(body).toString());
     const subject = Uint8Array.from(Buffer.from(text, 'base64'));
     const allotments = operations.allotmentsUpTo(policy, subject, taken - 1);
-    const lease: Lease = { name, subject, allotments, untilMs: 0, operation: operation ?? undefined, record: body };
+    const lease: Lease = {
+      name,
+      subject,
+      allotments,
+      untilMs: 0,
+      askedMs: 0,
+      operation: operation ?? undefined,
+      record: body,
+    };
     if (allotments.length === 0) records?.remove(KeptKind.lease, body);
     else this.put(id, lease, Math.min(MAXIMUM_LEASE_MS, Math.max(0, endsMs - operations.nowMs)));
   }

@@ -41,6 +41,21 @@ test('a limit that is lowered holds for tokens in the local balance too', () => 
   expect(takeAll()).toBe(4);
 });
 
+test('a lower limit holds too where it comes before the news of what other regions have spent', () => {
+  define(100);
+  region.operations.take({ items: [{ name: 'calls', subject, cost: 1 }] }, () => {});
+  const policy = define(60);
+  expect(region.broker.ledger.balance(allotmentOf(policy))).toBeGreaterThan(0);
+  const { engine } = region;
+  const { input, length } = new AllotmentKey().marksOf(allotmentOf(policy));
+  engine.openAny(input, 0, length);
+  engine.add(...splitInt64(90n));
+  engine.close();
+  nowMs += 1000;
+  region.broker.tick();
+  expect(takeAll()).toBe(0);
+});
+
 test('a region that grants what it does not have makes no other exceed the limit', () => {
   const policy = define(10);
   const { engine } = region;

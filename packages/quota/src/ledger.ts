@@ -1,6 +1,9 @@
 import { type Engine, LocalBalances, OWN_ORIGIN, Status, splitInt64 } from '@quotadb/engine';
 import { type Allotment, AllotmentKey } from './allotment.js';
-import { initialOf, type Policy, reachMs, windowEndMs, windowStartMs } from './policy.js';
+import { Inheritances } from './inheritance.js';
+import { MovedAllotments } from './moved-allotments.js';
+import { limitOf } from './override-table.js';
+import { type Policy, reachMs, windowEndMs, windowStartMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
 
 /** The place of a change: it is on disk, and may be sent to peers, when the disk has this version of this shard. */
@@ -17,14 +20,17 @@ export interface LedgerOptions {
   readonly skewBoundMs: number;
 }
 
+const NONE = { own: 0, everywhere: 0 } as const;
+
 /**
  * The tokens that this node holds, and the only code that changes them. For every allotment and origin i
  *
- *   rights(i) = initial(i) + Σ granted to i − Σ granted by i − marked(i) ≥ 0
+ *   rights(i) = initial(i) + admitted(i) + Σ granted to i − Σ granted by i − marked(i) ≥ 0
  *
  * and i alone takes from rights(i): by granting some of them to another, or by marking them and putting them into its
  * local balance. Each term is a counter that only its origin writes. Every token in a local balance was marked before,
- * so all regions together never spend more than the limit.
+ * so all regions together never spend more than the limit and what regions that were cut off have admitted by
+ * themselves, each at most the part that the policy allows (`admitFraction`).
  */
 export class Ledger {
   private readonly options: LedgerOptions;
@@ -32,12 +38,16 @@ export class Ledger {
   private readonly key = new AllotmentKey();
   readonly balances: LocalBalances;
   private readonly ownOrigin: Uint8Array;
+  private readonly inheritances: Inheritances;
+  private readonly moved: MovedAllotments;
 
   constructor(options: LedgerOptions) {
     this.options = options;
     this.engine = options.engine;
     this.balances = new LocalBalances(options.engine);
     this.ownOrigin = Uint8Array.from(options.engine.origins.idOf(OWN_ORIGIN));
+    this.moved = new MovedAllotments(options.engine);
+    this.inheritances = new Inheritances(options.engine, options.book, Buffer.from(this.ownOrigin).toString('hex'));
   }
 
   /**
@@ -46,18 +56,49 @@ export class Ledger {
    * or against the rules, do not make others exceed it.
    */
   rights(policy: Policy, allotment: Allotment): number {
-    const { region, book } = this.options;
-    const initial = book.mayStart(policy, allotment.window) ? initialOf(policy, region) : 0;
+    const limit = limitOf(policy, allotment.subject, allotment.window);
+    const admitted = this.admitted(policy, allotment);
+    const initial = this.initial(policy, allotment, limit);
     const { own, everywhere } = this.marked(allotment);
-    const rights = initial + this.received(allotment) - this.granted(allotment) - own;
+    const inherited = policy.inheritances === undefined ? 0 : this.inheritances.inherited(policy, allotment);
+    const begun = initial + inherited + admitted.own;
+    const rights = begun + this.received(allotment) - this.granted(allotment) - own;
+    if (policy.inheritances !== undefined && this.inheritances.isDisinherited(policy)) return 0;
     // Checked last: a clock that jumped ahead has expired this node's grants and marks, but not its initial rights.
     if (this.isExpired(policy, allotment) || this.isAhead(policy, allotment)) return 0;
-    return Math.min(rights, policy.limit - everywhere);
+    return Math.min(rights, limit + admitted.everywhere - everywhere);
   }
 
-  /** After a limit was lowered: takes back tokens in the local balance that are not in the limit any more. */
+  private initial(policy: Policy, allotment: Allotment, limit: number): number {
+    const { book } = this.options;
+    const moved = this.moved.initialOf(allotment, this.ownOrigin, limit);
+    if (moved !== undefined) return moved;
+    return book.mayStart(policy, allotment.window) ? book.initialOf(policy, allotment.window, limit) : 0;
+  }
+
+  /** The tokens of an allotment that are used, as far as is known here: set aside and not admitted beyond the limit. */
+  used(policy: Policy, allotment: Allotment): number {
+    return Math.max(0, this.marked(allotment).everywhere - this.admitted(policy, allotment).everywhere);
+  }
+
+  /**
+   * Starts an allotment that comes from another group, of which this much was used there. False where memory is full:
+   * the slot must not be served here then.
+   */
+  adopt(policy: Policy, allotment: Allotment, used: number): boolean {
+    if (this.isExpired(policy, allotment)) return true;
+    return (
+      this.add(policy, allotment, this.key.movedOf(allotment), 1) !== undefined &&
+      this.add(policy, allotment, this.key.movedTo(allotment, this.ownOrigin), 1) !== undefined &&
+      this.add(policy, allotment, this.key.marksOf(allotment), used) !== undefined
+    );
+  }
+
+  /** Takes back tokens in the local balance that are not in the limit any more, or are another's now. */
   takeBackExcess(policy: Policy, allotment: Allotment): void {
-    const excess = this.marked(allotment).everywhere - policy.limit;
+    const isDisinherited = this.inheritances.isDisinherited(policy);
+    const limit = limitOf(policy, allotment.subject, allotment.window) + this.admitted(policy, allotment).everywhere;
+    const excess = isDisinherited ? Number.POSITIVE_INFINITY : this.marked(allotment).everywhere - limit;
     if (excess > 0) this.takeBack(policy, allotment, excess);
   }
 
@@ -82,6 +123,36 @@ export class Ledger {
     return windowEndMs(policy, allotment.window) + this.options.skewBoundMs;
   }
 
+  /** The tokens beyond the limit that this node may still admit alone, in a region that is cut off. */
+  admissible(policy: Policy, allotment: Allotment): number {
+    const { admitFraction = 0 } = policy;
+    if (admitFraction === 0 || !this.options.book.mayAdmit(policy, allotment.window)) return 0;
+    if (this.isExpired(policy, allotment) || this.isAhead(policy, allotment)) return 0;
+    const most = Math.floor(limitOf(policy, allotment.subject, allotment.window) * admitFraction);
+    return Math.max(0, most - this.admitted(policy, allotment).own);
+  }
+
+  /**
+   * Admits tokens beyond the limit and sets them aside to spend here. One transaction: a crash that forgot how much was
+   * admitted has forgotten the mark too, and nothing of it was spent.
+   */
+  admit(policy: Policy, allotment: Allotment, amount: number): ChangeMark | undefined {
+    if (amount > this.admissible(policy, allotment))
+      throw new Error(`${amount} tokens cannot be admitted: more than the policy allows this region`);
+    this.engine.lockAll();
+    try {
+      if (this.add(policy, allotment, this.key.admittedOf(allotment), amount) === undefined) return undefined;
+      return this.add(policy, allotment, this.key.marksOf(allotment), amount);
+    } finally {
+      this.engine.unlock();
+    }
+  }
+
+  /** By this node, and by all origins as far as is known here. */
+  admitted(policy: Policy, allotment: Allotment): { readonly own: number; readonly everywhere: number } {
+    return policy.admitFraction === undefined ? NONE : this.countOf(this.key.admittedOf(allotment));
+  }
+
   /** Sets tokens aside to spend here. They may go into the local balance when the mark is on disk. */
   mark(policy: Policy, allotment: Allotment, amount: number): ChangeMark | undefined {
     if (amount > this.rights(policy, allotment))
@@ -103,6 +174,17 @@ export class Ledger {
   /** Takes back a mark whose tokens never reached the local balance. */
   unmark(policy: Policy, allotment: Allotment, amount: number): void {
     this.add(policy, allotment, this.key.marksOf(allotment), -amount);
+  }
+
+  /** Makes spent tokens rights again, and lets takes know: they ask for them instead of being denied. */
+  refund(policy: Policy, allotment: Allotment, amount: number): void {
+    this.unmark(policy, allotment, amount);
+    const reserve = Math.max(0, this.rights(policy, allotment));
+    const { input, length } = this.key.marksOf(allotment);
+    this.balances.open(input, 0, length);
+    this.balances.denyUntil(0);
+    this.balances.note(reserve, this.balances.lowWatermark);
+    this.balances.close();
   }
 
   /** Gives rights to another origin; undefined where that is not possible. Replication sends it once it is on disk. */
@@ -146,6 +228,11 @@ export class Ledger {
     return balance;
   }
 
+  /** The tokens that this node has set aside: spent, in the local balance, reserved, or on their way to one of them. */
+  ownMarks(allotment: Allotment): number {
+    return this.marked(allotment).own;
+  }
+
   private received(allotment: Allotment): number {
     const { engine } = this;
     const { input, length } = this.key.grantsTo(allotment, this.ownOrigin);
@@ -170,8 +257,11 @@ export class Ledger {
 
   /** By this node, and by all origins as far as is known here. */
   private marked(allotment: Allotment): { readonly own: number; readonly everywhere: number } {
+    return this.countOf(this.key.marksOf(allotment));
+  }
+
+  private countOf({ input, length }: AllotmentKey): { readonly own: number; readonly everywhere: number } {
     const { engine } = this;
-    const { input, length } = this.key.marksOf(allotment);
     engine.openAny(input, 0, length);
     const own = engine.ownAdded - engine.ownTaken;
     const everywhere = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);

@@ -2,7 +2,7 @@ import type { Engine } from '@quotadb/engine';
 import { beforeEach, expect, test } from 'vitest';
 import type { TokenBrokerOptions } from './broker-options.js';
 import { KeptRecords } from './kept-records.js';
-import type { Operations, TakeAnswer } from './operations.js';
+import type { Operations } from './operations.js';
 import { REPEAT_WINDOW_MS, Repeats } from './repeats.js';
 import {
   type Lapse,
@@ -12,6 +12,7 @@ import {
   type Reserved,
   type Settlement,
 } from './reservations.js';
+import type { TakeAnswer } from './take-request.js';
 import { startLoneRegion } from './testing/lone-region.js';
 import type { TokenBroker } from './token-broker.js';
 

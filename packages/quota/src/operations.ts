@@ -4,43 +4,10 @@ import type { DemandOutcome } from './allotment-states.js';
 import type { ChangeMark } from './ledger.js';
 import { isLeased, MAXIMUM_WAIT_MS, type Policy, windowAt, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
+import { COST_TOO_SMALL, noLeases, noSuchPolicy, onlyLeases, SUBJECT_TOO_LONG } from './request-mistakes.js';
+import type { HoldRequest, Standing, TakeAnswer, TakeItem, TakeRequest } from './take-request.js';
 import { Taker, Verdict } from './taker.js';
 import type { TokenBroker } from './token-broker.js';
-
-/** A cost for one limit. */
-export interface TakeItem {
-  readonly name: string;
-  readonly subject: Uint8Array;
-  readonly cost: number;
-}
-
-/** A limit of leases that is to be held for a time. */
-export interface HoldRequest {
-  readonly name: string;
-  readonly subject: Uint8Array;
-  readonly holdMs: number;
-  /** Of a renewal: the lease holds tokens of this policy up to this window. */
-  readonly held?: { readonly policy: number; readonly upTo: number };
-  readonly waitMs?: number | undefined;
-}
-
-export interface TakeRequest {
-  readonly items: readonly TakeItem[];
-  /** How long to wait for tokens of other regions; as the policies say where it is left out. */
-  readonly waitMs?: number | undefined;
-}
-
-/** The state of a limit after a take. */
-export interface Standing {
-  readonly remainingHere: number;
-  readonly remainingEverywhere: number;
-  readonly resetMs: number;
-  readonly retryAfterMs: number;
-}
-
-export type TakeAnswer =
-  | { readonly error: string }
-  | { readonly isAllowed: boolean; readonly standings: readonly Standing[]; readonly allotments: readonly Allotment[] };
 
 export interface OperationsOptions {
   readonly engine: Engine;
@@ -70,6 +37,13 @@ interface Part {
   readonly allotment: Allotment;
 }
 
+/** An attempt to take tokens: nothing was taken where the verdict is not `allowed`. */
+export interface Attempt {
+  readonly verdict: Verdict;
+  /** The tokens that local balances have too few of. */
+  readonly missing: readonly { readonly allotment: Allotment; readonly cost: number }[];
+}
+
 interface Patience {
   /** Until then it waits for tokens of other regions. */
   readonly untilMs: number;
@@ -89,13 +63,13 @@ export class Operations {
   }
 
   /** Takes from all limits or from none. */
-  take({ items, waitMs }: TakeRequest, done: (answer: TakeAnswer) => void): void {
+  take({ items, waitMs, isRecorded = false }: TakeRequest, done: (answer: TakeAnswer) => void): void {
     const resolved = this.resolve(items);
     if (typeof resolved === 'string') {
       done({ error: resolved });
       return;
     }
-    this.begin(resolved, waitMs, done);
+    this.begin(resolved, waitMs, isRecorded, done);
   }
 
   /** Takes a token of every window from now, or from the last one that is held, until the hold is over by any clock. */
@@ -111,7 +85,16 @@ export class Operations {
       return;
     }
     const hold = { ms: holdMs, after: held?.upTo ?? Number.NEGATIVE_INFINITY };
-    this.begin([{ policy, subject, cost: 1, hold }], waitMs, done);
+    this.begin([{ policy, subject, cost: 1, hold }], waitMs, false, done);
+  }
+
+  /** What a lease that is given now, for as long as its policy says, takes a token of; or why there can be none. */
+  allotmentsOfLease(policy: Policy, subject: Uint8Array): readonly Allotment[] | string {
+    const { name, leaseMs = 0 } = policy;
+    const mistake = this.findMistake(policy, name, subject, leaseMs);
+    if (mistake !== undefined) return mistake;
+    const hold = { ms: leaseMs, after: Number.NEGATIVE_INFINITY };
+    return this.partsOf({ policy, subject, cost: 1, hold }).map(({ allotment }) => allotment);
   }
 
   /** Whether a window is over by this node's clock. */
@@ -122,7 +105,29 @@ export class Operations {
 
   /** See TokenBroker.giveBack. */
   giveBack(allotment: Allotment, amount: number, mark: ChangeMark | undefined): void {
+    this.uncountUsage(allotment, amount);
     this.options.broker.giveBack(allotment, amount, mark);
+  }
+
+  /**
+   * The same for tokens that were held until now: `end` writes that they no longer are. That, and that they are not
+   * billed, are on disk together, or neither is.
+   */
+  endHold(allotment: Allotment, amount: number, end: () => ChangeMark | undefined): ChangeMark | undefined {
+    const mark = this.together(() => {
+      this.uncountUsage(allotment, amount);
+      return end();
+    });
+    this.options.broker.giveBack(allotment, amount, mark);
+    return mark;
+  }
+
+  /** Takes as many tokens as the local balance of an allotment has, at most these; returns how many. */
+  takeSome(allotment: Allotment, atMost: number): number {
+    const amount = this.taker.takeSome(allotment, atMost);
+    const policy = this.known(allotment.policy);
+    if (amount > 0 && policy !== undefined) this.countUsage(policy, allotment, amount);
+    return amount;
   }
 
   /** Calls back when the disk holds a change; at once where there is none to wait for. */
@@ -157,11 +162,46 @@ export class Operations {
     return book.numbered(number) ?? book.droppedNumbered(number);
   }
 
-  private begin(items: readonly ResolvedItem[], waitMs: number | undefined, done: (answer: TakeAnswer) => void): void {
-    const longestMs = waitMs ?? Math.max(...items.map(({ policy }) => policy.waitMs));
-    const untilMs = this.options.monotonicMs() + Math.min(longestMs, MAXIMUM_WAIT_MS);
+  private begin(
+    items: readonly ResolvedItem[],
+    waitMs: number | undefined,
+    isRecorded: boolean,
+    done: (answer: TakeAnswer) => void,
+  ): void {
+    this.persist(
+      () => this.takeAll(items),
+      waitMs ?? Math.max(...items.map(({ policy }) => policy.waitMs)),
+      ({ verdict, standings, allotments }) => {
+        const finish = () => {
+          const isAllowed = verdict === Verdict.allowed && this.countAll(items, allotments);
+          done({ isAllowed, standings, allotments });
+        };
+        if (isRecorded) this.together(finish);
+        else finish();
+      },
+    );
+  }
+
+  /** Where usage is billed, all changes of the work are one transaction: the disk has them whole or not at all. */
+  private together<Result>(work: () => Result): Result {
+    const { engine } = this.options;
+    if (this.taker.usage === undefined) return work();
+    engine.lockAll();
+    try {
+      return work();
+    } finally {
+      engine.unlock();
+    }
+  }
+
+  /**
+   * Repeats an attempt until its verdict is known or there is nothing more to be had; in between it waits, at most this
+   * long, for the tokens that were missing.
+   */
+  persist<Result extends Attempt>(attempt: () => Result, waitMs: number, done: (result: Result) => void): void {
+    const untilMs = this.options.monotonicMs() + Math.min(waitMs, MAXIMUM_WAIT_MS);
     const patience = { untilMs, lastMs: untilMs + LOCAL_PATIENCE_MS, attemptsLeft: MAXIMUM_ATTEMPTS };
-    this.attempt(items, patience, done);
+    this.attempt(attempt, patience, done);
   }
 
   peek(name: string, subject: Uint8Array): Standing | { readonly error: string } {
@@ -171,11 +211,16 @@ export class Operations {
     return this.standing();
   }
 
-  private attempt(items: readonly ResolvedItem[], patience: Patience, done: (answer: TakeAnswer) => void): void {
+  private attempt<Result extends Attempt>(
+    attempt: () => Result,
+    patience: Patience,
+    done: (result: Result) => void,
+  ): void {
     const { broker, monotonicMs } = this.options;
-    const { verdict, missing, allotments, standings } = this.takeAll(items);
+    const result = attempt();
+    const { verdict, missing } = result;
     if (verdict !== Verdict.unknown || patience.attemptsLeft-- <= 0) {
-      done({ isAllowed: verdict === Verdict.allowed, standings, allotments });
+      done(result);
       return;
     }
     let waitingFor = missing.length;
@@ -184,19 +229,39 @@ export class Operations {
       if (outcome === 'none') isHopeless = true;
       if (--waitingFor > 0) return;
       if (isHopeless || monotonicMs() >= patience.lastMs) patience.attemptsLeft = 0;
-      this.attempt(items, patience, done);
+      this.attempt(attempt, patience, done);
     };
     const waitMs = Math.max(0, patience.untilMs - monotonicMs());
     for (const { allotment, cost } of missing) broker.demand(allotment, cost, waitMs, heard);
+  }
+
+  /** Counts the usage of all items, or gives everything back where there is no memory to count it. */
+  private countAll(items: readonly ResolvedItem[], allotments: readonly Allotment[]): boolean {
+    if (this.taker.usage === undefined || items[0].hold !== undefined) return true;
+    // Without leases an item is taken from one allotment, in its order.
+    const failed = items.findIndex(({ policy, cost }, index) => !this.countUsage(policy, allotments[index], cost));
+    if (failed === -1) return true;
+    for (const [index, { cost }] of items.entries()) {
+      if (index < failed) this.giveBack(allotments[index], cost, undefined);
+      else this.options.broker.giveBack(allotments[index], cost, undefined);
+    }
+    return false;
+  }
+
+  private uncountUsage(allotment: Allotment, amount: number): void {
+    const policy = this.known(allotment.policy);
+    if (policy !== undefined) this.taker.usage?.returned(policy, allotment, amount);
+  }
+
+  private countUsage(policy: Policy, { window, subject }: Allotment, amount: number): boolean {
+    return this.taker.usage?.taken(policy, window, subject, 0, subject.length, amount) ?? true;
   }
 
   /**
    * Under the locks of all their shards, taken in one order: no other take sees a part of it, and no two wait for each
    * other.
    */
-  private takeAll(items: readonly ResolvedItem[]): {
-    verdict: Verdict;
-    missing: readonly { allotment: Allotment; cost: number }[];
+  private takeAll(items: readonly ResolvedItem[]): Attempt & {
     allotments: readonly Allotment[];
     standings: readonly Standing[];
   } {
@@ -253,8 +318,8 @@ export class Operations {
   }
 
   private standing(): Standing {
-    const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = this.taker;
-    return { remainingHere, remainingEverywhere, resetMs, retryAfterMs };
+    const { limit, remainingHere, remainingEverywhere, resetMs, retryAfterMs } = this.taker;
+    return { limit, remainingHere, remainingEverywhere, resetMs, retryAfterMs };
   }
 
   /** The policies of the items, or the error of the first item that cannot be taken. */
@@ -268,7 +333,6 @@ export class Operations {
       if (isLeased(policy) && leastCost > 0) return onlyLeases(policy);
       if (subject.length > MAXIMUM_SUBJECT_BYTES) return SUBJECT_TOO_LONG;
       if (!Number.isSafeInteger(cost) || cost < leastCost) return COST_TOO_SMALL;
-      if (cost > policy.limit) return costBeyondLimit(cost, policy);
       resolved.push({ policy, subject, cost });
     }
     if (items.length === 1) return resolved;
@@ -300,28 +364,10 @@ export class Operations {
 function scarcer(one: Standing | undefined, other: Standing): Standing {
   if (one === undefined) return other;
   return {
+    limit: other.limit,
     remainingHere: Math.min(one.remainingHere, other.remainingHere),
     remainingEverywhere: Math.min(one.remainingEverywhere, other.remainingEverywhere),
     resetMs: other.resetMs,
     retryAfterMs: Math.max(one.retryAfterMs, other.retryAfterMs),
   };
-}
-
-export const SUBJECT_TOO_LONG = `a subject has at most ${MAXIMUM_SUBJECT_BYTES} bytes`;
-export const COST_TOO_SMALL = 'a cost is a whole number of at least 1';
-
-export function noSuchPolicy(name: string): string {
-  return `there is no quota '${name}'`;
-}
-
-export function onlyLeases({ name }: Policy): string {
-  return `'${name}' limits leases held at once: QUOTA.ACQUIRE takes from it`;
-}
-
-function noLeases({ name }: Policy): string {
-  return `'${name}' limits use, not leases held at once: leases need a quota that is defined with LEASE`;
-}
-
-export function costBeyondLimit(cost: number, { name, limit }: Policy): string {
-  return `a cost of ${cost} is beyond the limit of ${limit} of '${name}': it could never be allowed`;
 }

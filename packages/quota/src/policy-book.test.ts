@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { PolicyBookOptions, SavedBook } from './book-options.js';
 import type { Definition } from './policy.js';
-import { PolicyBook, type PolicyBookOptions, type SavedBook } from './policy-book.js';
+import { PolicyBook } from './policy-book.js';
 import { checkPolicySet, type PolicySet } from './policy-set.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
@@ -193,4 +194,42 @@ test('a home whose version is far ahead of the clock makes no changes until an o
   expect(ahead.set).toMatchObject({ version: NOW_MS + 6, lastNumber: 9 });
   expect(ahead.isOwn).toBe(true);
   expect(ahead.define(CALLS, NOW_MS).limit).toBe(10);
+});
+
+test('dated anew, a book has no dates of a clock that was ahead', () => {
+  const aheadMs = NOW_MS + 11 * 365 * 24 * 3_600_000;
+  const book = open('a', 'a1', { nowMs: NOW_MS - 1 });
+  book.begin();
+  book.define({ ...CALLS, name: 'before', allocator: 'a' }, NOW_MS - 1);
+  book.define({ ...CALLS, allocator: 'a' }, aheadMs);
+  book.define({ ...CALLS, name: 'dropped' }, aheadMs);
+  book.drop('dropped', aheadMs);
+  book.dateAnew(NOW_MS);
+  const [before, calls] = book.list();
+  expect([calls.definedMs, book.set?.dropped?.[0].droppedMs, book.version]).toEqual([NOW_MS, NOW_MS, NOW_MS]);
+  // The counters of windows that were over by that clock have expired: what was given out in this one is not known.
+  expect(book.mayStart(before, THIS_WINDOW)).toBe(false);
+  expect(book.mayStart(before, THIS_WINDOW + 1)).toBe(true);
+  expect(book.mayStart(calls, THIS_WINDOW)).toBe(true);
+});
+
+test('an incarnation is inherited from once, of a quota without a window, by a home with a disk', () => {
+  const [one, other] = ['1', '2'].map((digit) => digit.repeat(64));
+  const book = open('a', other, { hasDisk: true });
+  book.begin();
+  book.define({ ...CALLS, allocator: 'a' }, NOW_MS);
+  book.define({ ...CALLS, name: 'seats', windowMs: 0, allocator: 'a' }, NOW_MS);
+  const lost = [{ from: one, grantees: [other], seen: [1] }];
+  book.remint('seats', lost, NOW_MS);
+  expect(book.named('seats')?.inheritances).toEqual([{ from: one, to: other, grantees: [other], seen: [1] }]);
+  expect(() => book.remint('seats', lost, NOW_MS)).toThrow(/was re-minted before/);
+  expect(() => book.remint('calls', lost, NOW_MS)).toThrow(/begins anew with its next window/);
+  expect(() => homeBook().remint('seats', lost, NOW_MS)).toThrow(/needs a disk in region a/);
+  const set = book.set as PolicySet;
+  const doubled = set.policies.map((policy) => ({
+    ...policy,
+    inheritances: [...(policy.inheritances ?? []), ...(policy.inheritances ?? [])],
+  }));
+  expect(checkPolicySet(set)).toBe(set);
+  expect(() => checkPolicySet({ ...set, policies: doubled })).toThrow(/is not whole/);
 });

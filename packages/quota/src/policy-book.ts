@@ -1,73 +1,29 @@
-import { EPOCH_MS } from '@quotadb/engine';
+import { regionOfServer } from '@quotadb/wire';
+import type { PolicyBookOptions, SavedPolicies } from './book-options.js';
+import { divideContext, type ServersView } from './divide-context.js';
+import { type Awaited, type Divided, divide, findAwaited, partOf } from './divisions.js';
+import { type ExtraRequest, giveExtra } from './extras.js';
 import { Grantees, type SavedGrantees } from './grantees.js';
+import { inherit, type Lost } from './inheritance.js';
+import { type Definition, initialOf, type Policy, reachMs, windowStartMs } from './policy.js';
+import { type ChangeContext, definePolicy, dropPolicy, replaceCatalogued } from './policy-changes.js';
 import {
-  type Definition,
-  type Policy,
-  reachMs,
-  startingRegions,
-  windowAt,
-  windowEndMs,
-  windowStartMs,
-} from './policy.js';
-import {
-  checkDefinition,
-  type DroppedPolicy,
-  MAXIMUM_NUMBER,
-  MAXIMUM_POLICIES,
+  checkPolicySet,
+  dateSetAnew,
   MAXIMUM_VERSION_AHEAD_MS,
+  mustLast,
   PolicyError,
   type PolicySet,
+  type RegionState,
 } from './policy-set.js';
+import { noSuchPolicy } from './request-mistakes.js';
 import type { Seal } from './seals.js';
+import { type SharedSet, sharedOf } from './shared-policies.js';
+import { type Stamp, withStamps } from './stamps.js';
 
-/** Policies as they are saved on disk. */
-export interface SavedPolicies {
-  readonly set: PolicySet | undefined;
-  /** The home's, where this region has received it. */
-  readonly seal?: Seal | undefined;
-}
-
-/** The book as it is saved on disk. */
-export interface SavedBook extends SavedPolicies, SavedGrantees {
-  /** At the home: it has written the set itself. Left out by earlier versions, whose home always had. */
-  readonly isOwn?: boolean | undefined;
-  readonly incarnation: string;
-  /** When this incarnation began, by its own clock. */
-  readonly beganMs: number;
-  /**
-   * This incarnation takes no initial rights of policies defined before this: it may have spent them, and lost its
-   * file.
-   */
-  readonly startsFromMs: number;
-  /** Since when no other server runs under the name of this region, as far as peers know. Absent: always. */
-  readonly heldFromMs?: number;
-  /** Another one runs, or did when this was saved. */
-  readonly isSuspended?: boolean;
-}
-
-/** The state of a region that the home can reach now. */
-export interface RegionState {
-  readonly incarnation: string;
-  readonly hasDisk: boolean;
-}
-
-export interface PolicyBookOptions {
-  readonly home: string;
-  readonly region: string;
-  readonly incarnation: string;
-  /** False where this incarnation has run before: if nothing is saved of it, its file is lost. */
-  readonly isNewIncarnation: boolean;
-  readonly hasDisk: boolean;
-  readonly nowMs: number;
-  readonly skewBoundMs: number;
-  /** No peer could know of policies that this node has lost. */
-  readonly isAlone: boolean;
-  readonly saved?: SavedBook;
-  /** Policies of a book that is lost. What it said about tokens is not known. */
-  readonly former?: SavedPolicies | undefined;
-  /** Writes it to disk, and returns when it is there; throws where it cannot. Does nothing without a disk. */
-  readonly save: (book: SavedBook) => void;
-}
+type StateOf = (region: string) => RegionState | undefined;
+/** Where a definition comes from. */
+export type DefinitionSource = Partial<Pick<ChangeContext, 'isRepeated' | 'knownRegions'>>;
 
 /**
  * The policies of the cluster. One region is their home: only there they are defined and changed, so that no limit is
@@ -79,8 +35,8 @@ export interface PolicyBookOptions {
  */
 export class PolicyBook {
   private readonly options: PolicyBookOptions;
-  private readonly beganMs: number;
-  private readonly startsFromMs: number;
+  private beganMs: number;
+  private startsFromMs: number;
   private heldFromMs: number;
   private isSuspended = false;
   /** The book of this very incarnation was on disk: what the process before this one did with tokens is known. */
@@ -125,6 +81,11 @@ export class PolicyBook {
     return this.options.home;
   }
 
+  /** The allocator of policies that name none: of a region with members all of them. */
+  get homeRegion(): string {
+    return regionOfServer(this.options.home);
+  }
+
   get isHome(): boolean {
     return this.options.home === this.options.region;
   }
@@ -160,7 +121,9 @@ export class PolicyBook {
     this.save(this.grantees.saved);
   }
 
-  /** The name is this server's. It starts the allotments of windows that begin from now on, as a new incarnation does. */
+  /**
+   * The name is this server's. It starts the allotments of windows that begin from now on, as a new incarnation does.
+   */
   resume(nowMs: number): void {
     if (!this.isSuspended) return;
     this.isSuspended = false;
@@ -185,6 +148,10 @@ export class PolicyBook {
     return this.current?.policies ?? [];
   }
 
+  get catalogue(): unknown {
+    return this.current?.catalogue;
+  }
+
   /** Whether this incarnation may hold its share of an allotment as it begins. */
   mayStart(policy: Policy, window: number): boolean {
     const { region, incarnation, skewBoundMs } = this.options;
@@ -200,103 +167,131 @@ export class PolicyBook {
     return windowStartMs(policy, window) >= fromMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
+  /** The tokens that a server starts an allotment of this limit with, where it may start it. */
+  initialOf(policy: Policy, window: number, limit: number, name = this.options.region): number {
+    const { skewBoundMs } = this.options;
+    const region = regionOfServer(name);
+    const division = this.current?.divisions?.find((other) => other.region === region);
+    const amount = initialOf(policy, region, limit);
+    const named = region === name ? 0 : initialOf(policy, name, limit);
+    return named + partOf(division, { name, amount, policy, window, skewBoundMs });
+  }
+
+  /** The members of every region that has some. */
+  divided(): Divided[] {
+    return (this.current?.divisions ?? []).flatMap(({ region, steps }) =>
+      steps.slice(-1).map(({ members, agreedMs }) => ({ region, members, isAgreed: agreedMs !== undefined })),
+    );
+  }
+
+  /** At the home: takes the next step towards a division of tokens among the members that there are; true if any. */
+  divide(view: ServersView, nowMs: number): boolean {
+    const set = this.current;
+    if (!this.isHome || set === undefined || this.isAhead(nowMs)) return false;
+    const divisions = divide(set.divisions, divideContext(set, view, nowMs));
+    if (divisions === set.divisions) return false;
+    this.write({ ...set, divisions }, nowMs);
+    return true;
+  }
+
+  /** At the home: the changes of members that wait, and for which servers. */
+  awaited(view: ServersView, nowMs: number): Awaited[] {
+    const set = this.current;
+    return this.isHome && set !== undefined ? findAwaited(set.divisions, divideContext(set, view, nowMs)) : [];
+  }
+
   /**
-   * At the home: a new policy, or other numbers for one that exists. `regionState` describes regions that can be
-   * reached now. A policy that is repeated, as from a file at every start, may be older than all of them: no region
-   * starts with it before its next window.
+   * Whether this incarnation may admit tokens alone: in windows that began after it, so that no earlier one has done
+   * so, and while no other server runs under its name.
    */
+  mayAdmit(policy: Policy, window: number): boolean {
+    const fromMs = Math.max(this.beganMs, this.heldFromMs, policy.startsFromMs ?? 0);
+    return !this.isSuspended && windowStartMs(policy, window) >= fromMs + this.options.skewBoundMs;
+  }
+
+  /** At the home: a new policy, or other numbers for one that exists. */
   define(
     definition: Definition,
     nowMs: number,
-    regionState: (region: string) => RegionState | undefined = () => undefined,
-    isRepeated = false,
+    stateOf: StateOf = () => undefined,
+    source: DefinitionSource = {},
   ): Policy {
-    this.mustBeHome();
-    checkDefinition(definition);
-    const set = this.current;
-    if (set === undefined)
-      throw new PolicyError(
-        'the home of policies has no memory of them and has not heard from a peer yet: try again soon',
-      );
-    const before = this.byName.get(definition.name);
-    if (before !== undefined) return this.change(set, before, definition, nowMs);
-    if (set.policies.length >= MAXIMUM_POLICIES)
-      throw new PolicyError(`there are ${MAXIMUM_POLICIES} policies already`);
-    const { name, limit, leaseMs = 0, allocator, shares, waitMs } = definition;
-    const dropped = set.dropped?.find((other) => other.name === name && this.isOpen(other, nowMs));
-    if (dropped !== undefined && isAlike(dropped, definition)) return this.revive(set, dropped, definition, nowMs);
-    // So that a lease reaches into one further window at most, by any clock.
-    const windowMs = leaseMs === 0 ? definition.windowMs : leaseMs + this.options.skewBoundMs;
-    const starters = [...startingRegions(definition)].flatMap((region) => {
-      const state = this.stateOf(region, regionState);
-      if (windowMs === 0) this.mustLast(region, state);
-      return state === undefined ? [] : [{ region, incarnation: state.incarnation }];
-    });
-    if (windowMs === 0 && isRepeated)
-      throw new PolicyError(`${WINDOWLESS} cannot come from a file: QUOTA.DEFINE it once`);
-    const number = Math.max(set.lastNumber + 1, Math.floor((nowMs - EPOCH_MS) / 1000));
-    if (number > MAXIMUM_NUMBER) throw new PolicyError('there are no numbers left for policies');
-    const policy: Policy = {
-      number,
-      name,
-      limit,
-      windowMs,
-      ...(leaseMs > 0 && { leaseMs }),
-      allocator,
-      shares,
-      waitMs,
-      definedMs: nowMs,
-      starters: isRepeated ? [] : starters,
-      ...(dropped !== undefined && windowMs > 0 && { startsFromMs: nowMs }),
-    };
-    this.write({ ...set, lastNumber: number, policies: [...set.policies, policy] }, nowMs);
-    return policy;
-  }
-
-  /** A dropped policy goes on with its number, so what was used in its window is not given out again. */
-  private revive(set: PolicySet, dropped: DroppedPolicy, { limit, waitMs }: Definition, nowMs: number): Policy {
-    const { droppedMs: _, ...before } = dropped;
-    const policy: Policy = { ...before, limit, waitMs };
-    const others = set.dropped?.filter((other) => other !== dropped);
-    this.write({ ...set, policies: [...set.policies, policy], dropped: others }, nowMs);
-    return policy;
-  }
-
-  /** Changes only numbers that are safe while some regions still have the old ones. */
-  private change(set: PolicySet, before: Policy, definition: Definition, nowMs: number): Policy {
-    const { limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = definition;
-    const isFixed = (what: string) =>
-      new PolicyError(`the ${what} of a policy cannot be changed: drop it and define it anew`);
-    if ((before.leaseMs ?? 0) !== leaseMs) throw isFixed('lease');
-    if (leaseMs === 0 && before.windowMs !== windowMs) throw isFixed('window');
-    if (before.allocator !== allocator) throw isFixed('allocator');
-    if (JSON.stringify(before.shares) !== JSON.stringify(shares)) throw isFixed('shares');
-    // A limit can change: regions that start with the old one together give out no more than the higher of the two.
-    if (before.limit === limit && before.waitMs === waitMs) return before;
-    const policy: Policy = { ...before, limit, waitMs };
-    const policies = set.policies.map((other) => (other === before ? policy : other));
-    this.write({ ...set, policies }, nowMs);
-    return policy;
+    const set = this.mustHaveSet();
+    this.change(definePolicy(set, definition, this.contextOf(nowMs, stateOf, source)), nowMs);
+    return this.byName.get(definition.name) as Policy;
   }
 
   drop(name: string, nowMs: number): boolean {
     this.mustBeHome();
-    const policy = this.byName.get(name);
-    if (policy === undefined) return false;
-    const set = this.current as PolicySet;
-    const policies = set.policies.filter((other) => other !== policy);
-    const isRecent = (other: DroppedPolicy) => other.name !== name && this.isOpen(other, nowMs);
-    const recent = (set.dropped ?? []).filter(isRecent).slice(1 - MAXIMUM_POLICIES);
-    const dropped = [...recent, { ...policy, droppedMs: nowMs }];
-    this.write({ ...set, policies, dropped }, nowMs);
+    const set = this.current;
+    if (set === undefined || !this.byName.has(name)) return false;
+    this.change(dropPolicy(set, name, this.contextOf(nowMs)), nowMs);
     return true;
   }
 
-  /** Whether tokens of a dropped policy may be from a window that is not over by every clock. */
-  private isOpen(policy: DroppedPolicy, nowMs: number): boolean {
-    const { skewBoundMs } = this.options;
-    const lastMs = policy.droppedMs + skewBoundMs + reachMs(policy, skewBoundMs);
-    return windowEndMs(policy, windowAt(policy, lastMs)) + skewBoundMs > nowMs;
+  /**
+   * At the home: a change of the catalogue, and its policies in place of those of the one before; null takes it away.
+   * All of it is one new version of the set; where any part is refused, nothing changes.
+   */
+  replaceCatalogue(
+    change: unknown,
+    nowMs: number,
+    stateOf: StateOf = () => undefined,
+    source: DefinitionSource = {},
+  ): void {
+    const set = this.mustHaveSet();
+    const reader = this.options.catalogue;
+    if (reader === undefined) throw new PolicyError('this server keeps no catalogue of limits');
+    const isNone = change === null || change === undefined;
+    const given = isNone ? undefined : reader.apply(change, set.catalogue, nowMs);
+    this.checkCatalogue(given);
+    const partial = isNone ? [] : reader.definitionsOf(given, nowMs);
+    const definitions = partial.map((definition) => ({
+      ...definition,
+      allocator: definition.allocator ?? this.homeRegion,
+    }));
+    const context = { ...this.contextOf(nowMs, stateOf, source), isCatalogued: true };
+    const { catalogue: _, ...changed } = replaceCatalogued(set, definitions, context);
+    this.write({ ...changed, ...(!isNone && { catalogue: given }) }, nowMs);
+  }
+
+  /** The part that is the same in all groups of a cluster. */
+  get shared(): SharedSet {
+    const reader = this.options.catalogue;
+    return sharedOf(this.current, (given) => (given === undefined ? undefined : reader?.written(given)));
+  }
+
+  /** At the home: these policies, and the catalogue where it has a stamp, were changed by a client of some group. */
+  stamp(stamps: readonly Stamp[], catalogueStamp: number | undefined, nowMs: number): void {
+    const set = this.mustHaveSet();
+    const merged = stamps.length === 0 ? set.stamps : withStamps(set.stamps, stamps);
+    this.write({ ...set, stamps: merged, catalogueStamp: catalogueStamp ?? set.catalogueStamp }, nowMs);
+  }
+
+  /** Throws a PolicyError for a set whose catalogue this region cannot read. */
+  checkCatalogue(catalogue: unknown): void {
+    if (catalogue !== undefined) this.options.catalogue?.check(catalogue);
+  }
+
+  /** At the home: extra tokens of a subject in the current window. A repetition of the same operation adds nothing. */
+  giveExtra(name: string, request: ExtraRequest, nowMs: number): Policy {
+    const set = this.mustHaveSet();
+    const before = this.byName.get(name);
+    if (before === undefined) throw new PolicyError(noSuchPolicy(name));
+    const policy = giveExtra(before, request, nowMs, this.options.skewBoundMs);
+    const policies = set.policies.map((other) => (other === before ? policy : other));
+    if (policy !== before) this.write({ ...set, policies }, nowMs);
+    return policy;
+  }
+
+  /** At the home, by an operator: it inherits the tokens of incarnations that are lost for good. See inheritance.ts. */
+  remint(name: string, lost: readonly Lost[], nowMs: number): void {
+    this.mustBeHome();
+    const { region, incarnation, hasDisk } = this.options;
+    const set = this.current as PolicySet;
+    mustLast(region, { incarnation, hasDisk });
+    const policies = set.policies.map((policy) => (policy.name === name ? inherit(policy, incarnation, lost) : policy));
+    this.write({ ...set, policies }, nowMs);
   }
 
   /** At the home: no peer has any policies, so there are none. True when that is news, to be sent to all peers. */
@@ -333,6 +328,18 @@ export class PolicyBook {
     this.replace({ ...set, home, version, lastNumber }, undefined, true);
   }
 
+  /**
+   * The clock was far ahead, and is right again: dates that it gave are dates of now. The counters of windows that were
+   * over by it have expired, so windowed quotas begin with the next window.
+   */
+  dateAnew(nowMs: number): void {
+    this.beganMs = Math.min(this.beganMs, nowMs);
+    this.startsFromMs = Math.min(this.startsFromMs, nowMs);
+    this.heldFromMs = nowMs;
+    if (this.isHome && this.isWritten) this.settle(dateSetAnew(this.current as PolicySet, nowMs), nowMs);
+    else this.save(this.grantees.saved);
+  }
+
   private isAhead(nowMs: number): boolean {
     return this.version > nowMs + MAXIMUM_VERSION_AHEAD_MS;
   }
@@ -341,21 +348,30 @@ export class PolicyBook {
     if (!this.isHome) throw new PolicyError(`policies are defined in region ${this.options.home}, their home`);
   }
 
-  private stateOf(region: string, regionState: (region: string) => RegionState | undefined): RegionState | undefined {
-    const { incarnation, hasDisk } = this.options;
-    return region === this.options.region ? { incarnation, hasDisk } : regionState(region);
+  private mustHaveSet(): PolicySet {
+    this.mustBeHome();
+    if (this.current === undefined)
+      throw new PolicyError(
+        'the home of policies has no memory of them and has not heard from a peer yet: try again soon',
+      );
+    return this.current;
   }
 
-  /** Tokens of a limit without a window are lost for ever with the state of their region. */
-  private mustLast(region: string, state: RegionState | undefined): void {
-    if (state === undefined)
-      throw new PolicyError(
-        `${WINDOWLESS} begins where it starts: region ${region} must be connected to its home when it is defined`,
-      );
-    if (!state.hasDisk)
-      throw new PolicyError(
-        `${WINDOWLESS} needs a disk in region ${region} (--data): with its memory the tokens would be lost for ever`,
-      );
+  private contextOf(nowMs: number, stateOf: StateOf = () => undefined, source: DefinitionSource = {}): ChangeContext {
+    const { region, incarnation, hasDisk, skewBoundMs } = this.options;
+    return {
+      nowMs,
+      skewBoundMs,
+      stateOf: (other) => (other === region ? { incarnation, hasDisk } : stateOf(other)),
+      isRepeated: source.isRepeated ?? false,
+      isCatalogued: false,
+      knownRegions: source.knownRegions,
+    };
+  }
+
+  /** Writes a set that differs from the own one. */
+  private change(set: PolicySet, nowMs: number): void {
+    if (set !== this.current) this.write(set, nowMs);
   }
 
   /** At the home: the next version. It is higher than any that a home could have made before it lost its memory. */
@@ -365,7 +381,8 @@ export class PolicyBook {
         `the version of the policies is ${set.version}, more than a day ahead of the clock, and other regions refuse ` +
           'it: when the clock is right, QUOTA.HOME KEEP gives them a new one',
       );
-    this.replace({ ...set, version: Math.max(set.version + 1, Math.floor(nowMs)) }, undefined, true);
+    const next = { ...set, version: Math.max(set.version + 1, Math.floor(nowMs)) };
+    this.replace(checkPolicySet(next), undefined, true);
   }
 
   private replace(set: PolicySet, seal: Seal | undefined, isOwn: boolean): void {
@@ -380,12 +397,4 @@ export class PolicyBook {
     this.byName = new Map(this.list().map((policy) => [policy.name, policy]));
     this.byNumber = new Map(this.list().map((policy) => [policy.number, policy]));
   }
-}
-
-const WINDOWLESS = 'a quota without a window';
-
-/** Whether a definition differs from a policy in nothing but numbers that can be changed. */
-function isAlike(policy: Policy, { windowMs, leaseMs = 0, allocator, shares }: Definition): boolean {
-  const isSameTime = (policy.leaseMs ?? 0) === leaseMs && (leaseMs > 0 || policy.windowMs === windowMs);
-  return isSameTime && policy.allocator === allocator && JSON.stringify(policy.shares) === JSON.stringify(shares);
 }

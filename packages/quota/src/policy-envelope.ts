@@ -14,13 +14,15 @@ export interface PolicyEnvelope {
   /** The home's, where regions have certificates. */
   readonly seal?: Seal | undefined;
   readonly reaches: readonly Reach[];
+  /** The sender divides tokens among members; absent in releases that do not know of them. */
+  readonly divides?: boolean | undefined;
 }
 
 export function writeEnvelope(envelope: PolicyEnvelope): Policies {
   return {
     kind: FrameKind.policies,
     version: envelope.set?.version ?? 0,
-    body: Buffer.from(JSON.stringify(envelope)),
+    body: Buffer.from(JSON.stringify({ ...envelope, divides: true })),
   };
 }
 
@@ -30,5 +32,11 @@ export function readEnvelope({ body }: Policies): PolicyEnvelope {
   if (typeof envelope?.home !== 'string' || typeof envelope.hasDisk !== 'boolean')
     throw new Error('a frame with policies names no home');
   const set = envelope.set === null ? null : checkPolicySet(envelope.set);
-  return { ...envelope, set, seal: checkSeal(envelope.seal), reaches: checkReaches(envelope.reaches) };
+  return {
+    ...envelope,
+    set,
+    seal: checkSeal(envelope.seal),
+    reaches: checkReaches(envelope.reaches),
+    divides: envelope.divides === true,
+  };
 }

@@ -2,7 +2,8 @@ import { type Allotment, nameOfAllotment } from './allotment.js';
 import { Deadlines } from './deadlines.js';
 import { KeptKind, type KeptRecord, type KeptRecords } from './kept-records.js';
 import type { ChangeMark } from './ledger.js';
-import type { Operations, Standing, TakeItem } from './operations.js';
+import type { Operations } from './operations.js';
+import type { Standing, TakeItem } from './take-request.js';
 
 export const MAXIMUM_RESERVATION_MS = 3_600_000;
 /** Reservations held at once. */
@@ -104,7 +105,7 @@ export class Reservations {
       done({ error: `there are ${MAXIMUM_RESERVATIONS} reservations already` });
       return;
     }
-    this.options.operations.take({ items: [item], waitMs }, (answer) => {
+    this.options.operations.take({ items: [item], waitMs, isRecorded: true }, (answer) => {
       if ('error' in answer) {
         done(answer);
         return;
@@ -141,16 +142,17 @@ export class Reservations {
     const { operations } = this.options;
     const missing = actual - item.cost;
     if (missing <= 0) {
-      const { mark } = this.settle(id, actual, { charged: actual, uncharged: 0 });
-      operations.giveBack(allotment, -missing, mark);
+      const settlement = { charged: actual, uncharged: 0 };
+      const mark = operations.endHold(allotment, -missing, () => this.settle(id, actual, settlement).mark);
       operations.whenDurable(mark, () => done({ charged: actual, uncharged: 0 }));
       return;
     }
-    // Settled before it can lapse; how many more tokens can be had is known when the take is answered.
+    // Settled before it can lapse; how many more tokens can be had is known when the take is answered. Both are billed
+    // as the settlement on disk says, whichever of them it is.
     const settled = this.settle(id, actual, { charged: item.cost, uncharged: missing });
-    operations.take({ items: [{ ...item, cost: missing }], waitMs: 0 }, (answer) => {
+    operations.take({ items: [{ ...item, cost: missing }], waitMs: 0, isRecorded: true }, (answer) => {
       const isAllowed = !('error' in answer) && answer.isAllowed;
-      const more = isAllowed ? missing : operations.taker.takeSome(allotment, missing);
+      const more = isAllowed ? missing : operations.takeSome(allotment, missing);
       settled.settlement = { charged: item.cost + more, uncharged: missing - more };
       settled.mark = this.keepSettlement(reservation, actual, item.cost + more);
       const moreFrom = isAllowed ? answer.allotments[0] : allotment;
@@ -162,8 +164,8 @@ export class Reservations {
   cancel(id: string): boolean {
     const reservation = this.held.get(id);
     if (reservation === undefined) return false;
-    const { mark } = this.settle(id, 0, { charged: 0, uncharged: 0 });
-    this.options.operations.giveBack(reservation.allotment, reservation.item.cost, mark);
+    const { allotment, item } = reservation;
+    this.options.operations.endHold(allotment, item.cost, () => this.settle(id, 0, { charged: 0, uncharged: 0 }).mark);
     return true;
   }
 
@@ -273,8 +275,9 @@ export class Reservations {
     const reservation = this.forget(id);
     const { allotment, item, lapse, record } = reservation;
     const { operations, records } = this.options;
-    const mark = record === undefined ? undefined : records?.remove(KeptKind.reservation, record);
-    if (lapse === 'refund') operations.giveBack(allotment, item.cost, mark);
+    const end = () => (record === undefined ? undefined : records?.remove(KeptKind.reservation, record));
+    if (lapse === 'refund') operations.endHold(allotment, item.cost, end);
+    else end();
   }
 }
 

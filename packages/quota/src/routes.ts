@@ -1,7 +1,15 @@
 import { isRegion, isWhole } from './policy-set.js';
 
+/** What a region has sent its neighbours about its policies. */
+export interface HeldPolicies {
+  /** Undefined where it is not known: a region between is of an earlier release. */
+  readonly version?: number | undefined;
+  /** Its release divides tokens among members. */
+  readonly divides?: boolean | undefined;
+}
+
 /** A region that can be reached, and its incarnation. */
-export interface Reach {
+export interface Reach extends HeldPolicies {
   readonly region: string;
   /** In hexadecimal. */
   readonly origin: string;
@@ -18,6 +26,7 @@ interface Neighbour<Link> {
   readonly link: Link;
   readonly origin: string;
   hasDisk: boolean;
+  held: HeldPolicies;
   reaches: readonly Reach[];
 }
 
@@ -38,7 +47,7 @@ export class Routes<Link> {
   /** A link, in place of any other to the same region. */
   add(region: string, origin: Uint8Array, link: Link): void {
     const name = Buffer.from(origin).toString('hex');
-    this.neighbours.set(region, { link, origin: name, hasDisk: false, reaches: [] });
+    this.neighbours.set(region, { link, origin: name, hasDisk: false, held: {}, reaches: [] });
     this.findWays();
   }
 
@@ -51,10 +60,11 @@ export class Routes<Link> {
   }
 
   /** Takes the regions that a neighbour reaches; true where the routes are others now. */
-  hear(region: string, hasDisk: boolean, reaches: readonly Reach[]): boolean {
+  hear(region: string, hasDisk: boolean, reaches: readonly Reach[], held: HeldPolicies = {}): boolean {
     const neighbour = this.neighbours.get(region);
     if (neighbour === undefined) return false;
     neighbour.hasDisk = hasDisk;
+    neighbour.held = { version: held.version, divides: held.divides };
     neighbour.reaches = reaches;
     return this.findWays();
   }
@@ -62,8 +72,8 @@ export class Routes<Link> {
   /** The regions that a neighbour can reach through this one. */
   reachesFor(neighbour: string): Reach[] {
     const reaches: Reach[] = [];
-    for (const { region, origin, hasDisk, hops, via } of this.ways.values())
-      if (via !== neighbour && hops < MAXIMUM_HOPS) reaches.push({ region, origin, hasDisk, hops });
+    for (const { via, ...reach } of this.ways.values())
+      if (via !== neighbour && reach.hops < MAXIMUM_HOPS) reaches.push(reach);
     return reaches.slice(0, MAXIMUM_REACHES);
   }
 
@@ -89,8 +99,8 @@ export class Routes<Link> {
 
   private findWays(): boolean {
     const ways = new Map<string, Reach & { readonly via: string }>();
-    for (const [region, { origin, hasDisk }] of this.neighbours)
-      ways.set(region, { region, origin, hasDisk, hops: 1, via: region });
+    for (const [region, { origin, hasDisk, held }] of this.neighbours)
+      ways.set(region, { region, origin, hasDisk, ...held, hops: 1, via: region });
     for (const [via, { reaches }] of this.neighbours) {
       for (const reach of reaches) {
         const hops = reach.hops + 1;
@@ -109,9 +119,17 @@ export class Routes<Link> {
 /** Checks the reaches from a neighbour; throws where they are invalid. */
 export function checkReaches(given: unknown): readonly Reach[] {
   if (given === undefined) return [];
-  const isReach = ({ region, origin, hasDisk, hops }: Reach) =>
-    isRegion(region) && /^[0-9a-f]{64}$/.test(origin) && typeof hasDisk === 'boolean' && isWhole(hops, 1, MAXIMUM_HOPS);
+  const isReach = ({ region, origin, hasDisk, hops, version = 0, divides = false }: Reach) =>
+    isRegion(region) &&
+    /^[0-9a-f]{64}$/.test(origin) &&
+    typeof hasDisk === 'boolean' &&
+    isWhole(hops, 1, MAXIMUM_HOPS) &&
+    isWhole(version, 0, Number.MAX_SAFE_INTEGER) &&
+    typeof divides === 'boolean';
   if (!Array.isArray(given) || given.length > MAXIMUM_REACHES || !given.every(isReach))
     throw new Error('the neighbour sent an invalid list of the regions that it reaches');
-  return given;
+  // These fields and no others are passed on.
+  return (given as readonly Reach[]).map(({ region, origin, hasDisk, hops, version, divides }) => {
+    return { region, origin, hasDisk, hops, version, divides };
+  });
 }

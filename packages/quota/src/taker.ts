@@ -1,6 +1,8 @@
 import { type ByteInput, type Engine, LocalBalances } from '@quotadb/engine';
 import { type Allotment, AllotmentKey } from './allotment.js';
+import { limitOf } from './override-table.js';
 import { isLeased, type Policy, windowAt, windowEndMs } from './policy.js';
+import type { UsageRecorder } from './usage-recorder.js';
 
 const NO_SUBJECT = new Uint8Array(0);
 
@@ -22,8 +24,12 @@ export class Taker {
   /** When it is worth trying again; 0 = now, -1 = never. */
   retryAfterMs = 0;
   window = 0;
+  /** Of the allotment: an override's, where there is one. */
+  limit = 0;
   /** The refill target of a local balance that has just run low; 0 = it has not. */
   refillTarget = 0;
+  /** Where usage is exported. */
+  usage: UsageRecorder | undefined = undefined;
   private readonly engine: Engine;
   private readonly balances: LocalBalances;
   private readonly key = new AllotmentKey();
@@ -46,7 +52,11 @@ export class Taker {
     if (policy !== this.hotPolicy || nowMs !== this.hotMs) this.heat(policy, nowMs);
     this.window = this.hotWindow;
     this.resetMs = this.hotResetMs;
-    return this.takeOf(policy, this.hotKey.sameMarksOf(subject, start, length), cost);
+    const verdict = this.takeOf(policy, this.hotKey.sameMarksOf(subject, start, length), cost);
+    if (verdict !== Verdict.allowed || this.usage === undefined) return verdict;
+    if (this.usage.taken(policy, this.window, subject.bytes, start, length, cost)) return verdict;
+    this.putBack(this.hotKey, cost);
+    return Verdict.denied;
   }
 
   takeFrom(policy: Policy, allotment: Allotment, cost: number): Verdict {
@@ -72,14 +82,14 @@ export class Taker {
     if (isTaken) {
       const low = balances.lowWatermark;
       this.refillTarget = before >= low && before - cost < low ? 2 * low : 0;
-      this.note(policy, before - cost);
+      this.note(policy, key, before - cost);
       this.retryAfterMs = 0;
       balances.close();
       return Verdict.allowed;
     }
     this.refillTarget = 0;
-    const isDenied = balances.deniedUntilMs > this.engine.nowMs;
-    this.note(policy, before);
+    this.note(policy, key, before);
+    const isDenied = balances.deniedUntilMs > this.engine.nowMs || cost > this.limit;
     this.retryAfterMs = this.retryAfter(policy, cost);
     balances.close();
     return isDenied ? Verdict.denied : Verdict.unknown;
@@ -89,9 +99,9 @@ export class Taker {
   peek(policy: Policy, subject: Uint8Array, start: number, length: number): void {
     this.window = windowAt(policy, this.engine.nowMs);
     this.resetMs = this.resetOf(policy);
-    const { input, length: keyLength } = this.key.marks(policy.number, this.window, subject, start, length);
-    this.balances.open(input, 0, keyLength);
-    this.note(policy, this.balances.balance);
+    const key = this.key.marks(policy.number, this.window, subject, start, length);
+    this.balances.open(key.input, 0, key.length);
+    this.note(policy, key, this.balances.balance);
     this.retryAfterMs = 0;
     this.balances.close();
   }
@@ -109,9 +119,11 @@ export class Taker {
 
   /** Puts back tokens that were not used. False where the allotment has no local balance, as after a restart. */
   giveBack(allotment: Allotment, amount: number): boolean {
-    if (amount <= 0) return true;
+    return amount <= 0 || this.putBack(this.key.marksOf(allotment), amount);
+  }
+
+  private putBack({ input, length }: AllotmentKey, amount: number): boolean {
     const { balances } = this;
-    const { input, length } = this.key.marksOf(allotment);
     const isThere = balances.open(input, 0, length);
     if (isThere) balances.give(amount);
     balances.denyUntil(0);
@@ -128,11 +140,12 @@ export class Taker {
   }
 
   /** The allotment's key is open: its value is the marks of all origins. */
-  private note(policy: Policy, balance: number): void {
+  private note(policy: Policy, key: AllotmentKey, balance: number): void {
     const { engine } = this;
     const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
+    this.limit = limitOf(policy, key.input.bytes, this.window, AllotmentKey.SUBJECT_AT, key.subjectLength);
     this.remainingHere = balance + this.balances.reserve;
-    this.remainingEverywhere = Math.max(0, policy.limit - marked) + balance;
+    this.remainingEverywhere = Math.max(0, this.limit - marked) + balance;
   }
 
   private resetOf(policy: Policy): number {
@@ -141,6 +154,7 @@ export class Taker {
   }
 
   private retryAfter(policy: Policy, cost: number): number {
+    if (cost > this.limit) return -1;
     // A lease may be given back at any moment.
     if (this.remainingEverywhere < cost && !isLeased(policy)) return this.resetMs;
     const soonMs = Math.max(1, this.balances.deniedUntilMs - this.engine.nowMs);

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { DemandOutcome } from './allotment-states.js';
 import type { Policy } from './policy.js';
-import { Taker } from './taker.js';
+import { Taker, Verdict } from './taker.js';
 import { startLoneRegion } from './testing/lone-region.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
@@ -35,4 +35,55 @@ test('tokens on their way to the disk reach the local balance even where it has 
   flush();
   expect(broker.ledger.balance(allotment) + broker.ledger.rights(policy, allotment)).toBe(100);
   expect(broker.hasWork).toBe(false);
+});
+
+describe('of a quota without a window a crash at any moment wastes at most a 32nd of the tokens, or 32', () => {
+  const limit = 10_000;
+  let nowMs = NOW_MS;
+  let durable = 0;
+
+  function start() {
+    const region = startLoneRegion({ nowMs: () => nowMs, durable: () => durable });
+    const definition = { name: 'seats', limit, windowMs: 0, allocator: 'a', shares: [], waitMs: 0 };
+    const policy: Policy = region.book.define(definition, NOW_MS);
+    const allotment = { policy: policy.number, window: 0, subject: Uint8Array.of(1) };
+    const flush = () => {
+      durable = Number.POSITIVE_INFINITY;
+      region.broker.tick();
+      durable = 0;
+    };
+    // The disk knows the marks, and not how much of them was spent.
+    const checkWaste = (spent: number) => {
+      const marked = limit - region.broker.ledger.rights(policy, allotment);
+      expect(marked - spent).toBeLessThanOrEqual(Math.max(32, (limit - spent) / 32));
+    };
+    return { ...region, policy, allotment, flush, checkWaste };
+  }
+
+  test('however fast they are spent', () => {
+    const { engine, broker, policy, allotment, flush, checkWaste } = start();
+    const taker = new Taker(engine);
+    for (let spent = 0; spent < limit; nowMs++) {
+      if (taker.takeFrom(policy, allotment, 1) === Verdict.allowed) {
+        spent++;
+        if (taker.refillTarget > 0) broker.requestRefill(allotment, taker.refillTarget);
+      } else broker.demand(allotment, 1, 1000, () => {});
+      checkWaste(spent);
+      if (nowMs % 5 === 0) flush();
+      checkWaste(spent);
+    }
+  });
+
+  test('also of those that a reservation gives back', () => {
+    const { broker, operations, allotment, flush, checkWaste } = start();
+    let isAllowed = false;
+    operations.take({ items: [{ name: 'seats', subject: allotment.subject, cost: 5000 }] }, (answer) => {
+      isAllowed = 'isAllowed' in answer && answer.isAllowed;
+    });
+    flush();
+    expect(isAllowed).toBe(true);
+    checkWaste(5000);
+    broker.giveBack(allotment, 5000, undefined);
+    checkWaste(0);
+  });
 });

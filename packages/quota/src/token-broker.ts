@@ -1,4 +1,4 @@
-import { FrameKind, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
+import { FrameKind, isServerOf, type TokensAnswer, type TokensWanted } from '@quotadb/wire';
 import { type Allotment, nameOfAllotment } from './allotment.js';
 import {
   type AllotmentState,
@@ -10,10 +10,11 @@ import {
 import type { TokenBrokerOptions } from './broker-options.js';
 import { DurableQueue } from './durable-queue.js';
 import { type ChangeMark, Ledger } from './ledger.js';
-import { type Policy, windowEndMs } from './policy.js';
-import { chunkOf, portionOf } from './portions.js';
+import type { Policy } from './policy.js';
+import { chunkOf, endlessPortionOf } from './portions.js';
 import { MAXIMUM_HOPS } from './routes.js';
 import { Taker } from './taker.js';
+import { TokenGrantor } from './token-grantor.js';
 
 /** A disk that takes longer counts as one that has nothing. */
 const DISK_PATIENCE_MS = 2000;
@@ -23,8 +24,6 @@ const ANSWER_MS = 1000;
 const EMPTY_MS = 100;
 /** How long a caller is denied without another request to other regions: at most. */
 const LONGEST_DENIAL_MS = 1000;
-/** Tokens that were not used for this long go back to the allocator. */
-const IDLE_MS = 2000;
 const IDLE_SCAN_MS = 250;
 /** Allotments in one scan; the next goes on behind them. */
 const IDLE_SCAN_ALLOTMENTS = 1000;
@@ -35,7 +34,8 @@ const IDLE_SCAN_ALLOTMENTS = 1000;
  *
  *   1  marks a part of this node's rights and, once the mark is on disk, puts it into the local balance;
  *   2  where that is too little, asks the allocator, and where that has nothing or is unreachable, all regions;
- *   3  where no region has tokens, denies: for a moment further callers are denied without asking.
+ *   3  where the allocator cannot be reached and the policy lets a region admit a part alone, admits that;
+ *   4  where no region has tokens, denies: for a moment further callers are denied without asking.
  *
  * It is not trusted with the limit: the ledger never lets go of more than this node holds.
  */
@@ -46,6 +46,7 @@ export class TokenBroker {
   private readonly options: TokenBrokerOptions;
   private readonly taker: Taker;
   private readonly allotments = new AllotmentStates();
+  private readonly grantor: TokenGrantor;
   private lastRequest = 0;
   private scannedAtMs = 0;
 
@@ -54,6 +55,7 @@ export class TokenBroker {
     const { engine, region, book, skewBoundMs } = options;
     this.ledger = new Ledger({ engine, region, book, skewBoundMs });
     this.taker = new Taker(engine);
+    this.grantor = new TokenGrantor(options, this.ledger, this.allotments);
     this.durable = new DurableQueue(options.durable, () => options.flushSoon?.());
   }
 
@@ -73,8 +75,8 @@ export class TokenBroker {
   }
 
   /**
-   * Tokens of a reservation or a lease come back when the disk holds its end, a change of this mark: a crash before that
-   * restores it, with its tokens. Without a mark there is nothing on disk to restore.
+   * Tokens of a reservation or a lease come back when the disk holds its end, a change of this mark: a crash before
+   * that restores it, with its tokens. Without a mark there is nothing on disk to restore.
    */
   giveBack(allotment: Allotment, amount: number, mark: ChangeMark | undefined): void {
     if (amount <= 0) return;
@@ -93,12 +95,21 @@ export class TokenBroker {
     });
   }
 
-  /** Into the local balance or, where there is none, back to the rights. They are lost with a window that is over. */
+  /**
+   * Into the local balance or, where there is none, back to the rights. They are lost with a window that is over. Of a
+   * quota without a window a crash would waste them for ever: they always go back to the rights.
+   */
   private refund(allotment: Allotment, amount: number): void {
     const { book } = this.options;
-    if (this.taker.giveBack(allotment, amount)) return;
     const policy = book.numbered(allotment.policy) ?? book.droppedNumbered(allotment.policy);
-    if (policy !== undefined && !this.isOver(policy, allotment)) this.ledger.unmark(policy, allotment, amount);
+    const isUsable = policy !== undefined && !this.grantor.isOver(policy, allotment);
+    if (policy?.windowMs === 0) this.taker.stopDenying(allotment);
+    else if (this.taker.giveBack(allotment, amount)) {
+      // The limit may have been lowered while they were held.
+      if (isUsable) this.ledger.takeBackExcess(policy, allotment);
+      return;
+    }
+    if (isUsable) this.ledger.unmark(policy, allotment, amount);
   }
 
   tick(): void {
@@ -107,7 +118,7 @@ export class TokenBroker {
     for (const state of [...this.allotments.active]) this.advance(state);
     if (nowMs - this.scannedAtMs < IDLE_SCAN_MS) return;
     this.scannedAtMs = nowMs;
-    this.allotments.scan(IDLE_SCAN_ALLOTMENTS, (state) => this.isKept(state, nowMs));
+    this.allotments.scan(IDLE_SCAN_ALLOTMENTS, (state) => this.grantor.isKept(state, nowMs));
   }
 
   /** A frame for another region is forwarded and not remembered: a region that gets no answer asks again. */
@@ -115,19 +126,19 @@ export class TokenBroker {
     const { region, peers } = this.options;
     if (frame.toRegion !== region) {
       if (frame.hops < MAXIMUM_HOPS) peers.send(frame.toRegion, { ...frame, hops: frame.hops + 1 });
-    } else if (frame.kind === FrameKind.tokensWanted) this.hearWanted(frame);
+    } else if (frame.kind === FrameKind.tokensWanted) this.grantor.hearWanted(frame);
     else this.hearAnswer(frame);
   }
 
   /**
-   * A limit may have been raised: callers that were denied may ask again. Or lowered: tokens that are not in it any more
-   * leave the local balance.
+   * A limit may have been raised: callers that were denied may ask again. Or lowered: tokens that are not in it any
+   * more leave the local balance.
    */
   policiesChanged(): void {
     const { book } = this.options;
     for (const state of this.allotments.values()) {
       const policy = book.numbered(state.allotment.policy);
-      if (policy !== undefined && !this.isOver(policy, state.allotment))
+      if (policy !== undefined && !this.grantor.isOver(policy, state.allotment))
         this.ledger.takeBackExcess(policy, state.allotment);
       if (state.denialMs === FIRST_DENIAL_MS) continue;
       state.denialMs = FIRST_DENIAL_MS;
@@ -136,17 +147,27 @@ export class TokenBroker {
     }
   }
 
-  /** Before a clean shutdown, when no lane spends any more: unspent tokens become rights again instead of waste. */
-  returnLocalBalances(): void {
+  /**
+   * Before a clean shutdown, and before slots move, when no lane spends any more of these: unspent tokens become rights
+   * again instead of waste.
+   */
+  returnLocalBalances(isMeant: (subject: Uint8Array) => boolean = () => true): void {
     for (const state of this.allotments.values()) {
       const { allotment, marked } = state;
+      if (!isMeant(allotment.subject)) continue;
       const policy = this.options.book.numbered(allotment.policy);
-      if (policy === undefined || this.isOver(policy, allotment)) continue;
+      if (policy === undefined || this.grantor.isOver(policy, allotment)) continue;
       this.ledger.takeBack(policy, allotment, Number.POSITIVE_INFINITY);
       // Tokens that still wait for the disk never were in the local balance.
       if (marked !== undefined) this.ledger.unmark(policy, allotment, marked.amount);
       state.marked = undefined;
     }
+  }
+
+  /** Tokens that were set aside or came back, and wait for the disk. */
+  waitingOf(allotment: Allotment): number {
+    const state = this.allotments.get(nameOfAllotment(allotment));
+    return state === undefined ? 0 : (state.marked?.amount ?? 0) + state.returning;
   }
 
   /** How far clocks may differ. */
@@ -168,10 +189,10 @@ export class TokenBroker {
     const { allotment } = state;
     const { book } = this.options;
     const policy = book.numbered(allotment.policy);
-    if (policy === undefined || this.isOver(policy, allotment)) {
+    if (policy === undefined || this.grantor.isOver(policy, allotment)) {
       // Tokens on their way to the disk are not lost with a policy that is dropped: it may be defined again.
       const dropped = policy === undefined ? book.droppedNumbered(allotment.policy) : undefined;
-      if (dropped !== undefined && !this.isOver(dropped, allotment)) this.fillMarked(dropped, state);
+      if (dropped !== undefined && !this.grantor.isOver(dropped, allotment)) this.fillMarked(dropped, state);
       else state.marked = undefined;
       this.finish(state, 'none');
       return;
@@ -192,13 +213,14 @@ export class TokenBroker {
     this.wakeImpatient(state, isOnItsWay(state) ? DISK_PATIENCE_MS : 0);
   }
 
-  private isOver(policy: Policy, allotment: Allotment): boolean {
-    return this.options.engine.nowMs >= windowEndMs(policy, allotment.window) + this.options.skewBoundMs;
+  private missing(state: AllotmentState): number {
+    return Math.max(this.awaited(state), state.target - this.ledger.balance(state.allotment));
   }
 
-  private missing(state: AllotmentState): number {
+  /** The tokens that callers wait for, beyond the local balance. */
+  private awaited(state: AllotmentState): number {
     const needed = state.waiters.reduce((sum, waiter) => sum + waiter.need, 0);
-    return Math.max(needed, state.target) - this.ledger.balance(state.allotment);
+    return needed - this.ledger.balance(state.allotment);
   }
 
   /** Puts marked tokens into the local balance, once the disk holds the mark. */
@@ -215,10 +237,15 @@ export class TokenBroker {
   private markSome(policy: Policy, state: AllotmentState, missing: number): void {
     const rights = this.ledger.rights(policy, state.allotment);
     if (rights <= 0) return;
-    const amount = portionOf(policy, state, rights, missing, this.options.monotonicMs());
+    const isEndless = policy.windowMs === 0;
+    const amount = isEndless
+      ? endlessPortionOf(state, rights, this.awaited(state), this.options.monotonicMs())
+      : chunkOf(rights, missing);
     const mark = this.ledger.mark(policy, state.allotment, amount);
     if (mark === undefined) return;
     state.marked = { ...mark, amount };
+    // A refill gets one portion, and no more, however low the local balance is.
+    if (isEndless && amount < rights) state.target = 0;
     if (this.options.durable === undefined) this.fillMarked(policy, state);
     else this.options.flushSoon?.();
   }
@@ -265,16 +292,46 @@ export class TokenBroker {
       if (nowMs - atMs < ANSWER_MS) continue;
       asked.delete(other);
       empty.set(other, nowMs + EMPTY_MS);
+      if (isServerOf(other, policy.allocator)) state.isAllocatorSilent = true;
     }
     const open = [...peers.regions()].filter((other) => other !== region && (empty.get(other) ?? 0) <= nowMs);
-    const targets = open.includes(policy.allocator) ? [policy.allocator] : open;
+    const allocators = open.filter((other) => isServerOf(other, policy.allocator));
+    const targets = allocators.length > 0 ? allocators : open;
     for (const target of targets)
       if (!asked.has(target)) asked.set(target, { request: this.ask(state, target, missing), atMs: nowMs });
     if (asked.size > 0 || state.expectedUntilMs > nowMs || isOnItsWay(state)) return;
+    const admissible = this.isCutOff(policy, state) ? this.ledger.admissible(policy, state.allotment) : 0;
+    if (admissible > 0 && this.admitSome(policy, state, admissible)) return;
     events?.denied(policy);
-    this.ledger.deny(policy, state.allotment, engine.nowMs + state.denialMs);
-    state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
+    // Callers that need less may still be admitted.
+    if (admissible === 0) {
+      this.ledger.deny(policy, state.allotment, engine.nowMs + state.denialMs);
+      state.denialMs = Math.min(state.denialMs * 2, LONGEST_DENIAL_MS);
+    }
     this.finish(state, 'none');
+  }
+
+  /** Whether a region admits tokens alone now. */
+  private isCutOff({ admitFraction, allocator }: Policy, { isAllocatorSilent }: AllotmentState): boolean {
+    const { region, peers } = this.options;
+    if (admitFraction === undefined || isServerOf(region, allocator)) return false;
+    return isAllocatorSilent || ![...peers.regions()].some((other) => isServerOf(other, allocator));
+  }
+
+  /** For callers that wait; false where none does, or the first needs more than may be admitted. */
+  private admitSome(policy: Policy, state: AllotmentState, admissible: number): boolean {
+    const { durable, flushSoon, events } = this.options;
+    const needed = this.awaited(state);
+    if (needed <= 0 || state.waiters[0].need - this.ledger.balance(state.allotment) > admissible) return false;
+    const amount = chunkOf(admissible, Math.min(needed, admissible));
+    const mark = this.ledger.admit(policy, state.allotment, amount);
+    if (mark === undefined) return false;
+    events?.admitted(policy, amount);
+    state.marked = { ...mark, amount };
+    if (durable === undefined) this.fillMarked(policy, state);
+    else flushSoon?.();
+    this.wakeSatisfied(state);
+    return true;
   }
 
   private ask({ allotment }: AllotmentState, toRegion: string, need: number): number {
@@ -302,75 +359,11 @@ export class TokenBroker {
     const nowMs = monotonicMs();
     state.asked.delete(fromRegion);
     const named = book.numbered(policy);
+    if (named !== undefined && isServerOf(fromRegion, named.allocator)) state.isAllocatorSilent = false;
     if (named !== undefined) events?.received(named, fromRegion, granted, nowMs - asked.atMs);
     if (granted > 0) state.expectedUntilMs = nowMs + ANSWER_MS;
     else state.empty?.set(fromRegion, nowMs + EMPTY_MS);
     this.advance(state);
-  }
-
-  // ---- demand of other regions --------------------------------------------------------------------------------------
-
-  private hearWanted({ origin, fromRegion, request, policy: number, window, subject, need }: TokensWanted): void {
-    const { peers, region, book, events } = this.options;
-    const policy = book.numbered(number);
-    const allotment: Allotment = { policy: number, window, subject };
-    const granted = policy === undefined ? 0 : this.grantTo(policy, allotment, origin, need);
-    if (policy !== undefined && granted > 0) events?.granted(policy, fromRegion, granted);
-    const answer = { origin, fromRegion: region, toRegion: fromRegion, request, ...allotment, granted, hops: 0 };
-    peers.send(fromRegion, { kind: FrameKind.tokensAnswer, ...answer });
-  }
-
-  /** Grants a part of the rights, at least the need if there is as much. A node whose own callers wait keeps a half. */
-  private grantTo(policy: Policy, allotment: Allotment, to: Uint8Array, need: number): number {
-    const state = this.allotments.get(nameOfAllotment(allotment));
-    let rights = this.ledger.rights(policy, allotment);
-    if (state !== undefined && state.waiters.length > 0) rights = Math.floor(rights / 2);
-    else if (rights < need) {
-      const balance = this.ledger.balance(allotment);
-      const spare = this.isIdle(state) ? balance : Math.floor(balance / 2);
-      this.ledger.takeBack(policy, allotment, Math.min(spare, need - Math.max(0, rights)));
-      rights = this.ledger.rights(policy, allotment);
-    }
-    const amount = chunkOf(rights, need);
-    if (amount <= 0 || this.ledger.grant(policy, allotment, to, amount) === undefined) return 0;
-    this.options.flushSoon?.();
-    return amount;
-  }
-
-  private isIdle(state: AllotmentState | undefined): boolean {
-    if (state === undefined) return true;
-    const balance = this.ledger.balance(state.allotment);
-    return balance === state.balance || this.options.monotonicMs() - state.usedAtMs >= IDLE_MS;
-  }
-
-  /**
-   * Whether an allotment needs its state. Where it does not, its idle tokens have been granted back to the allocator.
-   */
-  private isKept(state: AllotmentState, nowMs: number): boolean {
-    const { book, peers, region, events } = this.options;
-    const { allotment } = state;
-    const policy = book.numbered(allotment.policy);
-    if (policy === undefined || this.isOver(policy, allotment)) return false;
-    const { allocator } = policy;
-    if (allocator === region && policy.windowMs > 0) return true;
-    const balance = this.ledger.balance(allotment);
-    if (balance !== state.balance) {
-      state.balance = balance;
-      state.usedAtMs = nowMs;
-      return true;
-    }
-    if (allocator === region) {
-      // Of a quota without a window a crash would waste them for ever.
-      if (nowMs - state.usedAtMs >= IDLE_MS) this.ledger.takeBack(policy, allotment, balance);
-      return true;
-    }
-    const to = peers.originOf(allocator);
-    if (nowMs - state.usedAtMs < IDLE_MS || to === undefined) return true;
-    this.ledger.takeBack(policy, allotment, balance);
-    const rights = this.ledger.rights(policy, allotment);
-    if (rights > 0 && this.ledger.grant(policy, allotment, to, rights) !== undefined)
-      events?.returned(policy, allocator, rights);
-    return false;
   }
 }
 

@@ -47,10 +47,15 @@ export function decideBucket(bucket: Bucket, debt: number, cost: number, to: Buc
   // A cost above the limit is found before it is multiplied: the product could leave 2^53.
   const after = cost > limit ? Number.POSITIVE_INFINITY : debt + cost * periodMs;
   to.allowed = after <= capacity;
-  to.debt = to.allowed ? after : debt;
-  to.remaining = Math.max(Math.floor((capacity - to.debt) / periodMs), 0);
   to.retryAfterMs = to.allowed || cost > limit ? -1 : Math.ceil((after - capacity) / count);
-  to.resetAfterMs = Math.ceil(to.debt / count);
+  describeBucket(bucket, to.allowed ? after : debt, to);
+}
+
+/** Writes what a bucket that is short of full by this many parts holds. */
+export function describeBucket({ count, periodMs, limit }: Bucket, debt: number, to: BucketDecision): void {
+  to.debt = debt;
+  to.remaining = Math.max(Math.floor((limit * periodMs - debt) / periodMs), 0);
+  to.resetAfterMs = Math.ceil(debt / count);
 }
 
 function greatestCommonDivisor(one: number, other: number): number {

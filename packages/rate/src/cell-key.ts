@@ -1,4 +1,4 @@
-import { ByteInput, Engine, RESERVED_PREFIX } from '@quotadb/engine';
+import { ByteInput, Engine, joinInt64, RESERVED_PREFIX, Status, splitInt64 } from '@quotadb/engine';
 
 /**
  * The names of cells. A cell is the counter of one identifier in one window, kept in the store as a key of its own, so
@@ -11,13 +11,14 @@ import { ByteInput, Engine, RESERVED_PREFIX } from '@quotadb/engine';
  *   4      | 6     | length of the window in milliseconds, big-endian      (bucket: the period)
  *   10     | 6     | start of the window, milliseconds since 1970, ditto   (bucket: requests per period)
  *   16     | 8     | bucket only: the node it belongs to, the first bytes of its incarnation
- *   16, 24 | rest  | the identifier: the key as the client wrote it
+ *   16, 24 | rest  | the identifier: the key as the client wrote it, in front of it the prefix of its database
  *
  *   kind   | content                                               | expires at
  *   -------|-------------------------------------------------------|-------------------------------------
  *   'w'    | the count of a fixed window                           | its end + CELL_MARGIN_MS
  *   'r'    | the same for sliding windows, which look back by one  | its end + its length + CELL_MARGIN_MS
  *   'g'    | a bucket: the time at which it is full again          | that time, or a little later
+ *   'd'    | not a cell: a key of another database than 0 (engine, reserved.ts)
  *
  * All parts in front of the identifier have fixed lengths, so two names are equal only if all of their parts are. The
  * expiry of a window's cell follows from its name, so regions cannot disagree about it. The start has 48 bits, which
@@ -60,6 +61,28 @@ export function isReservedName(bytes: Uint8Array, start: number, length: number)
     bytes[start + 1] === RESERVED_SECOND &&
     bytes[start + 2] === RESERVED_THIRD
   );
+}
+
+/** Undefined where the key is no cell. */
+export function cellKindOf(key: Uint8Array): CellKind | undefined {
+  if (!isReservedName(key, 0, key.length)) return undefined;
+  return Object.values(CellKind).find((kind) => kind === key[KIND_AT]);
+}
+
+/** The identifier of a cell, as bytes of the name; of any other key, the key. */
+export function identifierOf(key: Uint8Array): Uint8Array {
+  if (!isReservedName(key, 0, key.length)) return key;
+  if (key[KIND_AT] === CellKind.bucket) return key.subarray(BUCKET_HEADER_BYTES);
+  return key[KIND_AT] === CellKind.window || key[KIND_AT] === CellKind.rate ? key.subarray(CELL_HEADER_BYTES) : key;
+}
+
+/** Takes from the open cell what this node has counted in it, at most this much; returns how much that was. */
+export function takeFromOwn(engine: Engine, atMost: number): number {
+  const own = Number(joinInt64(engine.valueHigh, engine.valueLow) - engine.foreignValue());
+  const amount = Math.max(0, Math.min(own, atMost));
+  if (amount === 0) return 0;
+  const [high, low] = splitInt64(BigInt(-amount));
+  return engine.add(high, low) === Status.Ok ? amount : 0;
 }
 
 /** Room for names of cells, one behind the other. A header stays while only the identifier changes. */

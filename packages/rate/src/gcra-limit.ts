@@ -1,6 +1,8 @@
 import { addExpiring, type ByteInput, type Engine, EPOCH_MS, OWN_ORIGIN, Status } from '@quotadb/engine';
-import { type Bucket, type BucketDecision, decideBucket } from './bucket.js';
+import { type Bucket, type BucketDecision, decideBucket, describeBucket } from './bucket.js';
 import { BUCKET_HEADER_BYTES, CELL_HEADER_BYTES, CellKind, CellNames } from './cell-key.js';
+import type { KeyList } from './key-list.js';
+import { Charge } from './sliding-limit.js';
 
 /**
  * The time at which a bucket is full again, as the value of a counter:
@@ -23,35 +25,61 @@ const NODE_BYTES = BUCKET_HEADER_BYTES - CELL_HEADER_BYTES;
 /** A full bucket is the same as none. Its cell expires a little later, so that few requests have to move the expiry. */
 const EXPIRY_SLACK_MS = 1_000;
 
-/** Decides GCRA limits, and holds the last decision. */
+/** A limit that is a bucket, and the last decision on it: it is located first, then decided. */
 export class GcraLimit {
   private readonly names = new CellNames();
+  private nameBytes = 0;
   private engine: Engine | undefined = undefined;
+  private bucket!: Bucket;
   readonly decision: BucketDecision = { allowed: false, debt: 0, remaining: 0, retryAfterMs: 0, resetAfterMs: 0 };
 
-  /** Decides a request and takes its cost if it is allowed, into `decision`. */
-  decide(
-    engine: Engine,
-    input: ByteInput,
-    start: number,
-    length: number,
-    bucket: Bucket,
-    cost: number,
-    publishPercent: number,
-  ): Status {
-    const { decision, names } = this;
+  /** Chooses the identifier and the bucket that the next decision is about. */
+  locate(engine: Engine, input: ByteInput, start: number, length: number, bucket: Bucket): void {
+    const { names } = this;
     if (engine !== this.engine) {
       this.engine = engine;
       const incarnation = engine.origins.idOf(OWN_ORIGIN).subarray(REPLICA_ID_BYTES, REPLICA_ID_BYTES + NODE_BYTES);
       names.input.bytes.set(incarnation, CELL_HEADER_BYTES);
     }
     names.setHeader(0, CellKind.bucket, bucket.periodMs, bucket.count);
-    engine.open(names.input, 0, names.setKey(0, BUCKET_HEADER_BYTES, input, start, length));
-    decideBucket(bucket, debtOf(engine, bucket), cost, decision);
-    const status =
-      decision.allowed && cost > 0 ? setDebt(engine, bucket, decision.debt, publishPercent > 0) : Status.Ok;
+    this.nameBytes = names.setKey(0, BUCKET_HEADER_BYTES, input, start, length);
+    this.bucket = bucket;
+  }
+
+  /** Decides a request, into `decision`, and takes its cost as `charge` says. */
+  decide(engine: Engine, cost: number, publishPercent: number, charge: Charge): Status {
+    const { decision, bucket } = this;
+    engine.open(this.names.input, 0, this.nameBytes);
+    const debt = debtOf(engine, bucket);
+    decideBucket(bucket, debt, cost, decision);
+    const charges = decision.allowed && charge !== Charge.Never && cost > 0;
+    if (decision.allowed && !charges) describeBucket(bucket, debt, decision);
+    const status = charges ? setDebt(engine, bucket, decision.debt, publishPercent > 0) : Status.Ok;
     engine.close();
     return status;
+  }
+
+  /** Makes the cell, which is where memory can run out: to take from a bucket that exists cannot fail. */
+  prepare(engine: Engine, publishPercent: number): Status {
+    engine.open(this.names.input, 0, this.nameBytes);
+    const status = setDebt(engine, this.bucket, debtOf(engine, this.bucket), publishPercent > 0);
+    engine.close();
+    return status;
+  }
+
+  /** Fills the bucket by this many requests, at most until it is full; returns how many those were. */
+  refund(engine: Engine, atMost: number): number {
+    const { periodMs } = this.bucket;
+    engine.open(this.names.input, 0, this.nameBytes);
+    const debt = debtOf(engine, this.bucket);
+    const refunded = Math.min(atMost, Math.ceil(debt / periodMs));
+    const isSet = refunded > 0 && setDebt(engine, this.bucket, Math.max(0, debt - refunded * periodMs), false);
+    engine.close();
+    return isSet === Status.Ok ? refunded : 0;
+  }
+
+  addKeys(keys: KeyList): void {
+    keys.add(this.names.input, 0, this.nameBytes);
   }
 }
 
@@ -64,7 +92,7 @@ function debtOf(engine: Engine, bucket: Bucket): number {
   return Math.min(Math.max(debt, 0), Number.MAX_SAFE_INTEGER / 2);
 }
 
-/** Makes the open bucket short of full by this many parts, more than it was. */
+/** Makes the open bucket short of full by this many parts; an unpublished one by no fewer than it was. */
 function setDebt(engine: Engine, bucket: Bucket, debt: number, isUnpublished: boolean): Status {
   const aheadMs = Math.floor(debt / bucket.count);
   const fullAtMs = engine.nowMs + aheadMs;

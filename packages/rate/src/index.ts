@@ -3,6 +3,7 @@
  *
  *   SlidingLimit, decideAll  limits on sliding windows, each read from two fixed ones   RATE.LIMIT, PEEK, ADD, LIMITALL
  *   GcraLimit                GCRA: a bucket that requests empty and time fills          RATE.GCRA
+ *   FixedLimit               limits on fixed windows                                    LIMIT.CHECK
  *   WindowCell               counts of fixed windows                                    WINDOW.INCRBY, WINDOW.GET
  *
  * A cell is the counter of one identifier in one window: a key of the engine, so it replicates, expires and reaches the
@@ -14,15 +15,21 @@
  */
 export { type Bucket, bucketOf } from './bucket.js';
 export {
+  BUCKET_HEADER_BYTES,
+  CELL_HEADER_BYTES,
   CELL_MARGIN_MS,
   CellKind,
+  cellKindOf,
   cellName,
+  identifierOf,
   isReservedName,
   MAX_CELL_KEY_BYTES,
   MAX_START_MS,
   MAX_WINDOW_MS,
 } from './cell-key.js';
+export { FixedLimit } from './fixed-limit.js';
 export { GcraLimit } from './gcra-limit.js';
+export { KeyList } from './key-list.js';
 export { SlidingCells } from './sliding-cells.js';
 export { Charge, decideAll, MAX_LIMITS, SlidingLimit } from './sliding-limit.js';
 export { WindowCell } from './window-cell.js';

@@ -117,6 +117,76 @@ test('counts of fixed windows add up across regions, below every threshold', () 
   expect(one.countOf()).toBe(7);
 });
 
+describe('room that other regions see too', () => {
+  const DELAY_MS = 400;
+  const admitAll = (node: RateNode, limit = 100) => {
+    let admitted = 0;
+    while (node.limit(limit).allowed) admitted++;
+    return admitted;
+  };
+  /** Both have counted in the window before, know of each other's count, and are in the middle of the next window. */
+  const halfWindowAfter = (countHere: number, countThere: number) => {
+    here.add(100, countHere);
+    there.add(100, countThere);
+    exchange([here, there]);
+    for (const node of [here, there]) {
+      node.engine.setCountDelay(DELAY_MS);
+      node.advance(WINDOW_MS + WINDOW_MS / 2);
+    }
+  };
+
+  test('is shared as the window before was, before either has heard of the other', () => {
+    halfWindowAfter(150, 50);
+    for (const node of [here, there]) node.advance(DELAY_MS / 4);
+    // 2 are free since a moment ago.
+    expect([admitAll(here), admitAll(there)]).toEqual([2, 1]);
+    for (const node of [here, there]) node.advance(DELAY_MS / 4);
+    expect([admitAll(here), admitAll(there)]).toEqual([1, 0]);
+  });
+
+  test('clients that hammer in both get the limit together, and no more than a request for each region', () => {
+    halfWindowAfter(100, 100);
+    let [admittedHere, admittedThere] = [0, 0];
+    // Counts arrive a delay after they were admitted.
+    const onTheirWay: [ReturnType<RateNode['published']>, ReturnType<RateNode['published']>][] = [];
+    for (let ms = 0; ms < WINDOW_MS / 2; ms += DELAY_MS / 4) {
+      admittedHere += admitAll(here);
+      admittedThere += admitAll(there);
+      onTheirWay.push([here.published(), there.published()]);
+      const [fromHere, fromThere] = onTheirWay.length > 4 ? onTheirWay.shift()! : [[], []];
+      here.mergeBatches(fromThere);
+      there.mergeBatches(fromHere);
+      for (const node of [here, there]) node.advance(DELAY_MS / 4);
+    }
+    expect(admittedHere + admittedThere).toBeGreaterThanOrEqual(95);
+    expect(admittedHere + admittedThere).toBeLessThanOrEqual(102);
+  });
+
+  test('is all there after a delay for a region that counted nothing before, while the others are idle', () => {
+    halfWindowAfter(0, 100);
+    const { remaining, retryAfterMs } = here.limit(100, 50);
+    expect({ remaining, retryAfterMs }).toEqual({ remaining: 46, retryAfterMs: DELAY_MS });
+    here.advance(retryAfterMs - 1);
+    expect(here.peek(100, 50).allowed).toBe(false);
+    here.advance(1);
+    expect(here.limit(100, 50).allowed).toBe(true);
+  });
+
+  test('is all its own where no other region counted before, or none is connected', () => {
+    halfWindowAfter(100, 0);
+    expect(admitAll(here)).toBe(50);
+    here.engine.setCountDelay(0);
+    there.engine.setCountDelay(0);
+    expect(admitAll(there)).toBe(50);
+  });
+
+  test('is waited for no longer than a tenth of the window, however slow the network is', () => {
+    halfWindowAfter(0, 100);
+    here.engine.setCountDelay(10 * WINDOW_MS);
+    expect(here.peek(100).remaining).toBe(40);
+  });
+});
+
 describe('the publish threshold', () => {
   beforeEach(() => {
     here = new RateNode({ hasPeers: true });

@@ -1,6 +1,7 @@
 import { addExpiring, type ByteInput, type Engine, joinInt64, Status } from '@quotadb/engine';
-import { CELL_HEADER_BYTES, CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32 } from './cell-key.js';
-import { faded } from './sliding-window.js';
+import { CELL_HEADER_BYTES, CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32, takeFromOwn } from './cell-key.js';
+import type { KeyList } from './key-list.js';
+import { contestedRoom, faded } from './sliding-window.js';
 
 const CURRENT = 0;
 const PREVIOUS = 1;
@@ -11,6 +12,9 @@ const PREVIOUS = 1;
  * exceed the limit together before any of them has published.
  */
 const UNPUBLISHED_PERCENT_OF_ALL = 100;
+
+/** However slow the network is: room that other regions leave is used after this part of the window. */
+const MAX_DELAY_PERCENT = 10;
 
 /** The count of a cell: by this node, and by other regions as far as it has arrived. */
 export interface CellParts {
@@ -38,6 +42,11 @@ export class SlidingCells {
   /** Counts as doubles: exact up to 2^53, and no limit is above that. */
   previous = 0;
   current = 0;
+  /** How long counts of other regions are on their way, where they counted in the cell before; else 0. */
+  delayMs = 0;
+  /** Of these, what this node has counted; read only where there is a delay. */
+  previousOwn = 0;
+  currentOwn = 0;
   /** What the cell before still counts for. */
   private faded = 0;
   /** Whether the cell before is unpublished, and whether it is to be published with the current one. */
@@ -60,6 +69,7 @@ export class SlidingCells {
     this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, input, start, length);
     this.open(engine, PREVIOUS);
     this.previous = openValue(engine);
+    this.readDelay(engine);
     this.isPreviousUnpublished = engine.isUnpublished;
     this.publishesPrevious = false;
     engine.close();
@@ -69,7 +79,20 @@ export class SlidingCells {
   /** Opens the current cell and reads it. The caller closes it, with `close`. */
   openCurrent(engine: Engine): void {
     this.open(engine, CURRENT);
+    this.readCurrent(engine);
+  }
+
+  private readCurrent(engine: Engine): void {
     this.current = openValue(engine);
+    if (this.delayMs > 0) this.currentOwn = this.current - engine.foreignCount;
+  }
+
+  /** The cell before is open. */
+  private readDelay(engine: Engine): void {
+    const { countDelayMs } = engine;
+    const foreign = countDelayMs === 0 ? 0 : engine.foreignCount;
+    this.previousOwn = this.previous - foreign;
+    this.delayMs = foreign === 0 ? 0 : Math.min(countDelayMs, Math.floor((this.windowMs * MAX_DELAY_PERCENT) / 100));
   }
 
   /** Adds to the current cell, which is open. An unpublished cell stays so while the count is below the threshold. */
@@ -78,7 +101,7 @@ export class SlidingCells {
     const status = this.isBelowThreshold(engine, this.counted + cost, limit, publishPercent)
       ? this.addUnpublished(engine, high, cost | 0)
       : this.addPublished(engine, high, cost | 0);
-    if (status === Status.Ok) this.current = openValue(engine);
+    if (status === Status.Ok) this.readCurrent(engine);
     return status;
   }
 
@@ -110,9 +133,29 @@ export class SlidingCells {
     engine.close();
   }
 
+  /**
+   * Uncounts what this node has counted, at most this much, in the current cell first; returns how much that was. Both
+   * cells are published by that, as always together.
+   */
+  refund(engine: Engine, atMost: number): number {
+    let refunded = 0;
+    for (const which of [CURRENT, PREVIOUS]) {
+      this.open(engine, which);
+      refunded += takeFromOwn(engine, atMost - refunded);
+      if (refunded > 0) engine.publish();
+      engine.close();
+    }
+    return refunded;
+  }
+
   /** Reads both cells, with the counts of this node apart from those of other regions. */
   parts(engine: Engine): { current: CellParts; previous: CellParts } {
     return { current: this.partsOf(engine, CURRENT), previous: this.partsOf(engine, PREVIOUS) };
+  }
+
+  /** The names of both cells. */
+  addKeys(keys: KeyList): void {
+    for (const which of [CURRENT, PREVIOUS]) keys.add(this.names.input, this.names.startOf(which), this.nameBytes);
   }
 
   isSameCell(other: SlidingCells): boolean {
@@ -123,6 +166,11 @@ export class SlidingCells {
   /** Both cells as they count now. */
   get counted(): number {
     return this.current + this.faded;
+  }
+
+  /** What this node may admit now; below 0 where more than the limit is counted. */
+  roomIn(limit: number): number {
+    return this.delayMs === 0 ? limit - this.counted : contestedRoom(this, limit);
   }
 
   private open(engine: Engine, which: number): void {

@@ -1,4 +1,5 @@
 import { type ByteInput, type Engine, Status } from '@quotadb/engine';
+import type { KeyList } from './key-list.js';
 import { SlidingCells } from './sliding-cells.js';
 import { retryAfterMs } from './sliding-window.js';
 
@@ -37,14 +38,33 @@ export class SlidingLimit {
     return status;
   }
 
+  /** Makes the cell, which is where memory can run out: to add to a cell that exists cannot fail. */
+  prepare(engine: Engine, publishPercent: number): Status {
+    const { cells } = this;
+    cells.openCurrent(engine);
+    const status = cells.charge(engine, 0, this.limit, publishPercent);
+    cells.close(engine);
+    return status;
+  }
+
+  /** See SlidingCells.refund; from the next `locate` on decisions know of it. */
+  refund(engine: Engine, atMost: number): number {
+    return this.cells.refund(engine, atMost);
+  }
+
+  addKeys(keys: KeyList): void {
+    this.cells.addKeys(keys);
+  }
+
   /** Whether the cost is within the limit, from what was read last. */
   compare(cost: number): void {
     this.cost = cost;
-    this.allowed = this.cells.counted + cost <= this.limit;
+    this.allowed = cost <= this.cells.roomIn(this.limit);
   }
 
+  /** What this region may still admit now. */
   get remaining(): number {
-    return Math.max(this.limit - this.cells.counted, 0);
+    return Math.max(this.cells.roomIn(this.limit), 0);
   }
 
   /** Until the current window ends. */
@@ -54,8 +74,8 @@ export class SlidingLimit {
 
   /** 0 where the request was allowed, −1 where it never will be. */
   get retryAfterMs(): number {
-    const { current, previous, windowMs, elapsedMs } = this.cells;
-    return this.allowed ? 0 : retryAfterMs(current, previous, windowMs, elapsedMs, this.limit, this.cost);
+    const { current, previous, windowMs, elapsedMs, delayMs } = this.cells;
+    return this.allowed ? 0 : retryAfterMs(current, previous, windowMs, elapsedMs - delayMs, this.limit, this.cost);
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { faded, retryAfterMs } from './sliding-window.js';
+import { contestedRoom, faded, retryAfterMs } from './sliding-window.js';
 
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 const count = fc.oneof(fc.integer({ min: 0, max: 1_000 }), fc.integer({ min: 0, max: HIGHEST }));
@@ -71,5 +71,30 @@ test('a request that waits for retryAfterMs is within the limit, and a milliseco
       if (wait > 0) expect(after(wait - 1)).toBe(false);
     }),
     { numRuns: 5_000 },
+  );
+});
+
+test('shares of what is free are less than a request each above it, at any size, and never more than is free', () => {
+  const counts = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 2, maxLength: 8 });
+  fc.assert(
+    fc.property(counts, count, windowMs, fraction, (previousOwns, limit, window, part) => {
+      const previous = previousOwns.reduce((total, one) => total + one, 0);
+      fc.pre(previous > 0);
+      const elapsedMs = Math.floor(window * part);
+      const free = limit - faded(previous, window, elapsedMs);
+      let all = 0n;
+      for (const previousOwn of previousOwns) {
+        // The delay is so long that nothing is settled.
+        const delayMs = 2 ** 50;
+        const counted = { previous, previousOwn, current: 0, currentOwn: 0 };
+        const room = contestedRoom({ ...counted, windowMs: window, elapsedMs, delayMs }, limit);
+        expect(room).toBeLessThanOrEqual(free);
+        all += BigInt(room);
+      }
+      if (free > 0 && faded(previous, window, elapsedMs - 2 ** 50) > limit) {
+        expect(all >= BigInt(free)).toBe(true);
+        expect(all < BigInt(free) + BigInt(previousOwns.length)).toBe(true);
+      }
+    }),
   );
 });

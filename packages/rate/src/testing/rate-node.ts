@@ -101,8 +101,8 @@ export class RateNode {
   gcra(burst: number, count: number, periodMs: number, cost = 1, key = 'k') {
     const bucket = bucketOf(burst, count, periodMs)!;
     const bytes = Buffer.from(key);
-    const input = ByteInput.copyOf(bytes);
-    check(this.gcraLimit.decide(this.engine, input, 0, bytes.length, bucket, cost, this.publishPercent));
+    this.gcraLimit.locate(this.engine, ByteInput.copyOf(bytes), 0, bytes.length, bucket);
+    check(this.gcraLimit.decide(this.engine, cost, this.publishPercent, Charge.IfAllowed));
     const { allowed, remaining, retryAfterMs, resetAfterMs } = this.gcraLimit.decision;
     return { allowed, limit: bucket.limit, remaining, retryAfterMs, resetAfterMs };
   }
