@@ -2,6 +2,7 @@ import { Batch, batchOfKeys, OWN_ORIGIN } from '@quotadb/engine';
 import { type Digests, FrameKind, type Inventory, type Ranges } from '@quotadb/wire';
 import { isSameReplica, nameOfOrigin } from './identity.js';
 import type { Link } from './link.js';
+import { OriginComparison } from './origin-comparison.js';
 import { type Holding, RangeDigests, RangeInventory, type RangeScan } from './range-scan.js';
 import type { Replica } from './replica.js';
 
@@ -45,6 +46,7 @@ interface Suspicion {
  *      it anew: the origin knows best
  */
 export class AntiEntropy {
+  readonly comparison: OriginComparison;
   private readonly replica: Replica;
   private readonly jobs: Job[] = [];
   private readonly suspicions = new Map<string, Suspicion>();
@@ -54,10 +56,16 @@ export class AntiEntropy {
 
   constructor(replica: Replica) {
     this.replica = replica;
+    this.comparison = new OriginComparison(replica);
   }
 
   receive(link: Link, frame: Digests | Ranges | Inventory): void {
     const { engine } = this.replica;
+    // An answer changes nothing here, so every peer may give one.
+    if (frame.kind === FrameKind.digests && frame.question !== 0) {
+      this.comparison.receive(link, frame);
+      return;
+    }
     if (!mayCompare(link, frame.origin, this.replica.identity.origin)) return;
     // Digests may be the first frame that names an origin: it died while only the peer had parts of its first walk.
     const isFirstMention = frame.kind === FrameKind.digests && link.mayRelay;
@@ -70,12 +78,14 @@ export class AntiEntropy {
   }
 
   cancel(link: Link): void {
+    this.comparison.cancel(link);
     for (let index = this.jobs.length - 1; index >= 0; index--)
       if (this.jobs[index].link === link) this.jobs.splice(index, 1);
   }
 
   tick(nowMs: number): void {
     this.work();
+    this.comparison.tick(nowMs);
     if (nowMs - this.comparedAtMs < this.replica.settings.digestIntervalMs) return;
     this.comparedAtMs = nowMs;
     const { shardCount } = this.replica.engine;
@@ -123,7 +133,8 @@ export class AntiEntropy {
         digests.push(digest);
       }
       if (shards.length === 0) continue;
-      link.send({ kind: FrameKind.digests, origin: engine.origins.idOf(index), shards, versions, digests });
+      const id = engine.origins.idOf(index);
+      link.send({ kind: FrameKind.digests, origin: id, shards, versions, digests, question: 0, isAnswer: false });
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Hello } from '@quotadb/wire';
+import { type Hello, makeVisible, SERVER_NAME } from '@quotadb/wire';
 import { isSameReplica, type ReplicaIdentity, replicaIdOf } from './identity.js';
 import { chooseProtocol, describeProtocols, type ProtocolRange, protocolRangeOf } from './protocol-versions.js';
 
@@ -54,6 +54,11 @@ export function findRefusal(
     const ranges = `${describeProtocols(protocols)} of the protocol, ${hello.region} ${describeProtocols(theirs)}`;
     return refuse('protocol', `${here} speaks ${ranges}: upgrade the older of the two`);
   }
+  if (!SERVER_NAME.test(hello.region))
+    return refuse(
+      'region',
+      `"${makeVisible(hello.region)}" is no name of a region or of a member (--region, --member)`,
+    );
   if (hello.cluster !== own.cluster)
     return refuse(
       'cluster',
@@ -62,7 +67,7 @@ export function findRefusal(
   if (hello.region === own.region || isSameReplica(hello.origin, own.origin))
     return refuse(
       'self',
-      `two replicas call themselves region ${own.region}, or one has dialed itself (--region, --peer)`,
+      `two replicas call themselves region ${own.region}, or one has dialed itself (--region, --member, --peer)`,
     );
   if (expectedRegion !== undefined && expectedRegion !== hello.region)
     return refuse(

@@ -75,7 +75,16 @@ test('a watermark that nobody can have reached acknowledges nothing', () => {
   const us = cluster.node('us');
   const own = Buffer.from(us.ownName, 'hex');
   const shards = [...us.seenOf(us.ownName).keys()];
-  const seen = { kind: FrameKind.seen, ageMs: 0, isWhole: true, afterToken: 0, isKept: true, shards } as const;
+  const process = { boot: 0, bootAgeMs: 0 };
+  const seen = {
+    kind: FrameKind.seen,
+    ageMs: 0,
+    isWhole: true,
+    afterToken: 0,
+    isKept: true,
+    ...process,
+    shards,
+  } as const;
   const acknowledged = () => shards.map((shard) => us.members.get('eu')?.durable.find(us.ownName)?.[shard] ?? 0);
   const before = acknowledged();
   forge(cluster, 'eu', 'us', { ...seen, origin: own, versions: shards.map(() => MAX_VERSION) });

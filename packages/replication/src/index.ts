@@ -1,8 +1,11 @@
+export { type ClockNote, ClockWatch, clocksOf, reDatingOf } from './clock-watch.js';
 export { BATCH_SIZE_BUCKETS, LinkFigures } from './figures.js';
 export { isSameReplica, nameOfOrigin, REPLICA_ID_BYTES, replicaIdOf } from './identity.js';
 export { lagMs, shardLagMs } from './lag.js';
 export type { Link, LinkTransport } from './link.js';
-export type { Start } from './lost-state.js';
 export type { Member } from './member.js';
-export { Replica, type ReplicaEvents } from './replica.js';
+export type { Comparison } from './origin-comparison.js';
+export type { OldCopyProof, Start } from './own-starts.js';
+export { Replica } from './replica.js';
+export type { ReplicaEvents } from './replica-options.js';
 export { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';

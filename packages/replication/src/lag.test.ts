@@ -43,6 +43,26 @@ test('the lag of a peer that is cut off grows without a step back, with changes 
   }
 });
 
+test('counts are on their way for as long as they may be kept and a round trip, and for 0 ms while no peer is there', () => {
+  const cluster = new TestCluster(['us', 'eu'], { settings: { sendWithinMs: 30 } });
+  const us = cluster.node('us');
+  us.tick();
+  expect(us.engine.countDelayMs).toBe(0);
+  const { queues } = cluster.connect('us', 'eu');
+  cluster.settle(5000);
+  const member = us.members.get('eu');
+  const roundTripMs = member?.link?.figures.roundTripMs as number;
+  expect(roundTripMs).toBeGreaterThanOrEqual(0);
+  expect(us.engine.countDelayMs).toBe(Math.ceil(30 + roundTripMs));
+  for (let passed = 0; passed < 20_000; passed += 100) {
+    cluster.nowMs += 100;
+    us.tick();
+    for (const queue of queues) queue.length = 0;
+  }
+  expect(us.isConnected('eu')).toBe(false);
+  expect(us.engine.countDelayMs).toBe(0);
+});
+
 test('a peer of which only an earlier process knew the position has no lag, in figures', () => {
   const cluster = new TestCluster(['us', 'eu']);
   cluster.add('us', 'k', 1n);

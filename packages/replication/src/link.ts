@@ -9,7 +9,6 @@ import {
   type Hello,
   type Pong,
   type QuotaFrame,
-  type Seen,
 } from '@quotadb/wire';
 import { LinkFigures } from './figures.js';
 import { type Acquaintance, findRefusal, type RefusalCode, type RefusalReason } from './handshake.js';
@@ -18,10 +17,13 @@ import type { Member } from './member.js';
 import type { OutgoingStream } from './outgoing-stream.js';
 import type { Part } from './parts.js';
 import { Pings, timeOfToken } from './pings.js';
+import type { HeardProcess } from './processes.js';
 import { chooseProtocol, protocolFields, protocolRangeOf } from './protocol-versions.js';
+import { receiveSeen } from './receive-seen.js';
 import type { Replica } from './replica.js';
+import { findTwinOf } from './twins.js';
 import { WatermarkReporter } from './watermark-reporter.js';
-import { raise, type Watermarks } from './watermarks.js';
+import type { Watermarks } from './watermarks.js';
 
 /** Carries frames to one peer. Frames arrive whole; the link recovers from lost ones and from a changed order. */
 export interface LinkTransport {
@@ -50,6 +52,8 @@ export class Link {
   heardAtMs: number;
   /** How many keys the peer had at its hello, where this node had none of them: the size of the first copy. */
   keysExpected = 0;
+  /** Another process of the peer's incarnation, and when a report of it came: see findTwinOf. */
+  rival: HeardProcess | undefined = undefined;
   private state: 'greeting' | 'established' | 'closed' = 'greeting';
   private readonly replica: Replica;
   private readonly transport: LinkTransport;
@@ -89,6 +93,11 @@ export class Link {
     const own = this.hello as Hello;
     if (boot !== 0 && own.boot !== 0) return boot === own.boot;
     return nameOfOrigin(origin) === nameOfOrigin(own.origin);
+  }
+
+  /** Of the process at the other end of an established link; 0 where its release has none. */
+  get boot(): number {
+    return (this.hello as Hello).boot;
   }
 
   get isEstablished(): boolean {
@@ -149,7 +158,7 @@ export class Link {
       return false;
     }
     if (frame.kind === FrameKind.refusal) {
-      this.replica.events.refused?.(this, { code: frame.code as RefusalCode, message: frame.message }, 'there');
+      this.replica.noteRefusal(this, { code: frame.code as RefusalCode, message: frame.message });
       this.end();
     } else if (frame.kind === FrameKind.hello) this.receiveHello(frame);
     else if (this.state === 'established') this.dispatch(frame);
@@ -200,7 +209,7 @@ export class Link {
   private dispatch(frame: Exclude<Frame, { kind: 1 | 2 }>): void {
     if (frame.kind === FrameKind.feed) this.receiveStreamRequest(frame);
     else if (frame.kind === FrameKind.batch) this.receiveBatch(frame.batch);
-    else if (frame.kind === FrameKind.seen) this.receiveSeen(frame);
+    else if (frame.kind === FrameKind.seen) receiveSeen(this.replica, this, frame);
     else if (frame.kind === FrameKind.ping) this.answerPing(frame.token);
     else if (frame.kind === FrameKind.pong) this.receivePong(frame);
     else if (isQuotaFrame(frame)) this.replica.events.quota?.(this, frame);
@@ -270,7 +279,7 @@ export class Link {
   }
 
   /** Whether the peer may report about an origin: a new one only of its own, unless it may relay. */
-  private mayName(origin: Uint8Array): boolean {
+  mayName(origin: Uint8Array): boolean {
     if (this.mayRelay || isSameReplica(origin, this.origin)) return true;
     return this.replica.engine.origins.find(origin) !== -1;
   }
@@ -284,34 +293,13 @@ export class Link {
     return this.lastOriginName;
   }
 
-  private receiveSeen({ origin, versions, shards, isWhole, ageMs, afterToken, isKept }: Seen): void {
-    const { replica } = this;
-    const name = nameOfOrigin(origin);
-    if (!this.admits(versions) || !this.mayName(origin)) return;
-    const watermarks = this.member.seen.of(name);
-    raise(watermarks, shards, versions);
-    if (isKept) raise(this.member.durable.of(name), shards, versions);
-    if (name === replica.ownName) {
-      const lost = replica.findLostState(watermarks, isWhole);
-      if (lost !== undefined) {
-        // What it claims to hold is no acknowledgement.
-        this.member.begin(this.origin, replica.engine.shardCount);
-        this.refuse({ code: 'amnesia', message: lost });
-        return;
-      }
-    } else if (isWhole && ageMs >= 0 && versions.length === watermarks.length) {
-      // The peer wrote this after the ping with that token had left here. How long it was under way cannot be known.
-      const writtenAfterMs = timeOfToken(afterToken);
-      if (afterToken !== 0 && writtenAfterMs <= this.heardAtMs)
-        replica.freshness.noteClaim(name, versions, writtenAfterMs - ageMs);
-    }
-    replica.events.seen?.(this);
-  }
-
   private receivePong(pong: Pong): void {
     const { clock, settings, events } = this.replica;
     const isOurs = this.pings.receive(pong, this.heardAtMs, clock.wallMs());
-    if (isOurs && Math.abs(this.figures.skewMs) > settings.skewBoundMs) events.skewed?.(this);
+    const isAfterRival = isOurs && this.rival !== undefined && timeOfToken(pong.token) > this.rival.atMs;
+    const twin = isAfterRival ? findTwinOf(this.replica, this) : undefined;
+    if (twin !== undefined) this.refuse({ code: 'twin', message: twin });
+    else if (isOurs && Math.abs(this.figures.skewMs) > settings.skewBoundMs) events.skewed?.(this);
   }
 
   // ---- frames to the peer -----------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 import type { Link } from './link.js';
+import type { HeardProcess } from './processes.js';
 import { WatermarkTable } from './watermarks.js';
 
 /**
@@ -16,8 +17,12 @@ export class Member {
   durable: WatermarkTable;
   link: Link | undefined = undefined;
   heardAtMs: number;
-  /** When the last link of each incarnation ended, by the incarnation's name; only those of late. */
-  readonly endedAtMs = new Map<string, number>();
+  /**
+   * When it reported its watermarks and they showed no old copy, first since a peer refused the name (own-starts.ts).
+   */
+  confirmedAtMs: number | undefined = undefined;
+  /** The processes whose links have ended, and when; only those of late. */
+  private ended: HeardProcess[] = [];
   /** Away for so long that garbage collection does not wait for it; see ReplicationSettings.giveUpAfterMs. */
   isGivenUp = false;
 
@@ -29,10 +34,15 @@ export class Member {
     this.heardAtMs = nowMs;
   }
 
-  /** A link of it has ended. Incarnations whose links ended before `forgetBeforeMs` need not be known any more. */
-  end(origin: string, nowMs: number, forgetBeforeMs: number): void {
-    for (const [other, endedAtMs] of this.endedAtMs) if (endedAtMs < forgetBeforeMs) this.endedAtMs.delete(other);
-    this.endedAtMs.set(origin, nowMs);
+  /** A link to a process of it has ended. Those that ended before `forgetBeforeMs` need not be known any more. */
+  end(process: HeardProcess, forgetBeforeMs: number): void {
+    this.ended = this.ended.filter(({ atMs }) => atMs >= forgetBeforeMs);
+    this.ended.push(process);
+  }
+
+  /** When the last link to a process ended; without a boot number, to any of its incarnation. */
+  endedAtMs({ origin, boot }: HeardProcess): number | undefined {
+    return this.ended.findLast((process) => process.origin === origin && (boot === 0 || process.boot === boot))?.atMs;
   }
 
   /** A member that is back, as a new incarnation or from its disk, may hold less than before: it reports how much. */

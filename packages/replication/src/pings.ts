@@ -10,6 +10,8 @@ export class Pings {
   private sentAtMs = Number.NEGATIVE_INFINITY;
   /** Since when a ping waits for its pong; undefined where none does. */
   private awaitedSinceMs: number | undefined = undefined;
+  /** The peer has answered a ping that was sent at this time: it ran then, and what it had sent before has arrived. */
+  answeredMs = Number.NEGATIVE_INFINITY;
 
   constructor(figures: LinkFigures) {
     this.figures = figures;
@@ -30,6 +32,7 @@ export class Pings {
   receive({ token, nowMs }: Pong, heardAtMs: number, wallMs: number): boolean {
     const roundTripMs = heardAtMs - timeOfToken(token);
     if (roundTripMs < 0) return false;
+    this.answeredMs = Math.max(this.answeredMs, timeOfToken(token));
     this.awaitedSinceMs = token < tokenAt(this.sentAtMs) ? this.sentAtMs : undefined;
     this.figures.noteRoundTrip(roundTripMs);
     this.figures.clockMs = nowMs + roundTripMs / 2 - heardAtMs;

@@ -1,17 +1,19 @@
 import { type Acknowledgements, type Engine, type Holder, Merge, OWN_ORIGIN } from '@quotadb/engine';
-import type { Hello, QuotaFrame } from '@quotadb/wire';
+import type { Hello } from '@quotadb/wire';
 import { AntiEntropy } from './anti-entropy.js';
 import { Freshness } from './freshness.js';
 import type { Acquaintance, RefusalReason } from './handshake.js';
 import { nameOfOrigin, REPLICA_ID_BYTES, type ReplicaIdentity } from './identity.js';
 import { IncomingStreams } from './incoming-streams.js';
 import { Link, type LinkTransport } from './link.js';
-import { LostState, type Start } from './lost-state.js';
 import { Member } from './member.js';
 import { OutgoingStream } from './outgoing-stream.js';
 import { OwnHistory } from './own-history.js';
+import { type OldCopyProof, OwnStarts } from './own-starts.js';
 import { PartMaker } from './parts.js';
+import { Processes } from './processes.js';
 import { PROTOCOL_VERSIONS, type ProtocolRange } from './protocol-versions.js';
+import type { ReplicaClock, ReplicaEvents, ReplicaOptions } from './replica-options.js';
 import { DEFAULT_SETTINGS, type ReplicationSettings } from './settings.js';
 import { findTwin } from './twins.js';
 import { UnansweredResets } from './unanswered-resets.js';
@@ -19,60 +21,6 @@ import { covers, type Watermarks } from './watermarks.js';
 
 /** Of the name of an origin, in hexadecimal. */
 const REPLICA_ID_DIGITS = REPLICA_ID_BYTES * 2;
-
-export interface ReplicaClock {
-  /** Never set back; for intervals. */
-  monotonicMs(): number;
-  /** What the machine's clock shows, comparable with the clocks of other replicas. */
-  wallMs(): number;
-  /** The time of this replica, which need not follow a clock that jumps. */
-  nowMs(): number;
-}
-
-export interface ReplicaEvents {
-  established(link: Link): void;
-  closed(link: Link): void;
-  /** This side has refused the link, or the peer has. */
-  refused(link: Link, reason: RefusalReason, by: 'here' | 'there'): void;
-  silent(link: Link): void;
-  /** The clocks of the two differ by more than the bound. */
-  skewed(link: Link): void;
-  outOfMemory(link: Link): void;
-  /** Changes that came over this link are not applied: there is no room for their origin. */
-  originRefused(link: Link, reason: string): void;
-  /** A frame holds a number dated too far ahead, and was not applied; `what` describes the number. */
-  ahead(link: Link, what: string): void;
-  /** A member has reported its watermarks. */
-  seen(link: Link): void;
-  /** Two replicas hold different components at the same watermark. */
-  mismatch(link: Link, origin: string, shard: number): void;
-  /** They hold the same again, `tookMs` after the difference was found. */
-  repaired(link: Link, origin: string, shard: number, tookMs: number): void;
-  /** A defect in the program, met while one link was served; that link is closed. */
-  fault(link: Link, error: unknown): void;
-  quota(link: Link, frame: QuotaFrame): void;
-  /** A member was away for so long that garbage collection does not wait for it any more. */
-  givenUp(member: Member): void;
-}
-
-export interface ReplicaOptions {
-  readonly engine: Engine;
-  readonly identity: ReplicaIdentity;
-  readonly clock: ReplicaClock;
-  readonly acknowledgements: Acknowledgements;
-  /** Up to which of the own changes the own disk holds everything; undefined where there is no disk. */
-  readonly durable?: (shard: number) => number;
-  /** The same for another origin's changes, by its index: a crash may take back what the own disk does not hold. */
-  readonly durableOf?: (shard: number, origin: number) => number;
-  /** The starts of this incarnation from its disk, the present one last: see LostState. */
-  readonly starts?: readonly Start[];
-  readonly settings?: Partial<ReplicationSettings>;
-  /** Drawn at random for this process, below 2^53: see Hello.boot. */
-  readonly boot?: number;
-  /** For tests of clusters with several releases. */
-  readonly protocols?: ProtocolRange;
-  readonly events?: Partial<ReplicaEvents>;
-}
 
 /**
  * One replica of a cluster, without a network, a timer or a thread: the mesh, or the simulator, hands it transports
@@ -93,6 +41,7 @@ export class Replica {
   readonly events: Partial<ReplicaEvents>;
   readonly merge: Merge;
   readonly freshness = new Freshness();
+  readonly processes = new Processes();
   readonly ownHistory = new OwnHistory();
   readonly antiEntropy: AntiEntropy;
   readonly incoming: IncomingStreams;
@@ -111,7 +60,8 @@ export class Replica {
   private reuses = 0;
   /** By origin: the array that `seenOf` fills and returns. */
   private readonly watermarks: Watermarks[] = [];
-  private readonly lostState: LostState;
+  readonly ownStarts: OwnStarts;
+  private oldCopy: RefusalReason | undefined = undefined;
   private holder: Holder | undefined = undefined;
 
   constructor(options: ReplicaOptions) {
@@ -140,7 +90,7 @@ export class Replica {
     this.antiEntropy = new AntiEntropy(this);
     this.unansweredResets = new UnansweredResets(this);
     const present = { versions: Float64Array.from(this.seenOf(this.ownName)), nowMs: engine.nowMs };
-    this.lostState = new LostState(engine, options.starts ?? [present]);
+    this.ownStarts = new OwnStarts(engine, options.starts ?? [present], options.release ?? (() => true));
   }
 
   // ---- members and links ------------------------------------------------------------------------------------------
@@ -178,6 +128,7 @@ export class Replica {
 
   /** The member of a peer whose hello fits, or why the link is refused nevertheless. */
   admit(link: Link, hello: Hello): Member | RefusalReason {
+    if (this.oldCopy !== undefined) return this.oldCopy;
     if (this.removed.has(hello.region))
       return { code: 'removed', message: `${hello.region} was removed from the peers here (quotadb peers add)` };
     const twin = findTwin(this, hello);
@@ -204,6 +155,13 @@ export class Replica {
     return member;
   }
 
+  /** A peer refuses this node. */
+  noteRefusal(link: Link, reason: RefusalReason): void {
+    // Another process runs under this name and goes on changing: that there was no old copy is to be shown anew.
+    if (reason.code === 'twin') for (const member of this.members.values()) member.confirmedAtMs = undefined;
+    this.events.refused?.(link, reason, 'there');
+  }
+
   linkEstablished(link: Link): void {
     this.incoming.choose(this.clock.monotonicMs());
     this.events.established?.(link);
@@ -218,7 +176,8 @@ export class Replica {
       member.link = undefined;
       member.heardAtMs = link.heardAtMs;
       const nowMs = this.clock.monotonicMs();
-      member.end(nameOfOrigin(link.origin), nowMs, nowMs - this.settings.silenceMs);
+      const process = { origin: nameOfOrigin(link.origin), boot: link.boot, atMs: nowMs };
+      member.end(process, nowMs - this.settings.nameLeaseMs);
     }
     this.events.closed?.(link);
   }
@@ -271,6 +230,17 @@ export class Replica {
     this.engine.setRegionCount(Math.max(this.members.size + 1, replicas.size));
   }
 
+  /**
+   * How long counts are on their way here, at most: as long as a region may keep them, and the longest round trip. Half
+   * of it is the way from a neighbour, all of it the way through a hub.
+   */
+  private measureDelay(): void {
+    let roundTripMs = -1;
+    for (const { isEstablished, figures } of this.links)
+      if (isEstablished) roundTripMs = Math.max(roundTripMs, figures.roundTripMs);
+    this.engine.setCountDelay(roundTripMs === -1 ? 0 : Math.ceil(this.settings.sendWithinMs + roundTripMs));
+  }
+
   /** These, and those that only peers have reported: that no change of them has come yet is reported too. */
   mentionedOrigins(): readonly string[] {
     const known = this.origins();
@@ -306,23 +276,27 @@ export class Replica {
       durable[shard] = durableOfOther === undefined ? engine.seen(shard, index) : durableOfOther(shard, index);
   }
 
-  /** The reason to refuse a peer that holds own changes which this node's disk did not give back: see LostState. */
-  findLostState(seenByPeer: Watermarks, isWhole: boolean): string | undefined {
-    if (!this.lostState.isShownBy(seenByPeer, isWhole)) return undefined;
-    return (
-      `the data of ${this.identity.region} is older than what its peers hold of it: ` +
-      'start it as a new incarnation (quotadb repair --new-incarnation)'
-    );
+  /** A peer holds own changes which this node's disk did not give back: see OwnStarts. */
+  noteOldCopy(link: Link, proof: OldCopyProof): void {
+    const refusal = { code: 'amnesia', message: proof.reason } as const;
+    if (!this.ownStarts.isHolding || proof.start.isHeld !== true) {
+      link.refuse(refusal);
+      return;
+    }
+    this.oldCopy = refusal;
+    this.events.oldCopy?.(link, proof);
+    for (const other of [...this.links]) other.refuse(refusal);
   }
 
   makeStream(origin: number, watermarks: readonly number[]): OutgoingStream {
-    const durable = origin === OWN_ORIGIN ? this.durable : undefined;
+    const isLimited = origin === OWN_ORIGIN && (this.durable !== undefined || this.ownStarts.isHolding);
+    const durable = isLimited ? (shard: number) => this.sendableUpTo(shard) : undefined;
     return new OutgoingStream({ engine: this.engine, parts: this.parts, origin, watermarks, durable });
   }
 
   /** Own changes of a shard may be sent up to this version. */
   sendableUpTo(shard: number): number {
-    return this.durable?.(shard) ?? Number.POSITIVE_INFINITY;
+    return Math.min(this.durable?.(shard) ?? Number.POSITIVE_INFINITY, this.ownStarts.sendableUpTo(shard));
   }
 
   // ---- time -------------------------------------------------------------------------------------------------------
@@ -335,10 +309,12 @@ export class Replica {
     let hasMore = false;
     for (const origin of this.freshness.origins) this.freshness.settle(origin, this.seenOf(origin));
     for (const link of [...this.links]) if (this.tickLink(link, nowMs)) hasMore = true;
+    this.measureDelay();
     this.incoming.consider(nowMs);
     this.antiEntropy.tick(nowMs);
     this.unansweredResets.tick(nowMs);
     this.giveUpAbsent(nowMs);
+    if (this.oldCopy === undefined) this.ownStarts.consider(this.members.values(), nowMs, this.settings.silenceMs);
     this.acknowledge();
     return hasMore;
   }

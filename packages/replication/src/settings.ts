@@ -5,12 +5,19 @@ export interface ReplicationSettings {
   readonly partKeyBytes: number;
   /** Bytes encoded for one peer at one tick, at most: the other peers wait for it. */
   readonly tickBytes: number;
+  /** A change of a region waits there for this long before it is sent, at most: for other changes, and for the disk. */
+  readonly sendWithinMs: number;
   /** How often each side reports all its watermarks while one of them moves, and while none does. */
   readonly statusIntervalMs: number;
   readonly idleStatusIntervalMs: number;
   readonly pingIntervalMs: number;
   /** A link on which no frame comes for this long is closed. */
   readonly silenceMs: number;
+  /**
+   * How long a region's name belongs to a process that was heard through other regions. Each of them adds the interval
+   * of its pings and that of its reports to the age of a report: this is enough for four in a row.
+   */
+  readonly nameLeaseMs: number;
   readonly digestIntervalMs: number;
   /** Shards whose digests go into one frame. */
   readonly digestShards: number;
@@ -32,10 +39,12 @@ export const DEFAULT_SETTINGS: ReplicationSettings = {
   partComponents: 256,
   partKeyBytes: 32 * 1024,
   tickBytes: 1024 * 1024,
+  sendWithinMs: 10,
   statusIntervalMs: 200,
   idleStatusIntervalMs: 1000,
   pingIntervalMs: 1000,
   silenceMs: 5000,
+  nameLeaseMs: 10_000,
   digestIntervalMs: 1000,
   digestShards: 8,
   resetIntervalMs: 600_000,

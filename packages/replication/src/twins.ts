@@ -1,14 +1,17 @@
 import type { Hello } from '@quotadb/wire';
-import { isSameReplica, nameOfOrigin } from './identity.js';
+import { nameOfOrigin } from './identity.js';
+import type { Link } from './link.js';
+import type { HeardProcess } from './processes.js';
 import type { Replica } from './replica.js';
 
 /**
- * A region name belongs to one process at a time: two would give out the tokens of one region twice. Every peer holds a
- * lease on the name for the process that it has heard within `silenceMs`, directly or by reports that other peers pass
- * on, and refuses another process until then. Returns the reason, for both logs.
+ * A region name belongs to one process at a time: two would give out the tokens of one region twice, and two of one
+ * data directory its versions. Every peer holds a lease on the name for the process that it has a link to, or
+ * that it has heard within `nameLeaseMs` by reports that other peers pass on, and refuses another process until then.
+ * Returns the reason, for both logs.
  *
- * The proof that another incarnation runs is a report of its own that was made after the last link to it had ended:
- * ages are never too low (freshness.ts), so a process that was killed and started anew is not taken for two.
+ * The proof that another one runs is a report of it that was made after the last link to it had ended: times of reports
+ * are never too late (processes.ts), so a process that was killed and started anew is not taken for two.
  */
 export function findTwin(replica: Replica, hello: Hello): string | undefined {
   const { region } = hello;
@@ -18,14 +21,39 @@ export function findTwin(replica: Replica, hello: Hello): string | undefined {
   if (link !== undefined && !link.isClosed && !link.isOfSameProcess(hello))
     return describe(replica, region, link.acquaintance.address, nowMs - link.heardAtMs);
   const name = nameOfOrigin(hello.origin);
-  for (const origin of replica.freshness.origins) {
-    if (origin === name || !isSameReplica(Buffer.from(origin, 'hex'), hello.origin)) continue;
-    const ageMs = replica.freshness.ageMs(origin, nowMs);
-    if (ageMs < 0 || ageMs >= replica.settings.silenceMs) continue;
-    const endedAtMs = member?.endedAtMs.get(origin);
-    if (endedAtMs === undefined || nowMs - ageMs > endedAtMs) return describe(replica, region, 'other regions', ageMs);
+  for (const process of replica.processes.ofReplica(hello.origin)) {
+    if (process.origin === name && !isOther(process, hello)) continue;
+    const ageMs = nowMs - process.atMs;
+    if (ageMs >= replica.settings.nameLeaseMs) continue;
+    const endedAtMs = member?.endedAtMs(process);
+    if (endedAtMs === undefined || process.atMs > endedAtMs) return describe(replica, region, 'other regions', ageMs);
   }
   return undefined;
+}
+
+/**
+ * The same for a link that was there before: a report of another process of its incarnation. Both run if the one on the
+ * link was heard before that report was made and answers a ping that was sent after it came. Then every region refuses
+ * the same one of the two, that with the higher boot number.
+ */
+export function findTwinOf(replica: Replica, link: Link): string | undefined {
+  const { rival } = link;
+  if (rival === undefined || link.boot < rival.boot) return undefined;
+  return describe(replica, link.region, 'other regions', replica.clock.monotonicMs() - rival.atMs);
+}
+
+/** A report about the origin of a link, by another region. */
+export function noteRival(replica: Replica, process: HeardProcess): void {
+  if (process.boot === 0) return;
+  for (const link of replica.links) {
+    if (!link.isEstablished || nameOfOrigin(link.origin) !== process.origin || !isOther(process, link)) continue;
+    if (process.atMs > link.establishedAtMs) link.rival ??= { ...process, atMs: replica.clock.monotonicMs() };
+  }
+}
+
+/** Both have boot numbers, and they differ. */
+function isOther({ boot }: { readonly boot: number }, { boot: known }: { readonly boot: number }): boolean {
+  return boot !== 0 && known !== 0 && boot !== known;
 }
 
 function describe({ identity }: Replica, region: string, through: string, ageMs: number): string {

@@ -101,12 +101,17 @@ export class WatermarkReporter {
   }
 
   private send(origin: string, report: Pick<Seen, 'isWhole' | 'shards' | 'versions' | 'isKept'>): void {
-    const { ownName, freshness, clock } = this.replica;
+    const { ownName, freshness, clock, processes, boot } = this.replica;
+    const nowMs = clock.monotonicMs();
+    const isOwn = origin === ownName;
+    const process = !report.isWhole ? undefined : isOwn ? { boot, atMs: nowMs } : processes.newestOf(origin);
     this.link.send({
       kind: FrameKind.seen,
       origin: Buffer.from(origin, 'hex'),
-      ageMs: origin === ownName ? 0 : freshness.ageMs(origin, clock.monotonicMs()),
+      ageMs: isOwn ? 0 : freshness.ageMs(origin, nowMs),
       afterToken: this.newestToken,
+      boot: process?.boot ?? 0,
+      bootAgeMs: process === undefined ? 0 : nowMs - process.atMs,
       ...report,
     });
   }

@@ -1,7 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { identityOf, namesOf } from '../grpc/peer-identity.js';
 import { clusterOf, issueCertificate, makeAuthority, validityOf } from './certificates.js';
+import { filesOf } from './directory.js';
 
 const authority = await makeAuthority('orders, "EU"\n', validityOf(10));
 
@@ -36,6 +38,14 @@ test('a certificate does not outlive its authority', async () => {
   const identity = { cluster: 'c', region: 'eu', mayRelay: false };
   const { certificate } = await issueCertificate({ authority, identity, hosts: [], validity: validityOf(1000) });
   expect(new X509Certificate(certificate).validTo).toBe(new X509Certificate(authority.certificate).validTo);
+});
+
+test('a member has a certificate of its own, which is none of its region', async () => {
+  const identity = { cluster: 'c', region: 'us/a', mayRelay: false };
+  const { certificate } = await issueCertificate({ authority, identity, hosts: [], validity: validityOf(5) });
+  expect(new X509Certificate(certificate).subjectAltName).toContain('quotadb://c/us%2Fa');
+  expect(identityOf(new X509Certificate(certificate))).toEqual(identity);
+  expect(filesOf('certs', 'us/a').certFile).toBe(join('certs', 'us.a.crt'));
 });
 
 test('a certificate for no replica, or for two, has no identity', async () => {

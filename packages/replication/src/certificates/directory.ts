@@ -10,8 +10,8 @@ import { type CertificateAndKey, clusterOf, issueCertificate, makeAuthority, val
  *   -----------|-----------------------------------------------|---------------------------------------------
  *   ca.crt     | the certificate of the authority              | every replica (--repl-ca)
  *   ca.key     | its key: it can make a certificate for any region | `certs issue` only; keep it elsewhere
- *   REGION.crt | the certificate of a replica                  | that replica (--repl-cert)
- *   REGION.key | its key                                       | that replica (--repl-key)
+ *   NAME.crt   | the certificate of a replica: us.crt, or us.a.crt for the member a | that replica (--repl-cert)
+ *   NAME.key   | its key                                       | that replica (--repl-key)
  *
  * Keys can be read by their owner only. Nothing is ever written over.
  */
@@ -28,7 +28,9 @@ export interface CertificateFiles {
 }
 
 export function filesOf(directory: string, name: string): CertificateFiles {
-  return { certFile: join(directory, `${name}.crt`), keyFile: join(directory, `${name}.key`) };
+  // A region has no dot in its name, so no two servers have the same files.
+  const file = name.replace('/', '.');
+  return { certFile: join(directory, `${file}.crt`), keyFile: join(directory, `${file}.key`) };
 }
 
 export async function initDirectory(directory: string, cluster: string, days: number): Promise<CertificateFiles> {

@@ -1,2 +1,2 @@
-export { describeCertificate } from './describe.js';
+export { type CertificateContent, describeCertificate, readCertificate } from './describe.js';
 export { AUTHORITY, CertificatesError, filesOf, initDirectory, issueInto } from './directory.js';

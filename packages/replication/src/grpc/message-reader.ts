@@ -30,6 +30,7 @@ export class MessageError extends TransportError {
 
 export class MessageReader {
   private readonly onMessage: (message: Uint8Array) => void;
+  private readonly maximumBytes: number;
   private readonly prefix = new Uint8Array(PREFIX_BYTES);
   private prefixLength = 0;
   private messageLength = 0;
@@ -37,8 +38,9 @@ export class MessageReader {
   private received = 0;
   private isStopped = false;
 
-  constructor(onMessage: (message: Uint8Array) => void) {
+  constructor(onMessage: (message: Uint8Array) => void, maximumBytes: number = MAXIMUM_FRAME_BYTES) {
     this.onMessage = onMessage;
+    this.maximumBytes = maximumBytes;
   }
 
   /** From here on no message is delivered, not even one that has arrived already. */
@@ -66,10 +68,10 @@ export class MessageReader {
     if (prefix[0] !== 0)
       throw new MessageError(GrpcStatus.internal, 'a compressed message: compression is not supported');
     this.messageLength = ((prefix[1] << 24) | (prefix[2] << 16) | (prefix[3] << 8) | prefix[4]) >>> 0;
-    if (this.messageLength > MAXIMUM_FRAME_BYTES) {
+    if (this.messageLength > this.maximumBytes) {
       throw new MessageError(
         GrpcStatus.resourceExhausted,
-        `a message of ${this.messageLength} bytes: at most ${MAXIMUM_FRAME_BYTES} are accepted`,
+        `a message of ${this.messageLength} bytes: at most ${this.maximumBytes} are accepted`,
       );
     }
     this.received = 0;

@@ -3,8 +3,8 @@ import { identityOf, type PeerIdentity } from './peer-identity.js';
 import { authoritiesOf, type TlsMaterial } from './tls-material.js';
 
 /**
- * A text that the replica of a certificate vouches for, whichever peer brings it: signed with the key of its certificate for
- * replication, and checked against the authority that all certificates are from.
+ * A text that the replica of a certificate vouches for, whichever peer brings it: signed with the key of its
+ * certificate for replication, and checked against the authority that all certificates are from.
  */
 export interface SealedBy {
   /** PEM. */

@@ -3,7 +3,12 @@ import { TransportError, type TransportErrorCode } from './transport-error.js';
 /** The status codes of gRPC that are used here. */
 export const GrpcStatus = {
   ok: 0,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
   resourceExhausted: 8,
+  failedPrecondition: 9,
   unimplemented: 12,
   internal: 13,
   unavailable: 14,

@@ -1,6 +1,7 @@
 import type { PeerStream } from '../grpc/peer-stream.js';
 import type { Link } from '../link.js';
-import type { Replica, ReplicaEvents } from '../replica.js';
+import type { Replica } from '../replica.js';
+import type { ReplicaEvents } from '../replica-options.js';
 import { covers } from '../watermarks.js';
 import { Dialer } from './dialer.js';
 import type { GrpcNetwork, MeshPeer } from './grpc-network.js';
@@ -26,6 +27,8 @@ export interface MeshOptions {
   /** Called once, at the first peer: until then replication costs nothing. */
   readonly makeReplica: (events: Partial<ReplicaEvents>) => Promise<Replica>;
   readonly intervalMs: number;
+  /** Replies wait for acknowledgements (--replicate-before-reply). */
+  readonly isUrgent?: boolean;
   readonly random: () => number;
   readonly events?: Partial<MeshEvents>;
 }
@@ -131,7 +134,7 @@ export class Mesh {
   }
 
   private async makeReplica(): Promise<Replica> {
-    const { makeReplica, intervalMs } = this.options;
+    const { makeReplica, intervalMs, isUrgent = false } = this.options;
     const replica = await makeReplica({
       ...this.events,
       established: (link) => {
@@ -149,6 +152,7 @@ export class Mesh {
     this.pacemaker = new Pacemaker({
       engine: replica.engine,
       intervalMs,
+      isUrgent,
       monotonicMs: () => replica.clock.monotonicMs(),
       still: (nowMs) => replica.ownHistory.noteStill(nowMs),
       tick: () => this.tick(replica),

@@ -5,6 +5,9 @@ export const IDLE_TICK_MS = 250;
 /** After this time without a change, the pacemaker checks for changes less often. */
 const QUIET_AFTER_MS = 1000;
 const QUIET_BEAT_MS = 25;
+/** Where replies wait for acknowledgements (--replicate-before-reply). */
+const URGENT_BEAT_MS = 1;
+const URGENT_QUIET_BEAT_MS = 5;
 
 /**
  * After a tick replication rests for this many times as long as the tick took. Changes that gather meanwhile cost less,
@@ -21,6 +24,8 @@ export const SPARING_REST_MS = 20;
 export interface PacemakerOptions {
   readonly engine: Engine;
   readonly intervalMs: number;
+  /** Replies wait for acknowledgements, here and at peers: it beats and ticks as often as it can. */
+  readonly isUrgent?: boolean;
   readonly monotonicMs: () => number;
   /** No own change has been made since the last tick. */
   readonly still?: (nowMs: number) => void;
@@ -62,6 +67,7 @@ export class Pacemaker {
   /** A frame has come in: the next beat is a tick. */
   stir(): void {
     this.isStirred = true;
+    if (this.options.isUrgent) this.hurry();
   }
 
   /** Ticks as soon as it has rested, without waiting for the next beat. */
@@ -89,7 +95,8 @@ export class Pacemaker {
     this.noteOwn();
     const hasMore = this.options.tick();
     const endedAtMs = this.options.monotonicMs();
-    this.restsUntilMs = endedAtMs + restAfter(endedAtMs - this.tickedAtMs);
+    const tookMs = endedAtMs - this.tickedAtMs;
+    this.restsUntilMs = endedAtMs + (this.options.isUrgent ? tookMs : restAfter(tookMs));
     if (hasMore) this.hurry();
   }
 
@@ -105,9 +112,13 @@ export class Pacemaker {
     if (isBusy) this.busyAtMs = nowMs;
     if (isBusy || nowMs - this.tickedAtMs >= IDLE_TICK_MS) this.tickSoon();
     if (this.isStopped) return;
-    const { intervalMs } = this.options;
-    const isQuiet = nowMs - this.busyAtMs >= QUIET_AFTER_MS;
-    this.timer = setTimeout(() => this.beat(), isQuiet ? Math.max(intervalMs, QUIET_BEAT_MS) : intervalMs);
+    this.timer = setTimeout(() => this.beat(), this.nextBeatMs(nowMs - this.busyAtMs >= QUIET_AFTER_MS));
+  }
+
+  private nextBeatMs(isQuiet: boolean): number {
+    const { intervalMs, isUrgent } = this.options;
+    if (isUrgent) return isQuiet ? URGENT_QUIET_BEAT_MS : URGENT_BEAT_MS;
+    return isQuiet ? Math.max(intervalMs, QUIET_BEAT_MS) : intervalMs;
   }
 
   private hasMoved(): boolean {

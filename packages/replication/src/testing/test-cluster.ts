@@ -1,8 +1,11 @@
-import { Acknowledgements, ByteInput, Engine, joinInt64, splitInt64 } from '@quotadb/engine';
+import { Acknowledgements, Batch, ByteInput, Engine, joinInt64, splitInt64 } from '@quotadb/engine';
+import { decodeFrame, FrameKind } from '@quotadb/wire';
 import { replicaIdOf } from '../identity.js';
 import type { Link, LinkTransport } from '../link.js';
+import type { Start } from '../own-starts.js';
 import type { ProtocolRange } from '../protocol-versions.js';
-import { Replica, type ReplicaEvents } from '../replica.js';
+import { Replica } from '../replica.js';
+import type { ReplicaEvents } from '../replica-options.js';
 import type { ReplicationSettings } from '../settings.js';
 
 export interface TestClusterOptions {
@@ -11,6 +14,9 @@ export interface TestClusterOptions {
   readonly shardCount?: number;
   readonly protocols?: Readonly<Record<string, ProtocolRange>>;
   readonly events?: Partial<ReplicaEvents>;
+  /** By region, for replicas with a disk: the starts of the incarnation, for a store as it is at the present one. */
+  readonly starts?: Readonly<Record<string, (engine: Engine) => readonly Start[]>>;
+  readonly release?: () => boolean;
   /** Every region has a certificate, and these may relay. By default there are none, and all may. */
   readonly relays?: readonly string[];
 }
@@ -19,6 +25,7 @@ interface Wire {
   readonly ends: readonly [string, string];
   readonly links: Link[];
   readonly queues: [Uint8Array[], Uint8Array[]];
+  isFrozen: boolean;
 }
 
 const START_MS = Date.UTC(2026, 5, 1);
@@ -56,6 +63,7 @@ export class TestCluster {
       shardCount: this.options.shardCount ?? 64,
     });
     const durable = this.options.durable?.[region];
+    const starts = this.options.starts?.[region];
     const protocols = this.options.protocols?.[region];
     const replica = new Replica({
       engine,
@@ -64,6 +72,8 @@ export class TestCluster {
       acknowledgements: new Acknowledgements(engine),
       boot: ++this.boots,
       ...(durable && { durable }),
+      ...(starts && { starts: starts(engine) }),
+      ...(this.options.release && { release: this.options.release }),
       ...(protocols && { protocols }),
       ...(this.options.settings && { settings: this.options.settings }),
       ...(this.options.events && { events: this.options.events }),
@@ -80,12 +90,17 @@ export class TestCluster {
 
   /** The first dials the second. */
   connect(one: string, other: string): Wire {
-    const wire: Wire = { ends: [one, other], links: [], queues: [[], []] };
+    const wire: Wire = { ends: [one, other], links: [], queues: [[], []], isFrozen: false };
     for (const side of [0, 1] as const) {
       const transport: LinkTransport = {
         isWritable: true,
         send: (frame) => wire.queues[side].push(frame),
-        close: () => this.cut(wire),
+        close: () => {
+          // What was sent before, the reason of a refusal above all, still arrives.
+          const sent = wire.queues[side].splice(0);
+          for (const frame of sent) wire.links[1 - side].receive(frame);
+          this.cut(wire);
+        },
       };
       const address = wire.ends[1 - side];
       const mayRelay = this.options.relays?.includes(address);
@@ -110,8 +125,14 @@ export class TestCluster {
     for (const link of wire.links) link.closed();
   }
 
-  /** Ticks the first once and hands over all it has for the second. */
-  pass(from: string, to: string): void {
+  /** It does nothing from now on, and its links stay open. */
+  freeze(region: string): void {
+    this.replicas.delete(region);
+    for (const wire of this.wires) if (wire.ends.includes(region)) wire.isFrozen = true;
+  }
+
+  /** Ticks the first once and hands over what it has for the second, or only the first of its batches. */
+  pass(from: string, to: string, batches = Number.POSITIVE_INFINITY): void {
     this.nowMs += TICK_MS;
     this.node(from).engine.advanceTo(this.nowMs);
     this.node(from).tick();
@@ -119,7 +140,9 @@ export class TestCluster {
       const side =
         wire.ends[0] === from && wire.ends[1] === to ? 0 : wire.ends[1] === from && wire.ends[0] === to ? 1 : -1;
       if (side === -1) continue;
-      for (const frame of wire.queues[side].splice(0)) wire.links[1 - side].receive(frame);
+      let left = batches;
+      for (const frame of wire.queues[side].splice(0))
+        if (decodeFrame(frame, new Batch()).kind !== FrameKind.batch || left-- > 0) wire.links[1 - side].receive(frame);
     }
   }
 
@@ -137,6 +160,7 @@ export class TestCluster {
 
   private deliver(): void {
     for (const wire of [...this.wires]) {
+      if (wire.isFrozen) continue;
       for (const side of [0, 1] as const)
         for (const frame of wire.queues[side].splice(0)) wire.links[1 - side].receive(frame);
     }
