@@ -19,16 +19,20 @@ export {
   hasCredentials,
   mayReplicateInPlaintext,
 } from './access/doors.js';
-export { isRoleMissing, Need, needsOf, type Role, roleOf } from './access/roles.js';
+export { isRoleMissing, Need, needsOf, type Role, roleOf, STATE_NEEDS } from './access/roles.js';
 export { createToken, hashPassword, hashToken, isPasswordHash, passwordMatches } from './access/secrets.js';
 export { DEFAULT_USER, defaultUser, lacksOfClient, User, type UserRecord, type Users } from './access/user.js';
 
+export { usesColors } from './colors.js';
+
 // Kinds of values.
+export { duration } from './kinds/duration.js';
 export { integer, type Kind, text } from './kinds/kinds.js';
 export { Mistake } from './kinds/mistake.js';
-export { checkRegion, parseAddress, printAddress } from './kinds/peer-address.js';
+export { checkServerName, parseAddress, printAddress } from './kinds/peer-address.js';
 export { parseSizeBytes } from './kinds/size.js';
 // Loading and the table of settings.
+export { clusterTool } from './settings/cluster-tool.js';
 export { countsAlone } from './settings/counts-alone.js';
 export {
   ConfigurationError,
@@ -44,12 +48,13 @@ export {
   parameterNames,
   printParameter,
 } from './settings/parameters.js';
-export { checkTogether, hasCertificates } from './settings/rules.js';
+export { checkTogether, hasCertificates, hasClusterMap } from './settings/rules.js';
 export {
   backupDirectoryOf,
   type Configuration,
   defaultConfiguration,
   environmentVariable,
+  peersOf,
   type SettingName,
   settingNames,
   settingOf,

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 /** QuotaDB's own version, from the package it ships in. */
-export const QUOTADB_VERSION: string = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-).version;
+export const QUOTADB_VERSION: string = createRequire(import.meta.url)('@quotadb/config/package.json').version;
 
 /** The version of Redis whose commands, replies and errors these are; clients choose their commands by it. */
 export const REDIS_VERSION = '7.2.4';

@@ -14,8 +14,8 @@ export interface Api<Context = never, Caller = never> {
   readonly description: string;
   /** The address of a document of this API alone. */
   readonly documentPath?: string;
-  /** The address of a page of this API alone. */
-  readonly pagePath?: string;
+  /** The address of a page of this API alone, from before there was one page for all: it redirects there. */
+  readonly formerPagePath?: string;
   /** The operations that have roles take tokens only, no passwords. */
   readonly isForTokensOnly?: boolean;
   /** By the names of fields, parameters and headers; for others it is invalid_body or invalid_parameter. */

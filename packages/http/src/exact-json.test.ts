@@ -123,6 +123,12 @@ test('any pieces of JSON, however often repeated, cost in proportion to their le
   );
 });
 
+test('a short literal with an exponent keeps all digits of a large integer', () => {
+  expect(parseAmount('23060000001e8')).toBe(2306000000100000000n);
+  expect(parseAmount('5e0')).toBe(5);
+  expect(parseAmount('1.5e0')).toBe(1.5);
+});
+
 test('a literal of any form is read as BigInt reads it, or not at all', () => {
   const digits = fc.stringMatching(/^[0-9]{1,25}$/).map((text) => text.replace(/^0+(?=.)/, ''));
   const zeros = fc.integer({ min: 0, max: 30 }).map((count) => '0'.repeat(count));

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
  */
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** A double holds every decimal of this many digits exactly. */
+/** A double holds every decimal of this many digits exactly; with an exponent, a short literal is a long number. */
 const EXACT_LITERAL_LENGTH = 15;
 
 /** No 64-bit integer has more digits; without a limit, 1e999999999 would be a billion of them. */
@@ -34,7 +34,7 @@ export function parseExactJson(text: string): unknown {
     }
     const start = index;
     index = endOfNumber(text, start);
-    if (index - start <= EXACT_LITERAL_LENGTH) continue;
+    if (index - start <= EXACT_LITERAL_LENGTH && !hasExponent(text, start, index)) continue;
     const number = exactNumber(text.slice(start, index));
     if (number === undefined) continue;
     mark ||= randomUUID();
@@ -78,6 +78,11 @@ function endOfNumber(text: string, start: number): number {
   let index = start + 1;
   while (index < text.length && isNumberPart(text.charCodeAt(index))) index++;
   return index;
+}
+
+function hasExponent(text: string, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) if ((text.charCodeAt(index) | 0x20) === 0x65) return true;
+  return false;
 }
 
 function isNumberStart(code: number): boolean {

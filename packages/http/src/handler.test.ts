@@ -37,7 +37,7 @@ const api = {
       path: '/things/{name}',
       summary: '',
       roles: ['maker'],
-      body: { schema: z.strictObject({ size: z.int() }), takesAnyMediaType: true },
+      body: { schema: z.strictObject({ size: z.int() }) },
       success: { status: 201, description: '', location: ({ at }: { at: string }) => at },
       run: ({ seen }, { body }, caller) => {
         seen.push([caller, body]);
@@ -149,7 +149,9 @@ test('the fixed path comes first, and a method that only a path with a variable 
 });
 
 test('the guard asks who it is before anything is read, and refuses pages of other sites', async () => {
-  const make = (headers: Record<string, string>, body = '{"size":1}') => ask('PUT', '/things/a', headers, body);
+  const type = { 'content-type': 'application/json' };
+  const make = (headers: Record<string, string>, body = '{"size":1}') =>
+    ask('PUT', '/things/a', { ...type, ...headers }, body);
   expect((await make({})).json.code).toBe('unauthenticated');
   expect((await make({ authorization: 'Bearer wrong' }, '{')).json.code).toBe('wrong_role');
   const right = { authorization: 'Bearer right' };
@@ -161,6 +163,47 @@ test('the guard asks who it is before anything is read, and refuses pages of oth
   const made = await make({ ...right, origin: `http://127.0.0.1:${port}` });
   expect([made.status, made.headers.get('location')]).toEqual([201, '/things/made']);
   expect(seen).toEqual([[{ name: 'right' }, { size: 1 }]]);
+});
+
+test('JSON is taken under its own media type, under none, and as the form of curl -d, never as the form of a page', async () => {
+  const put = (...headers: string[]) =>
+    exchange(
+      [
+        'PUT /things/a HTTP/1.1',
+        'Host: 127.0.0.1',
+        'Authorization: Bearer right',
+        ...headers,
+        'Connection: close',
+      ].join('\r\n') + '\r\nContent-Length: 10\r\n\r\n{"size":1}',
+    );
+  const form = 'Content-Type: application/x-www-form-urlencoded';
+  for (const headers of [
+    [],
+    ['Content-Type: application/json; charset=utf-8'],
+    ['Content-Type: application/x+json'],
+    [form],
+  ])
+    expect(await put(...headers)).toMatch(/^HTTP\/1\.1 201 /);
+  const own = `Origin: http://127.0.0.1`;
+  for (const headers of [
+    [form, own],
+    [form, 'Sec-Fetch-Site: same-origin'],
+    ['Content-Type: text/plain'],
+    [form, 'Content-Encoding: gzip'],
+  ])
+    expect(await put(...headers)).toMatch(/^HTTP\/1\.1 415 /);
+  expect(await put('Content-Type: text/plain')).toContain('It has \\"Content-Type: text/plain\\"');
+});
+
+test('a mistake names the field, the value and what is allowed', async () => {
+  const headers = { authorization: 'Bearer right', 'content-type': 'application/json' };
+  const detailOf = async (body: string) => (await ask('PUT', '/things/a', headers, body)).json.detail;
+  expect(await detailOf('{}')).toBe('A size is a digit. It is missing.');
+  expect(await detailOf('{"size":"big"}')).toBe('A size is a digit. It is "big".');
+  expect(await detailOf('{"size":1,"sise":2}')).toMatch(/"sise" is not known; did you mean "size"\?\.$/);
+  expect(await detailOf('[]')).toMatch(/\[\] is not an object\.$/);
+  expect(await detailOf('{"size":}')).toMatch(/^The request body is not a JSON document in UTF-8\. .+/);
+  expect((await ask('GET', '/things/a?size=12')).json.detail).toBe('A size is a digit. It is 12.');
 });
 
 test('a fault of the server is reported with its operation, and answered without its details', async () => {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions, ty
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
-import { sendProblem } from './answer.js';
+import { answerOfProblem, sendAnswer } from './answer.js';
 import { Pipelines } from './pipelines.js';
 import { type Problem, ProblemError } from './problem.js';
 import { problems } from './problems.js';
@@ -52,7 +52,7 @@ export class HttpServer {
       else pipelines.refuseAfter(socket, () => refuse(problem, socket));
     });
     this.#server.on('checkExpectation', (_request, response) =>
-      sendProblem(response, new ProblemError(problems.expectation_failed)),
+      sendAnswer(response, answerOfProblem(new ProblemError(problems.expectation_failed))),
     );
   }
 
@@ -101,7 +101,8 @@ function refuse(problem: Problem, socket: Socket & { _httpMessage?: ServerRespon
     return;
   }
   socket.end(rawProblemResponse(new ProblemError(problem), 'Connection: close\r\n'));
-  // Closed at once, with bytes of the client unread, the system would reset the connection and the answer could be lost.
+  // Closed at once, with bytes of the client unread, the system would reset the connection and the answer could be
+  // lost.
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));

@@ -1,6 +1,6 @@
 /**
- * HTTP, declared once: an operation names its method, path, roles, schemas and problems, and has a function that runs it.
- * From the table of operations come one router, one guard, one body reader, one format of problems (RFC 9457), one
+ * HTTP, declared once: an operation names its method, path, roles, schemas and problems, and has a function that runs
+ * it. From the table of operations come one router, one guard, one body reader, one format of problems (RFC 9457), one
  * OpenAPI 3.1 document and one page to browse it. Bodies are JSON in which 64-bit integers stay exact.
  *
  * @example
@@ -16,8 +16,11 @@
  * const handle = createHandler([serveApi(api, store)], { authenticate, onError });
  * await new HttpServer({ handle, maximumConnections: 1000 }).listen('127.0.0.1', 8380);
  */
+export type { Answer } from './answer.js';
 export { type Api, type FieldProblem, type ServedApi, serveApi } from './api.js';
+export { type CarriedRequest, type Carry, createCarriedHandler, ElsewhereError } from './carried.js';
 export { documentsOf } from './documents.js';
+export { milliseconds } from './duration.js';
 export { jsonInteger } from './exact-json.js';
 export type { Authenticate, Credentials, Refusal } from './guard.js';
 export { createHandler, type HandlerOptions } from './handler.js';

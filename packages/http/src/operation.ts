@@ -55,6 +55,8 @@ interface Declaration<Path, Query, Headers, Body> {
 }
 
 interface Answering<Context, Caller, Given> {
+  /** Where a browser that opens this address is sent instead: it accepts text/html, programs do not. */
+  readonly browserPage?: (context: Context) => string;
   /** Returns the answer, or throws a ProblemError. */
   readonly run?: (context: Context, input: Given, caller: Caller) => unknown;
   /** In place of `run`: writes the answer. */

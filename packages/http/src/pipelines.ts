@@ -17,9 +17,9 @@ interface Pipeline {
 }
 
 /**
- * The requests of a connection, one after another. node:http starts a request as soon as it is read, though those before
- * it are still at work. Here the next begins when the one before it is answered, so that nothing runs behind a request
- * or an answer that says `Connection: close` (RFC 9112, 9.6), and pipelined changes take effect in their order.
+ * The requests of a connection, one after another. node:http starts a request as soon as it is read, though those
+ * before it are still at work. Here the next begins when the one before it is answered, so that nothing runs behind a
+ * request or an answer that says `Connection: close` (RFC 9112, 9.6), and pipelined changes take effect in their order.
  */
 export class Pipelines {
   readonly #handle: RequestListener;

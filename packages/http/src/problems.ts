@@ -28,7 +28,8 @@ export const problems = defineProblems({
   unknown_host: [
     421,
     'Unknown host',
-    'Without credentials this server answers to names of its own machine only: the Host header has another (--http-name).',
+    'Without credentials this server answers to names of its own machine only: the Host ' +
+      'header has another (--http-name).',
   ],
   too_many_logins: [
     429,

@@ -1,5 +1,7 @@
 import type { ServedApi } from './api.js';
 import type { Operation } from './operation.js';
+import { ProblemError } from './problem.js';
+import { problems } from './problems.js';
 
 /** An operation with its place in the table. */
 export interface Route extends ServedApi {
@@ -50,6 +52,20 @@ export class Router {
     }
     return methods;
   }
+}
+
+/** The operation at a target, which is a path with its query; throws a ProblemError where there is none. */
+export function requireMatch(
+  router: Router,
+  method: string,
+  target: string,
+): { readonly match: Match; readonly query: string } {
+  const queryAt = target.indexOf('?');
+  const match = router.find(method, queryAt === -1 ? target : target.slice(0, queryAt));
+  if ('route' in match) return { match, query: queryAt === -1 ? '' : target.slice(queryAt + 1) };
+  if (match.length === 0) throw new ProblemError(problems.route_not_found);
+  const allowed = [...new Set(match)].join(', ');
+  throw new ProblemError(problems.method_not_allowed, { headers: { Allow: allowed } });
 }
 
 function variablesOf({ segments }: Route): number {

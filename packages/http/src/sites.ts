@@ -57,8 +57,8 @@ export class Sites {
     if (!this.#isForeign(headers) || isFollowedLink(headers, method, operation)) return;
     const page = headers.origin === undefined ? 'another site' : headers.origin;
     const detail =
-      `The request was made by a page of ${page}, and this server answers to its own pages only. If that is a name of ` +
-      'this server, as behind a proxy that changes Host, start it with --http-name and that name.';
+      `The request was made by a page of ${page}, and this server answers to its own pages only. If that is a name ` +
+      'of this server, as behind a proxy that changes Host, start it with --http-name and that name.';
     throw new ProblemError(problems.forbidden, { detail });
   }
 

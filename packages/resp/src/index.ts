@@ -20,16 +20,33 @@ export { keyCommands } from './commands/keys/index.js';
 export { KeyWalk } from './commands/keys/key-walk.js';
 export { errors } from './errors/errors.js';
 // Lanes, transports and sessions.
-export { chooseTransport } from './lanes/choose-transport.js';
+export { chooseTransport, scriptLogger } from './lanes/choose-transport.js';
 export { createState } from './lanes/create-state.js';
 export type { SharedBoards } from './lanes/messages.js';
 // Services of the main thread, and the memory it shares with lanes.
 export { askDirectly, type ServiceHandlers } from './services/channel.js';
+export { ClusterBoard, HELD, HERE, UNOWNED } from './services/cluster-board.js';
 export { DiskBoard } from './services/disk-board.js';
+export { type Refused, unreplicated } from './services/held-replies.js';
+export type {
+  ForwardAnswer,
+  ForwardRequest,
+  LaneCluster,
+  OperationRequest,
+  PoliciesRequest,
+} from './services/lane-cluster.js';
 export type { DiskRequest } from './services/lane-disk.js';
-export type { QuotaAnswer, QuotaRequest } from './services/lane-quotas.js';
+export type { LaneLimits, LeaseOfCheck, LimitAnswer, LimitCheck, LimitRequest } from './services/lane-limits.js';
+export type { PublishedPolicies, QuotaAnswer, QuotaEvent, QuotaRequest, SharedChange } from './services/lane-quotas.js';
 export type { LaneReplication, RegionAge, ReplicationAnswer, ReplicationRequest } from './services/lane-replication.js';
-export type { AskMain, LoginAnswer, LoginAttempt, MainServices } from './services/main-services.js';
+export type {
+  AskMain,
+  LoginAnswer,
+  LoginAttempt,
+  MainServices,
+  MovingAnswer,
+  MovingRequest,
+} from './services/main-services.js';
 export { ReplicationBoard } from './services/replication-board.js';
 export {
   NO_PEER_FIGURES,
@@ -39,6 +56,7 @@ export {
   type ReplicationDescription,
   type ShardLag,
 } from './services/replication-description.js';
+export { ScriptBoard } from './services/script-board.js';
 export type { Command } from './session/command.js';
 export { Lane } from './session/lane.js';
 export type { Hottest, QuestionName, Questions } from './session/questions.js';
@@ -47,6 +65,7 @@ export { Session } from './session/session.js';
 // Figures and time.
 export { addFigures, type Figures } from './statistics/figures.js';
 export { type HotIdentifier, mergeHottest } from './statistics/hot-identifiers.js';
+export { addLimits, type DecisionsByLimit, LimitStatistics, scopeOfLimit } from './statistics/limit-statistics.js';
 export { processMemory } from './statistics/process-memory.js';
 export { RateStatistics } from './statistics/rate-statistics.js';
 export type { SlowCommand } from './statistics/slowlog.js';

@@ -20,9 +20,9 @@ export function hasCredentials({ password, users, countsTokens, countsInternalTo
 }
 
 /**
- * The one rule for all doors: RESP and RESP over TLS, every API over HTTP, metrics and the dashboard serve callers
- * without credentials only where no credential of any kind is configured, and only on this machine. So a door for which
- * there is no credential is closed once another has one.
+ * The one rule for all doors: RESP and RESP over TLS, every API over HTTP, Envoy's services, metrics and the dashboard
+ * serve callers without credentials only where no credential of any kind is configured, and only on this machine. So a
+ * door for which there is no credential is closed once another has one.
  */
 export function areDoorsOpen(settings: DoorSettings): boolean {
   return !hasCredentials(settings) && isLocal(settings.host);

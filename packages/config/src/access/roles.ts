@@ -14,7 +14,14 @@
  *   128 | it looks at a rate limit                            | its user has neither the role read nor quota
  *   256 | it needs a login                                    | commands are taken from its user by name
  *
- * An admin lacks nothing, and a client of a server without users is an admin.
+ * An admin lacks nothing, and a client of a server without users is an admin. The rest are no permissions but states of
+ * a connection that some commands have to look at. They are bits here so that all other connections pay nothing.
+ *
+ *   512 | it works on keys                                    | it has selected another database than 0
+ *  1024 | always                                              | all clients are paused
+ *  2048 | it changes keys, or may                             | clients that write are paused
+ *  4096 | it is not one of those that end a MONITOR           | it monitors
+ *  8192 | it names keys, or is EXEC                           | there is a cluster map
  */
 export const Need = {
   authentication: 1,
@@ -26,7 +33,15 @@ export const Need = {
   countLimits: 64,
   readLimits: 128,
   names: 256,
+  database: 512,
+  noPause: 1024,
+  noWritePause: 2048,
+  noMonitor: 4096,
+  slot: 8192,
 } as const;
+
+/** The states of a connection among the needs, which are no permissions. */
+export const STATE_NEEDS: number = Need.database | Need.noPause | Need.noWritePause | Need.noMonitor | Need.slot;
 
 export const roles = ['read', 'write', 'quota', 'admin'] as const;
 export type Role = (typeof roles)[number];
@@ -53,6 +68,8 @@ export interface AccessDeclaration {
   readonly role?: Role;
   readonly quotaSuffices?: true;
   readonly alsoReads?: unknown;
+  /** It names keys and runs other commands, each with the needs of its own. */
+  readonly keyCountAt?: number;
 }
 
 export function needsOf(command: AccessDeclaration): number {
@@ -60,7 +77,7 @@ export function needsOf(command: AccessDeclaration): number {
   const role = roleOf(command);
   if (command.quotaSuffices === true)
     return ALWAYS | Need.prefixes | (role === 'write' ? Need.countLimits : Need.readLimits);
-  if (role === undefined) return ALWAYS;
+  if (role === undefined) return command.keyCountAt === undefined ? ALWAYS : ALWAYS | Need.prefixes;
   const alsoNeeds = command.alsoReads === undefined ? 0 : Need.read;
   return ALWAYS | Need[role] | alsoNeeds | (role === 'admin' ? 0 : Need.prefixes);
 }

@@ -1,12 +1,13 @@
 import type { PartialDefinition } from '@quotadb/quota';
 import { PolicyError, parseDefinition, printDefinition } from '@quotadb/quota';
 import type { FsyncMode } from '@quotadb/storage';
+import { duration } from './duration.js';
 import { Mistake } from './mistake.js';
 import { type OutputLimit, parseOutputLimit, printOutputLimit } from './output-limit.js';
 import { type PeerAddress, parsePeerAddress, printPeerAddress } from './peer-address.js';
-import { formatSize, parseSizeBytes } from './size.js';
+import { formatSize, readSizeBytes, SIZE_EXAMPLES } from './size.js';
 
-/** The possible values of a setting. The texts of mistakes are those of Redis's CONFIG SET. */
+/** The possible values of a setting. */
 export interface Kind<Value> {
   /** Stands for the value in help: `--resp <port>`. Empty for a switch, which needs none. */
   readonly placeholder: string;
@@ -43,7 +44,7 @@ export function text(placeholder: string, allowed: RegExp, range: string): Kind<
     placeholder,
     range,
     parse(value) {
-      if (!allowed.test(value)) throw new Mistake(`argument must be ${range}`);
+      if (!allowed.test(value)) throw new Mistake(`must be ${range}`, value);
       return value;
     },
     print: (value) => value,
@@ -59,8 +60,9 @@ export function integer(placeholder: string, minimum: number, maximum: number): 
     placeholder,
     range: `${minimum} to ${maximum}`,
     parse(value) {
-      if (!/^-?\d{1,16}$/.test(value.trim())) throw new Mistake("argument couldn't be parsed into an integer");
-      return within(Number(value), minimum, maximum);
+      const number = /^-?\d{1,16}$/.test(value.trim()) ? Number(value) : Number.NaN;
+      if (number >= minimum && number <= maximum) return number;
+      throw new Mistake(`must be a whole number, ${minimum} to ${maximum}`, value);
     },
     print: String,
   });
@@ -71,10 +73,15 @@ export function port(): Kind<number> {
 }
 
 export function size(minimumBytes: number, maximumBytes: number): Kind<number> {
+  const range = `${formatSize(minimumBytes)} to ${formatSize(maximumBytes)}`;
   return {
     placeholder: 'size',
-    range: `${formatSize(minimumBytes)} to ${formatSize(maximumBytes)}`,
-    parse: (value) => within(parseSizeBytes(value), minimumBytes, maximumBytes),
+    range,
+    parse(value) {
+      const bytes = readSizeBytes(value);
+      if (bytes !== undefined && bytes >= minimumBytes && bytes <= maximumBytes) return bytes;
+      throw new Mistake(`must be a size, ${range}, ${SIZE_EXAMPLES}`, value);
+    },
     print: String,
     show: formatSize,
   };
@@ -86,7 +93,7 @@ export function choice<Option extends string>(placeholder: string, options: read
     range: options.join(', '),
     parse(value) {
       const chosen = options.find((option) => option === value.toLowerCase());
-      if (chosen === undefined) throw new Mistake(`argument(s) must be one of the following: ${options.join(', ')}`);
+      if (chosen === undefined) throw new Mistake(`must be one of: ${options.join(', ')}`, value);
       return chosen;
     },
     print: (value) => value,
@@ -100,7 +107,7 @@ export function powerOfTwo(placeholder: string, minimum: number, maximum: number
     range: `a power of two, ${minimum} to ${maximum}`,
     parse(value) {
       const number = plain.parse(value);
-      if ((number & (number - 1)) !== 0) throw new Mistake('argument must be a power of two');
+      if ((number & (number - 1)) !== 0) throw new Mistake(`must be a power of two, ${minimum} to ${maximum}`, value);
       return number;
     },
   };
@@ -109,15 +116,22 @@ export function powerOfTwo(placeholder: string, minimum: number, maximum: number
 const LONGEST_FSYNC_INTERVAL_MS = 60_000;
 
 export function fsyncMode(): Kind<FsyncMode> {
-  const interval = integer('when', 1, LONGEST_FSYNC_INTERVAL_MS);
+  const interval = duration('milliseconds', 1, LONGEST_FSYNC_INTERVAL_MS);
+  const range = `always, never, or a duration, ${interval.range}`;
   return kind({
     placeholder: 'when',
-    range: `always, never, or 1 to ${LONGEST_FSYNC_INTERVAL_MS} milliseconds`,
+    range,
     parse(value) {
       const word = value.toLowerCase();
-      return word === 'always' || word === 'never' ? word : interval.parse(value);
+      if (word === 'always' || word === 'never') return word;
+      try {
+        return interval.parse(value);
+      } catch {
+        throw new Mistake(`must be ${range}`, value);
+      }
     },
     print: String,
+    show: (value) => (typeof value === 'number' ? interval.show(value) : value),
   });
 }
 
@@ -129,7 +143,7 @@ export function yesOrNo(): Kind<boolean> {
     range: 'yes, no',
     parse(value) {
       const parsed = values[value.toLowerCase()];
-      if (parsed === undefined) throw new Mistake("argument must be 'yes' or 'no'");
+      if (parsed === undefined) throw new Mistake('must be yes or no', value);
       return parsed;
     },
     print: (value) => (value ? 'yes' : 'no'),
@@ -165,10 +179,34 @@ export function hostNames(): Kind<readonly string[]> {
   const range = 'a host name or an IP address, with the port of its pages unless it is 80 or 443';
   const parse = (text: string): string => {
     const name = text.toLowerCase();
-    if (!HOST_NAME.test(name)) throw new Mistake(`argument must be ${range}, without a scheme or a path`);
+    if (!HOST_NAME.test(name)) throw new Mistake(`must be ${range}, without a scheme or a path`, text);
     return name;
   };
   return listOf('name', range, parse, String);
+}
+
+const MAXIMUM_URLS = 16;
+
+/** Of servers that do the same, without a path and without credentials. */
+export function urls(): Kind<readonly string[]> {
+  const range = `the URLs of one to ${MAXIMUM_URLS} servers, such as http://10.0.0.1:2379`;
+  const parse = (text: string): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isPlain =
+      url?.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+    if (!isPlain || !['http:', 'https:'].includes(url.protocol))
+      throw new Mistake(`must be ${range}, and no more than that`, text);
+    return url.origin;
+  };
+  const all = listOf('url', range, parse, String);
+  return {
+    ...all,
+    parse(value) {
+      const list = all.parse(value);
+      if (list.length > MAXIMUM_URLS) throw new Mistake(`must be ${range}`, value);
+      return list;
+    },
+  };
 }
 
 export function peerAddresses(): Kind<readonly PeerAddress[]> {
@@ -182,7 +220,7 @@ function parseQuota(text: string): PartialDefinition {
     if (definition.windowMs !== 0 || definition.leaseMs !== undefined) return definition;
     throw new PolicyError('a quota without a window must be defined once with QUOTA.DEFINE, not at every start');
   } catch (error) {
-    throw error instanceof PolicyError ? new Mistake(error.message) : error;
+    throw error instanceof PolicyError ? new Mistake(`is no quota: ${error.message}`, text.trim()) : error;
   }
 }
 
@@ -207,7 +245,7 @@ export function feeds(): Kind<readonly Feed[]> {
 
 function parseFeed(text: string): Feed {
   const [, itemId, key = itemId] = FEED.exec(text) ?? [];
-  if (itemId === undefined || key === undefined) throw new Mistake('argument must be an item id, or item=key');
+  if (itemId === undefined || key === undefined) throw new Mistake('must be the id of a count, or id=key', text);
   return { itemId, key };
 }
 
@@ -219,11 +257,4 @@ export function outputLimit(): Kind<OutputLimit> {
     print: (value) => printOutputLimit(value, String),
     show: (value) => printOutputLimit(value, formatSize),
   };
-}
-
-function within(value: number, minimum: number, maximum: number): number {
-  if (value < minimum || value > maximum) {
-    throw new Mistake(`argument must be between ${minimum} and ${maximum} inclusive`);
-  }
-  return value;
 }

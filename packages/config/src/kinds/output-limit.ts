@@ -1,3 +1,4 @@
+import { duration } from './duration.js';
 import { Mistake } from './mistake.js';
 import { parseSizeBytes } from './size.js';
 
@@ -11,25 +12,16 @@ export interface OutputLimit {
   readonly softSeconds: number;
 }
 
+const softTime = duration('seconds', 0, 999_999_999);
+
 /** Redis's own form, `normal <hard> <soft> <seconds>`; the class may be left out, because there is only one. */
 export function parseOutputLimit(text: string): OutputLimit {
   const words = text.trim().split(/\s+/);
-  if (words.length === 4) {
-    if (words.shift()?.toLowerCase() !== 'normal') {
-      throw new Mistake('Invalid client class specified in buffer limit configuration.');
-    }
-  }
+  if (words[0].toLowerCase() === 'normal') words.shift();
   const [hard, soft, seconds] = words;
-  if (words.length !== 3 || hard === undefined || soft === undefined || seconds === undefined) {
-    throw new Mistake('Wrong number of arguments in buffer limit configuration.');
-  }
-  try {
-    if (!/^\d{1,9}$/.test(seconds)) throw new Mistake('argument must be a number of seconds');
-    return { hardBytes: parseSizeBytes(hard), softBytes: parseSizeBytes(soft), softSeconds: Number(seconds) };
-  } catch (error) {
-    if (!(error instanceof Mistake)) throw error;
-    throw new Mistake('Error in hard, soft or soft_seconds setting in buffer limit configuration.');
-  }
+  if (words.length !== 3)
+    throw new Mistake('must be "hard soft soft-seconds", such as "256mb 1mb 60s"; 0 for no limit', text);
+  return { hardBytes: parseSizeBytes(hard), softBytes: parseSizeBytes(soft), softSeconds: softTime.parse(seconds) };
 }
 
 export function printOutputLimit(limit: OutputLimit, printBytes: (bytes: number) => string): string {

@@ -1,33 +1,35 @@
+import { SERVER_NAME } from '@quotadb/wire';
 import { Mistake } from './mistake.js';
 
-/** Another region and the address where it listens. */
+/** Another server, by its name among peers, and the address where it listens for them. */
 export interface PeerAddress {
   readonly region: string;
   readonly host: string;
   readonly port: number;
 }
 
-export const REGION_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 const MAXIMUM_PORT = 65_535;
 
 /** `eu=10.0.0.2:7380` or `eu=[2001:db8::2]:7380`. Throws a Mistake. */
 export function parsePeerAddress(text: string): PeerAddress {
   const [, region, address] = /^([^=]*)=(.*)$/.exec(text) ?? [];
-  if (region === undefined) throw new Mistake(`"${text}" must be region=host:port, such as eu=10.0.0.2:7380`);
-  return { region: checkRegion(region), ...parseAddress(address) };
+  if (region === undefined)
+    throw new Mistake(`must be region=host:port or region/member=host:port, such as eu=10.0.0.2:7380`, text);
+  return { region: checkServerName(region), ...parseAddress(address) };
 }
 
 export function parseAddress(text: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]\s]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined || Number(port) < 1 || Number(port) > MAXIMUM_PORT)
-    throw new Mistake(`"${text}" must be host:port, with a port from 1 to ${MAXIMUM_PORT}`);
+    throw new Mistake(`must be host:port, with a port from 1 to ${MAXIMUM_PORT}`, text);
   return { host, port: Number(port) };
 }
 
-export function checkRegion(region: string): string {
-  if (!REGION_NAME.test(region)) throw new Mistake(`the region "${region}" must be 1 to 32 of a-z, 0-9 and -`);
-  return region;
+export function checkServerName(name: string): string {
+  if (!SERVER_NAME.test(name))
+    throw new Mistake(`"${name}" must be a region, 1 to 32 of a-z, 0-9 and -, or a region, "/" and a member's name`);
+  return name;
 }
 
 export function printPeerAddress({ region, ...address }: PeerAddress): string {

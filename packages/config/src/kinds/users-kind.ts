@@ -26,7 +26,7 @@ export function users(): Kind<Users> {
       try {
         value = text === '' ? {} : JSON.parse(text);
       } catch (error) {
-        throw new Mistake(`argument must be JSON: ${(error as Error).message}`);
+        throw new Mistake(`must be JSON: ${(error as Error).message}`);
       }
       return readUsers(value);
     },
@@ -37,7 +37,7 @@ export function users(): Kind<Users> {
 }
 
 function readUsers(value: unknown): Users {
-  if (!isObject(value)) throw new Mistake('argument must be an object: names, each with roles and passwords or tokens');
+  if (!isObject(value)) throw new Mistake('must be an object: names, each with roles and passwords or tokens');
   const entries = Object.entries(value);
   if (entries.length > MAXIMUM_USERS) throw new Mistake(`there can be ${MAXIMUM_USERS} users at most`);
   const mistakes: string[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formatSize, parseSizeBytes } from '../kinds/size.js';
 import { ConfigurationError, type ConfigurationSources, loadConfiguration } from './load.js';
 import { changeParameters, ParameterError, parameterNames, printParameter } from './parameters.js';
-import { defaultConfiguration, environmentVariable, settingNames, settingOf } from './table.js';
+import { defaultConfiguration, environmentVariable, peersOf, settingNames, settingOf } from './table.js';
 
 function load(sources: Partial<ConfigurationSources>) {
   return loadConfiguration({ flags: {}, environment: {}, ...sources });
@@ -18,6 +18,84 @@ function mistakesOf(sources: Partial<ConfigurationSources>): readonly string[] {
   }
 }
 
+describe('the cluster map', () => {
+  const flags = { etcd: 'http://10.0.0.1:2379,https://10.0.0.2:2379/', group: 'red' };
+
+  test('is in etcd, at one or more URLs, or in a file', () => {
+    expect(load({ flags })).toMatchObject({
+      etcdUrls: ['http://10.0.0.1:2379', 'https://10.0.0.2:2379'],
+      etcdPrefix: '/quotadb',
+      etcdLeaseSeconds: 10,
+    });
+    expect(load({ flags: { ...flags, etcd: ['http://a:1', 'http://b:2'] } }).etcdUrls).toEqual([
+      'http://a:1',
+      'http://b:2',
+    ]);
+    expect(mistakesOf({ flags: { ...flags, 'cluster-map': 'map.yaml' } })).toEqual([
+      '--etcd: --cluster-map is given too, and the map is in one place: choose one',
+    ]);
+    expect(mistakesOf({ flags: { etcd: 'http://a:1' } })[0]).toContain('--etcd: needs --group');
+    expect(mistakesOf({ flags: { group: 'red' } })[0]).toContain('--group: needs --cluster-map or --etcd');
+  });
+
+  test.each([
+    'ftp://a',
+    'a:2379',
+    'http://a/v3',
+    'http://me:secret@a',
+    'http://a?x',
+    Array(17).fill('http://a').join(),
+  ])('is not at %s', (etcd) =>
+    expect(mistakesOf({ flags: { ...flags, etcd } })[0]).toMatch(/^--etcd: .*must be the URLs/),
+  );
+
+  test('has users with passwords, and certificates with keys, over TLS', () => {
+    const needs = (more: Record<string, string>) => mistakesOf({ flags: { ...flags, ...more } })[0];
+    expect(needs({ 'etcd-user': 'me' })).toContain('belong together');
+    expect(needs({ 'etcd-cert': 'a.pem' })).toContain('belong together');
+    expect(needs({ etcd: 'http://a', 'etcd-ca': 'ca.pem' })).toContain('https://');
+    expect(needs({ 'etcd-prefix': 'quotadb' })).toContain('--etcd-prefix');
+  });
+});
+
+describe('the mesh', () => {
+  const mesh = 'us=us:7380,eu=eu:7380,ap=ap:7380';
+  const plaintext = { 'repl-plaintext': true };
+
+  test('is the same line for every region, whose peers are the others', () => {
+    for (const region of ['us', 'eu', 'ap']) {
+      const others = peersOf(load({ flags: { ...plaintext, region }, environment: { QUOTADB_MESH: mesh } }));
+      expect(others.map((peer) => peer.region)).toEqual(['us', 'eu', 'ap'].filter((other) => other !== region));
+      expect(others.every(({ host, port }) => host.length === 2 && port === 7380)).toBe(true);
+    }
+  });
+
+  test('is the same line for the members of a region, too', () => {
+    const line = 'us/a=a:7380,us/b=b:7380,eu=eu:7380';
+    const flags = { ...plaintext, region: 'us', member: 'b', mesh: [line] };
+    expect(peersOf(load({ flags })).map((peer) => peer.region)).toEqual(['us/a', 'eu']);
+    expect(mistakesOf({ flags: { ...flags, member: 'c' } })).toEqual([
+      '--mesh: it has us/a, us/b, eu, and this server is us/c (--region, --member): add it, or give --peer instead',
+    ]);
+  });
+
+  test('adds to the peers, and none of them twice', () => {
+    const flags = { ...plaintext, region: 'us', mesh: ['us=us:7380', 'eu=eu:7380'], peer: ['ap=ap:7380'] };
+    expect(peersOf(load({ flags })).map((peer) => peer.region)).toEqual(['ap', 'eu']);
+    expect(mistakesOf({ flags: { ...flags, peer: ['eu=eu:1'] } })).toEqual(['--peer: eu is given twice']);
+  });
+
+  test('without this region, or over plaintext that nobody asked for, is a mistake', () => {
+    expect(mistakesOf({ flags: { ...plaintext, region: 'sa', mesh: [mesh] } })).toEqual([
+      '--mesh: it has us, eu, ap, and this server is sa (--region): add it, or give --peer instead',
+    ]);
+    expect(mistakesOf({ flags: { region: 'us', mesh: [mesh] } })).toEqual([
+      expect.stringContaining('eu is not on this machine'),
+      expect.stringContaining('ap is not on this machine'),
+    ]);
+  });
+});
+
 describe('feeds', () => {
   test('are an item and a key, or one name for both, and may be given several times', () => {
     const given = load({ flags: { feed: ['visits=page:visits=1', 'plain,other=o'] } });
@@ -30,7 +108,9 @@ describe('feeds', () => {
 
   test('that name no item or no key, or are too many, are mistakes', () => {
     for (const feed of ['=key', 'item=', '\u0001=key', `${'i'.repeat(256)}=key`]) {
-      expect(mistakesOf({ flags: { feed: [feed] } })).toEqual(['--feed: argument must be an item id, or item=key']);
+      expect(mistakesOf({ flags: { feed: [feed] } })).toEqual([
+        expect.stringMatching(/^--feed: ".*" must be the id of/),
+      ]);
     }
     const feed = Array.from({ length: 10_001 }, (_, index) => `item-${index}`);
     expect(mistakesOf({ flags: { feed } })).toEqual(['--feed: there may be at most 10000']);
@@ -108,6 +188,69 @@ describe('sources', () => {
     });
   });
 
+  test('durations have units, and a bare number keeps the unit of its setting', () => {
+    const flags = {
+      timeout: '5m',
+      'repl-interval': '1s',
+      'idempotency-window': '2d',
+      'slowlog-log-slower-than': '5ms',
+    };
+    expect(load({ flags })).toMatchObject({
+      timeoutSeconds: 300,
+      replicationIntervalMs: 1000,
+      idempotencyWindowHours: 48,
+      slowlogSlowerThanMicroseconds: 5000,
+    });
+    expect(load({ flags: { timeout: '5', 'repl-interval': '5', fsync: '2s' } })).toMatchObject({
+      timeoutSeconds: 5,
+      replicationIntervalMs: 5,
+      fsync: 2000,
+    });
+    expect(load({ flags: { 'slowlog-log-slower-than': '-1' } }).slowlogSlowerThanMicroseconds).toBe(-1);
+    // Not a whole number of the unit that the setting is kept in.
+    expect(mistakesOf({ flags: { timeout: '1500ms' } })).toEqual([expect.stringContaining('"1500ms" must be')]);
+  });
+
+  test('a config file is YAML, or JSON with comments, and its scalars stay as they are written', () => {
+    const yaml = '# of the eu region\nregion: eu\npassword: 007\ntimeout: 90s\nmemory: yes\ngrow-only: [a, b]\n';
+    const json = `// of the eu region
+      { "region": "eu", /* "http": 1, */ "password": "007", "timeout": "90s", "memory": true,
+        "grow-only": ["a", "b"], // a comma at the end is no mistake
+      }`;
+    for (const text of [yaml, json])
+      expect(load({ file: { path: 'f', text } })).toMatchObject({
+        region: 'eu',
+        password: '007',
+        timeoutSeconds: 90,
+        memory: true,
+        growOnlyPrefixes: ['a', 'b'],
+      });
+    const url = load({ file: { path: 'f', text: '{"otlp-endpoint": "http://collector:4318"}' } }).otlpEndpoint;
+    expect(url).toBe('http://collector:4318');
+  });
+
+  test('a config file whose aliases multiply is a mistake and not a full memory', () => {
+    const repeated = (name: string) => `[${Array.from({ length: 20 }, () => `*${name}`).join(', ')}]`;
+    const text = `feed: &a [x]\npeer: &b ${repeated('a')}\nhttp-name: &c ${repeated('b')}\ngrow-only: ${repeated('c')}\n`;
+    expect(mistakesOf({ file: { path: 'f', text } })).toContainEqual(expect.stringMatching(/^f:4: .*alias/));
+  });
+
+  test('a server is no peer of itself, and another member of its region is one', () => {
+    const flags = (peer: string) => ({ flags: { region: 'us', member: 'a', peer: [peer] } });
+    expect(mistakesOf(flags('us/a=127.0.0.1:1'))).toEqual([
+      '--peer: us/a is the name of this server itself (--region, --member)',
+    ]);
+    expect(mistakesOf(flags('us/b=127.0.0.1:1'))).toEqual([]);
+  });
+
+  test('a mistake in a config file is reported with its line', () => {
+    const text = 'region: eu\n\npeer:\n  - us=10.0.0.2:7380\n  - ap\nmax-memroy: 1gb\n';
+    expect(mistakesOf({ file: { path: 'q.yaml', text } })).toEqual([
+      'q.yaml:6: "max-memroy": no such setting; did you mean "max-memory"?',
+      'q.yaml:3: "peer": "ap" must be region=host:port or region/member=host:port, such as eu=10.0.0.2:7380',
+    ]);
+  });
+
   test('variables of other programs that only look like ours are left alone', () => {
     expect(mistakesOf({ environment: { QUOTADB_PORT: 'tcp://10.0.0.1:6380', QUOTADB_SERVICE_HOST: 'x' } })).toEqual([]);
   });
@@ -121,19 +264,29 @@ describe('mistakes', () => {
       file: { path: 'q.json', text: '{"timeout": "soon", "tiemout": 3, "region": {"name": "x"}}' },
     });
     expect(mistakes).toEqual([
-      'q.json: "tiemout": no such setting',
-      'q.json: "region": argument must be a text, a number, true or false',
-      '--resp: argument must be between -1 and 65535 inclusive',
-      'QUOTADB_MAX_CLIENTS: argument must be between 1 and 4294967295 inclusive',
-      'q.json: "timeout": argument couldn\'t be parsed into an integer',
-      'QUOTADB_MAX_MEMORY: argument must be a memory value',
-      '--log-level: argument(s) must be one of the following: trace, debug, info, warn, error, fatal, silent',
+      'q.json:1: "tiemout": no such setting; did you mean "timeout"?',
+      'q.json:1: "region": cannot be an object: it must be 1 to 32 of a-z, 0-9 and -',
+      '--resp: "70000" must be a whole number, -1 to 65535',
+      'QUOTADB_MAX_CLIENTS: "0" must be a whole number, 1 to 4294967295',
+      'q.json:1: "timeout": "soon" must be a duration, 0s to 2147483647 seconds, such as 250ms, 60s, 5m, 1h30m, 1d ' +
+        'or 2w; a bare number is seconds',
+      'QUOTADB_MAX_MEMORY: "much" must be a size, 4mb to 16gb, such as 512mb, 2gb or a number of bytes',
+      '--log-level: "loud" must be one of: trace, debug, info, warn, error, fatal, silent',
     ]);
   });
 
+  test('a secret is never part of its mistake', () => {
+    const [mistake] = mistakesOf({ flags: { postgres: 'postgress://me:hunter2@host/db' } });
+    expect(mistake).toMatch(/^--postgres: must be postgresql:/);
+    expect(mistake).not.toContain('hunter2');
+  });
+
   test.each([
-    ['{', /not JSON/],
-    ['[]', /must hold one JSON object/],
+    ['{', /^q.json:1: neither YAML nor JSON: /],
+    ['[]', /must hold settings by their names/],
+    ['region: us\nregion: eu', /^q.json:2: neither YAML nor JSON: .*unique/],
+    ['timeout:\n', /^q.json:1: "timeout": has no value: it must be 0s to/],
+    ['{\n"timeout": null}', /^q.json:2: "timeout": has no value/],
   ])('a config file that holds %s is refused', (text, expected) => {
     expect(mistakesOf({ file: { path: 'q.json', text } })).toEqual([expect.stringMatching(expected)]);
   });
@@ -184,13 +337,14 @@ describe('sizes', () => {
     ['2g', 2e9],
     ['1gb', 1024 ** 3],
     ['7b', 7],
+    ['4MiB', 4 * 1024 ** 2],
   ])('%s is %i bytes', (text, bytes) => {
     expect(parseSizeBytes(text)).toBe(bytes);
     expect(parseSizeBytes(formatSize(bytes))).toBe(bytes);
   });
 
   test.each(['', 'mb', '1.5mb', '-1', '1tb', '1 mb', '99999999999999999gb'])('%j is no size', (text) => {
-    expect(() => parseSizeBytes(text)).toThrow('argument must be a memory value');
+    expect(() => parseSizeBytes(text)).toThrow('must be a size, such as 512mb');
   });
 });
 

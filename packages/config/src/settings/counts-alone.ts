@@ -22,6 +22,7 @@ export const countsAlone: ConfigurationScope = {
     'countsInternalTokens',
     'idempotencyWindowHours',
     'logLevel',
+    'logFormat',
   ],
   check: (configuration) => checks.flatMap(([isMistake, text]) => (isMistake(configuration) ? [text] : [])),
 };

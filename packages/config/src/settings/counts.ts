@@ -1,3 +1,4 @@
+import { duration } from '../kinds/duration.js';
 import type { Feed } from '../kinds/kinds.js';
 import { feeds, integer, list, text, yesOrNo } from '../kinds/kinds.js';
 import { setting } from './setting.js';
@@ -6,11 +7,11 @@ import { setting } from './setting.js';
 export const countsSettings = {
   postgresUrl: setting({
     flag: 'postgres',
-    kind: text('url', /^(?:postgres(?:ql)?:\/\/.*)?$/s, 'postgresql://user:password@host:port/database?sslmode=…'),
+    kind: text('url', /^(?:postgres(?:ql)?:\/\/.*)?$/s, 'postgresql://user:password@host:port,…/database?sslmode=…'),
     default: '',
     help:
-      'the PostgreSQL that stores the counts; without one, an embedded one starts with the first use of the counts ' +
-      'API, on disk where --data is set',
+      'the PostgreSQL that stores the counts, of several hosts the one that can write; without a URL, an embedded ' +
+      'one starts with the first use of the counts API, on disk where --data is set',
     secret: true,
   }),
   countsAdopt: setting({
@@ -51,7 +52,7 @@ export const countsSettings = {
   }),
   idempotencyWindowHours: setting({
     flag: 'idempotency-window',
-    kind: integer('hours', 1, 720),
+    kind: duration('hours', 1, 720),
     default: 24,
     help: 'how long an Idempotency-Key of the counts API is kept',
   }),
@@ -63,7 +64,7 @@ export const countsSettings = {
   }),
   feedIntervalMs: setting({
     flag: 'feed-interval',
-    kind: integer('milliseconds', 10, 3_600_000),
+    kind: duration('milliseconds', 10, 3_600_000),
     default: 1_000,
     help: 'how often counters that feed a count are read',
   }),

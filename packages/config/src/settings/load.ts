@@ -1,4 +1,5 @@
 import { Mistake } from '../kinds/mistake.js';
+import { type Given, readConfigFile } from './config-file.js';
 import { checkTogether } from './rules.js';
 import {
   type Configuration,
@@ -28,8 +29,6 @@ export class ConfigurationError extends Error {
   }
 }
 
-type Given = { readonly value: unknown; readonly from: string };
-
 /** The settings that a program has; all others keep their defaults, wherever they are given. */
 export interface ConfigurationScope {
   readonly names: readonly SettingName[];
@@ -42,7 +41,8 @@ const wholeServer: ConfigurationScope = { names: settingNames, check: checkToget
 /** A flag wins over the environment, the environment over the file, the file over the default. */
 export function loadConfiguration(sources: ConfigurationSources, { names, check } = wholeServer): Configuration {
   const mistakes: string[] = [];
-  const file = readFile(sources.file, mistakes);
+  const { file: source } = sources;
+  const file = source === undefined ? new Map() : readConfigFile(source.path, source.text, mistakes);
   const configuration: Record<string, unknown> = defaultConfiguration();
   for (const name of names) {
     const given = find(name, sources, file);
@@ -51,7 +51,7 @@ export function loadConfiguration(sources: ConfigurationSources, { names, check 
       configuration[name] = readValue(name, given.value);
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
-      mistakes.push(`${given.from}: ${error.message}`);
+      mistakes.push(`${given.from}: ${settingOf(name).secret === true ? error.reason : error.message}`);
     }
   }
   mistakes.push(...check(configuration as Configuration));
@@ -74,35 +74,12 @@ function find(name: SettingName, sources: ConfigurationSources, file: Map<string
 
 function readValue(name: SettingName, value: unknown): unknown {
   const { kind } = settingOf(name);
-  if (kind.read !== undefined && typeof value === 'object') return kind.read(value);
+  if (kind.read !== undefined && typeof value === 'object' && value !== null) return kind.read(value);
   if (Array.isArray(value)) {
-    if (!Array.isArray(settingOf(name).default)) throw new Mistake('argument must be given once');
+    if (!Array.isArray(settingOf(name).default)) throw new Mistake('can be given once only, and is a list');
     return value.flatMap((item) => kind.parse(String(item)));
   }
-  if (value === null || typeof value === 'object')
-    throw new Mistake('argument must be a text, a number, true or false');
+  if (value === null) throw new Mistake(`has no value: it must be ${kind.range}`);
+  if (typeof value === 'object') throw new Mistake(`cannot be an object: it must be ${kind.range}`);
   return kind.parse(String(value));
-}
-
-function readFile(file: ConfigurationSources['file'], mistakes: string[]): Map<string, Given> {
-  const values = new Map<string, Given>();
-  if (file === undefined) return values;
-  let content: unknown;
-  try {
-    content = JSON.parse(file.text);
-  } catch (error) {
-    mistakes.push(`${file.path}: not JSON: ${(error as Error).message}`);
-    return values;
-  }
-  if (content === null || typeof content !== 'object' || Array.isArray(content)) {
-    mistakes.push(`${file.path}: must hold one JSON object`);
-    return values;
-  }
-  const known = new Set(settingNames.map((name) => settingOf(name).flag));
-  for (const [key, value] of Object.entries(content)) {
-    const from = `${file.path}: "${key}"`;
-    if (known.has(key)) values.set(key, { value, from });
-    else mistakes.push(`${from}: no such setting`);
-  }
-  return values;
 }

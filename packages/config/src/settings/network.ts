@@ -1,5 +1,6 @@
+import { NAME_PART } from '@quotadb/wire';
+import { duration } from '../kinds/duration.js';
 import { choice, hostNames, integer, outputLimit, port, size, text } from '../kinds/kinds.js';
-import { REGION_NAME } from '../kinds/peer-address.js';
 import { GIBIBYTE, MAXIMUM_INT32, MEBIBYTE, setting } from './setting.js';
 
 /** Redis's default; each connection costs a file descriptor and about 10 KB. */
@@ -9,9 +10,17 @@ const DEFAULT_MAXIMUM_CLIENTS = 10_000;
 export const networkSettings = {
   region: setting({
     flag: 'region',
-    kind: text('name', REGION_NAME, '1 to 32 of a-z, 0-9 and -'),
+    kind: text('name', NAME_PART, '1 to 32 of a-z, 0-9 and -'),
     default: 'local',
     help: 'the name of this region',
+  }),
+  member: setting({
+    flag: 'member',
+    kind: text('name', /^(?:[a-z0-9][a-z0-9-]{0,31})?$/, '1 to 32 of a-z, 0-9 and -; empty for a lone server'),
+    default: '',
+    help:
+      'the name of this server among several of its region: others know it as region/member (--peer us/b=…); empty ' +
+      'where it is the only one',
   }),
   host: setting({
     flag: 'host',
@@ -46,8 +55,8 @@ export const networkSettings = {
     kind: hostNames(),
     default: [] as readonly string[],
     help:
-      'a name by which clients and pages call the HTTP ports, for a server without credentials, or behind a proxy that ' +
-      'changes Host; names of this machine need none. May be given several times',
+      'a name by which clients and pages call the HTTP ports, for a server without credentials, or behind a proxy ' +
+      'that changes Host; names of this machine need none. May be given several times',
   }),
   transport: setting({
     flag: 'transport',
@@ -71,7 +80,7 @@ export const networkSettings = {
   }),
   timeoutSeconds: setting({
     flag: 'timeout',
-    kind: integer('seconds', 0, MAXIMUM_INT32),
+    kind: duration('seconds', 0, MAXIMUM_INT32),
     default: 0,
     help: 'close a connection that has been silent this long; 0 for never',
     parameter: 'timeout',
@@ -79,7 +88,7 @@ export const networkSettings = {
   }),
   tcpKeepaliveSeconds: setting({
     flag: 'tcp-keepalive',
-    kind: integer('seconds', 0, MAXIMUM_INT32),
+    kind: duration('seconds', 0, MAXIMUM_INT32),
     default: 300,
     help: 'probe silent connections this often, to detect clients that are gone; 0 for never',
     parameter: 'tcp-keepalive',

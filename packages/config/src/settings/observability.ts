@@ -1,3 +1,4 @@
+import { duration } from '../kinds/duration.js';
 import { choice, integer, list, text } from '../kinds/kinds.js';
 import { MAXIMUM_INT32, setting } from './setting.js';
 
@@ -5,7 +6,7 @@ import { MAXIMUM_INT32, setting } from './setting.js';
 export const observabilitySettings = {
   slowlogSlowerThanMicroseconds: setting({
     flag: 'slowlog-log-slower-than',
-    kind: integer('microseconds', -1, Number.MAX_SAFE_INTEGER),
+    kind: duration('microseconds', -1, Number.MAX_SAFE_INTEGER),
     default: 10_000,
     help: 'commands slower than this are kept for SLOWLOG; -1 keeps none',
     parameter: 'slowlog-log-slower-than',
@@ -21,7 +22,7 @@ export const observabilitySettings = {
   }),
   latencyThresholdMs: setting({
     flag: 'latency-monitor-threshold',
-    kind: integer('milliseconds', 0, MAXIMUM_INT32),
+    kind: duration('milliseconds', 0, MAXIMUM_INT32),
     default: 0,
     help: 'events that take at least this long are kept for LATENCY; 0 keeps none',
     parameter: 'latency-monitor-threshold',
@@ -52,6 +53,14 @@ export const observabilitySettings = {
     flag: 'log-level',
     kind: choice('level', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     default: 'info',
-    help: 'the lowest level that is logged, as JSON lines on standard error',
+    help: 'the lowest level that is logged, on standard error',
+  }),
+  logFormat: setting({
+    flag: 'log-format',
+    kind: choice('format', ['auto', 'json', 'pretty']),
+    default: 'auto',
+    help:
+      'how the log is written: pretty for people, json for programs, or auto, which is pretty at a terminal; colours ' +
+      'only at a terminal, without NO_COLOR and --no-color',
   }),
 };

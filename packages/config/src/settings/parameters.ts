@@ -10,7 +10,6 @@ import { backupDirectoryOf, type Configuration, type SettingName, settingNames, 
 export const fixedParameters: Readonly<Record<string, string>> = {
   save: '',
   'cluster-enabled': 'no',
-  databases: '1',
   hz: '10',
   'maxmemory-policy': 'noeviction',
   'notify-keyspace-events': '',
@@ -27,8 +26,8 @@ const derivedParameters: Readonly<Record<string, (configuration: Configuration) 
 
 const settingByParameter: ReadonlyMap<string, SettingName> = new Map(
   settingNames.flatMap((name) => {
-    const { parameter } = settingOf(name);
-    return parameter === undefined ? [] : [[parameter, name] as const];
+    const { parameter, parameterAlias } = settingOf(name);
+    return [parameter, parameterAlias].flatMap((word) => (word === undefined ? [] : [[word, name] as const]));
   }),
 );
 
@@ -91,6 +90,6 @@ function change(changed: Record<string, unknown>, parameter: string, value: stri
     changed[name] = parsed;
   } catch (error) {
     if (!(error instanceof Mistake)) throw error;
-    throw new ParameterError(parameter, error.message);
+    throw new ParameterError(parameter, settingOf(name).secret === true ? error.reason : error.message);
   }
 }

@@ -1,3 +1,4 @@
+import { duration } from '../kinds/duration.js';
 import { integer, peerAddresses, pemFile, text, yesOrNo } from '../kinds/kinds.js';
 import type { PeerAddress } from '../kinds/peer-address.js';
 import { MAXIMUM_INT32, setting } from './setting.js';
@@ -28,6 +29,14 @@ export const replicationSettings = {
     default: [] as readonly PeerAddress[],
     help: 'another region and its address; may be given several times',
   }),
+  mesh: setting({
+    flag: 'mesh',
+    kind: peerAddresses(),
+    default: [] as readonly PeerAddress[],
+    help:
+      'every region of the cluster and its address, this one included: the same line for all of them, in place of ' +
+      '--peer; may be given several times',
+  }),
   replicationCertificate: setting({
     flag: 'repl-cert',
     kind: pemFile('; empty for none'),
@@ -56,13 +65,29 @@ export const replicationSettings = {
   }),
   replicationIntervalMs: setting({
     flag: 'repl-interval',
-    kind: integer('milliseconds', 1, 1000),
+    kind: duration('milliseconds', 1, 1000),
     default: 10,
     help: 'how long changes are collected before they are sent to other regions',
   }),
+  replicateBeforeReply: setting({
+    flag: 'replicate-before-reply',
+    kind: integer('servers', 0, 16),
+    default: 0,
+    help:
+      'a reply to a change waits until this many other servers hold it, so that the loss of a machine loses nothing ' +
+      'that was acknowledged; 0 is off. The same on all servers',
+  }),
+  replicateTimeoutMs: setting({
+    flag: 'replicate-timeout',
+    kind: duration('milliseconds', 10, 600_000),
+    default: 5000,
+    help:
+      'with --replicate-before-reply: how long such a reply waits; then it is the error NOREPLICAS and the ' +
+      'connection is closed, while the change stays and is sent later',
+  }),
   clockSkewBoundMs: setting({
     flag: 'clock-skew-bound',
-    kind: integer('milliseconds', 0, 3_600_000),
+    kind: duration('milliseconds', 0, 3_600_000),
     default: 120_000,
     help:
       'maximum difference of the clocks of regions: expired keys are kept this long for late changes, a larger ' +
@@ -70,7 +95,7 @@ export const replicationSettings = {
   }),
   peerPatienceSeconds: setting({
     flag: 'peer-patience',
-    kind: integer('seconds', 1, MAXIMUM_INT32),
+    kind: duration('seconds', 1, MAXIMUM_INT32),
     default: 3600,
     help:
       'how long deleted keys are kept for a region that is away, before garbage collection; the region is repaired ' +

@@ -1,7 +1,9 @@
 import { isLoopbackHost } from '@quotadb/replication/plaintext';
+import { serverName } from '@quotadb/wire';
 import { mayReplicateInPlaintext } from '../access/doors.js';
 import { DEFAULT_USER } from '../access/user.js';
-import type { Configuration } from './table.js';
+import { checkEtcd } from './cluster-tool.js';
+import { type Configuration, peersOf } from './table.js';
 
 /** All feeds are read in every interval. */
 const MAXIMUM_FEEDS = 10_000;
@@ -35,15 +37,32 @@ export function checkTogether(configuration: Configuration): string[] {
     `--resp-tls: port ${respTlsPort} is already taken by --resp, --http or --internal-http`,
   );
   check(respPort === -1 && respTlsPort === -1, '--resp: without it there must be --resp-tls');
-  const { tlsCertificate, tlsKey, tlsClients, tlsAuthority } = configuration;
+  const { tlsCertificate, tlsKey, tlsClients, tlsAuthority, rlsPort, rlsTls, envoyDirectory } = configuration;
   check(
-    (respTlsPort !== -1 || configuration.httpTls) && (tlsCertificate === '' || tlsKey === ''),
-    '--tls-cert, --tls-key: --resp-tls and --http-tls need both',
+    (respTlsPort !== -1 || configuration.httpTls || rlsTls) && (tlsCertificate === '' || tlsKey === ''),
+    '--tls-cert, --tls-key: --resp-tls, --http-tls and --rls-tls need both',
   );
+  check(
+    rlsPort > 0 && [respPort, httpPort, internalHttpPort, respTlsPort].includes(rlsPort),
+    `--rls: port ${rlsPort} is already taken by --resp, --http, --internal-http or --resp-tls`,
+  );
+  check(rlsPort !== -1 && envoyDirectory === '', '--rls: needs --envoy-config, the directory with its limits');
+  check(rlsPort === -1 && envoyDirectory !== '', '--envoy-config: needs --rls, the port that its limits are served at');
+  check(rlsPort === -1 && rlsTls, '--rls-tls: needs --rls');
   check(
     tlsClients === 'required' && tlsAuthority === '',
     '--tls-clients: certificates can only be required with a --tls-ca to check them against',
   );
+  const { usageExport, usageExportHeaders } = configuration;
+  check(
+    usageExport !== '' && dataDirectory === '',
+    '--usage-export: needs --data: usage that is only in memory is lost with the process',
+  );
+  check(
+    /^https?:\/\/[^/]*@/i.test(usageExport),
+    '--usage-export: an address has no user and password: give them with --usage-export-header',
+  );
+  check(!usageExportHeaders.every((header) => HEADER.test(header)), '--usage-export-header: a header is name=value');
   const { countsTokens, countsInternalTokens, feeds, otlpHeaders } = configuration;
   check(
     countsTokens.some((token) => countsInternalTokens.includes(token)),
@@ -51,8 +70,39 @@ export function checkTogether(configuration: Configuration): string[] {
   );
   check(feeds.length > MAXIMUM_FEEDS, `--feed: there may be at most ${MAXIMUM_FEEDS}`);
   check(!otlpHeaders.every((header) => HEADER.test(header)), '--otlp-header: a header is name=value');
-  mistakes.push(...checkReplication(configuration));
+  mistakes.push(...checkReplication(configuration), ...checkCluster(configuration));
   return mistakes;
+}
+
+/** Whether this server is one of a cluster, whose map is in a file or in etcd. */
+export function hasClusterMap({ clusterMapFile, etcdUrls }: Configuration): boolean {
+  return clusterMapFile !== '' || etcdUrls.length > 0;
+}
+
+function checkCluster(configuration: Configuration): string[] {
+  const { clusterMapFile, etcdUrls, group, databases, clusterForward, clusterUser, clusterPassword } = configuration;
+  const { password, users } = configuration;
+  const mistakes: string[] = [];
+  const hasMap = hasClusterMap(configuration);
+  const flag = etcdUrls.length > 0 ? '--etcd' : '--cluster-map';
+  if (clusterMapFile !== '' && etcdUrls.length > 0)
+    mistakes.push('--etcd: --cluster-map is given too, and the map is in one place: choose one');
+  if (hasMap && group === '') mistakes.push(`${flag}: needs --group, the group of the map that this server is in`);
+  if (!hasMap && group !== '')
+    mistakes.push('--group: needs --cluster-map or --etcd, where the map is that has the group');
+  if (hasMap && databases > 1)
+    mistakes.push(`--databases: a cluster has one, as Redis Cluster has: leave it out, or ${flag}`);
+  if (hasMap && configuration.rlsPort !== -1)
+    mistakes.push(`--rls: Envoy's services count in one group only: serve them from servers without ${flag}`);
+  if (clusterUser !== '' && clusterPassword === '')
+    mistakes.push('--cluster-user: needs --cluster-password (or QUOTADB_CLUSTER_PASSWORD)');
+  const canLogIn = clusterPassword !== '' || password !== '' || users.size === 0;
+  if (hasMap && clusterForward === 'yes' && !canLogIn)
+    mistakes.push(
+      '--cluster-forward: there are users, and this server has to log in at other groups: give --cluster-user and ' +
+        '--cluster-password, or --cluster-forward no',
+    );
+  return [...mistakes, ...checkEtcd(configuration)];
 }
 
 /** Whether replication has certificates. */
@@ -61,9 +111,16 @@ export function hasCertificates(configuration: Configuration): boolean {
 }
 
 function checkReplication(configuration: Configuration): string[] {
-  const { region, peers, replicationPort, replicationHost, replicationPlaintext } = configuration;
+  const { mesh, replicationPort, replicationHost, replicationPlaintext } = configuration;
   const { replicationCertificate, replicationKey, replicationAuthority } = configuration;
+  const peers = peersOf(configuration);
+  const name = serverName(configuration);
   const mistakes: string[] = [];
+  if (mesh.length > 0 && !mesh.some((other) => other.region === name)) {
+    const names = mesh.map((other) => other.region).join(', ');
+    const flags = name === configuration.region ? '--region' : '--region, --member';
+    mistakes.push(`--mesh: it has ${names}, and this server is ${name} (${flags}): add it, or give --peer instead`);
+  }
   const files = [replicationCertificate, replicationKey, replicationAuthority];
   const hasAll = files.every((file) => file !== '');
   if (!hasAll && files.some((file) => file !== '')) {
@@ -79,16 +136,16 @@ function checkReplication(configuration: Configuration): string[] {
     );
   }
   for (const peer of peers) {
-    if (peer.region === region) mistakes.push(`--peer: ${region} is the name of this region itself (--region)`);
+    if (peer.region === name) mistakes.push(`--peer: ${name} is the name of this server itself (--region, --member)`);
     if (peers.find((other) => other.region === peer.region) !== peer)
       mistakes.push(`--peer: ${peer.region} is given twice`);
     if (!isLoopbackHost(peer.host) && !isOpen) {
       mistakes.push(`--peer: ${peer.region} is not on this machine: ${NEEDS_CERTIFICATES}`);
     }
   }
-  const { respPort, httpPort, internalHttpPort } = configuration;
-  if (replicationPort > 0 && [respPort, httpPort, internalHttpPort].includes(replicationPort)) {
-    mistakes.push(`--repl: port ${replicationPort} is already taken by --resp, --http or --internal-http`);
+  const { respPort, httpPort, internalHttpPort, rlsPort } = configuration;
+  if (replicationPort > 0 && [respPort, httpPort, internalHttpPort, rlsPort].includes(replicationPort)) {
+    mistakes.push(`--repl: port ${replicationPort} is already taken by --resp, --http, --internal-http or --rls`);
   }
   return mistakes;
 }

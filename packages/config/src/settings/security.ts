@@ -1,4 +1,5 @@
 import type { Users } from '../access/user.js';
+import { duration } from '../kinds/duration.js';
 import { choice, integer, pemFile, text, yesOrNo } from '../kinds/kinds.js';
 import { users } from '../kinds/users-kind.js';
 import { MAXIMUM_INT32, setting } from './setting.js';
@@ -25,7 +26,7 @@ export const securitySettings = {
   }),
   loginTimeoutSeconds: setting({
     flag: 'login-timeout',
-    kind: integer('seconds', 0, MAXIMUM_INT32),
+    kind: duration('seconds', 0, MAXIMUM_INT32),
     default: 30,
     help: 'close a connection that has not logged in after this long, where it has to; 0 for never',
   }),

@@ -11,6 +11,8 @@ export interface Setting<Value> {
   readonly help: string;
   /** Its name in CONFIG GET and SET; left out where Redis has no such parameter. */
   readonly parameter?: string;
+  /** An older name of the parameter. */
+  readonly parameterAlias?: string;
   /** Whether CONFIG SET may change it while the server runs. */
   readonly changeable?: boolean;
   /** Its value is left out of help, the dashboard and the reference. */

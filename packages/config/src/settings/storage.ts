@@ -1,4 +1,6 @@
+import { MAX_DATABASES } from '@quotadb/engine';
 import type { FsyncMode } from '@quotadb/storage';
+import { duration } from '../kinds/duration.js';
 import { fsyncMode, integer, list, powerOfTwo, size, text, yesOrNo } from '../kinds/kinds.js';
 import { GIBIBYTE, MEBIBYTE, setting } from './setting.js';
 
@@ -16,6 +18,15 @@ export const storageSettings = {
     kind: powerOfTwo('count', 1, 1024),
     default: 64,
     help: 'number of parts of the store; more parts make each pause for growth shorter',
+  }),
+  databases: setting({
+    flag: 'databases',
+    kind: integer('count', 1, MAX_DATABASES),
+    default: 1,
+    help:
+      'databases that SELECT can choose: 0 holds keys under the names that clients write, each other one under a ' +
+      'reserved prefix of its own; 1 refuses every SELECT but 0',
+    parameter: 'databases',
   }),
   growOnlyPrefixes: setting({
     flag: 'grow-only',
@@ -48,7 +59,7 @@ export const storageSettings = {
     flag: 'fsync',
     kind: fsyncMode(),
     default: 100 as FsyncMode,
-    help: 'when changes are synced to disk: "always" before the reply, every given number of milliseconds, or "never"',
+    help: 'when changes are synced to disk: "always" before the reply, at this interval, or "never"',
   }),
   snapshotLogBytes: setting({
     flag: 'snapshot-log-size',
@@ -59,7 +70,7 @@ export const storageSettings = {
   }),
   snapshotIntervalSeconds: setting({
     flag: 'snapshot-interval',
-    kind: integer('seconds', 0, 31_536_000),
+    kind: duration('seconds', 0, 31_536_000),
     default: 3_600,
     help: 'take a snapshot this long after the last one, if anything was written since; 0: by size alone',
   }),

@@ -1,5 +1,9 @@
 import { join } from 'node:path';
+import { serverName } from '@quotadb/wire';
+import type { PeerAddress } from '../kinds/peer-address.js';
+import { clusterSettings } from './cluster.js';
 import { countsSettings } from './counts.js';
+import { envoySettings } from './envoy.js';
 import { limitsSettings } from './limits.js';
 import { networkSettings } from './network.js';
 import { observabilitySettings } from './observability.js';
@@ -14,7 +18,9 @@ export const settings = {
   ...securitySettings,
   ...storageSettings,
   ...replicationSettings,
+  ...clusterSettings,
   ...limitsSettings,
+  ...envoySettings,
   ...countsSettings,
   ...observabilitySettings,
 };
@@ -27,6 +33,12 @@ export type Configuration = {
 /** The directory that BACKUP writes to. */
 export function backupDirectoryOf({ backupDirectory, dataDirectory }: Configuration): string {
   return backupDirectory === '' ? join(dataDirectory, 'backups') : backupDirectory;
+}
+
+/** The other servers: those of --peer, and those of --mesh without this one. */
+export function peersOf(configuration: Configuration): readonly PeerAddress[] {
+  const { peers, mesh } = configuration;
+  return [...peers, ...mesh.filter((other) => other.region !== serverName(configuration))];
 }
 
 export type SettingName = keyof Configuration;

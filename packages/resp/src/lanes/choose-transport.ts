@@ -1,9 +1,8 @@
-import { availableParallelism } from 'node:os';
 import { fixedParameters } from '@quotadb/config';
 import type { Engine } from '@quotadb/engine';
-import type { Policy } from '@quotadb/quota';
 import type { Logger } from 'pino';
 import type { ServiceHandlers } from '../services/channel.js';
+import type { PublishedPolicies } from '../services/lane-quotas.js';
 import type { MainServices } from '../services/main-services.js';
 import type { Client } from '../session/client.js';
 import { Lane } from '../session/lane.js';
@@ -13,12 +12,10 @@ import { EpollUnavailable, type Libc, loadLibc } from '../transport/epoll/libc.j
 import { NetTransport } from '../transport/net/net-transport.js';
 import type { Transport } from '../transport/transport.js';
 import { EpollLanes } from './epoll-lanes.js';
+import { endLaneThreads, laneCountOf } from './lane-threads.js';
 import { mainLane, mainLaneState } from './main-lane.js';
 import type { SharedBoards } from './messages.js';
 import { SharedControl } from './shared-control.js';
-
-/** More lanes than this gained nothing on the machines that were measured. */
-const MAXIMUM_USUAL_LANES = 8;
 
 const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 
@@ -26,7 +23,7 @@ const maximumBulkBytes = Number(fixedParameters['proto-max-bulk-len']);
 export interface MainThread {
   readonly services: ServiceHandlers<MainServices>;
   readonly boards: SharedBoards;
-  readonly policies: () => readonly Policy[];
+  readonly policies: () => PublishedPolicies;
 }
 
 /** Epoll and its lanes where the machine has them and the configuration allows them; otherwise node:net. */
@@ -40,6 +37,7 @@ export async function chooseTransport(
   const isNet = config.transport === 'net' || config.respPort === -1;
   const libc = isNet ? undefined : await findLibc(config.transport === 'epoll', logger);
   if (libc !== undefined) return epollLanes(libc, state, engine, logger, mainThread);
+  endLaneThreads();
   if (config.laneCount > 1) logger.warn('node:net serves clients on one thread; --lanes is ignored');
   return new NetTransport(new Lane({ engine, server: state, maximumBulkBytes, ...reportsTo(logger) }));
 }
@@ -56,10 +54,11 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
 
 function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, mainThread: MainThread): Transport {
   const { config, identity } = state;
+  const logScript = scriptLogger(logger);
   adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
-  const laneCount = config.laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
+  const laneCount = laneCountOf(config);
   const control = SharedControl.create(laneCount);
-  const main = config.respTlsPort === -1 ? undefined : mainLaneState(state, control, () => lanes);
+  const main = config.respTlsPort === -1 ? undefined : mainLaneState(state, control, () => lanes, logScript);
   const lanes: EpollLanes = new EpollLanes({
     libc,
     laneCount,
@@ -73,6 +72,7 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     mainLane: main && mainLane(main, engine, control, maximumBulkBytes, reportsTo(logger)),
     reportFault: ({ error, client, command }) => logger.error({ err: error, client, command }, 'a command failed'),
     warn: (text) => logger.warn(text),
+    logScript,
     laneDied: (error) => {
       // Its locks may stay held and its changes may be incomplete: the shared memory can no longer be trusted.
       logger.fatal({ err: error }, 'a lane died: the server stops, because shared memory may be damaged');
@@ -80,6 +80,12 @@ function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logg
     },
   });
   return lanes;
+}
+
+/** What scripts write with redis.log. */
+export function scriptLogger(logger: Logger): (level: number, text: string) => void {
+  const levels = ['trace', 'debug', 'info', 'warn'] as const;
+  return (level, text) => logger[levels[level] ?? 'info']({ script: text }, 'a script logged a line');
 }
 
 /** The log of a lane on the main thread. */

@@ -1,17 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { Configuration } from '@quotadb/config';
-import { Access, QUOTADB_VERSION } from '@quotadb/config';
-import type { Policy } from '@quotadb/quota';
+import { Access, Need, QUOTADB_VERSION } from '@quotadb/config';
 import { commands as allCommands } from '../command-table/commands.js';
+import { LaneScripts } from '../scripts/lane-scripts.js';
+import { ClusterBoard } from '../services/cluster-board.js';
 import { DiskBoard } from '../services/disk-board.js';
+import { LaneCluster } from '../services/lane-cluster.js';
 import { LaneDisk } from '../services/lane-disk.js';
+import { LaneLimits } from '../services/lane-limits.js';
+import type { PublishedPolicies } from '../services/lane-quotas.js';
 import { LaneQuotas } from '../services/lane-quotas.js';
 import { LaneReplication } from '../services/lane-replication.js';
 import { type AskMain, askWithoutMain } from '../services/main-services.js';
 import { ReplicationBoard } from '../services/replication-board.js';
+import { ScriptBoard } from '../services/script-board.js';
 import { Clients } from '../session/clients.js';
 import type { Command } from '../session/command.js';
 import { buildCommandDirectory } from '../session/command-index.js';
+import { Monitors } from '../session/monitors.js';
 import { type Lanes, onlyLane } from '../session/questions.js';
 import type { ServerState } from '../session/server-state.js';
 import { LatencyMonitor } from '../statistics/latency-monitor.js';
@@ -23,8 +29,10 @@ import type { SharedBoards } from './messages.js';
 /** The state of a new lane. */
 export function createState(config: Configuration, clock: Clock, surroundings: Surroundings = {}): ServerState {
   const { commands = allCommands, lanes = onlyLane, ids = countingIds(), askMain = askWithoutMain } = surroundings;
-  const { boards, policies } = surroundings;
+  const { boards, policies, logScript = () => {} } = surroundings;
+  const quotas = new LaneQuotas(policies, config.usageExport !== '');
   const directory = buildCommandDirectory(commands);
+  const cluster = boards?.cluster && new LaneCluster(new ClusterBoard(boards.cluster), config.clusterForward === 'yes');
   return {
     identity: {
       version: QUOTADB_VERSION,
@@ -38,20 +46,29 @@ export function createState(config: Configuration, clock: Clock, surroundings: S
       httpPort: config.httpPort,
       internalHttpPort: undefined,
       replicationPort: undefined,
+      rlsPort: undefined,
     },
     config,
     clock,
     access: new Access(config),
     askMain,
     commands: directory,
-    clients: new Clients(ids.nextClientId),
+    clients: new Clients(ids.nextClientId, cluster === undefined ? 0 : Need.slot),
+    monitors: new Monitors(lanes, clock),
     statistics: new Statistics(directory.entries.length, () => clock.monotonic()),
     slowlog: new Slowlog(ids.nextSlowlogId),
     latency: new LatencyMonitor(),
     lanes,
     disk: laneDisk(config, askMain, lanes, boards?.disk),
-    replication: new LaneReplication(new ReplicationBoard(config.shardCount, boards?.replication)),
-    quotas: new LaneQuotas(policies),
+    replication: new LaneReplication(new ReplicationBoard(config.shardCount, boards?.replication), undefined, {
+      servers: config.replicateBeforeReply,
+      timeoutMs: config.replicateTimeoutMs,
+      isOnEventLoop: lanes === onlyLane,
+    }),
+    quotas,
+    limits: new LaneLimits(quotas, () => config.ratePublishPercent),
+    cluster,
+    scripts: new LaneScripts(new ScriptBoard(boards?.scripts), lanes.index, logScript),
     walks: { restUntilMs: 0 },
   };
 }
@@ -78,7 +95,9 @@ export interface Surroundings {
   readonly ids?: Ids;
   readonly askMain?: AskMain;
   readonly boards?: SharedBoards;
-  readonly policies?: readonly Policy[];
+  readonly policies?: PublishedPolicies;
+  /** Where redis.log of scripts goes; its levels are 0 for debug to 3 for warning. */
+  readonly logScript?: (level: number, text: string) => void;
 }
 
 /** Ids that are unique in the process: all lanes draw from the same counters. */

@@ -2,8 +2,10 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { defaultConfiguration } from '@quotadb/config';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import { expect, test } from 'vitest';
+import { NO_POLICIES } from '../services/lane-quotas.js';
 import { noServices } from '../services/main-services.js';
 import { ReplicationBoard } from '../services/replication-board.js';
+import { ScriptBoard } from '../services/script-board.js';
 import { describeWithEpoll, TestClient } from '../testing/index.js';
 import { systemClock } from '../time/clock.js';
 import { loadLibc } from '../transport/epoll/libc.js';
@@ -36,12 +38,15 @@ async function optionsFor(laneCount: number): Promise<EpollLanesOptions> {
       disk: undefined,
       log: undefined,
       clock: undefined,
+      cluster: undefined,
+      scripts: new ScriptBoard().buffer,
     },
-    policies: () => [],
+    policies: () => NO_POLICIES,
     reportFault: ({ error }) => {
       throw new Error(error);
     },
     warn: () => {},
+    logScript: () => {},
     laneDied: (error) => {
       throw error;
     },

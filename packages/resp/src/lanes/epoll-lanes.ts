@@ -1,10 +1,10 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Configuration } from '@quotadb/config';
 import type { Engine } from '@quotadb/engine';
-import type { Policy } from '@quotadb/quota';
 import { answer } from '../questions/answers.js';
 import { Channel, type ChannelMessage, type ServiceHandlers } from '../services/channel.js';
 import { DiskBoard } from '../services/disk-board.js';
+import type { PublishedPolicies } from '../services/lane-quotas.js';
 import type { MainServices } from '../services/main-services.js';
 import type { QuestionName, Questions } from '../session/questions.js';
 import type { Identity, ServerState } from '../session/server-state.js';
@@ -13,12 +13,10 @@ import { openListener } from '../transport/epoll/listener.js';
 import { MemoryAhead } from '../transport/epoll/memory-ahead.js';
 import type { NetTransport } from '../transport/net/net-transport.js';
 import type { CertificateSource, Transport } from '../transport/transport.js';
+import { takeLaneThread } from './lane-threads.js';
 import type { Fault, LaneQuestion, LaneServices, LaneStart, SharedBoards, ThreadServices } from './messages.js';
 import type { SharedControl } from './shared-control.js';
 import { openWakeDescriptor, wakeLane } from './wake.js';
-
-/** Workers run the built files, also when this file runs from its source. */
-const WORKER = new URL('../../dist/lanes/lane-worker.js', import.meta.url);
 
 export interface EpollLanesOptions {
   readonly libc: Libc;
@@ -31,13 +29,14 @@ export interface EpollLanesOptions {
   /** The services of the main thread. */
   readonly services: ServiceHandlers<MainServices>;
   readonly boards: SharedBoards;
-  readonly policies: () => readonly Policy[];
+  readonly policies: () => PublishedPolicies;
   /** The main thread's own state, which `configure` and `users` change too. */
   readonly main: ServerState;
   /** The main thread as one more lane, for clients that use TLS. */
   readonly mainLane?: NetTransport | undefined;
   readonly reportFault: (fault: Fault) => void;
   readonly warn: (text: string) => void;
+  readonly logScript: (level: number, text: string) => void;
   /** A lane died: its connections are lost, and its last change to the store may be incomplete. */
   readonly laneDied: (error: unknown) => void;
 }
@@ -147,8 +146,7 @@ export class EpollLanes implements Transport {
       policies: policies(),
       isExclusive: this.laneCount === 1 && !this.isShared,
     };
-    // Flags of the main thread, such as import conditions of a test runner, do not fit the built files.
-    const worker = new Worker(WORKER, { workerData: start, name: `lane-${laneIndex}`, execArgv: [] });
+    const worker = takeLaneThread(laneIndex);
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     return new Promise((resolve, reject) => {
       let isReady = false;
@@ -167,6 +165,7 @@ export class EpollLanes implements Transport {
           resolve();
         },
         warning: (text) => this.options.warn(text),
+        scriptLog: ({ level, text }) => this.options.logScript(level, text),
         fault: (fault) => this.options.reportFault(fault),
       });
       this.threads[laneIndex] = { worker, channel, ended };
@@ -179,6 +178,7 @@ export class EpollLanes implements Transport {
         if (!isReady) reject(new Error(`lane ${laneIndex} did not start: ${error.message}`, { cause: error }));
         else if (!this.closing) this.options.laneDied(error);
       });
+      worker.postMessage(start);
     });
   }
 
@@ -219,8 +219,8 @@ export class EpollLanes implements Transport {
     for (const lane of this.lanes()) this.threads[lane].channel.ask('question', { name, ask });
   }
 
-  replacePolicies(policies: readonly Policy[]): void {
-    for (const lane of this.lanes()) this.threads[lane].channel.ask('policies', policies);
+  replacePolicies(published: PublishedPolicies): void {
+    for (const lane of this.lanes()) this.threads[lane].channel.ask('policies', published);
   }
 
   diskReleased(): void {

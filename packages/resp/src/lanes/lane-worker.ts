@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { Engine } from '@quotadb/engine';
 import { LaneLog } from '@quotadb/storage';
 import { commands } from '../command-table/commands.js';
@@ -51,7 +51,7 @@ class LaneWorker implements LoopDuties, Lanes {
     const clock = new RoundClock(clockOf(start));
     this.channel = new Channel<LaneServices, ThreadServices>((message) => port.postMessage(message), {
       question: ({ name, ask }, answered) => answered(answer(this.state, name, ask as never)),
-      policies: (policies) => this.state.quotas.policies.replace(policies),
+      policies: (published) => this.state.quotas.replace(published),
       share: (_, answered) => {
         engine.share();
         answered(null);
@@ -71,6 +71,7 @@ class LaneWorker implements LoopDuties, Lanes {
       askMain: this.channel.ask,
       boards: start.boards,
       policies: start.policies,
+      logScript: (level, text) => this.channel.ask('scriptLog', { level, text }),
     });
     Object.assign(this.state.identity, start.identity);
     if (start.boards.log !== undefined) {
@@ -91,6 +92,7 @@ class LaneWorker implements LoopDuties, Lanes {
       warn,
     });
     this.loop = new EpollLoop(libc, lane, clock, this.control.wakeDescriptor(this.index), this);
+    this.state.scripts.meanwhile = (running) => this.loop.answerMeanwhile(running);
     this.ticks = new Tick(this.state, engine, { expires: this.index === 0, sweep: (nowMs) => this.loop.sweep(nowMs) });
     this.acceptor = new Acceptor({
       libc,
@@ -111,10 +113,14 @@ class LaneWorker implements LoopDuties, Lanes {
   woken(): void {
     this.state.disk.settle();
     this.state.replication.settle();
-    for (let fd = this.control.take(this.index); fd !== -1; fd = this.control.take(this.index)) this.loop.adopt(fd);
+    this.adoptArrivals();
     for (let received = receiveMessageOnPort(this.port); received; received = receiveMessageOnPort(this.port)) {
       this.channel.receive(received.message as ChannelMessage);
     }
+  }
+
+  adoptArrivals(): void {
+    for (let fd = this.control.take(this.index); fd !== -1; fd = this.control.take(this.index)) this.loop.adopt(fd);
   }
 
   acceptable(): void {
@@ -152,6 +158,12 @@ class LaneWorker implements LoopDuties, Lanes {
   }
 }
 
-if (parentPort === null) throw new Error('lane-worker.js must run in a worker thread');
-new LaneWorker(await loadLibc(), parentPort, workerData as LaneStart).run();
-parentPort.close();
+const port = parentPort;
+if (port === null) throw new Error('lane-worker.js must run in a worker thread');
+const libc = await loadLibc().catch((error: Error) => error);
+// What comes behind the first message stays in the port until the loop of the lane fetches it.
+port.once('message', (start: LaneStart) => {
+  if (libc instanceof Error) throw libc;
+  new LaneWorker(libc, port, start).run();
+  port.close();
+});

@@ -1,4 +1,6 @@
+import { Need } from '@quotadb/config';
 import type { Engine } from '@quotadb/engine';
+import { LaneScripts } from '../scripts/lane-scripts.js';
 import type { Client } from '../session/client.js';
 import { Clients } from '../session/clients.js';
 import { Lane } from '../session/lane.js';
@@ -12,11 +14,17 @@ import type { SharedControl } from './shared-control.js';
  * The state of the main thread as one more lane beside the lane threads: with clients and a slow log of its own, and
  * all else shared with the rest of the main thread.
  */
-export function mainLaneState(state: ServerState, control: SharedControl, others: () => EpollLanes): ServerState {
+export function mainLaneState(
+  state: ServerState,
+  control: SharedControl,
+  others: () => EpollLanes,
+  logScript: (level: number, text: string) => void,
+): ServerState {
   return {
     ...state,
-    clients: new Clients(() => control.nextClientId()),
+    clients: new Clients(() => control.nextClientId(), state.cluster === undefined ? 0 : Need.slot),
     slowlog: new Slowlog(() => control.nextSlowlogId()),
+    scripts: new LaneScripts(state.scripts.board, control.laneCount, logScript),
     lanes: {
       count: control.laneCount + 1,
       index: control.laneCount,

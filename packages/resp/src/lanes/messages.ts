@@ -1,5 +1,5 @@
 import type { Configuration } from '@quotadb/config';
-import type { Policy } from '@quotadb/quota';
+import type { PublishedPolicies } from '../services/lane-quotas.js';
 import type { MainServices } from '../services/main-services.js';
 import type { QuestionName } from '../session/questions.js';
 import type { Identity } from '../session/server-state.js';
@@ -18,7 +18,7 @@ export interface LaneStart {
   readonly listener: number;
   readonly maximumBulkBytes: number;
   readonly boards: SharedBoards;
-  readonly policies: readonly Policy[];
+  readonly policies: PublishedPolicies;
   /** No other thread uses the store: the lane takes no locks until the main thread asks it to share. */
   readonly isExclusive: boolean;
 }
@@ -32,6 +32,10 @@ export interface SharedBoards {
   readonly log: SharedArrayBuffer | undefined;
   /** Of a GuardedClock; undefined where the clock is not guarded. */
   readonly clock: SharedArrayBuffer | undefined;
+  /** A ScriptBoard. */
+  readonly scripts: SharedArrayBuffer;
+  /** A ClusterBoard; undefined where there is no cluster map. */
+  readonly cluster: SharedArrayBuffer | undefined;
 }
 
 /** One of the questions that every lane can answer; see Questions. */
@@ -44,7 +48,7 @@ export interface LaneQuestion {
 export interface LaneServices {
   question: { ask: LaneQuestion; answer: unknown };
   /** One-way: these are the policies from now on. */
-  policies: { ask: readonly Policy[]; answer: null };
+  policies: { ask: PublishedPolicies; answer: null };
   /** Answered when the lane takes locks: from then on the main thread may use the store too. */
   share: { ask: null; answer: null };
   /** One-way: run the commands that were read, send the replies, then end. */
@@ -60,8 +64,16 @@ export interface ThreadServices extends MainServices {
   /** One-way: the lane has started. */
   ready: { ask: null; answer: null };
   warning: { ask: string; answer: null };
+  /** One-way: redis.log of a script. */
+  scriptLog: { ask: ScriptLine; answer: null };
   /** One-way: a command threw an error. */
   fault: { ask: Fault; answer: null };
+}
+
+/** Levels as redis.log has them: 0 debug, 1 verbose, 2 notice, 3 warning. */
+export interface ScriptLine {
+  readonly level: number;
+  readonly text: string;
 }
 
 export interface Fault {

@@ -1,4 +1,5 @@
 import { changeParameters } from '@quotadb/config';
+import { HELD } from '../services/cluster-board.js';
 import type { Client } from '../session/client.js';
 import type { ClientFilter, QuestionName, Questions } from '../session/questions.js';
 import type { ServerState } from '../session/server-state.js';
@@ -12,6 +13,8 @@ type Answers = {
 
 export const answers: Answers = {
   figures: (state) => collectFigures(state),
+  unsettled: ({ clients, cluster }) =>
+    cluster === undefined ? 0 : [...clients].filter((client) => isUnsettled(client, cluster.owners)).length,
   clients: ({ clients, clock }, filter) =>
     [...clients]
       .filter((client) => isMeant(client, filter))
@@ -20,6 +23,27 @@ export const answers: Answers = {
     const meant = [...clients].filter((client) => isMeant(client, filter));
     for (const client of meant) client.connection.destroy();
     return meant.length;
+  },
+  /** Null ends a pause. */
+  pause: ({ clients, clock }, pause) => {
+    if (pause === null) clients.unpause();
+    else clients.pauseUntil(clock.monotonic() + pause.forMs, pause.scope);
+    return null;
+  },
+  unblock: ({ clients }, { id, isError }) => {
+    const client = clients.find(id);
+    if (client === undefined || !client.blocked) return false;
+    client.unblocked = isError;
+    client.connection.wake();
+    return true;
+  },
+  monitoring: ({ monitors }, { lane, count }) => {
+    monitors.note(lane, count);
+    return null;
+  },
+  monitored: ({ monitors }, commands) => {
+    monitors.feedHere(commands);
+    return null;
   },
   configure: ({ config, clients, access }, changes) => {
     changeParameters(config, changes);
@@ -40,10 +64,18 @@ export const answers: Answers = {
     slowlog.reset();
     return null;
   },
-  hottest: ({ statistics: { rates, takes } }) => ({ rates: rates.hottest.list(), takes: takes.hottest.list() }),
+  hottest: ({ statistics: { rates, takes, limits } }) => ({
+    rates: rates.hottest.list(),
+    takes: takes.hottest.list(),
+    denied: limits.denied.list(),
+  }),
   latency: ({ latency }) => latency.all(),
   resetLatency: ({ latency }, names) => latency.reset(names ?? undefined),
 };
+
+function isUnsettled({ isWaiting, slot, slotCommand, lastCommand }: Client, owners: Uint8Array): boolean {
+  return isWaiting && slot >= 0 && slotCommand === lastCommand && owners[slot] === HELD;
+}
 
 export function isMeant(client: Client, filter: ClientFilter): boolean {
   if (filter.none || client.id === filter.except) return false;

@@ -43,6 +43,7 @@ export function collectFigures({ statistics, clients, lanes, slowlog }: ServerSt
     failed: statistics.commands.failed.slice(),
     errors: new Map(statistics.errors.counts),
     takes: new Map(statistics.takes.byQuota),
+    limits: new Map(statistics.limits.byLimit),
     lanes: [
       {
         lane: lanes.index,

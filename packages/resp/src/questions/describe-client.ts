@@ -14,7 +14,7 @@ export function describeClient(client: Client, nowMs: number): string {
     age: seconds(nowMs - client.connectedAtMs),
     idle: seconds(nowMs - client.lastActiveAtMs),
     flags: describeFlags(client),
-    db: 0,
+    db: Math.max(client.database, 0),
     sub: 0,
     psub: 0,
     ssub: 0,
@@ -48,6 +48,7 @@ function describeFlags(client: Client): string {
   if (client.transaction !== undefined) flags += 'x';
   if (client.blocked) flags += 'b';
   if (client.closing) flags += 'c';
+  if (client.stopMonitoring !== undefined) flags += 'O';
   if (client.noEvict) flags += 'e';
   if (client.noTouch) flags += 'T';
   return flags === '' ? 'N' : flags;

@@ -1,4 +1,4 @@
-import { parseInteger64, type Request } from '@quotadb/wire';
+import { parseDuration, parseInteger64, type Request } from '@quotadb/wire';
 
 /**
  * Reads arguments without making strings. An index is the argument's position in the request; 0 is the command's name.
@@ -7,6 +7,8 @@ import { parseInteger64, type Request } from '@quotadb/wire';
 const UPPER_A = 65;
 const UPPER_Z = 90;
 const CASE_BIT = 32;
+/** `1000w6d23h59m59s999ms` is shorter. */
+const LONGEST_DURATION_BYTES = 32;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -55,6 +57,22 @@ export function numberArgument(request: Request, index: number): number {
 /** The argument as a string, bytes that are not UTF-8 replaced; off the hot path only. */
 export function textArgument(request: Request, index: number): string {
   return decoder.decode(bytesArgument(request, index));
+}
+
+/** Longer arguments are cut in error replies. */
+const SHOWN_CHARACTERS = 40;
+
+/** The argument in quotes, for an error reply that names it. */
+export function quotedArgument(request: Request, index: number): string {
+  const text = textArgument(request, index);
+  return `'${text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text}'`;
+}
+
+/** Milliseconds: a bare number of them, or a duration such as 500ms or 5m; NaN where the argument is neither. */
+export function durationArgument(request: Request, index: number): number {
+  const milliseconds = numberArgument(request, index);
+  if (!Number.isNaN(milliseconds) || request.argumentLength[index] > LONGEST_DURATION_BYTES) return milliseconds;
+  return parseDuration(textArgument(request, index)) ?? Number.NaN;
 }
 
 /** The argument's bytes, copied. */

@@ -1,4 +1,5 @@
 import { systemMonotonicMs } from '../time/clock.js';
+import { HeldReplies, type HeldRepliesOptions } from './held-replies.js';
 import type { ReplicationBoard } from './replication-board.js';
 import type { ReplicationDescription } from './replication-description.js';
 
@@ -27,10 +28,17 @@ export class LaneReplication {
   readonly board: ReplicationBoard;
   private readonly nowMs: () => number;
   private readonly waiters = new Set<Waiter>();
+  /** Replies that wait until other servers hold the changes; undefined without --replicate-before-reply. */
+  readonly held: HeldReplies | undefined;
 
-  constructor(board: ReplicationBoard, nowMs: () => number = systemMonotonicMs) {
+  constructor(
+    board: ReplicationBoard,
+    nowMs: () => number = systemMonotonicMs,
+    holding: Omit<HeldRepliesOptions, 'board' | 'nowMs'> = { servers: 0, timeoutMs: 0, isOnEventLoop: false },
+  ) {
     this.board = board;
     this.nowMs = nowMs;
+    this.held = holding.servers > 0 ? new HeldReplies({ ...holding, board, nowMs }) : undefined;
   }
 
   /** Undefined until replication has published a description. */
@@ -72,8 +80,9 @@ export class LaneReplication {
     return () => this.leave(waiter);
   }
 
-  /** Members may have acknowledged more. */
+  /** Members may have acknowledged more, or time has passed. */
   settle(): void {
+    this.held?.settle();
     for (const waiter of this.waiters) {
       if (!waiter.client.isConnected) this.leave(waiter);
       else waiter.moved();

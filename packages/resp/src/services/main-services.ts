@@ -1,6 +1,8 @@
 import type { Allotment } from '@quotadb/quota';
 import { type AskService, askDirectly, type ServiceHandlers } from './channel.js';
+import type { ForwardAnswer, ForwardRequest, OperationRequest, PoliciesRequest } from './lane-cluster.js';
 import type { DiskRequest } from './lane-disk.js';
+import type { LimitAnswer, LimitRequest } from './lane-limits.js';
 import type { QuotaAnswer, QuotaRequest } from './lane-quotas.js';
 import type { ReplicationAnswer, ReplicationRequest } from './lane-replication.js';
 
@@ -32,9 +34,32 @@ export interface MainServices {
   write: { ask: null; answer: null };
   replication: { ask: ReplicationRequest; answer: ReplicationAnswer };
   quotas: { ask: QuotaRequest; answer: QuotaAnswer };
+  limits: { ask: LimitRequest; answer: LimitAnswer };
+  /** Carries a command to the group that owns its keys. */
+  forward: { ask: ForwardRequest; answer: ForwardAnswer };
+  /** The cluster as operators see it, in JSON; empty before there is a map. */
+  clusterStatus: { ask: null; answer: string };
+  /** Answers with the policies that all groups share, or takes over those of another one. */
+  policies: { ask: PoliciesRequest; answer: QuotaAnswer };
+  /** Runs an operation of HTTP; answers with JSON of its status, headers and body. */
+  operation: { ask: OperationRequest; answer: string };
+  /** Answers when a slot is not on its way between groups any more; false where too many wait. */
+  awaitSlot: { ask: number; answer: boolean };
+  /** What a mover of another node asks of this one, see `CLUSTER MOVING`. */
+  moving: { ask: MovingRequest; answer: MovingAnswer };
   /** One-way: a local balance runs low. */
   refill: { ask: RefillRequest; answer: null };
 }
+
+/** A step of a move, see packages/server/src/cluster/moving. */
+export interface MovingRequest {
+  readonly step: string;
+  /** JSON. */
+  readonly about: string;
+  readonly entries: Uint8Array;
+}
+
+export type MovingAnswer = { readonly answer: string } | { readonly error: string };
 
 /** Raise the local balance of this allotment to `target` tokens. */
 export interface RefillRequest {
@@ -54,6 +79,13 @@ export const noServices: ServiceHandlers<MainServices> = {
   write: (_, answered) => answered(null),
   replication: (_, answered) => answered({ error: 'this server does not replicate' }),
   quotas: (_, answered) => answered({ error: 'this server has no quotas' }),
+  limits: (_, answered) => answered({ error: 'this server has no limits' }),
+  forward: (_, answered) => answered({ error: 'ERR this server has no cluster map' }),
+  clusterStatus: (_, answered) => answered(''),
+  policies: (_, answered) => answered({ error: 'this server has no quotas' }),
+  operation: (_, answered) => answered('{"status":404,"headers":{},"body":""}'),
+  awaitSlot: (_, answered) => answered(false),
+  moving: (_, answered) => answered({ error: 'ERR this server has no cluster map that slots move in' }),
   refill: () => {},
 };
 

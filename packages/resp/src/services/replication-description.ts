@@ -4,6 +4,8 @@ export interface ReplicationDescription {
   readonly region: string;
   readonly replicaId: string;
   readonly incarnation: string;
+  /** The data directory is an old copy of what peers hold, and what to do; empty where it is none. */
+  readonly oldCopy: string;
   /** False until the first peer was configured or connected. */
   readonly isActive: boolean;
   readonly isEncrypted: boolean;

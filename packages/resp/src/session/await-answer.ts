@@ -1,3 +1,5 @@
+import { errors } from '../errors/errors.js';
+import type { Refused } from '../services/held-replies.js';
 import type { Call } from './command.js';
 
 /**
@@ -26,4 +28,11 @@ export function awaitAnswer<Answer>(
     answer = { value };
     client.connection.wake();
   });
+}
+
+/** Replies with the refusal of the main thread; as where replies are held, too few copies end the connection. */
+export function replyRefused({ reply, client }: Call, { error, cause }: Refused): void {
+  const isUnreplicated = cause === 'not_replicated';
+  reply.error(isUnreplicated ? errors.notReplicated(error) : errors.quota(error));
+  if (isUnreplicated) client.closing = true;
 }

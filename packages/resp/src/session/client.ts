@@ -1,5 +1,6 @@
-import { type Configuration, lacksOfClient, type User } from '@quotadb/config';
+import { type Configuration, lacksOfClient, Need, type User } from '@quotadb/config';
 import { errors } from '../errors/errors.js';
+import type { Feed } from './monitors.js';
 import type { Transaction } from './transaction.js';
 
 /** The connection of a session: a socket, or a test. */
@@ -11,6 +12,12 @@ export interface ClientConnection {
   /** The answer that the session waits for is there: resumes it soon. */
   wake(): void;
 }
+
+/** The input that may wait behind a login: the smallest client-query-buffer-limit. */
+export const UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
+
+/** After a SELECT that was refused: a program that did not notice would use the keys of another database. */
+export const NO_DATABASE = -1;
 
 /** CLIENT REPLY: whether this client gets replies. SkipNext becomes Skip for exactly one command. */
 export const ReplyMode = { On: 0, Off: 1, SkipNext: 2, Skip: 3 } as const;
@@ -36,11 +43,31 @@ export class Client {
   authenticated: boolean;
   /** See Need. */
   lacks: number;
+  /** The bits of `lacks` that do not come from the user. */
+  private states = 0;
+  private selected = 0;
   noEvict = false;
   noTouch = false;
   replyMode: ReplyMode = ReplyMode.On;
   /** Between MULTI and EXEC. */
   transaction: Transaction | undefined = undefined;
+  /** It knows of slots: it is redirected to the owner of a key, and its commands are not carried there. */
+  isRedirected = false;
+  /** The slot of its last command that named keys of this node, and that command's full name. Only in a cluster. */
+  slot = -1;
+  slotCommand = '';
+  /** A command of it has begun and waits, or waits to begin. */
+  isWaiting = false;
+  /** It is another node of the cluster, which carries commands of clients here. */
+  isNode = false;
+  /** Ends a MONITOR. */
+  stopMonitoring: (() => void) | undefined = undefined;
+  /** Commands of other clients, to be sent to this one. */
+  feed: Feed | undefined = undefined;
+  /** Its next command waits for the end of a CLIENT PAUSE. */
+  isPostponed = false;
+  /** CLIENT UNBLOCK … ERROR has ended its wait. */
+  unblocked = false;
   /** While it waits for a service that need not serve a client that has gone. */
   gone: (() => void) | undefined = undefined;
   /** Waiting in a blocking command, such as WAIT. */
@@ -69,7 +96,23 @@ export class Client {
   become(user: User | undefined): void {
     this.user = user;
     this.authenticated = user !== undefined;
-    this.lacks = lacksOfClient(user);
+    this.lacks = lacksOfClient(user) | this.states;
+  }
+
+  /** The selected database; NO_DATABASE after a SELECT that was refused. */
+  get database(): number {
+    return this.selected;
+  }
+
+  set database(number: number) {
+    this.selected = number;
+    this.setState(Need.database, number !== 0);
+  }
+
+  /** Enters or leaves a state that some commands have to look at; see Need. */
+  setState(bit: number, isIn: boolean): void {
+    this.states = isIn ? this.states | bit : this.states & ~bit;
+    this.lacks = lacksOfClient(this.user) | this.states;
   }
 
   /** Whether the connection has been silent for too long, or has not logged in in time; checked once a second. */
@@ -78,6 +121,11 @@ export class Client {
       if (nowMs - this.connectedAtMs > loginTimeoutSeconds * 1000) return true;
     }
     return timeoutSeconds > 0 && nowMs - this.lastActiveAtMs > timeoutSeconds * 1000 && !this.blocked;
+  }
+
+  /** The bytes of unfinished commands that it may send. */
+  inputLimitBytes({ queryBufferLimitBytes }: Configuration): number {
+    return this.authenticated ? queryBufferLimitBytes : Math.min(queryBufferLimitBytes, UNAUTHENTICATED_INPUT_BYTES);
   }
 
   /** RESET: the state of a new connection. */
@@ -89,6 +137,10 @@ export class Client {
     this.noTouch = false;
     this.replyMode = ReplyMode.On;
     this.transaction = undefined;
+    this.isRedirected = false;
+    this.isNode = false;
+    this.database = 0;
+    this.stopMonitoring?.();
   }
 }
 

@@ -1,4 +1,4 @@
-import { needsOf } from '@quotadb/config';
+import { Need, needsOf } from '@quotadb/config';
 import { lowerCase } from '../request/arguments.js';
 import type { Call, Command } from './command.js';
 
@@ -75,6 +75,8 @@ export interface CommandEntry {
   readonly id: number;
   /** `client|list` for a subcommand. */
   readonly fullName: string;
+  /** How it is called, for errors; undefined for a command of Redis, whose error texts are Redis's. */
+  readonly usage: string | undefined;
   readonly nameBytes: Uint8Array;
   /** Arguments, including the name. */
   readonly minimumArguments: number;
@@ -83,10 +85,17 @@ export interface CommandEntry {
   readonly needs: number;
   readonly allowedInTransaction: boolean;
   readonly isWrite: boolean;
+  readonly allowedInScript: boolean;
+  /** The keys that it opens: those that it names, others too, or none. */
+  readonly reach: 'keys' | 'all' | 'none';
+  /** Runs while a script keeps the lane busy. */
+  readonly allowedWhileBusy: boolean;
   /** The positions of its keys, as in the declaration; all 0 where it has none. */
   readonly firstKey: number;
   readonly lastKey: number;
   readonly keyStep: number;
+  /** Of a command that says how many keys it has, the argument that does; else 0. `lastKeyOf` finds the last key. */
+  readonly keyCountAt: number;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
   /** See Command; past every argument where it has none. */
@@ -102,8 +111,44 @@ export interface CommandEntry {
 /** These control the transaction, so they are not queued in it. */
 const NEVER_QUEUED: ReadonlySet<string> = new Set(['exec', 'discard', 'multi', 'watch', 'quit', 'reset']);
 
+/** These end a MONITOR, or keep it going. */
+const WHILE_MONITORING: ReadonlySet<string> = new Set(['monitor', 'ping', 'quit', 'reset']);
+
+/** Their keys are subjects. */
+const SUBJECTS: ReadonlySet<Command['group']> = new Set(['quota', 'limit']);
+
+/** The states of a connection that the command has to look at; see Need. */
+function stateNeedsOf({ name, flags, keys, keyCountAt, group }: Command): number {
+  const isScript = keyCountAt !== undefined;
+  const isWrite = flags.includes('write') || (isScript && !flags.includes('readonly'));
+  // Subjects are the same in every database, as they are over HTTP.
+  const worksOnKeys = !SUBJECTS.has(group) && (isScript || keys !== undefined || isWrite || flags.includes('readonly'));
+  return (
+    Need.noPause |
+    (isWrite || name === 'exec' ? Need.noWritePause : 0) |
+    (worksOnKeys ? Need.database : 0) |
+    (WHILE_MONITORING.has(name) ? 0 : Need.noMonitor) |
+    (keys !== undefined || isScript || name === 'exec' ? Need.slot : 0)
+  );
+}
+
+/** Versions of QuotaDB begin with 0 or its name; Redis's with 1 and more. */
+function isOurs({ since }: Command): boolean {
+  return /^(?:quotadb|0\.)/.test(since);
+}
+
 function isTimed({ flags, complexity }: Command): boolean {
   return !flags.includes('fast') && complexity !== 'O(1)';
+}
+
+/** These work on cells, which are keys under names of their own. */
+const WITH_CELLS: ReadonlySet<Command['group']> = new Set(['window', 'rate', 'quota', 'limit']);
+const ON_KEYS: ReadonlySet<Command['flags'][number]> = new Set(['write', 'readonly', 'admin']);
+
+function reachOf({ keys, flags, group }: Command): CommandEntry['reach'] {
+  if (WITH_CELLS.has(group)) return 'all';
+  if (keys !== undefined) return 'keys';
+  return flags.some((flag) => ON_KEYS.has(flag)) ? 'all' : 'none';
 }
 
 export interface CommandDirectory {
@@ -116,23 +161,30 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
   const entries: CommandEntry[] = [];
   const build = (command: Command, parent: string | undefined): CommandEntry => {
     const fullName = parent === undefined ? command.name : `${parent}|${command.name}`;
-    const [firstKey, lastKey, keyStep] = command.keys ?? [0, 0, 0];
+    const { keyCountAt = 0 } = command;
+    const [firstCounted, countedStep] = command.countedKeys ?? [keyCountAt + 1, 1];
+    const [firstKey, lastKey, keyStep] = command.keys ?? (keyCountAt > 0 ? [firstCounted, 0, countedStep] : [0, 0, 0]);
     const entry: CommandEntry = {
       command,
       id: entries.length,
       fullName,
+      usage: isOurs(command) ? `${fullName.replace('|', ' ').toUpperCase()} ${command.syntax}`.trimEnd() : undefined,
       nameBytes: encoder.encode(command.name),
       minimumArguments: Math.abs(command.arity),
       maximumArguments: command.arity < 0 ? Number.MAX_SAFE_INTEGER : command.arity,
-      needs: needsOf(command),
+      needs: needsOf(command) | stateNeedsOf(command),
       allowedInTransaction: !command.flags.includes('no_multi') && command.givesWay !== true,
       isWrite: command.flags.includes('write'),
+      allowedInScript: !command.flags.includes('noscript'),
+      reach: reachOf(command),
+      allowedWhileBusy: command.flags.includes('allow_busy'),
       firstKey,
       lastKey,
       keyStep,
+      keyCountAt,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
       secretsFrom: command.secretsFrom ?? Number.MAX_SAFE_INTEGER,
-      isCostly: isTimed(command) && command.keys === undefined,
+      isCostly: isTimed(command) && firstKey === 0,
       timed: isTimed(command),
       run: command.run,
       subcommands: undefined,

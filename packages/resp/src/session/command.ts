@@ -17,6 +17,10 @@ export interface Command {
   readonly flags: readonly CommandFlag[];
   /** First key, last key (negative counts from the end), step; left out where there are no keys. */
   readonly keys?: readonly [first: number, last: number, step: number];
+  /** The argument that says how many keys follow it, as EVAL has it; instead of `keys`. */
+  readonly keyCountAt?: number;
+  /** The first of these keys and the step between them, where it is not the next argument and 1. */
+  readonly countedKeys?: readonly [first: number, step: number];
   /** The role that may run it, where it does not follow from the flags `write`, `readonly` and `admin`. */
   readonly role?: Role;
   /** The role quota may run it too, beside the one that follows from its flags, `write` or `readonly`. */
@@ -27,6 +31,11 @@ export interface Command {
   readonly secretsFrom?: number;
   /** It works on keys that it does not name, and leaves out those that its user may not see. */
   readonly leavesOutKeys?: boolean;
+  /**
+   * In a cluster it runs in parts, one for each group that owns some of its keys; how their replies become one: the
+   * values of all keys, the sum, or the status of each.
+   */
+  readonly splits?: 'values' | 'sum' | 'status';
   /** It lets other clients run before it is finished, so it is refused inside MULTI. */
   readonly givesWay?: true;
   readonly group:
@@ -35,10 +44,13 @@ export interface Command {
     | 'rate'
     | 'generic'
     | 'connection'
+    | 'cluster'
     | 'server'
     | 'transactions'
+    | 'scripting'
     | 'replication'
-    | 'quota';
+    | 'quota'
+    | 'limit';
   readonly summary: string;
   /** The Redis version that introduced it, or QuotaDB's where Redis does not have it. */
   readonly since: string;
@@ -61,7 +73,11 @@ export type CommandFlag =
   | 'stale'
   | 'noscript'
   | 'no_auth'
-  | 'no_multi';
+  | 'no_multi'
+  | 'allow_busy'
+  | 'skip_monitor'
+  | 'no_mandatory_keys'
+  | 'movablekeys';
 
 /**
  * The interface of a running command. The session itself is the call, so that running a command makes no object.

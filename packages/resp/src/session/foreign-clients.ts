@@ -26,8 +26,8 @@ export class ForeignClients {
     this.loggedAtMs = nowMs;
     this.suppressed = 0;
     this.warn(
-      `possible SECURITY ATTACK detected: ${address} sent HTTP or TLS to the RESP port${others}, as a web page can make ` +
-        'a browser do; the connection was closed, and nothing behind that line ran',
+      `possible SECURITY ATTACK detected: ${address} sent HTTP or TLS to the RESP port${others}, as a web page can ` +
+        'make a browser do; the connection was closed, and nothing behind that line ran',
     );
   }
 }

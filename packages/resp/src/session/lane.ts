@@ -1,6 +1,7 @@
 import { ByteInput, type Engine } from '@quotadb/engine';
 import { ReplyWriter, RequestParser } from '@quotadb/wire';
 import type { Client } from './client.js';
+import { DatabaseRequest } from './databases.js';
 import { ForeignClients } from './foreign-clients.js';
 import type { ServerState } from './server-state.js';
 import { TurnTiming } from './turn-timing.js';
@@ -19,13 +20,17 @@ export class Lane {
   readonly server: ServerState;
   readonly parser: RequestParser;
   readonly input = new ByteInput(new Uint8Array(Lane.STAGED_BYTES + Lane.READ_BYTES + ByteInput.SLACK_BYTES));
+  readonly databaseRequest = new DatabaseRequest();
   /** Replies of the session that ran last; its connection sends them before another session runs. */
   readonly reply = new ReplyWriter();
   /** Logs an error that a command threw. */
   readonly reportFault: (error: unknown, client: Client) => void;
   readonly foreignClients: ForeignClients;
   readonly timing: TurnTiming;
+  readonly maximumBulkBytes: number;
   private changesTaken = 0;
+  /** Replies to changes wait for the disk or for other servers. */
+  private readonly holdsReplies: boolean;
 
   constructor(options: {
     engine: Engine;
@@ -37,17 +42,29 @@ export class Lane {
   }) {
     this.engine = options.engine;
     this.server = options.server;
+    this.holdsReplies = options.server.disk.isOn || options.server.replication.held !== undefined;
+    this.maximumBulkBytes = options.maximumBulkBytes;
     this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
     this.reportFault = options.reportFault;
     this.foreignClients = new ForeignClients(options.server.clock, options.warn);
     this.timing = new TurnTiming(options.server, options.turnsPerTiming ?? 1);
   }
 
-  /** Whether the replies at hand acknowledge a change that the disk must have first; called once per turn with replies. */
+  /**
+   * A session begins to run: what other users of this engine have changed before is not acknowledged by its replies.
+   */
+  beginTurn(): void {
+    if (this.holdsReplies) this.changesTaken = this.engine.changes;
+  }
+
+  /**
+   * Whether the replies at hand acknowledge a change that others must have first; called once per turn with replies.
+   */
   mustHoldReplies(): boolean {
-    if (!this.server.disk.isOn) return false;
+    if (!this.holdsReplies) return false;
     const { changes } = this.engine;
-    if (changes === this.changesTaken) return false;
+    const isMarked = this.server.replication.held?.takeMark() === true;
+    if (changes === this.changesTaken && !isMarked) return false;
     this.changesTaken = changes;
     return true;
   }

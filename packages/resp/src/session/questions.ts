@@ -3,6 +3,7 @@ import type { Figures } from '../statistics/figures.js';
 import type { HotIdentifier } from '../statistics/hot-identifiers.js';
 import type { LatencyEvent } from '../statistics/latency-monitor.js';
 import type { SlowCommand } from '../statistics/slowlog.js';
+import type { MonitoredCommands } from './monitors.js';
 
 /**
  * Every lane has its own clients, statistics and logs, so that no lane waits for another. A command that needs all of
@@ -10,8 +11,14 @@ import type { SlowCommand } from '../statistics/slowlog.js';
  */
 export interface Questions {
   figures: { ask: null; answer: Figures };
+  /** Commands that have begun, wait for an answer, and are of slots that are not here any more. */
+  unsettled: { ask: null; answer: number };
   clients: { ask: ClientFilter; answer: readonly DescribedClient[] };
   kill: { ask: ClientFilter; answer: number };
+  pause: { ask: { readonly forMs: number; readonly scope: 'all' | 'write' } | null; answer: null };
+  unblock: { ask: { readonly id: number; readonly isError: boolean }; answer: boolean };
+  monitoring: { ask: { readonly lane: number; readonly count: number }; answer: null };
+  monitored: { ask: MonitoredCommands; answer: null };
   configure: { ask: readonly (readonly [string, string])[]; answer: null };
   users: { ask: Users; answer: null };
   resetStatistics: { ask: null; answer: null };
@@ -28,6 +35,8 @@ export type QuestionName = keyof Questions;
 export interface Hottest {
   readonly rates: readonly HotIdentifier[];
   readonly takes: readonly HotIdentifier[];
+  /** Subjects that limits denied; the scope is that of `scopeOfLimit`. */
+  readonly denied: readonly HotIdentifier[];
 }
 
 export interface ClientFilter {

@@ -1,5 +1,7 @@
 import type { Access, Configuration } from '@quotadb/config';
+import type { LaneCluster } from '../services/lane-cluster.js';
 import type { LaneDisk } from '../services/lane-disk.js';
+import type { LaneLimits } from '../services/lane-limits.js';
 import type { LaneQuotas } from '../services/lane-quotas.js';
 import type { LaneReplication } from '../services/lane-replication.js';
 import type { AskMain } from '../services/main-services.js';
@@ -9,7 +11,9 @@ import type { Statistics } from '../statistics/statistics.js';
 import type { Clock } from '../time/clock.js';
 import type { Clients } from './clients.js';
 import type { CommandDirectory } from './command-index.js';
+import type { Monitors } from './monitors.js';
 import type { Lanes } from './questions.js';
+import type { Scripts } from './scripts.js';
 
 /** The state that all connections of one lane share. */
 export interface ServerState {
@@ -23,6 +27,7 @@ export interface ServerState {
   readonly askMain: AskMain;
   readonly commands: CommandDirectory;
   readonly clients: Clients;
+  readonly monitors: Monitors;
   readonly statistics: Statistics;
   readonly slowlog: Slowlog;
   readonly latency: LatencyMonitor;
@@ -31,6 +36,10 @@ export interface ServerState {
   readonly disk: LaneDisk;
   readonly replication: LaneReplication;
   readonly quotas: LaneQuotas;
+  readonly limits: LaneLimits;
+  /** Undefined where all keys are here. */
+  readonly cluster: LaneCluster | undefined;
+  readonly scripts: Scripts;
   /** Walks over all keys on this lane rest until this time of the monotonic clock. */
   readonly walks: { restUntilMs: number };
 }
@@ -52,4 +61,6 @@ export interface Identity {
   internalHttpPort: number | undefined;
   /** Undefined where the server does not listen for other regions. */
   replicationPort: number | undefined;
+  /** Undefined where the server does not serve Envoy's rate limit services. */
+  rlsPort: number | undefined;
 }

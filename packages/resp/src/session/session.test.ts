@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { commands } from '../command-table/commands.js';
 import { encodeCommand, TestLane } from '../testing/index.js';
 import type { Command } from './command.js';
 import { Session } from './session.js';
@@ -38,6 +39,18 @@ test('a wrong number of arguments is refused by name', () => {
   expect(session.call('PING', 'a', 'b')).toBe("-ERR wrong number of arguments for 'ping' command\r\n");
   expect(session.call('CLIENT')).toBe("-ERR wrong number of arguments for 'client' command\r\n");
   expect(session.call('client', 'id', 'x')).toBe("-ERR wrong number of arguments for 'client|id' command\r\n");
+});
+
+test('a command that Redis does not have says how it is used when arguments are missing', () => {
+  const session = new TestLane().open();
+  const ours = commands.filter(({ since, arity }) => /^(?:quotadb|0\.)/.test(since) && Math.abs(arity) > 1);
+  expect(ours.length).toBeGreaterThan(20);
+  for (const { name, syntax } of ours) {
+    const usage = `${name.toUpperCase()} ${syntax}`.trimEnd();
+    expect(Buffer.from(session.call(name), 'latin1').toString()).toBe(
+      `-ERR wrong number of arguments for '${name}' command: ${usage}\r\n`,
+    );
+  }
 });
 
 test('a broken protocol is answered once and ends the conversation', () => {
@@ -188,7 +201,8 @@ test('calls, refusals and failures are counted apart', () => {
   const info = session.call('INFO', 'commandstats', 'errorstats', 'stats');
   expect(info).toMatch(/cmdstat_incr:calls=3,.*rejected_calls=1,failed_calls=1\r\n/);
   expect(info).toMatch(/cmdstat_set:calls=2,.*rejected_calls=0,failed_calls=1\r\n/);
-  expect(info).toContain('errorstat_ERR:count=3\r\n');
+  expect(info).toContain('errorstat_ERR:count=2\r\n');
+  expect(info).toContain('errorstat_NOTINTEGER:count=1\r\n');
   expect(info).toContain('total_error_replies:3\r\n');
   session.call('CONFIG', 'RESETSTAT');
   expect(session.call('INFO', 'commandstats')).not.toContain('cmdstat_incr');

@@ -1,14 +1,20 @@
-import type { ByteInput, Engine } from '@quotadb/engine';
+import { Need } from '@quotadb/config';
+import { type ByteInput, type Engine, StoreBusy } from '@quotadb/engine';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
 import { Backlog } from './backlog.js';
+import type { BusyAnswers } from './busy-answers.js';
 import { type Client, ReplyMode } from './client.js';
 import type { Call } from './command.js';
 import type { CommandEntry } from './command-index.js';
+import { isHere, type RoutedCall } from './elsewhere.js';
 import { Lane } from './lane.js';
-import { namesReservedKey, refusal, refusalInTransaction } from './permission.js';
+import { namesReservedKey } from './permission.js';
+import { isPostponed } from './postpone.js';
+import { queueCommand } from './queue-command.js';
+import { isRefused, isRefusedInTransaction, reject, replyError } from './rejection.js';
 import type { ServerState } from './server-state.js';
-import { type QueuedCommand, Transaction } from './transaction.js';
+import { type QueuedCommand, requestOf } from './transaction.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
 
 /**
@@ -21,14 +27,12 @@ import { unknownCommand, unknownSubcommand } from './unknown.js';
  *
  * While a command waits or commands are left, received bytes are kept for later, and the transport should stop reading.
  */
-export class Session implements Call {
+export class Session implements RoutedCall {
   static readonly NOT_WAITING = -1;
   /** Past this, replies are sent before more commands run: a pipeline of large replies must not fill the memory. */
   static readonly TURN_OUTPUT_BYTES = 256 * 1024;
   /** After this time in costly commands, a session gives way to other connections. */
   static readonly TURN_MICROSECONDS = 5000;
-  /** The input that may wait behind a login: the smallest client-query-buffer-limit. */
-  static readonly UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
 
   readonly client: Client;
   readonly server: ServerState;
@@ -96,9 +100,20 @@ export class Session implements Call {
     this.boundInput();
   }
 
+  /** While a script of another session keeps the lane: answers the commands in these bytes without a turn. */
+  answerWhileBusy(bytes: Uint8Array, answers: BusyAnswers): void {
+    this.count(bytes.length);
+    this.backlog.append(bytes);
+    if (this.canWork()) this.partial = answers.answerAll(this.client, this.backlog, this.partial);
+    this.searchedAhead = 0;
+    this.boundInput();
+  }
+
   /** The wait is over, or it is this connection's turn again. */
   resume(): void {
-    if (this.client.closing) return;
+    const { client } = this;
+    if (client.closing) return;
+    client.feed?.writeTo(this.reply, client.connection.pendingBytes);
     this.workOffBacklog();
     this.boundInput();
   }
@@ -111,6 +126,7 @@ export class Session implements Call {
     this.waitMs = Math.max(waitMs, 0);
     this.finish = finish;
     this.client.blocked = true;
+    this.client.isWaiting = true;
   }
 
   runQueued(commands: readonly QueuedCommand[]): void {
@@ -118,8 +134,8 @@ export class Session implements Call {
     try {
       for (const { entry, request } of commands) {
         this.request = request;
-        if ((entry.needs & this.client.lacks) === 0) this.run(entry);
-        else this.runIfStillPermitted(entry);
+        if ((entry.needs & this.client.lacks) === 0) this.run(entry, request);
+        else if (!isRefusedInTransaction(this, entry)) this.runInDatabase(entry);
       }
     } finally {
       this.executing = false;
@@ -155,21 +171,13 @@ export class Session implements Call {
   private boundInput(): void {
     const { backlog, client } = this;
     client.bufferedInputBytes = backlog.length;
-    if (!client.closing && backlog.length > 0 && backlog.length > this.inputLimitBytes()) {
+    if (!client.closing && backlog.length > 0 && backlog.length > client.inputLimitBytes(this.server.config)) {
       this.server.statistics.queryLimitDisconnections++;
       client.closing = true;
     }
     if (!client.closing) return;
     backlog.clear();
     this.partial = undefined;
-  }
-
-  private inputLimitBytes(): number {
-    const { client, server } = this;
-    const { queryBufferLimitBytes } = server.config;
-    return client.authenticated
-      ? queryBufferLimitBytes
-      : Math.min(queryBufferLimitBytes, Session.UNAUTHENTICATED_INPUT_BYTES);
   }
 
   /** Runs the complete commands of bytes[from..end) and returns the position of the rest. */
@@ -183,10 +191,11 @@ export class Session implements Call {
     this.hasMore = false;
     let position = end;
     const repliesBefore = this.reply.length;
+    this.engine.yieldsToScripts = true;
     try {
       if (this.finish !== undefined) this.finishWaiting();
       // A command that works in slices waits again.
-      position = this.waitMs < 0 ? this.work(input, from, end) : from;
+      if (!client.closing) position = this.waitMs < 0 ? this.work(input, from, end) : from;
     } catch (error) {
       this.engine.releaseLocks();
       lane.reportFault(error, client);
@@ -194,6 +203,7 @@ export class Session implements Call {
       this.reply.error(errors.internal);
       client.closing = true;
     }
+    this.engine.yieldsToScripts = false;
     lane.timing.endTurn(nowMs);
     return position;
   }
@@ -237,7 +247,7 @@ export class Session implements Call {
       return parser.position;
     }
     if (result === ParseResult.Foreign) this.lane.foreignClients.refuse(this.client);
-    else this.replyError(`ERR ${parser.failure}`);
+    else replyError(this, `ERR ${parser.failure}`);
     this.client.closing = true;
     return end;
   }
@@ -248,116 +258,99 @@ export class Session implements Call {
     const { index } = this.server.commands;
     let entry = index.find(bytes, request.argumentStart[0], request.argumentLength[0]);
     if (entry === undefined) {
-      this.reject(undefined, unknownCommand(request));
+      reject(this, undefined, unknownCommand(request));
       return;
     }
     if (entry.subcommands !== undefined && request.argumentCount > 1) {
       const subcommand = entry.subcommands.find(bytes, request.argumentStart[1], request.argumentLength[1]);
       if (subcommand === undefined) {
-        this.reject(entry, unknownSubcommand(request));
+        reject(this, entry, unknownSubcommand(request));
         return;
       }
       entry = subcommand;
     }
     client.lastCommand = entry.fullName;
     if (request.argumentCount < entry.minimumArguments || request.argumentCount > entry.maximumArguments) {
-      this.reject(entry, errors.wrongArity(entry.fullName));
-    } else if ((entry.needs & client.lacks) !== 0 && this.isRefused(entry)) {
-      return;
-    } else if (entry.isWrite && this.server.disk.refusesWrites) {
-      this.reject(entry, errors.diskFailed);
-    } else if (entry.firstKey !== 0 && namesReservedKey(request, entry)) {
-      this.reject(entry, errors.reservedKey);
-    } else if (client.transaction !== undefined && !entry.neverQueued) {
-      this.queue(entry);
-    } else {
-      this.run(entry);
+      reject(this, entry, errors.wrongArity(entry.fullName, entry.usage));
+    } else if ((entry.needs & client.lacks) === 0) {
+      if (!this.isHeldBack(entry)) this.run(entry, request);
+    } else if ((entry.needs & client.lacks) === Need.slot) {
+      if (isHere(this, entry) && !this.isHeldBack(entry)) this.run(entry, request);
+    } else if (!isRefused(this, entry) && isHere(this, entry) && !isPostponed(this, entry) && !this.isHeldBack(entry)) {
+      this.runInDatabase(entry);
     }
   }
 
-  private run(entry: CommandEntry): void {
+  runApart(entry: CommandEntry, words: readonly Uint8Array[]): Uint8Array {
+    const { reply, request } = this;
+    const replyStart = reply.length;
+    this.request = requestOf(words);
+    if (!this.isHeldBack(entry)) this.run(entry, this.request);
+    this.request = request;
+    const bytes = reply.bytes.slice(replyStart, reply.length);
+    reply.truncate(replyStart);
+    return bytes;
+  }
+
+  beginAnew(request: Request): void {
+    this.request = request;
+    this.dispatch();
+    this.request = this.lane.parser;
+  }
+
+  /** Whether the command does not run now, after a reply that says so: it is refused, or queued. */
+  private isHeldBack(entry: CommandEntry): boolean {
+    if (entry.isWrite && this.server.disk.refusesWrites) {
+      reject(this, entry, errors.diskFailed);
+    } else if (entry.firstKey !== 0 && namesReservedKey(this.request, entry)) {
+      reject(this, entry, errors.reservedKey);
+    } else if (this.client.transaction !== undefined && !entry.neverQueued) {
+      queueCommand(this, this.client.transaction, entry);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /** Runs a command of a client that may have selected another database than 0. */
+  private runInDatabase(entry: CommandEntry): void {
+    const { client, lane, request } = this;
+    if (entry.firstKey !== 0 && (entry.needs & client.lacks & Need.database) !== 0) {
+      this.request = lane.databaseRequest.map(request, entry, client.database);
+    }
+    this.run(entry, request);
+    this.request = request;
+  }
+
+  /** `sent` is the request with the names that the client wrote. */
+  private run(entry: CommandEntry, sent: Request): void {
     const { reply } = this;
     const { commands } = this.server.statistics;
     const replyStart = reply.length;
     const errorsBefore = reply.errors;
     const { timing } = this.lane;
-    if (entry.timed || timing.timesEvery) {
-      timing.run(entry, this);
-    } else {
-      entry.run!(this);
-      commands.countInTurn(entry.id);
+    try {
+      if (entry.timed || timing.timesEvery) {
+        timing.run(entry, this, sent);
+      } else {
+        entry.run!(this);
+        commands.countInTurn(entry.id);
+      }
+    } catch (error) {
+      this.answerBusy(error, replyStart);
     }
     if (reply.errors !== errorsBefore && reply.bytes[replyStart] === MINUS) {
       commands.failed[entry.id]++;
-      this.countError(replyStart);
+      this.server.statistics.errors.countReply(reply, replyStart);
     }
   }
 
-  /** True after replying with the reason. */
-  private isRefused(entry: CommandEntry): boolean {
-    const reason = refusal(this.client, entry, this.request);
-    if (reason !== undefined) this.reject(entry, reason);
-    return reason !== undefined;
-  }
-
-  private runIfStillPermitted(entry: CommandEntry): void {
-    const reason = refusalInTransaction(this.client, entry, this.request);
-    if (reason === undefined) {
-      this.run(entry);
-      return;
-    }
-    this.server.statistics.commands.rejected[entry.id]++;
-    this.replyError(reason);
-  }
-
-  private queue(entry: CommandEntry): void {
-    const transaction = this.client.transaction!;
-    if (!entry.allowedInTransaction) {
-      this.reject(entry, errors.notInTransaction);
-      return;
-    }
-    if (transaction.broken) {
-      // EXEC will discard the transaction, so its further commands need no memory.
-      this.reply.simple('QUEUED');
-      return;
-    }
-    if (entry.isCostly && transaction.costly === Transaction.MAXIMUM_COSTLY) {
-      this.reject(entry, errors.tooManyCostly(Transaction.MAXIMUM_COSTLY));
-      return;
-    }
-    transaction.add(entry, this.request);
-    if (transaction.bytes > this.server.config.queryBufferLimitBytes) {
-      this.server.statistics.queryLimitDisconnections++;
-      this.client.closing = true;
-      return;
-    }
-    this.reply.simple('QUEUED');
-  }
-
-  /** Refuses a command without running it. Inside MULTI that breaks the transaction; a refused EXEC ends it. */
-  private reject(entry: CommandEntry | undefined, message: string): void {
-    const { client } = this;
-    if (entry !== undefined) this.server.statistics.commands.rejected[entry.id]++;
-    if (entry?.fullName === 'exec') {
-      client.transaction = undefined;
-      this.replyError(errors.transactionAborted(message));
-      return;
-    }
-    if (client.transaction !== undefined) client.transaction.broken = true;
-    this.replyError(message);
-  }
-
-  private replyError(message: string): void {
-    const start = this.reply.length;
-    this.reply.error(message);
-    this.countError(start);
-  }
-
-  private countError(replyStart: number): void {
-    const { bytes, length } = this.reply;
-    let end = replyStart + 1;
-    while (end < length && bytes[end] > SPACE) end++;
-    this.server.statistics.errors.count(Buffer.from(bytes.subarray(replyStart + 1, end)).toString('latin1'));
+  /** The command could not have a lock that a slow script holds. It has changed nothing: it had no lock yet. */
+  private answerBusy(error: unknown, replyStart: number): void {
+    if (!(error instanceof StoreBusy) || this.executing) throw error;
+    this.engine.releaseLocks();
+    this.reply.truncate(replyStart);
+    this.reply.error(errors.busy);
   }
 
   private silence(replyStart: number): void {
@@ -372,11 +365,20 @@ export class Session implements Call {
     this.finish = undefined;
     this.waitMs = Session.NOT_WAITING;
     this.client.blocked = false;
+    this.client.isWaiting = false;
     const replyStart = this.reply.length;
-    finish(this);
+    try {
+      finish(this);
+    } catch (error) {
+      this.answerBusy(error, replyStart);
+    }
+    if (this.client.unblocked) {
+      this.client.unblocked = false;
+      this.reply.truncate(replyStart);
+      replyError(this, errors.unblocked);
+    }
     if (this.client.replyMode !== ReplyMode.On) this.silence(replyStart);
   }
 }
 
 const MINUS = 0x2d;
-const SPACE = 0x20;

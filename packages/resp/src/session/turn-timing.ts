@@ -1,3 +1,4 @@
+import type { Request } from '@quotadb/wire';
 import { Slowlog } from '../statistics/slowlog.js';
 import type { Call } from './command.js';
 import type { CommandEntry } from './command-index.js';
@@ -18,7 +19,7 @@ export class TurnTiming {
 
   /** The time of the commands of this turn that were timed one by one. */
   timedMicroseconds = 0;
-  /** Whether the slow log asks for the time of every command. */
+  /** Whether the slow log asks for the time of every command, or a MONITOR for every command. */
   timesEvery = false;
   private timedCount = 0;
   private turns = 0;
@@ -33,21 +34,22 @@ export class TurnTiming {
   }
 
   startTurn(inputBytes: number): void {
-    const { clock, config } = this.server;
+    const { clock, config, monitors } = this.server;
     this.isTimed = (this.turns++ & (this.turnsPerTiming - 1)) === 0 || inputBytes > TurnTiming.LONG_TURN_BYTES;
     if (this.isTimed) this.startedAtMs = clock.monotonic();
     this.timedCount = 0;
     this.timedMicroseconds = 0;
     const slowerThan = config.slowlogSlowerThanMicroseconds;
-    this.timesEvery = slowerThan >= 0 && slowerThan < TurnTiming.PRECISE_SLOWLOG_MICROSECONDS;
+    this.timesEvery = (slowerThan >= 0 && slowerThan < TurnTiming.PRECISE_SLOWLOG_MICROSECONDS) || monitors.isOn;
   }
 
-  /** Runs one command and records its time. */
-  run(entry: CommandEntry, call: Call): void {
-    const { clock, config, statistics, latency, slowlog } = this.server;
-    const { client, request } = call;
+  /** Runs one command and records its time; `sent` is the request with the names that the client wrote. */
+  run(entry: CommandEntry, call: Call, sent: Request): void {
+    const { clock, config, statistics, latency, slowlog, monitors } = this.server;
+    const { client } = call;
     const startedAtMs = clock.monotonic();
     entry.run!(call);
+    if (monitors.isOn) monitors.show(entry, client, sent);
     const milliseconds = clock.monotonic() - startedAtMs;
     const microseconds = milliseconds * 1000;
     statistics.commands.countTimed(entry.id, microseconds);
@@ -63,7 +65,7 @@ export class TurnTiming {
       {
         atSeconds: Math.floor(clock.now() / 1000),
         microseconds: Math.round(microseconds),
-        words: Slowlog.words(request, entry.secretsFrom),
+        words: Slowlog.words(sent, entry.secretsFrom),
         address: client.address,
         clientName: client.name,
       },

@@ -1,7 +1,12 @@
+import type { ReplyWriter } from '@quotadb/wire';
+
+const SPACE = 0x20;
+
 /** Error replies by code (ERR, WRONGTYPE, OOM …), for INFO errorstats. */
 export class ErrorStatistics {
-  /** Never reached: codes come from errors.ts. It bounds the memory if a client could ever choose them. */
+  /** Most codes come from errors.ts, but a script may choose its own. */
   static readonly MAXIMUM_CODES = 128;
+  static readonly MAXIMUM_CODE_BYTES = 64;
 
   total = 0;
   readonly counts = new Map<string, number>();
@@ -16,5 +21,13 @@ export class ErrorStatistics {
   reset(): void {
     this.total = 0;
     this.counts.clear();
+  }
+
+  /** Counts the error reply that begins here, by its code. */
+  countReply({ bytes, length }: ReplyWriter, start: number): void {
+    const bound = Math.min(length, start + 1 + ErrorStatistics.MAXIMUM_CODE_BYTES);
+    let end = start + 1;
+    while (end < bound && bytes[end] > SPACE) end++;
+    this.count(Buffer.from(bytes.subarray(start + 1, end)).toString('latin1'));
   }
 }

@@ -1,4 +1,5 @@
 import type { CommandStatistics } from './command-statistics.js';
+import { addLimits, type DecisionsByLimit } from './limit-statistics.js';
 import type { CounterName } from './statistics.js';
 import { addTakes, type TakesByQuota } from './take-statistics.js';
 
@@ -10,6 +11,7 @@ export interface Figures extends CommandFigures, Maxima {
   readonly sums: { [name in SumName]: number };
   readonly errors: ReadonlyMap<string, number>;
   readonly takes: TakesByQuota;
+  readonly limits: DecisionsByLimit;
   readonly lanes: readonly LaneFigures[];
 }
 
@@ -61,6 +63,7 @@ export function addFigures(all: readonly Figures[]): Figures {
       sums,
       errors,
       takes: addTakes([total.takes, figures.takes]),
+      limits: addLimits([total.limits, figures.limits]),
       lanes: [...total.lanes, ...figures.lanes],
     };
   });

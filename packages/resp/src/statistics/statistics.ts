@@ -1,5 +1,6 @@
 import { CommandStatistics } from './command-statistics.js';
 import { ErrorStatistics } from './error-statistics.js';
+import { LimitStatistics } from './limit-statistics.js';
 import { RateSampler } from './rate-sampler.js';
 import { RateStatistics } from './rate-statistics.js';
 import { TakeStatistics } from './take-statistics.js';
@@ -32,6 +33,7 @@ export class Statistics {
   readonly outputRate = new RateSampler();
   readonly rates: RateStatistics;
   readonly takes: TakeStatistics;
+  readonly limits: LimitStatistics;
 
   connectionsReceived = 0;
   connectionsRejected = 0;
@@ -63,6 +65,7 @@ export class Statistics {
     this.commands = new CommandStatistics(commandCount);
     this.rates = new RateStatistics(monotonicMs);
     this.takes = new TakeStatistics(monotonicMs);
+    this.limits = new LimitStatistics(monotonicMs);
   }
 
   recordTurn(microseconds: number): void {
@@ -102,5 +105,6 @@ export class Statistics {
     this.outputRate.reset();
     this.rates.reset();
     this.takes.reset();
+    this.limits.reset();
   }
 }

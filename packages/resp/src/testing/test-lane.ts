@@ -1,7 +1,7 @@
 import { type Configuration, defaultConfiguration } from '@quotadb/config';
 import { Engine, ORIGIN_ID_BYTES } from '@quotadb/engine';
 import { commands } from '../command-table/commands.js';
-import { createState } from '../lanes/create-state.js';
+import { createState, type Surroundings } from '../lanes/create-state.js';
 import type { Client, ClientConnection } from '../session/client.js';
 import type { Command } from '../session/command.js';
 import { Lane } from '../session/lane.js';
@@ -21,7 +21,12 @@ export class TestLane {
   readonly warnings: string[] = [];
 
   /** Lanes of different nodes have different `originByte`s. */
-  constructor(settings: Partial<Configuration> = {}, extraCommands: readonly Command[] = [], originByte = 1) {
+  constructor(
+    settings: Partial<Configuration> = {},
+    extraCommands: readonly Command[] = [],
+    originByte = 1,
+    surroundings: Surroundings = {},
+  ) {
     this.config = { ...defaultConfiguration(), ...settings };
     this.lane = new Lane({
       engine: Engine.format({
@@ -31,7 +36,10 @@ export class TestLane {
         origin: new Uint8Array(ORIGIN_ID_BYTES).fill(originByte),
         nowMs: this.clock.nowMs,
       }),
-      server: createState(this.config, this.clock, { commands: [...commands, ...extraCommands] }),
+      server: createState(this.config, this.clock, {
+        commands: [...commands, ...extraCommands],
+        ...surroundings,
+      }),
       maximumBulkBytes: 512 * 1024 * 1024,
       reportFault: (error) => this.faults.push(error),
       warn: (text) => this.warnings.push(text),

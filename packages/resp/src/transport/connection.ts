@@ -1,6 +1,8 @@
 import { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
+import { type ReplicaWaiter, unreplicated } from '../services/held-replies.js';
 import type { DiskWaiter } from '../services/lane-disk.js';
+import type { BusyAnswers } from '../session/busy-answers.js';
 import type { Client, ClientConnection } from '../session/client.js';
 import type { Lane } from '../session/lane.js';
 import { Session } from '../session/session.js';
@@ -55,11 +57,11 @@ export interface ConnectionScheduler {
  *   serving                | all     | a command that waits, a long turn, full output, end of input
  *   a command waits        | end     | its answer, its time; the end of the client, where the wait is a long one
  *   waiting for a service  | none    | its answer; a half-closed client gets it (in a login `end`: `client.gone`)
- *   held for the disk      | none    | the flush
+ *   held                   | none    | the flush of the disk; the acknowledgements of other servers
  *   closing                | none    | everything is sent
  *   lingering              | all     | the client ends its half, or LINGER_MS
  */
-export class Connection implements ClientConnection, DiskWaiter, Sleeper {
+export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, Sleeper {
   /** Once the server's half has ended, the client gets this long to read its last replies and end its own. */
   static readonly LINGER_MS = 1000;
   /**
@@ -81,7 +83,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   private readonly session: Session;
   private readonly output: OutputWatch;
   private readonly pending = new PendingOutput();
-  /** Flushes of the disk that pending replies wait for, and the position of the first such reply. */
+  /** Flushes and acknowledgements that pending replies wait for, and the position of the first such reply. */
   private holds = 0;
   private heldFrom = 0;
   /** The client will send no more. */
@@ -109,15 +111,23 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     return this.pending.length + this.socket.unsentBytes;
   }
 
-  /** Replies wait for the disk. */
+  /** Replies wait for the disk or for other servers. */
   get isHeld(): boolean {
     return this.holds > 0;
   }
 
   receive(bytes: Uint8Array): void {
     if (this.closed || this.outputEnded) return;
+    this.lane.beginTurn();
     this.session.receive(bytes);
     this.afterTurn();
+  }
+
+  /** While a script of another connection keeps the lane. */
+  answerWhileBusy(bytes: Uint8Array, answers: BusyAnswers): void {
+    if (this.closed || this.outputEnded) return;
+    this.session.answerWhileBusy(bytes, answers);
+    if (answers.reply.length > 0) this.send(answers.reply);
   }
 
   /** The position of the next bytes in the lane's input; see Session.stage. */
@@ -127,6 +137,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
 
   receiveStaged(staged: number, length: number): void {
     if (this.outputEnded) return;
+    this.lane.beginTurn();
     this.session.receiveStaged(staged, length);
     this.afterTurn();
   }
@@ -179,6 +190,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
       this.destroy();
       return;
     }
+    this.lane.beginTurn();
     this.session.resume();
     this.afterTurn();
   }
@@ -198,6 +210,7 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     if (this.closed || this.outputEnded) return;
     this.inputEnded = true;
     while (!this.closed && !this.client.closing && (this.session.waitMs >= 0 || this.session.hasMore)) {
+      this.lane.beginTurn();
       this.session.resume();
       this.sendReplies();
     }
@@ -218,16 +231,27 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
 
   /** The changes that the held replies acknowledge are on disk, or could not be written. */
   durable(isDurable: boolean): void {
+    this.release(isDurable ? undefined : errors.diskFailed);
+  }
+
+  /** Enough other servers hold those changes, or did not in time. */
+  replicated(isReplicated: boolean): void {
+    const { replicateBeforeReply, replicateTimeoutMs } = this.lane.server.config;
+    const { error } = unreplicated(replicateBeforeReply, replicateTimeoutMs);
+    this.release(isReplicated ? undefined : errors.notReplicated(error));
+  }
+
+  /** One hold is over. Held replies acknowledge what did not happen: an error replaces them, and the connection closes. */
+  private release(error: string | undefined): void {
     this.holds--;
     if (this.closed) return;
-    if (!isDurable) {
-      // The held replies acknowledge changes that were lost: an error replaces them, and the connection closes.
-      if (this.heldFrom > 0 || this.client.closing) {
+    if (error !== undefined) {
+      if (this.heldFrom > 0) {
         this.destroy();
         return;
       }
       this.pending.clear();
-      this.pending.append(DISK_FAILED);
+      this.pending.append(Buffer.from(`-${error}\r\n`));
       this.client.closing = true;
     }
     if (this.holds === 0) this.flush();
@@ -285,12 +309,17 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
   }
 
   private sendReplies(): void {
-    const { reply, server } = this.lane;
-    const { length } = reply;
-    if (length === 0) return;
+    const { reply } = this.lane;
+    if (reply.length === 0) return;
     const mustHold = this.lane.mustHoldReplies();
+    if (mustHold && !this.closed && !this.outputEnded) this.hold();
+    this.send(reply);
+  }
+
+  private send(reply: ReplyWriter): void {
+    const { server } = this.lane;
+    const { length } = reply;
     if (!this.closed && !this.outputEnded) {
-      if (mustHold) this.hold();
       this.client.outputBytes += length;
       server.statistics.outputBytes += length;
       server.statistics.writesProcessed++;
@@ -309,11 +338,20 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     }
   }
 
-  /** Holds replies to changes that are not on disk yet, and stops reading, until the flush. */
+  /** Holds replies to changes that are not on disk, or not on other servers yet, and stops reading, until they are. */
   private hold(): void {
+    const { disk, replication } = this.lane.server;
     if (this.holds === 0) this.heldFrom = this.pending.length;
     this.holds++;
-    this.lane.server.disk.hold(this);
+    if (replication.held === undefined) {
+      disk.hold(this);
+      return;
+    }
+    replication.held.hold(this, this.lane.engine);
+    if (!disk.isOn) return;
+    // Changes are sent when the own disk has them: that flush is not left to its interval.
+    this.holds++;
+    disk.wait(this);
   }
 
   /**
@@ -330,5 +368,3 @@ export class Connection implements ClientConnection, DiskWaiter, Sleeper {
     this.scheduler.onSleep(this, this.lane.server.clock.monotonic() + Connection.LINGER_MS);
   }
 }
-
-const DISK_FAILED = Buffer.from(`-${errors.diskFailed}\r\n`);

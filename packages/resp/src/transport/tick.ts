@@ -1,4 +1,4 @@
-import type { Engine } from '@quotadb/engine';
+import { type Engine, StoreBusy } from '@quotadb/engine';
 import type { ServerState } from '../session/server-state.js';
 
 /**
@@ -40,6 +40,7 @@ export class Tick {
       statistics.sampleRates(nowMs);
       statistics.peakUsedBytes = Math.max(statistics.peakUsedBytes, this.engine.stats().usedBytes);
     }
+    this.server.monitors.send();
     if (startedAtMs - this.sweptAtMs >= Tick.SWEEP_INTERVAL_MS) {
       this.sweptAtMs = startedAtMs;
       this.sweep(nowMs);
@@ -52,13 +53,27 @@ export class Tick {
     const { clock, config, latency, statistics } = this.server;
     const startedAtMs = clock.monotonic();
     this.engine.advanceTo(nowMs);
-    const worked = this.engine.expireSome(Tick.EXPIRE_LIMIT);
+    const worked = this.expireUnlessBusy();
     const milliseconds = clock.monotonic() - startedAtMs;
     statistics.expiryMicroseconds += milliseconds * 1000;
     if (config.latencyThresholdMs > 0 && milliseconds >= config.latencyThresholdMs) {
       latency.record('expire-cycle', nowMs, Math.round(milliseconds));
     }
     return worked >= Tick.EXPIRE_LIMIT;
+  }
+
+  /** A shard that a slow script holds has to wait for the next tick, and those behind it too. */
+  private expireUnlessBusy(): number {
+    const { engine } = this;
+    engine.yieldsToScripts = true;
+    try {
+      return engine.expireSome(Tick.EXPIRE_LIMIT);
+    } catch (error) {
+      if (!(error instanceof StoreBusy)) throw error;
+      return 0;
+    } finally {
+      engine.yieldsToScripts = false;
+    }
   }
 }
 

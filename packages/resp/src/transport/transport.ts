@@ -1,5 +1,5 @@
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
-import type { Policy } from '@quotadb/quota';
+import type { PublishedPolicies } from '../services/lane-quotas.js';
 import type { QuestionName, Questions } from '../session/questions.js';
 
 /** The server's certificate, which may be replaced while it runs. */
@@ -27,7 +27,7 @@ export interface Transport {
     question: Questions[Name]['ask'],
   ): Promise<readonly Questions[Name]['answer'][]>;
   /** Replaces the quota policies in every lane. */
-  replacePolicies(policies: readonly Policy[]): void;
+  replacePolicies(published: PublishedPolicies): void;
   /** The disk has finished a flush: wakes the lanes that wait for it. */
   diskReleased(): void;
   /** A peer has acknowledged changes: wakes the lanes for clients in WAIT. */

@@ -24,13 +24,13 @@ export class QuotadbWindowStore implements WindowCounterStore {
 
   async increment(key: string, window: Window, amount: number | bigint = 1): Promise<bigint> {
     const { startMs, durationMs } = checkWindow(window);
-    const words = ['WINDOW.INCRBY', checkKey(key), String(durationMs), String(checkAmount(amount))];
+    const words = ['WINDOW.INCRBY', checkKey(key), `${durationMs}ms`, String(checkAmount(amount))];
     return countOf(await runCommand(this.#client, [...words, 'START', String(startMs)]));
   }
 
   async read(key: string, window: Window): Promise<bigint> {
     const { startMs, durationMs } = checkWindow(window);
-    const words = ['WINDOW.GET', checkKey(key), String(durationMs), 'START', String(startMs)];
+    const words = ['WINDOW.GET', checkKey(key), `${durationMs}ms`, 'START', String(startMs)];
     return countOf(await runCommand(this.#client, words));
   }
 

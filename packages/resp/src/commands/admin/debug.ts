@@ -1,7 +1,9 @@
+import { ByteInput } from '@quotadb/engine';
 import { errors } from '../../errors/errors.js';
 import { replyLines } from '../../reply/values.js';
-import { argumentIs, keyword, textArgument } from '../../request/arguments.js';
+import { argumentIs, bytesArgument, keyword, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
+import { keyIn } from '../../session/databases.js';
 import { defineCommand } from '../../session/define.js';
 
 const SLEEP = keyword('sleep');
@@ -33,8 +35,9 @@ export const debug = defineCommand({
   },
 });
 
-function describe({ request, engine, reply }: Call): void {
-  const exists = engine.open(request.input, request.argumentStart[2], request.argumentLength[2]);
+function describe({ request, engine, reply, client }: Call): void {
+  const key = keyIn(client.database, bytesArgument(request, 2));
+  const exists = engine.open(ByteInput.copyOf(key), 0, key.length);
   if (exists) {
     const bytes = engine.memoryUsageBytes();
     reply.simple(`Value at:0x0 refcount:1 encoding:int serializedlength:${bytes} lru:0 lru_seconds_idle:0`);

@@ -6,9 +6,10 @@ import { debug } from './debug.js';
 import { info } from './info/index.js';
 import { latency } from './latency.js';
 import { memory } from './memory.js';
+import { monitor } from './monitor.js';
 import { pubSubCommands } from './pubsub.js';
+import { moduleCommand, role } from './role.js';
 import { backup, bgRewriteAof, bgsave, lastSave, save } from './save.js';
-import { functionCommand, script, scriptCalls } from './scripts.js';
 import { slowlog } from './slowlog.js';
 import { time } from './time.js';
 import { wait, waitAof } from './wait.js';
@@ -23,14 +24,14 @@ export const adminCommands: readonly Command[] = [
   command,
   config,
   debug,
-  functionCommand,
   info,
   lastSave,
   latency,
   memory,
+  moduleCommand,
+  monitor,
+  role,
   save,
-  script,
-  ...scriptCalls,
   slowlog,
   time,
   ...pubSubCommands,

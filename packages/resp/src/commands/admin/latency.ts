@@ -4,6 +4,7 @@ import { textArgument, textArguments } from '../../request/arguments.js';
 import { container } from '../../session/container.js';
 import { defineFamily } from '../../session/define.js';
 import { type LatencyEvent, mergeLatency } from '../../statistics/latency-monitor.js';
+import { latencyHistogram } from './latency-histogram.js';
 
 const define = defineFamily({ flags: ['admin', 'noscript', 'loading', 'stale'], group: 'server', since: '2.8.13' });
 
@@ -70,7 +71,7 @@ export const latency = container({
   group: 'server',
   summary: 'Slow events.',
   since: '2.8.13',
-  subcommands: [latencyLatest, latencyHistory, latencyReset, latencyDoctor],
+  subcommands: [latencyLatest, latencyHistory, latencyHistogram, latencyReset, latencyDoctor],
 });
 
 function latencyReport(events: readonly LatencyEvent[], thresholdMs: number): string {

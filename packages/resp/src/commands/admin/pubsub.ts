@@ -26,5 +26,5 @@ export const pubSubCommands: readonly Command[] = [
   refused('sunsubscribe', -1, '[shardchannel [shardchannel ...]]', '7.0.0'),
   refused('publish', 3, 'channel message', '2.0.0'),
   refused('spublish', 3, 'shardchannel message', '7.0.0'),
-  refused('pubsub', -2, 'subcommand [argument ...]', '2.8.0'),
+  refused('pubsub', -2, 'subcommand [argument [argument ...]]', '2.8.0'),
 ];

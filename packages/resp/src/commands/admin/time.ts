@@ -1,4 +1,5 @@
 import { defineCommand } from '../../session/define.js';
+import { microsecondsOf } from '../../time/microseconds.js';
 
 export const time = defineCommand({
   name: 'time',
@@ -8,9 +9,9 @@ export const time = defineCommand({
   summary: "The server's clock: seconds since 1970, and microseconds.",
   since: '2.6.0',
   run({ server, reply }) {
-    const nowMs = server.clock.now();
+    const microseconds = microsecondsOf(server.clock);
     reply.array(2);
-    reply.bulkText(String(Math.floor(nowMs / 1000)));
-    reply.bulkText(String(Math.floor((nowMs % 1000) * 1000)));
+    reply.bulkText(String(Math.floor(microseconds / 1e6)));
+    reply.bulkText(String(microseconds % 1e6));
   },
 });

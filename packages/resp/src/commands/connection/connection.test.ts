@@ -99,12 +99,6 @@ test('without a password AUTH says that there is none', () => {
   expect(session.call('AUTH', 'other', 'x')).toMatch(/^-WRONGPASS/);
 });
 
-test('there is one database', () => {
-  expect(session.call('SELECT', 0)).toBe('+OK\r\n');
-  expect(session.call('SELECT', 1)).toBe('-ERR DB index is out of range\r\n');
-  expect(session.call('SELECT', 'x')).toBe('-ERR value is not an integer or out of range\r\n');
-});
-
 describe('CLIENT REPLY', () => {
   test('OFF silences everything, errors too, until ON', () => {
     expect(session.send('CLIENT REPLY OFF\r\nPING\r\nnonsense\r\nMULTI\r\nINCR a\r\nEXEC\r\n')).toBe('');

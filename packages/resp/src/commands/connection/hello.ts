@@ -63,7 +63,7 @@ function readOptions(request: Request): { credentialsAt: number; name: string | 
   return { credentialsAt, name };
 }
 
-function greet({ client, reply }: Call, protocol: number, name: string | undefined): void {
+function greet({ client, reply, server }: Call, protocol: number, name: string | undefined): void {
   if (name !== undefined) client.name = name;
   client.protocol = protocol === 3 ? 3 : 2;
   reply.protocol = client.protocol;
@@ -72,7 +72,7 @@ function greet({ client, reply }: Call, protocol: number, name: string | undefin
     version: REDIS_VERSION,
     proto: client.protocol,
     id: client.id,
-    mode: 'standalone',
+    mode: server.cluster === undefined ? 'standalone' : 'cluster',
     role: 'master',
   };
   reply.map(Object.keys(fields).length + 1);

@@ -35,6 +35,7 @@ export const mget = define({
   name: 'mget',
   arity: -2,
   keys: [1, -1, 1],
+  splits: 'values',
   summary: 'Returns the values of one or more counters.',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',

@@ -28,15 +28,26 @@ test('after the expiry counting begins anew', () => {
 });
 
 test.each([
-  ['INCRBYEX k x 100', 'ERR value is not an integer or out of range'],
-  ['INCRBYEX k 1 x', 'ERR value is not an integer or out of range'],
+  ['INCRBYEX k x 100', "ERR value is not an integer or out of range: the increment is 'x'"],
+  [
+    'INCRBYEX k 1 soon',
+    "ERR value is not an integer or out of range: the expiry is 'soon'. Give seconds, or a duration such as 250ms, 60s, " +
+      '5m, 1h30m, 1d or 2w',
+  ],
   ['INCRBYEX k 1 0', "ERR invalid expire time in 'incrbyex' command"],
   ['INCRBYEX k 1 -5', "ERR invalid expire time in 'incrbyex' command"],
   ['INCRBYEX k 1 9223372036854775807', "ERR invalid expire time in 'incrbyex' command"],
-  ['INCRBYEX k 1', "ERR wrong number of arguments for 'incrbyex' command"],
+  ['INCRBYEX k 1', "ERR wrong number of arguments for 'incrbyex' command: INCRBYEX key increment <seconds | duration>"],
 ])('%s is refused', (line, error) => {
   expect(runner.run(line)).toBe(`-${error}\r\n`);
   expect(runner.run('EXISTS k')).toBe(':0\r\n');
+});
+
+test('the expiry may be a duration', () => {
+  runner.run('INCRBYEX k 1 5m');
+  expect(runner.run('TTL k')).toBe(':300\r\n');
+  runner.run('INCRBYEX soon 1 250ms');
+  expect(runner.run('PTTL soon')).toBe(':250\r\n');
 });
 
 test('an overflow changes neither value nor expiry', () => {

@@ -120,7 +120,7 @@ export function readIncrexOptions(call: Call): IncrexOptions | undefined {
 
 function errorOf(call: Call): string | undefined {
   if (!options.find(call.request)) return errors.syntax;
-  if (options.isFloat) return errors.noFloats;
+  if (options.isFloat) return errors.noFloats('BYFLOAT');
   if (options.onlyWithoutExpiry && options.expiryUnit === undefined) return errors.expiryMissingForEnx;
   return options.read(call.request);
 }

@@ -159,7 +159,7 @@ describe('refusals that leave the key as it was', () => {
     ['LBOUND 10 UBOUND 5', "ERR LBOUND can't be greater than UBOUND"],
     ['LBOUND 10 UBOUND 5 SATURATE', "ERR LBOUND can't be greater than UBOUND"],
     ['ENX', 'ERR ENX flag requires an expiration'],
-    ['BYFLOAT 1.5', 'ERR BYFLOAT is not supported: counters hold integers'],
+    ['BYFLOAT 1.5', 'NOTINTEGER BYFLOAT is refused: counters hold integers. Count in the smallest unit'],
     ['EX 0', "ERR invalid expire time in 'increx' command"],
     ['PX -1', "ERR invalid expire time in 'increx' command"],
     ['EXAT 9223372036854775807', "ERR invalid expire time in 'increx' command"],

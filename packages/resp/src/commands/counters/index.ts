@@ -4,12 +4,14 @@ import { getdel } from './getdel.js';
 import { getex } from './getex.js';
 import { getset } from './getset.js';
 import { incrbyex } from './incrbyex.js';
+import { incrbyfloat } from './incrbyfloat.js';
 import { decr, decrby, incr, incrby } from './increment.js';
 import { increx } from './increx.js';
 import { mset, msetnx } from './mset.js';
 import { set } from './set.js';
 import { psetex, setex } from './setex.js';
 import { setnx } from './setnx.js';
+import { strlen } from './strlen.js';
 
 export const counterCommands: readonly Command[] = [
   incr,
@@ -27,6 +29,8 @@ export const counterCommands: readonly Command[] = [
   getex,
   mset,
   msetnx,
+  incrbyfloat,
+  strlen,
   increx,
   incrbyex,
 ];

@@ -1,9 +1,10 @@
 import { type Engine, Status } from '@quotadb/engine';
 import type { Request } from '@quotadb/wire';
 import { errors, statusError } from '../../errors/errors.js';
-import { integerArgument, integerHalves } from '../../request/arguments.js';
+import { integerArgument, integerHalves, quotedArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
+import { type KeyState, writeState } from '../keys/key-state.js';
 
 /**
  * MSET and MSETNX: all keys or none, and no other client of this node sees a part. Memory can run out between two keys,
@@ -12,10 +13,7 @@ import { defineFamily } from '../../session/define.js';
 
 interface Previous {
   readonly index: number;
-  readonly exists: boolean;
-  readonly valueHigh: number;
-  readonly valueLow: number;
-  readonly expiresAtMs: number;
+  readonly state: KeyState;
 }
 
 function openKey(engine: Engine, request: Request, index: number): boolean {
@@ -43,21 +41,16 @@ function assignAll({ engine, request }: Call): Status {
       putBack(engine, request, previous);
       return status;
     }
-    previous.push({ index, exists, valueHigh, valueLow, expiresAtMs });
+    previous.push({ index, state: { exists, valueHigh, valueLow, expiresAtMs } });
   }
   return Status.Ok;
 }
 
 /** Latest first, so that a key named twice gets its first previous value back. */
 function putBack(engine: Engine, request: Request, previous: readonly Previous[]): void {
-  for (const { index, exists, valueHigh, valueLow, expiresAtMs } of previous.toReversed()) {
+  for (const { index, state } of previous.toReversed()) {
     openKey(engine, request, index);
-    if (!exists) {
-      engine.remove();
-    } else {
-      engine.assign(valueHigh, valueLow, false);
-      if (expiresAtMs !== 0) engine.expireAt(expiresAtMs);
-    }
+    writeState(engine, state);
     engine.close();
   }
 }
@@ -81,7 +74,7 @@ function isValid({ request, reply }: Call, commandName: string): boolean {
   }
   for (let index = 2; index < request.argumentCount; index += 2) {
     if (!integerArgument(request, index)) {
-      reply.error(errors.notAnInteger);
+      reply.error(errors.valueNotAnInteger(quotedArgument(request, index)));
       return false;
     }
   }
@@ -100,6 +93,7 @@ const define = defineFamily({
 
 export const mset = define({
   name: 'mset',
+  splits: 'status',
   summary: 'Sets one or more counters, all of them or none.',
   run: (call) => {
     if (!isValid(call, 'mset')) return;

@@ -1,6 +1,6 @@
 import { assignExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import { integerArgument, integerHalves } from '../../request/arguments.js';
+import { integerArgument, integerHalves, quotedArgument } from '../../request/arguments.js';
 import { defineCommand } from '../../session/define.js';
 import { absoluteMs, expiryAmount } from '../keys/expiry-time.js';
 import { readSetOptions } from './set-options.js';
@@ -30,7 +30,7 @@ export const set = defineCommand({
       expiry = expiryAmount(call, options.expiryIndex, expiryUnit, 'set');
       if (Number.isNaN(expiry)) return;
     }
-    if (!integerArgument(request, VALUE)) return reply.error(errors.notAnInteger);
+    if (!integerArgument(request, VALUE)) return reply.error(errors.valueNotAnInteger(quotedArgument(request, VALUE)));
 
     const exists = engine.open(request.input, request.argumentStart[1], request.argumentLength[1]);
     const oldHigh = engine.valueHigh;

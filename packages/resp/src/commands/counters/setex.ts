@@ -1,6 +1,6 @@
 import { assignExpiring, Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import { integerArgument, integerHalves } from '../../request/arguments.js';
+import { integerArgument, integerHalves, quotedArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 import { absoluteMs, type ExpiryUnit, expiryAmount, MILLISECONDS, SECONDS } from '../keys/expiry-time.js';
@@ -15,7 +15,7 @@ function setWithExpiry(call: Call, unit: ExpiryUnit, commandName: string): void 
   const expiry = expiryAmount(call, EXPIRY, unit, commandName);
   if (Number.isNaN(expiry)) return;
   if (!integerArgument(request, VALUE)) {
-    reply.error(errors.notAnInteger);
+    reply.error(errors.valueNotAnInteger(quotedArgument(request, VALUE)));
     return;
   }
 

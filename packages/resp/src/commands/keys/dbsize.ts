@@ -5,7 +5,7 @@ export const dbsize = defineCommand({
   arity: 1,
   flags: ['readonly', 'fast'],
   group: 'server',
-  summary: 'Returns the number of keys.',
+  summary: 'Returns the number of keys in the database; cells of windows and limits count in database 0.',
   since: '1.0.0',
-  run: ({ reply, engine }) => reply.integer(engine.keyCount()),
+  run: ({ reply, engine, client }) => reply.integer(engine.databaseStats(client.database).keys),
 });

@@ -29,6 +29,7 @@ function remove({ request, reply, engine }: Call): void {
 const define = defineFamily({
   arity: -2,
   keys: [1, -1, 1],
+  splits: 'sum',
   group: 'generic',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',

@@ -20,6 +20,7 @@ const define = defineFamily({
   arity: -2,
   flags: ['readonly', 'fast'],
   keys: [1, -1, 1],
+  splits: 'sum',
   group: 'generic',
   complexity: 'O(N) where N is the number of keys.',
   syntax: 'key [key ...]',

@@ -34,19 +34,20 @@ export function expiryUnitOption(request: Request, index: number): ExpiryUnit | 
 
 /**
  * The latest expiry (the year 287396): a double does not hold every millisecond past it. Redis's limit is 2^63 (292
- * million years); times between the two get Redis's error for a time out of range.
+ * million years); times between the two become this one.
  */
 const LATEST_EXPIRY_MS = Number.MAX_SAFE_INTEGER;
 
-/** Redis's bound for a time in seconds, which it multiplies by a thousand in 64 bits. */
+/** Redis's bounds for a time in seconds, which it multiplies by a thousand in 64 bits. */
 const EARLIEST_SECONDS = -(2n ** 63n) / 1000n;
+const LATEST_INT64 = 2n ** 63n - 1n;
 
 /** Returned by the readers below after an error reply; check with Number.isNaN. */
 const REFUSED = Number.NaN;
 
 /** The absolute time that an amount of the unit stands for. */
 export function absoluteMs(engine: Engine, unit: ExpiryUnit, amount: number): number {
-  return amount * unit.unitMs + (unit.fromNow ? engine.nowMs : 0);
+  return Math.min(amount * unit.unitMs + (unit.fromNow ? engine.nowMs : 0), LATEST_EXPIRY_MS);
 }
 
 /** The absolute time of an argument of the four EXPIRE commands, in the past or not; REFUSED after an error. */
@@ -57,7 +58,8 @@ export function anyTimeArgument(call: Call, index: number, unit: ExpiryUnit, com
     return REFUSED;
   }
   const atMs = absoluteMs(call.engine, unit, amount);
-  if (atMs > LATEST_EXPIRY_MS || (atMs < -LATEST_EXPIRY_MS && isBeforeRange(call.request, index, unit))) {
+  const isFarPast = atMs < -LATEST_EXPIRY_MS && isBeforeRange(call.request, index, unit);
+  if (isFarPast || (atMs === LATEST_EXPIRY_MS && isPastRange(call, index, unit))) {
     call.reply.error(errors.invalidExpire(commandName));
     return REFUSED;
   }
@@ -75,7 +77,8 @@ export function expiryAmount(call: Call, index: number, unit: ExpiryUnit, comman
     call.reply.error(errors.notAnInteger);
     return REFUSED;
   }
-  if (amount <= 0 || absoluteMs(call.engine, unit, amount) > LATEST_EXPIRY_MS) {
+  const isFar = absoluteMs(call.engine, unit, amount) === LATEST_EXPIRY_MS;
+  if (amount <= 0 || (isFar && isPastRange(call, index, unit))) {
     call.reply.error(errors.invalidExpire(commandName));
     return REFUSED;
   }
@@ -85,4 +88,11 @@ export function expiryAmount(call: Call, index: number, unit: ExpiryUnit, comman
 function isBeforeRange(request: Request, index: number, unit: ExpiryUnit): boolean {
   integerArgument(request, index);
   return unit.unitMs === 1000 && joinInt64(integerHalves[0], integerHalves[1]) < EARLIEST_SECONDS;
+}
+
+/** Redis's own check, in exact numbers: whether the time does not fit into 64 bits. */
+function isPastRange({ request, engine }: Call, index: number, { unitMs, fromNow }: ExpiryUnit): boolean {
+  integerArgument(request, index);
+  const milliseconds = joinInt64(integerHalves[0], integerHalves[1]) * BigInt(unitMs);
+  return milliseconds + (fromNow ? BigInt(Math.floor(engine.nowMs)) : 0n) > LATEST_INT64;
 }

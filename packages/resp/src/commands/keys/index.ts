@@ -1,4 +1,5 @@
 import type { Command } from '../../session/command.js';
+import { copy, move, swapdb } from './copy.js';
 import { dbsize } from './dbsize.js';
 import { del, unlink } from './del.js';
 import { exists, touch } from './exists.js';
@@ -8,6 +9,7 @@ import { keys } from './keys.js';
 import { object } from './object.js';
 import { persist } from './persist.js';
 import { randomkey } from './randomkey.js';
+import { rename, renamenx } from './rename.js';
 import { scan } from './scan.js';
 import { ttlCommands } from './ttl.js';
 import { type } from './type.js';
@@ -26,5 +28,10 @@ export const keyCommands: readonly Command[] = [
   ...expireCommands,
   ...ttlCommands,
   persist,
+  rename,
+  renamenx,
+  copy,
+  move,
+  swapdb,
   object,
 ];

@@ -28,7 +28,7 @@ test('no slice of a walk does much more work than its bound, whatever the patter
   const lane = filledLane();
   for (const pattern of [`*${'?'.repeat(1000)}`, `[${'z'.repeat(1000)}]*`, '*a'.repeat(512), 'key:?']) {
     const glob = new Glob(Buffer.from(pattern));
-    const walk = new KeyWalk(0n, { pattern: glob, isVisible: undefined }, UNBOUNDED, () => {});
+    const walk = new KeyWalk(0n, { database: 0, pattern: glob, isVisible: undefined }, UNBOUNDED, () => {});
     const longestKey = `key:${KEYS}`.length;
     expect(costliestSlice(lane, walk)).toBeLessThan(KeyWalk.SLICE_WORK + 100 * (longestKey * glob.words + 300));
   }
@@ -101,7 +101,7 @@ test('whether a pattern fits is not asked of keys that the user may not see', ()
     asked++;
     return true;
   };
-  const walk = new KeyWalk(0n, { pattern, isVisible: (key) => key[0] === 0x6d }, UNBOUNDED, () => {});
+  const walk = new KeyWalk(0n, { database: 0, pattern, isVisible: (key) => key[0] === 0x6d }, UNBOUNDED, () => {});
   costliestSlice(lane, walk);
   expect(walk.work).toBeGreaterThan(KEYS);
   expect(asked).toBe(0);

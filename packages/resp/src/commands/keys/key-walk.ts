@@ -1,15 +1,18 @@
 import type { Engine } from '@quotadb/engine';
-import { isReservedName } from '@quotadb/rate';
 import { ReplyWriter } from '@quotadb/wire';
 import { awaitAnswer } from '../../session/await-answer.js';
 import type { Call } from '../../session/command.js';
+import { nameIn } from '../../session/databases.js';
 import type { Glob } from './glob.js';
 
-/** The keys that a walk returns: not those of cells, which are hidden, nor those that its user may not see. */
+/** The keys that a walk returns: those of one database, not cells, which are hidden, nor keys its user may not see. */
 export interface KeySelection {
+  readonly database: number;
   /** Undefined: all. */
   readonly pattern: Glob | undefined;
-  /** Undefined: all. Asked before the pattern, so that the time of the command shows its user nothing of hidden keys. */
+  /**
+   * Undefined: all. Asked before the pattern, so that the time of the command shows its user nothing of hidden keys.
+   */
   readonly isVisible: ((key: Uint8Array) => boolean) | undefined;
 }
 
@@ -61,15 +64,16 @@ export class KeyWalk {
   }
 
   private readonly visit = (key: Uint8Array): void => {
-    const { pattern, isVisible } = this.selection;
+    const { database, pattern, isVisible } = this.selection;
     this.work += KEY_WORK;
-    if (isReservedName(key, 0, key.length) || (isVisible !== undefined && !isVisible(key))) return;
+    const name = nameIn(database, key);
+    if (name === undefined || (isVisible !== undefined && !isVisible(name))) return;
     if (pattern !== undefined) {
-      this.work += key.length * pattern.words;
-      if (!pattern.matches(key)) return;
+      this.work += name.length * pattern.words;
+      if (!pattern.matches(name)) return;
     }
-    this.take(key);
-    this.foundBytes += key.length;
+    this.take(name);
+    this.foundBytes += name.length;
   };
 }
 
@@ -95,10 +99,15 @@ const INITIAL_BYTES = 512;
 /**
  * Runs a walk to its end and calls `finish`, which writes the reply. The first slice runs at once. Before each further
  * one the lane serves its other clients, and all walks of a lane together rest as long as the last slice took: any
- * number of them leaves half of the lane's time to others.
+ * number of them leaves half of the lane's time to others. Inside EXEC and scripts all slices run at once.
  */
 export function walkInSlices(call: Call, walk: KeyWalk, finish: (call: Call) => void): void {
   const { clock, walks } = call.server;
+  if (call.executing) {
+    while (!walk.isOver) walk.runSlice(call.engine);
+    finish(call);
+    return;
+  }
   const startedAtMs = clock.monotonic();
   walk.runSlice(call.engine);
   const endedAtMs = clock.monotonic();

@@ -26,7 +26,8 @@ export const keys = defineCommand({
       reply.error(errors.patternTooLong(request.argumentLength[1]));
       return;
     }
-    const selection = { pattern: keyFilter(bytesArgument(request, 1)), isVisible: visibleKeys(client) };
+    const { database } = client;
+    const selection = { database, pattern: keyFilter(bytesArgument(request, 1)), isVisible: visibleKeys(client) };
     const bounds = { count: Number.POSITIVE_INFINITY, maximumBytes: MAXIMUM_REPLY_BYTES };
     const found = new FoundKeys();
     const walk = new KeyWalk(0n, selection, bounds, found.take);

@@ -76,7 +76,8 @@ export const scan = defineCommand({
 
     const { patternAt, typeFits } = options;
     const pattern = patternAt === 0 ? undefined : keyFilter(bytesArgument(request, patternAt));
-    const selection = { pattern, isVisible: typeFits ? visibleKeys(call.client) : () => false };
+    const { database } = call.client;
+    const selection = { database, pattern, isVisible: typeFits ? visibleKeys(call.client) : () => false };
     // EXEC keeps all other clients waiting.
     const count = call.executing ? Math.min(options.count, DEFAULT_COUNT) : options.count;
     const found = new FoundKeys();

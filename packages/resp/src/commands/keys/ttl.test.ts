@@ -39,11 +39,26 @@ test('a key lives up to the millisecond it expires at, and not longer', () => {
   expect(runner.run('GET k')).toBe('$-1\r\n');
 });
 
-test('the latest expiry is the largest number of milliseconds that is exact', () => {
+test('an expiry past the largest number of milliseconds that is exact becomes that one; Redis refuses past 64 bits', () => {
   const runner = new CommandRunner();
   runner.run('SET k 1');
   expect(runner.run('PEXPIREAT k 9007199254740991')).toBe(':1\r\n');
   expect(runner.run('PEXPIRETIME k')).toBe(':9007199254740991\r\n');
-  expect(runner.run('PEXPIREAT k 9007199254740992')).toBe("-ERR invalid expire time in 'pexpireat' command\r\n");
-  expect(runner.run('EXPIRE k 9007199254740')).toBe("-ERR invalid expire time in 'expire' command\r\n");
+  for (const line of [
+    'PEXPIREAT k 9007199254740992',
+    'PEXPIREAT k 9223372036854775807',
+    'EXPIRE k 9007199254740',
+    'EXPIREAT k 9223372036854775',
+    'SET k 1 PXAT 9223372036854775807',
+    'SETEX k 9223370000000000 1',
+    'GETEX k PX 9223370000000000000',
+    'INCRBYEX new 1 9223370000000000',
+  ]) {
+    expect(runner.run('PERSIST k')).toBe(':1\r\n');
+    expect(runner.run(line)).not.toMatch(/^-/);
+    expect(runner.run(`PEXPIRETIME ${line.split(' ')[1]}`)).toBe(':9007199254740991\r\n');
+  }
+  expect(runner.run('PEXPIRE k 9223372036854775807')).toBe("-ERR invalid expire time in 'pexpire' command\r\n");
+  expect(runner.run('EXPIREAT k 9223372036854776')).toBe("-ERR invalid expire time in 'expireat' command\r\n");
+  expect(runner.run('SET k 1 EX 9223372036854775')).toBe("-ERR invalid expire time in 'set' command\r\n");
 });

@@ -1,8 +1,9 @@
 import type { Command } from '../../session/command.js';
 import { quotaAcquire, quotaRelease, quotaRenew } from './quota-lease.js';
 import { quotaPeek } from './quota-peek.js';
-import { quotaDefine, quotaDrop, quotaHome, quotaInfo, quotaList } from './quota-policies.js';
+import { quotaDefine, quotaDrop, quotaHome, quotaInfo, quotaList, quotaRemint } from './quota-policies.js';
 import { quotaCancel, quotaCommit, quotaReserve } from './quota-reserve.js';
+import { quotaEvents, quotaExtra, quotaRefund, quotaReset, quotaSubjects } from './quota-subjects.js';
 import { quotaTake } from './quota-take.js';
 import { quotaTakeAll } from './quota-take-all.js';
 
@@ -12,13 +13,19 @@ export const quotaCommands: readonly Command[] = [
   quotaCommit,
   quotaDefine,
   quotaDrop,
+  quotaEvents,
+  quotaExtra,
   quotaHome,
   quotaInfo,
   quotaList,
   quotaPeek,
+  quotaRefund,
   quotaRelease,
+  quotaRemint,
   quotaRenew,
   quotaReserve,
+  quotaReset,
+  quotaSubjects,
   quotaTake,
   quotaTakeAll,
 ];

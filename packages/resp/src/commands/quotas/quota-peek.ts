@@ -8,7 +8,7 @@ import { askQuotas } from './ask-quotas.js';
 export const quotaPeek = defineCommand({
   name: 'quota.peek',
   arity: 3,
-  flags: ['readonly', 'noscript', 'fast'],
+  flags: ['readonly', 'fast'],
   role: 'quota',
   keys: [2, 2, 1],
   group: 'quota',

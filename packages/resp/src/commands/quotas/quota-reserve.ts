@@ -1,12 +1,10 @@
-import type { Settlement, Standing } from '@quotadb/quota';
+import { MAXIMUM_RESERVATION_MS, type Settlement, type Standing } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
-import { errors } from '../../errors/errors.js';
-import { argumentIs, copyArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
+import { copyArgument, numberArgument, textArgument } from '../../request/arguments.js';
 import { defineFamily } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
-import { readOptions } from './take-options.js';
-
-const TTL = keyword('ttl');
+import { heldIdArgument, idsFor } from './held-id.js';
+import { readOptions, readTtl } from './take-options.js';
 
 const define = defineFamily({ flags: ['write', 'denyoom', 'noscript'], role: 'quota', group: 'quota', since: '0.2.0' });
 
@@ -19,18 +17,21 @@ export const quotaReserve = define({
     'with LAPSE CHARGE, counts as used. Returns allowed (1 or 0), the id of the reservation, tokens remaining here, ' +
     'tokens remaining in all regions, the milliseconds until the window ends, and those after which a retry makes ' +
     'sense.',
-  syntax: 'name subject estimate TTL milliseconds [WAIT milliseconds] [ID token] [LAPSE REFUND|CHARGE]',
+  syntax: 'name subject estimate TTL duration [WAIT duration] [ID token] [LAPSE <REFUND | CHARGE>]',
   run(call) {
     const { request, reply } = call;
-    const options = argumentIs(request, 4, TTL) ? readOptions(request, 6, true) : errors.syntax;
+    const ttlMs = readTtl(request, 4, MAXIMUM_RESERVATION_MS);
+    if (typeof ttlMs === 'string') return reply.error(ttlMs);
+    const options = readOptions(request, 6, true);
     if (typeof options === 'string') return reply.error(options);
     const item = {
       name: textArgument(request, 1),
       subject: copyArgument(request, 2),
       cost: numberArgument(request, 3),
     };
-    const asked = { kind: 'reserve', item, ttlMs: numberArgument(request, 5), ...options } as const;
-    askQuotas(call, asked, (resumed, answer: Held) => writeHeld(resumed.reply, answer));
+    const asked = { kind: 'reserve', item, ttlMs, ...options } as const;
+    const idOf = idsFor(call, 2);
+    askQuotas(call, asked, (resumed, answer: Held) => writeHeld(resumed.reply, answer, idOf));
   },
 });
 
@@ -41,24 +42,25 @@ export interface Held {
 }
 
 /** The reply to QUOTA.RESERVE and QUOTA.ACQUIRE. */
-export function writeHeld(reply: ReplyWriter, { isAllowed, id, standing }: Held): void {
+export function writeHeld(reply: ReplyWriter, { isAllowed, id, standing }: Held, idOf: (id: string) => string): void {
   const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = standing;
   reply.array(6);
   reply.integer(isAllowed ? 1 : 0);
-  reply.bulkText(id);
+  reply.bulkText(idOf(id));
   for (const number of [remainingHere, remainingEverywhere, resetMs, retryAfterMs]) reply.integer(number);
 }
 
 export const quotaCommit = define({
   name: 'quota.commit',
   arity: 3,
+  keys: [1, 1, 1],
   summary:
     'Settles a reservation with the actual cost. Returns the tokens charged, and those that could not be charged ' +
     'because the limit was used up.',
   syntax: 'reservation actual',
   run(call) {
     const { request } = call;
-    const reservation = textArgument(request, 1);
+    const reservation = heldIdArgument(request, 1);
     const actual = numberArgument(request, 2);
     askQuotas(
       call,
@@ -75,11 +77,12 @@ export const quotaCommit = define({
 export const quotaCancel = define({
   name: 'quota.cancel',
   arity: 2,
+  keys: [1, 1, 1],
   flags: ['write', 'noscript'],
   summary: 'Gives a reservation back. Returns 1, or 0 where there is no such open reservation.',
   syntax: 'reservation',
   run(call) {
-    const reservation = textArgument(call.request, 1);
+    const reservation = heldIdArgument(call.request, 1);
     askQuotas(call, { kind: 'cancel', reservation }, ({ reply }, wasHeld: boolean) => reply.integer(wasHeld ? 1 : 0));
   },
 });

@@ -1,6 +1,5 @@
 import {
   COST_TOO_SMALL,
-  costBeyondLimit,
   isLeased,
   MAXIMUM_SUBJECT_BYTES,
   onlyLeases,
@@ -20,7 +19,7 @@ import { NO_OPTIONS, readOptions, type TakeOptions } from './take-options.js';
 export const quotaTake = defineCommand({
   name: 'quota.take',
   arity: -4,
-  flags: ['write', 'denyoom', 'noscript', 'fast'],
+  flags: ['write', 'denyoom', 'fast'],
   role: 'quota',
   keys: [2, 2, 1],
   group: 'quota',
@@ -29,7 +28,7 @@ export const quotaTake = defineCommand({
     'in all regions as far as this one knows, the milliseconds until the window ends, and those after which a retry ' +
     'makes sense.',
   since: '0.2.0',
-  syntax: 'name subject cost [WAIT milliseconds] [ID token]',
+  syntax: 'name subject cost [WAIT duration] [ID token]',
   run(call) {
     const { request, server } = call;
     const cost = numberArgument(request, 3);
@@ -65,6 +64,7 @@ function takeHere(call: Call, policy: Policy, cost: number, options: TakeOptions
     const allotment = allotmentOf(policy, taker.window, copyArgument(request, 2));
     server.askMain('refill', { allotment, target: taker.refillTarget });
   }
+  if (verdict === Verdict.allowed) server.replication.held?.mark();
   writeStanding(reply, verdict === Verdict.allowed, taker);
 }
 
@@ -98,6 +98,5 @@ export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: 
 function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {
   if (!Number.isSafeInteger(cost) || cost < 1) return COST_TOO_SMALL;
   if (isLeased(policy)) return onlyLeases(policy);
-  if (cost > policy.limit) return costBeyondLimit(cost, policy);
   return subjectBytes > MAXIMUM_SUBJECT_BYTES ? SUBJECT_TOO_LONG : undefined;
 }

@@ -17,7 +17,7 @@ export const rateCells = defineCommand({
     'regions, and the same two counts of the window before.',
   since: 'quotadb 0.1.0',
   complexity: 'O(N) where N is the number of regions that counted.',
-  syntax: 'key window-ms',
+  syntax: 'key window',
   run: (call) => {
     const { request, reply, engine } = call;
     if (isKeyRefused(call, 1)) return;

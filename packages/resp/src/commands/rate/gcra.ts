@@ -1,5 +1,5 @@
 import { Status } from '@quotadb/engine';
-import { bucketOf, GcraLimit } from '@quotadb/rate';
+import { bucketOf, Charge, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
 import { defineCommand } from '../../session/define.js';
 import { noteRate } from './limit.js';
@@ -15,7 +15,6 @@ const MAXIMUM_ARGUMENTS = 6;
 /** One per thread: used by one command at a time. */
 const gcra = new GcraLimit();
 
-/** The reply has the fields of redis-cell's CL.THROTTLE, with milliseconds instead of seconds. */
 export const rateGcra = defineCommand({
   name: 'rate.gcra',
   arity: -5,
@@ -24,12 +23,12 @@ export const rateGcra = defineCommand({
   keys: [KEY, KEY, 1],
   group: 'rate',
   summary:
-    'Takes from a bucket that holds burst + 1 requests and is refilled by count requests in a period. Returns 0 if ' +
-    'it was allowed and 1 if not, the size of the bucket, the remaining requests, the milliseconds after which a ' +
-    'retry makes sense (-1: no need, or never), and those after which the bucket is full. Every node has buckets of ' +
-    'its own.',
+    'Takes from a bucket that holds burst + 1 requests and is refilled by count requests in a period. Returns the ' +
+    'fields of RATE.LIMIT: allowed (1 or 0), the size of the bucket, the remaining requests, the milliseconds after ' +
+    'which the bucket is full, and those after which a retry makes sense (-1: never). Every node has ' +
+    'buckets of its own.',
   since: 'quotadb 0.1.0',
-  syntax: 'key burst count period-ms [cost]',
+  syntax: 'key burst count period [cost]',
   run: (call) => {
     const { request, reply, engine } = call;
     const { input, argumentStart, argumentLength } = request;
@@ -47,23 +46,16 @@ export const rateGcra = defineCommand({
     if (bucket === undefined) return reply.error(errors.rateTooFine);
 
     const { ratePublishPercent } = call.server.config;
-    const status = gcra.decide(
-      engine,
-      input,
-      argumentStart[KEY],
-      argumentLength[KEY],
-      bucket,
-      cost,
-      ratePublishPercent,
-    );
+    gcra.locate(engine, input, argumentStart[KEY], argumentLength[KEY], bucket);
+    const status = gcra.decide(engine, cost, ratePublishPercent, Charge.IfAllowed);
     if (status !== Status.Ok) return reply.error(statusError(status));
     const { allowed, remaining, retryAfterMs, resetAfterMs } = gcra.decision;
     noteRate(call, KEY, allowed);
     reply.array(5);
-    reply.integer(allowed ? 0 : 1);
+    reply.integer(allowed ? 1 : 0);
     reply.integer(bucket.limit);
     reply.integer(remaining);
-    reply.integer(retryAfterMs);
     reply.integer(resetAfterMs);
+    reply.integer(allowed ? 0 : retryAfterMs);
   },
 });

@@ -24,7 +24,7 @@ export const rateLimitall = defineCommand({
     'allowed (1 or 0), and the reply of RATE.LIMIT for each.',
   since: 'quotadb 0.1.0',
   complexity: 'O(N) where N is the number of limits.',
-  syntax: 'cost key limit window-ms [key limit window-ms ...]',
+  syntax: 'cost key limit window [key limit window ...]',
   run: (call) => {
     const { request, reply, engine, server } = call;
     const count = (request.argumentCount - FIRST_KEY) / STEP;

@@ -1,6 +1,7 @@
 import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS, type SlidingLimit } from '@quotadb/rate';
+import { parseDuration } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
-import { argumentIs, keyword, numberArgument } from '../../request/arguments.js';
+import { argumentIs, keyword, numberArgument, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 
 /** Limits are compared as doubles, which hold every integer up to here. */
@@ -15,15 +16,34 @@ export function isKeyRefused({ request, reply }: Call, index: number): boolean {
   return true;
 }
 
+/** Fewer milliseconds than this without a unit are more likely meant as seconds: they are refused. */
+const LEAST_BARE_MS = 1000;
+
+/** The length of a window: milliseconds from 1000 on, or a duration such as 60s. */
 export function windowArgument(call: Call, index: number): number {
-  return boundedArgument(call, index, 1, MAX_WINDOW_MS, errors.windowLength);
+  const value = numberArgument(call.request, index);
+  if (value >= LEAST_BARE_MS && value <= MAX_WINDOW_MS) return value;
+  return Number.isNaN(value) ? durationArgument(call, index) : refuseWindow(call, value);
+}
+
+function durationArgument({ request, reply }: Call, index: number): number {
+  const given = textArgument(request, index);
+  const windowMs = parseDuration(given);
+  if (windowMs !== undefined && windowMs >= 1 && windowMs <= MAX_WINDOW_MS) return windowMs;
+  reply.error(windowMs === undefined ? errors.windowNotUnderstood(given) : errors.windowLength);
+  return REFUSED;
+}
+
+function refuseWindow({ reply }: Call, value: number): number {
+  reply.error(value >= 1 && value < LEAST_BARE_MS ? errors.windowUnit(value) : errors.windowLength);
+  return REFUSED;
 }
 
 export function limitArgument(call: Call, index: number, lowest = 0, highest = HIGHEST): number {
   return boundedArgument(call, index, lowest, highest, errors.limitOutOfRange);
 }
 
-/** Reads `key limit window-ms` and locates that limit; false after an error reply. */
+/** Reads `key limit window` and locates that limit; false after an error reply. */
 export function locateLimit(call: Call, keyIndex: number, sliding: SlidingLimit): boolean {
   const { input, argumentStart, argumentLength } = call.request;
   if (isKeyRefused(call, keyIndex)) return false;

@@ -29,9 +29,20 @@ describe('RATE.LIMIT', () => {
     expect(call('RATE.LIMIT', 'k', 2, WINDOW_MS, 2)).toBe('*5\r\n:0\r\n:2\r\n:1\r\n:10000\r\n:20000\r\n');
   });
 
+  test('takes windows as people write them, and the same one in milliseconds is the same', () => {
+    call('RATE.LIMIT', 'k', 2, '10s');
+    expect(call('RATE.LIMIT', 'k', 2, 10_000)).toMatch(/^\*5\r\n:1\r\n:2\r\n:0\r\n/);
+    expect(call('RATE.PEEK', 'k', 2, '10000ms')).toMatch(/^\*5\r\n:0\r\n/);
+    expect(call('RATE.LIMITALL', 1, 'k', 2, '10S', 'other', 5, '250ms')).toMatch(/^\*3\r\n:0\r\n/);
+    expect(call('RATE.CELLS', 'k', '10s')).toContain(':2\r\n');
+  });
+
   test.each([
     [['k', 'x', 1000], 'ERR value is not an integer or out of range'],
-    [['k', 10, 'x'], 'ERR value is not an integer or out of range'],
+    [['k', 10, 'x'], "ERR 'x' is no window: write milliseconds from 1000 on, or 250ms, 60s, 5m, 1h30m, 1d or 2w"],
+    [['k', 3, 60], 'ERR the window 60 has no unit: write 60s or 60ms'],
+    [['k', 3, 999], 'ERR the window 999 has no unit: write 999s or 999ms'],
+    [['k', 3, '0s'], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
     [['k', 10, 1000, 'x'], 'ERR value is not an integer or out of range'],
     [['k', -1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
     [['k', '9007199254740992', 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
@@ -112,7 +123,6 @@ describe('RATE.LIMITALL', () => {
   });
 
   test.each([
-    [[1, 'a', 10], "ERR wrong number of arguments for 'rate.limitall' command"],
     [[1, 'a', 10, 1000, 'b'], 'ERR syntax error'],
     [
       [1, ...Array.from({ length: 17 }, (_, key) => [`k${key}`, 1, 1000]).flat()],

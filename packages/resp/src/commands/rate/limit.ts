@@ -50,7 +50,7 @@ const define = defineFamily({
   arity: -4,
   quotaSuffices: true,
   since: 'quotadb 0.1.0',
-  syntax: 'key limit window-ms [cost [PUBLISH percent]]',
+  syntax: 'key limit window [cost [PUBLISH percent]]',
 });
 
 export const rateLimit = define({

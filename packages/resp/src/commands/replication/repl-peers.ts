@@ -1,4 +1,4 @@
-import { checkRegion, Mistake, parseAddress } from '@quotadb/config';
+import { checkServerName, Mistake, parseAddress } from '@quotadb/config';
 import { errors } from '../../errors/errors.js';
 import { replyMap } from '../../reply/values.js';
 import { textArgument } from '../../request/arguments.js';
@@ -35,7 +35,7 @@ const add = define({
   run: (call) =>
     change(call, () => ({
       kind: 'addPeer',
-      region: checkRegion(textArgument(call.request, 2)),
+      region: checkServerName(textArgument(call.request, 2)),
       ...parseAddress(textArgument(call.request, 3)),
     })),
 });
@@ -45,7 +45,7 @@ const remove = define({
   arity: 3,
   summary: 'Stops replicating with a region: no connections, no acknowledgements to wait for, no age.',
   syntax: 'region',
-  run: (call) => change(call, () => ({ kind: 'removePeer', region: checkRegion(textArgument(call.request, 2)) })),
+  run: (call) => change(call, () => ({ kind: 'removePeer', region: checkServerName(textArgument(call.request, 2)) })),
 });
 
 export const replPeers: Command = container({

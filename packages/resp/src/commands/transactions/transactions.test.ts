@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { errors } from '../../errors/errors.js';
 import { encodeCommand, TestLane, type TestSession } from '../../testing/index.js';
 
 let lane: TestLane;
@@ -35,7 +36,7 @@ test('an empty transaction answers with nothing', () => {
 
 test('a command that fails inside EXEC does not stop those behind it', () => {
   session.send('MULTI\r\nSET a x\r\nINCR b\r\n');
-  expect(session.call('EXEC')).toBe('*2\r\n-ERR value is not an integer or out of range\r\n:1\r\n');
+  expect(session.call('EXEC')).toBe(`*2\r\n-${errors.valueNotAnInteger("'x'")}\r\n:1\r\n`);
 });
 
 test.each([
@@ -74,7 +75,7 @@ test('MULTI inside MULTI and WATCH are refused without spoiling the transaction'
 });
 
 test('WATCH is refused clearly; UNWATCH has nothing to do', () => {
-  expect(session.call('WATCH', 'a')).toMatch(/^-ERR WATCH is not supported/);
+  expect(session.call('WATCH', 'a')).toMatch(/^-NOTSUPPORTED WATCH is not supported/);
   expect(session.call('UNWATCH')).toBe('+OK\r\n');
 });
 

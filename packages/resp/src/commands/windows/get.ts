@@ -12,7 +12,7 @@ export const windowGet = defineCommand({
   summary:
     "Returns the count of a fixed window of time, 0 where nothing was counted, with the window's start and its end.",
   since: 'quotadb 0.1.0',
-  syntax: 'key window-ms [START start-ms]',
+  syntax: 'key window [START start-ms]',
   run: (call) => {
     if (!chooseWindow(call, OPTIONS)) return;
     const { input, argumentStart, argumentLength } = call.request;

@@ -15,10 +15,11 @@ export const windowIncrby = defineCommand({
   keys: [1, 1, 1],
   group: 'window',
   summary:
-    "Counts in a fixed window of time: the node's current one, or the one that begins at START. Returns the count, " +
-    "the window's start and its end.",
+    "Counts in a fixed window of time: the node's current one, or the one that begins at START. A window is a " +
+    'duration, or one of the calendar: hour, day, week or month, with a time zone and the day that it begins on ' +
+    "(month@Europe/Berlin:15). Returns the count, the window's start and its end.",
   since: 'quotadb 0.1.0',
-  syntax: 'key window-ms amount [START start-ms]',
+  syntax: 'key window amount [START start-ms]',
   run: (call) => {
     const { request, reply, engine } = call;
     if (!chooseWindow(call, OPTIONS)) return;

@@ -31,7 +31,32 @@ function expire(): void {
   while (lane.lane.engine.expireSome(1000) > 0);
 }
 
+const CALENDARS = 'Windows of the calendar are written month, day@Europe/Berlin or month@UTC:15';
+
 describe('WINDOW.INCRBY and WINDOW.GET', () => {
+  test('count in windows of the calendar, which begin as the wall clocks of a zone say', () => {
+    // Winter: Berlin is an hour ahead of UTC.
+    lane.clock.advance(Date.UTC(2030, 0, 15, 12) - nowMs());
+    const january = [Date.UTC(2029, 11, 31, 23), Date.UTC(2030, 0, 31, 23)];
+    const reply = (count: number, [startMs, endMs]: number[]) => `*3\r\n:${count}\r\n:${startMs}\r\n:${endMs}\r\n`;
+    expect(call('WINDOW.INCRBY', 'k', 'month@Europe/Berlin', 5)).toBe(reply(5, january));
+    expect(call('WINDOW.GET', 'k', 'month@Europe/Berlin')).toBe(reply(5, january));
+    expect(call('WINDOW.GET', 'k', 'month')).toBe(reply(0, [Date.UTC(2030, 0, 1), Date.UTC(2030, 1, 1)]));
+    expect(call('WINDOW.GET', 'k', 'month@UTC:20')).toBe(reply(0, [Date.UTC(2029, 11, 20), Date.UTC(2030, 0, 20)]));
+    // The day on which clocks are put forward has 23 hours; a window of the past is named by a time in it.
+    lane.clock.advance(Date.UTC(2030, 2, 31, 20) - nowMs());
+    const short = [Date.UTC(2030, 2, 30, 23), Date.UTC(2030, 2, 31, 22)];
+    expect(call('WINDOW.INCRBY', 'k', 'day@Europe/Berlin', 1)).toBe(reply(1, short));
+    lane.clock.advance(MINUTE_MS * 180);
+    expect(call('WINDOW.GET', 'k', 'day@Europe/Berlin')).toContain('*3\r\n:0\r\n');
+    expect(call('WINDOW.GET', 'k', 'day@Europe/Berlin', 'START', Date.UTC(2030, 2, 31, 12))).toBe(reply(0, short));
+  });
+
+  test('take windows as people write them', () => {
+    expect(call('WINDOW.INCRBY', 'k', '1m', 5)).toBe(window(5, startOf(MINUTE_MS), MINUTE_MS));
+    expect(call('WINDOW.GET', 'k', MINUTE_MS)).toBe(window(5, startOf(MINUTE_MS), MINUTE_MS));
+  });
+
   test('count in the window that the node is in, which begins at a multiple of its length', () => {
     const start = startOf(MINUTE_MS);
     expect(call('WINDOW.INCRBY', 'k', MINUTE_MS, 5)).toBe(window(5, start, MINUTE_MS));
@@ -81,7 +106,14 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
   });
 
   test.each([
-    [['k', 'x', 1], 'ERR value is not an integer or out of range'],
+    [['k', 60, 1], 'ERR the window 60 has no unit: write 60s or 60ms'],
+    [['k', '60x', 1], "ERR '60x' is no window: write milliseconds from 1000 on, or 250ms, 60s, 5m, 1h30m, 1d or 2w"],
+    [['k', 'year', 1], `ERR 'year' is no window: its unit is one of hour, day, week, month. ${CALENDARS}`],
+    [
+      ['k', 'day@Mars', 1],
+      `ERR 'day@Mars' is no window: 'Mars' is no time zone: Europe/Berlin or UTC is one. ${CALENDARS}`,
+    ],
+    [['k', 'day:2', 1], `ERR 'day:2' is no window: windows of a day have no anchor day. ${CALENDARS}`],
     [['k', 1000, 'x'], 'ERR value is not an integer or out of range'],
     [['k', 1000, 1, 'START', 'x'], 'ERR value is not an integer or out of range'],
     [['k', 0, 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
@@ -99,7 +131,6 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
     [['k', 1000, 1, 'START'], 'ERR syntax error'],
     [['k', 1000, 1, 'BEGIN', 0], 'ERR syntax error'],
     [['k', 1000, 1, 'START', 0, 0], 'ERR syntax error'],
-    [['k', 1000], "ERR wrong number of arguments for 'window.incrby' command"],
     [['k'.repeat(MAX_CELL_KEY_BYTES + 1), 1000, 1], 'ERR key is too long: at most 65512 bytes in windows and limits'],
   ])('%j is refused and changes nothing', (words, error) => {
     expect(call('WINDOW.INCRBY', ...words)).toBe(`-${error}\r\n`);

@@ -1,7 +1,9 @@
+import type { Client } from '../../session/client.js';
 import type { Lane } from '../../session/lane.js';
 import type { RoundClock } from '../../time/clock.js';
 import type { Connection, ConnectionScheduler } from '../connection.js';
 import { WakeQueue } from '../wake-queue.js';
+import { BusyRound } from './busy-round.js';
 import { EpollSocket } from './epoll-socket.js';
 import type { Libc } from './libc.js';
 import { Interest, Poller } from './poller.js';
@@ -33,6 +35,8 @@ export interface LoopDuties {
    * idle.
    */
   tick(): boolean;
+  /** Serves the connections that another lane has accepted for this one. */
+  adoptArrivals(): void;
 }
 
 /**
@@ -68,6 +72,9 @@ export class EpollLoop implements ConnectionScheduler {
   /** The last tick left work. */
   private hasMore = false;
   private readonly threadTime: ThreadTime;
+  private readonly busy: BusyRound;
+  /** Connections came in the middle of this round: the rest of its events may be of others with their descriptors. */
+  private hasStaleEvents = false;
 
   /** The wake descriptor is an eventfd of the main thread, which other threads write to. */
   constructor(libc: Libc, lane: Lane, clock: RoundClock, wakeDescriptor: number, duties: LoopDuties) {
@@ -79,6 +86,7 @@ export class EpollLoop implements ConnectionScheduler {
     this.threadTime = new ThreadTime(libc);
     this.inputAddress = libc.addressOf(lane.input.bytes);
     this.wakeDescriptor = wakeDescriptor;
+    this.busy = new BusyRound(libc, lane, this.poller);
     if (!this.poller.add(wakeDescriptor, Interest.readable)) {
       throw new Error(`epoll_ctl on the wake descriptor ${wakeDescriptor}: errno ${libc.errno()}`);
     }
@@ -142,6 +150,7 @@ export class EpollLoop implements ConnectionScheduler {
   run(): void {
     const { clock, threadTime } = this;
     const { statistics, disk } = this.lane.server;
+    const { held } = this.lane.server.replication;
     let isLong = false;
     // The main thread had the log at the end of the round: the lane tries again soon.
     let hasUnwritten = false;
@@ -168,6 +177,7 @@ export class EpollLoop implements ConnectionScheduler {
       if (isLong) statistics.recordTurnProcessor(threadTime.microseconds() - startedAt);
       isLong = nowMs - startedAtMs > LONG_ROUND_MS;
       if (disk.isGathering) disk.submit();
+      if (held?.isGathering) held.submit(this.lane.engine);
       hasUnwritten = !disk.write();
       if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
       if (nowMs >= this.tickAtMs || (this.hasMore && count === 0)) this.tick(nowMs);
@@ -175,6 +185,21 @@ export class EpollLoop implements ConnectionScheduler {
     }
     for (const { connection } of [...this.sockets.values()]) connection.destroy();
     this.poller.close();
+  }
+
+  /** A script of `running` has run for long: answers the other connections, without running their commands. */
+  answerMeanwhile(running: Client): void {
+    this.busy.run((fd, answer) => {
+      const socket = this.sockets.get(fd);
+      if (socket !== undefined) {
+        if (socket.connection.client !== running) answer(socket);
+        return;
+      }
+      const before = this.sockets.size;
+      if (fd === this.listener && !this.stopped) this.duties.acceptable();
+      this.duties.adoptArrivals();
+      if (this.sockets.size !== before) this.hasStaleEvents = true;
+    });
   }
 
   private tick(nowMs: number): void {
@@ -187,7 +212,9 @@ export class EpollLoop implements ConnectionScheduler {
 
   private dispatchAll(count: number): void {
     const { poller } = this;
-    for (let index = 0; index < count; index++) this.dispatch(poller.descriptorAt(index), poller.newsAt(index));
+    this.hasStaleEvents = false;
+    for (let index = 0; index < count && !this.hasStaleEvents; index++)
+      this.dispatch(poller.descriptorAt(index), poller.newsAt(index));
   }
 
   private dispatch(fd: number, news: number): void {

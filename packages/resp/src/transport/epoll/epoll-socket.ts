@@ -1,3 +1,4 @@
+import type { BusyAnswers } from '../../session/busy-answers.js';
 import { Lane } from '../../session/lane.js';
 import { Connection, type ConnectionScheduler, type Reading, type Socket } from '../connection.js';
 import { Errno, type Libc } from './libc.js';
@@ -114,6 +115,13 @@ export class EpollSocket implements Socket {
       const errno = this.libc.errno();
       if (errno !== Errno.again && errno !== Errno.interrupted) connection.destroy();
     }
+  }
+
+  /** Reads into `bytes`, at this address, for answers while a script keeps the lane. All else waits for its end. */
+  readWhileBusy(bytes: Uint8Array, address: number, answers: BusyAnswers): void {
+    if (this.connection.isHeld) return;
+    const count = this.libc.recv(this.fd, address, bytes.length, 0);
+    if (count > 0) this.connection.answerWhileBusy(bytes.subarray(0, count), answers);
   }
 
   private configure(keepaliveSeconds: number): void {

@@ -36,10 +36,15 @@ export class Poller {
   private readonly event = new Uint8Array(Poller.EVENT_BYTES);
   private readonly eventView = new DataView(this.event.buffer);
 
-  constructor(libc: Libc) {
+  constructor(libc: Libc, epoll = libc.epollCreate(EPOLL_CLOEXEC)) {
     this.libc = libc;
-    this.epoll = libc.epollCreate(EPOLL_CLOEXEC);
+    this.epoll = epoll;
     if (this.epoll === -1) throw new Error(`epoll_create1: errno ${libc.errno()}`);
+  }
+
+  /** The same set with a list of events of its own: waiting there leaves the events here as they are. */
+  aside(): Poller {
+    return new Poller(this.libc, this.epoll);
   }
 
   /** The number of descriptors with events, at most MAX_EVENTS; 0 after the timeout. */

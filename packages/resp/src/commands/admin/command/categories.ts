@@ -16,8 +16,9 @@ export function categoriesOf(command: Command): string[] {
     ['@slow', !has('fast')],
     ['@blocking', has('blocking')],
     ['@dangerous', roleOf(command) === 'admin'],
-    ['@connection', group === 'connection'],
+    ['@connection', group === 'connection' || group === 'cluster'],
     ['@transaction', group === 'transactions'],
+    ['@scripting', group === 'scripting'],
   ];
   return categories.filter(([, belongs]) => belongs).map(([name]) => name);
 }

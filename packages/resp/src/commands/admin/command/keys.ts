@@ -1,6 +1,7 @@
 import type { Request } from '@quotadb/wire';
 import { errors } from '../../../errors/errors.js';
 import type { CommandDirectory, CommandEntry } from '../../../session/command-index.js';
+import { lastKeyOf } from '../../../session/key-positions.js';
 
 /** The indexes of the keys of the command that begins at the argument `at`; or the error reply. */
 export function keyIndexes(
@@ -15,12 +16,18 @@ export function keyIndexes(
     entry = entry.subcommands.find(bytes, request.argumentStart[at + 1], request.argumentLength[at + 1]);
   }
   if (entry === undefined) return errors.getkeysUnknown;
-  const { keys } = entry.command;
-  if (keys === undefined) return errors.getkeysNone;
+  const { firstKey, keyStep } = entry;
+  if (firstKey === 0) return errors.getkeysNone;
   if (count < entry.minimumArguments || count > entry.maximumArguments) return errors.getkeysArity;
-  const [first, last, step] = keys;
-  const end = last < 0 ? count + last : last;
+  const { input, argumentStart, argumentLength } = request;
+  const named: Request = {
+    input,
+    argumentCount: count,
+    argumentStart: argumentStart.subarray(at),
+    argumentLength: argumentLength.subarray(at),
+  };
+  const end = lastKeyOf(entry, named);
   const indexes: number[] = [];
-  for (let position = first; position <= end; position += step) indexes.push(at + position);
+  for (let position = firstKey; position <= end; position += keyStep) indexes.push(at + position);
   return { indexes, entry };
 }

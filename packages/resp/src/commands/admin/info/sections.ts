@@ -29,7 +29,12 @@ export const infoSections: readonly InfoSection[] = [
   { name: 'modules', title: 'Modules', usual: true, lines: () => [] },
   { name: 'commandstats', title: 'Commandstats', usual: false, lines: commandLines },
   { name: 'errorstats', title: 'Errorstats', usual: true, lines: errorLines },
-  { name: 'cluster', title: 'Cluster', usual: true, lines: () => [['cluster_enabled', 0]] },
+  {
+    name: 'cluster',
+    title: 'Cluster',
+    usual: true,
+    lines: ({ server }) => [['cluster_enabled', server.cluster === undefined ? 0 : 1]],
+  },
   { name: 'keyspace', title: 'Keyspace', usual: true, lines: keyspaceLines },
 ];
 
@@ -41,7 +46,8 @@ function* serverLines({ server }: Call) {
   yield ['server_name', 'quotadb'] as const;
   yield ['quotadb_version', QUOTADB_VERSION] as const;
   yield ['quotadb_region', config.region] as const;
-  yield ['redis_mode', 'standalone'] as const;
+  yield ['quotadb_member', config.member] as const;
+  yield ['redis_mode', server.cluster === undefined ? 'standalone' : 'cluster'] as const;
   yield ['os', `${type()} ${release()} ${arch()}`] as const;
   yield ['arch_bits', 64] as const;
   yield ['multiplexing_api', identity.transport] as const;
@@ -70,7 +76,7 @@ function* clientLines({ server }: Call, { sums, largestInputBytes, largestOutput
   }
 }
 
-function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
+function* memoryLines({ engine, server }: Call, { peakUsedBytes }: Figures) {
   const { usedBytes, maxMemoryBytes, longestBucket, largestShard } = engine.stats();
   const peak = Math.max(peakUsedBytes, usedBytes);
   const { residentBytes, heapUsedBytes } = processMemory();
@@ -84,6 +90,13 @@ function* memoryLines({ engine }: Call, { peakUsedBytes }: Figures) {
   yield ['used_memory_dataset', usedBytes] as const;
   yield ['total_system_memory', totalmem()] as const;
   yield ['total_system_memory_human', humanBytes(totalmem())] as const;
+  const { scripts, bytes } = server.scripts.board.figures();
+  yield ['used_memory_scripts_eval', bytes] as const;
+  yield ['number_of_cached_scripts', scripts] as const;
+  yield ['number_of_functions', 0] as const;
+  yield ['number_of_libraries', 0] as const;
+  yield ['used_memory_scripts', bytes] as const;
+  yield ['used_memory_scripts_human', humanBytes(bytes)] as const;
   yield ['maxmemory', maxMemoryBytes] as const;
   yield ['maxmemory_human', humanBytes(maxMemoryBytes)] as const;
   yield ['maxmemory_policy', 'noeviction'] as const;
@@ -168,6 +181,7 @@ function* replicationLines({ server }: Call) {
   yield ['quotadb_cluster', description.cluster] as const;
   yield ['quotadb_replica_id', description.replicaId] as const;
   yield ['quotadb_incarnation', description.incarnation] as const;
+  yield ['quotadb_old_copy', description.oldCopy] as const;
   yield ['quotadb_repl_port', description.port] as const;
   yield ['quotadb_repl_tls', description.isEncrypted ? 1 : 0] as const;
   yield ['quotadb_repl_faults', description.faults] as const;
@@ -241,7 +255,9 @@ function* errorLines(_: Call, { errors }: Figures) {
   for (const [code, count] of errors) yield [`errorstat_${code}`, `count=${count}`] as const;
 }
 
-function* keyspaceLines({ engine }: Call) {
-  const { keys, keysWithExpiry } = engine.stats();
-  if (keys > 0) yield ['db0', `keys=${keys},expires=${keysWithExpiry},avg_ttl=0`] as const;
+function* keyspaceLines({ engine, server }: Call) {
+  for (let database = 0; database < server.config.databases; database++) {
+    const { keys, keysWithExpiry } = engine.databaseStats(database);
+    if (keys > 0) yield [`db${database}`, `keys=${keys},expires=${keysWithExpiry},avg_ttl=0`] as const;
+  }
 }

@@ -63,25 +63,3 @@ export const clientReply = define({
     }
   },
 });
-
-/** Refused: a pause of all clients would stop replication too. */
-export const clientPause = define({
-  name: 'pause',
-  arity: -3,
-  summary: 'Refused: connections cannot be paused.',
-  since: '3.0.0',
-  syntax: 'timeout [WRITE | ALL]',
-  run({ reply }) {
-    reply.error(errors.noPause);
-  },
-});
-
-export const clientUnpause = define({
-  name: 'unpause',
-  arity: 2,
-  summary: 'Does nothing: connections cannot be paused.',
-  since: '6.2.0',
-  run({ reply }) {
-    reply.ok();
-  },
-});

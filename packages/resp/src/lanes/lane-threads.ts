@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Configuration } from '@quotadb/config';
+
+/** More lanes than this gained nothing on the machines that were measured. */
+const MAXIMUM_USUAL_LANES = 8;
+
+/** Lanes run what was built and bundled, also when this file runs from its source. */
+const PACKAGE = dirname(createRequire(import.meta.url).resolve('@quotadb/resp/package.json'));
+const WORKER = join(PACKAGE, 'dist/bundle/lane-worker.js');
+
+const begun: Worker[] = [];
+
+/** Starts the threads of lanes: they load their code while the main thread still loads its own. */
+export function beginLaneThreads(config: Configuration): void {
+  if (process.platform !== 'linux' || config.transport === 'net' || config.respPort === -1) return;
+  for (let lane = begun.length; lane < laneCountOf(config); lane++) begun.push(newThread(lane));
+}
+
+/** The thread of a lane, which does nothing until it gets a LaneStart. */
+export function takeLaneThread(lane: number): Worker {
+  const worker = begun.shift() ?? newThread(lane);
+  worker.ref();
+  return worker;
+}
+
+/** Ends those that turn out not to be needed. */
+export function endLaneThreads(): void {
+  for (const worker of begun.splice(0)) void worker.terminate();
+}
+
+export function laneCountOf({ laneCount }: Configuration): number {
+  return laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
+}
+
+function newThread(lane: number): Worker {
+  // Flags of the main thread, such as import conditions of a test runner, do not fit the built files.
+  const worker = new Worker(WORKER, { name: `lane-${lane}`, execArgv: [] });
+  worker.unref();
+  return worker;
+}

@@ -1,0 +1,30 @@
+import { LuaError, plainString, ScriptAborted, Table, type Value } from '@quotadb/lua';
+import type { ReplyWriter } from '@quotadb/wire';
+import { isCounted } from './error-table.js';
+import { ScriptEnded } from './script-watch.js';
+
+/** The error reply of a script that has failed, as Redis words it. Rethrows all other errors. */
+export function writeFailure(reply: ReplyWriter, error: unknown, digest: string): void {
+  if (error instanceof LuaError) {
+    const { errors } = reply;
+    reply.errorLatin1(`${textOf(error.value)}${placeOf(digest, error.line)}`);
+    // The command that failed has counted the error.
+    if (isCounted(error.value)) reply.errors = errors;
+  } else if (error instanceof ScriptEnded) {
+    reply.errorLatin1(`ERR ${error.message}${placeOf(digest, error.line)}`);
+  } else if (error instanceof ScriptAborted) {
+    reply.errorLatin1(`ERR ${error.message}${placeOf(digest, 0)}`);
+  } else {
+    throw error;
+  }
+}
+
+function textOf(value: Value): string {
+  if (!(value instanceof Table)) return `ERR ${plainString(value)}`;
+  const text = value.get('err');
+  return typeof text === 'string' ? text : 'ERR the script raised a table without a text in its field err';
+}
+
+function placeOf(digest: string, line: number): string {
+  return line === 0 ? '' : ` script: ${digest}, on @user_script:${line}.`;
+}

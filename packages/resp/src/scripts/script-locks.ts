@@ -1,0 +1,99 @@
+import type { Engine } from '@quotadb/engine';
+import type { Request } from '@quotadb/wire';
+import type { Call } from '../session/command.js';
+import { latin1 } from './reply-reader.js';
+
+/** Thrown out of a script that has not written yet: it runs again with all shards locked. No pcall catches it. */
+export class RunAgain extends Error {
+  override readonly name = 'RunAgain';
+}
+
+/**
+ * The locks of the script that runs on this lane. It begins with the shards of the keys that it declares, or with all.
+ * A script that reaches for another key gets the lock of it in one of two ways: before its first write it is run again
+ * with all shards locked, and after it, when it cannot be run again, all others are asked for, but not waited for
+ * without end: two scripts could wait for each other.
+ */
+export class ScriptLocks {
+  /** Other threads use the store. */
+  areNeeded = false;
+  /** The script reached for a key that it had not declared. */
+  reachedFurther = false;
+  private engine!: Engine;
+  private isNested = false;
+  private hasAll = false;
+  private declared: readonly string[] = [];
+  /** The same, where they are many. */
+  private declaredSet: Set<string> | undefined;
+
+  /** Takes the locks of a script. Inside EXEC they are held already. */
+  take(call: Call, keys: readonly string[], firstKey: number, needsAll: boolean): void {
+    const { engine, request } = call;
+    this.engine = engine;
+    this.areNeeded = engine.isShared;
+    this.isNested = call.executing;
+    this.reachedFurther = false;
+    this.declared = keys;
+    this.declaredSet = undefined;
+    if (this.isNested) {
+      this.hasAll = engine.holdsAll;
+      return;
+    }
+    this.hasAll = needsAll;
+    if (needsAll) {
+      engine.lockAll();
+    } else {
+      const { input, argumentStart, argumentLength } = request;
+      engine.lockKeys(input, argumentStart, argumentLength, firstKey, firstKey + keys.length, 1);
+    }
+  }
+
+  give(): void {
+    this.declared = [];
+    if (!this.isNested) this.engine.unlock();
+  }
+
+  /** Whether the command may use these keys of its request now. Throws RunAgain. */
+  reachKeys(request: Request, first: number, last: number, step: number, hasWritten: boolean): boolean {
+    const { engine } = this;
+    const { input, argumentStart, argumentLength } = request;
+    for (let index = first; index <= last; index += step) {
+      const start = argumentStart[index];
+      const length = argumentLength[index];
+      if (this.isDeclared(request, start, length)) continue;
+      this.reachedFurther = true;
+      if (this.hasAll || engine.holdsKeys(input, argumentStart, argumentLength, index, index + 1, 1)) continue;
+      return this.extend(hasWritten);
+    }
+    return true;
+  }
+
+  /** Whether the command may use all keys now. Throws RunAgain. */
+  reachAll(hasWritten: boolean): boolean {
+    this.reachedFurther = true;
+    return this.hasAll || this.extend(hasWritten);
+  }
+
+  private extend(hasWritten: boolean): boolean {
+    if (!hasWritten && !this.isNested) throw new RunAgain();
+    this.hasAll = this.engine.extendToAll();
+    return this.hasAll;
+  }
+
+  private isDeclared({ input: { bytes } }: Request, start: number, length: number): boolean {
+    if (this.declared.length > FEW_KEYS) {
+      this.declaredSet ??= new Set(this.declared);
+      return this.declaredSet.has(latin1(bytes, start, length));
+    }
+    for (const key of this.declared) {
+      if (key.length !== length) continue;
+      let offset = 0;
+      while (offset < length && key.charCodeAt(offset) === bytes[start + offset]) offset++;
+      if (offset === length) return true;
+    }
+    return false;
+  }
+}
+
+/** Up to here comparing is quicker than making a string of the bytes. */
+const FEW_KEYS = 8;
