@@ -126,11 +126,14 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
  * to note the removal for the disk. Comparing digests repairs that, and at the end nothing of it may be left.
  */
 function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, lossesTotal }: CheckContext): boolean {
-  if (settings.giveUpAfterMs !== FOREVER_MS || steps.some(({ kind }) => kind === 'fillMemory')) return false;
+  if (settings.giveUpAfterMs !== FOREVER_MS || steps.some(({ kind }) => IMPATIENT.includes(kind))) return false;
   if (isUnsynced && lossesTotal > 0) return false;
   if (topology === 'mesh') return true;
   return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }
+
+/** Full memory; a process that acknowledges under the name of another; a replica that has lost time. */
+const IMPATIENT: readonly string[] = ['fillMemory', 'twin', 'startAhead', 'loseLog'];
 
 /** An origin's own component is in a later generation: the increments of the earlier one have ended. */
 export function noteEnd(process: NodeProcess, key: string, component: HeldComponent, oracle: Oracle): void {

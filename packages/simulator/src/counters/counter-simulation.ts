@@ -1,4 +1,4 @@
-import { Status, splitInt64, timeOfVersion } from '@quotadb/engine';
+import { admittedUntilMs, Status, splitInt64, timeOfVersion, versionAt } from '@quotadb/engine';
 import { componentsOf, type Increment, type Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import { Cluster, type Outcome, type SimulationOptions, START_MS } from '../world/cluster.js';
 import { type Actions, faultsOf } from '../world/faults.js';
@@ -69,6 +69,24 @@ class CounterSimulation extends Cluster<CounterPlan> {
     this.compareWithEnded(node, process);
   }
 
+  /** Changes that no peer can have admitted have got other versions. */
+  private noteReDated(node: SimulatedNode, process: NodeProcess): void {
+    const latest = versionAt(admittedUntilMs(node.nowMs(), this.plan.settings.skewBoundMs));
+    const versionOf = (key: string) => {
+      const own = componentsOf(process.engine, key).find(({ origin }) => origin === process.origin);
+      return own?.version ?? process.ownSequence(this.shardOf(key));
+    };
+    this.oracle.reDated(process.origin, latest, versionOf);
+    for (let shard = 0; shard < this.plan.shardCount; shard++) this.sentChanges.refused(process.origin, shard, latest);
+  }
+
+  protected override stopped(node: SimulatedNode, process: NodeProcess): void {
+    const ended = this.ended.get(node);
+    if (ended === undefined || node.disk === undefined) return;
+    const durable = Array.from({ length: this.plan.shardCount }, (_, shard) => process.ownSequence(shard));
+    this.ended.set(node, { ...ended, durable });
+  }
+
   protected override ending(node: SimulatedNode, process: NodeProcess): void {
     const { disk, engine } = process;
     const seen = new Map<string, number>();
@@ -104,20 +122,22 @@ class CounterSimulation extends Cluster<CounterPlan> {
     const ended = this.ended.get(node);
     if (ended === undefined) return;
     this.ended.delete(node);
+    const sequenceOf = (shard: number) => process.datedAhead?.[shard] ?? process.ownSequence(shard);
     for (let shard = 0; shard < this.plan.shardCount; shard++) {
-      const sequence = process.ownSequence(shard);
+      const sequence = sequenceOf(shard);
       if (this.plan.isUnsynced) continue;
       if (sequence < (ended.durable?.[shard] ?? 0))
         this.failed(`${process.label} came back with less than its disk had acknowledged in shard ${shard}`);
-      if (sequence < (this.sentVersions.get(`${process.origin}:${shard}`) ?? 0))
+      if (sequence < this.sentChanges.newestOf(process.origin, shard))
         this.failed(`${process.label} came back with less than others know of it in shard ${shard}`);
     }
     this.oracle.cameBack(
       process.origin,
-      (shard) => process.ownSequence(shard),
-      (shard) => this.sentVersions.get(`${process.origin}:${shard}`) ?? 0,
+      sequenceOf,
+      (shard) => this.sentChanges.newestOf(process.origin, shard),
       (key) => this.shardOf(key),
     );
+    if (process.datedAhead !== undefined) this.noteReDated(node, process);
     const held = holdingsOf(process, this.plan.keys, this.oracle);
     this.noteLost(node, ended, held, process);
   }
@@ -173,7 +193,8 @@ class CounterSimulation extends Cluster<CounterPlan> {
     const [{ born }] = componentsOf(process.engine, increment.key);
     const { origin } = process;
     const madeAtMs = this.scheduler.nowMs;
-    this.oracle.made(increment, { origin, shard, version, bornAtMs: timeOfVersion(born), madeAtMs });
+    const { isDatedAhead } = process.node;
+    this.oracle.made(increment, { origin, shard, version, bornAtMs: timeOfVersion(born), madeAtMs, isDatedAhead });
     this.said(`${process.label} ${increment.amount > 0n ? '+' : '-'}${increment.key}/${increment.index} @${version}`);
   }
 
@@ -243,7 +264,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
       plan: this.plan,
       oracle: this.oracle,
       nowMs: this.scheduler.nowMs,
-      latestMs: this.scheduler.nowMs + this.aheadMs + this.plan.skewBoundMs,
+      latestMs: Math.max(this.scheduler.nowMs + this.aheadMs + this.plan.skewBoundMs, this.latestLeapMs),
       shardOf: (key) => this.shardOf(key),
       nameOf: (origin) => this.nameOf(origin),
       isRunning: (origin) => this.running().some((process) => process.origin === origin),
@@ -253,7 +274,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
 
   checkAll(): void {
     for (const process of this.running()) {
-      process.engine.advanceTo(process.node.wallMs());
+      process.advance();
       this.report(findFaults(process, this.context()));
     }
   }
@@ -315,7 +336,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
   private findDifferences(): string[] {
     const processes = this.running();
     if (processes.length < this.present().length) return ['not all nodes are up'];
-    for (const { engine, node } of processes) engine.advanceTo(node.wallMs());
+    for (const process of processes) process.advance();
     return findDifferences(processes, this.context());
   }
 }

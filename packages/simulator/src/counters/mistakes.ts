@@ -62,7 +62,48 @@ export const COUNTER_MISTAKES: readonly Mistake[] = [
       });
     },
   },
+  {
+    name: 'a clock is followed wherever it leaps',
+    plant: ({ clock, node }) => Object.assign(clock, { now: () => node.wallMs() }),
+  },
+  {
+    name: 'data from a clock that was far ahead keeps its dates',
+    prepare: (process) => Object.assign(process, { reDating: () => undefined }),
+  },
+  {
+    name: 'recovery does not ask which files there were',
+    prepare: ({ node }) => node.disk?.hideManifest(),
+  },
+  {
+    name: 'a stop that could not write claims that it has',
+    plant: ({ disk }) => {
+      const close = disk?.close.bind(disk);
+      if (close !== undefined) Object.assign(disk as object, { close: () => close().catch(() => {}) });
+    },
+  },
+  {
+    name: 'a process is let in under the name of another that runs',
+    plant: ({ replica }) => letInTwins(replica),
+  },
 ];
+
+/** Links are replaced, whichever process is at their other end. */
+function letInTwins(replica: Replica): void {
+  const admit = replica.admit.bind(replica);
+  const { freshness } = replica;
+  const careless: Replica['admit'] = (link, hello) => {
+    const before = replica.members.get(hello.region)?.link;
+    if (before !== undefined) Object.assign(before, { isOfSameProcess: () => true });
+    const ageMs = freshness.ageMs.bind(freshness);
+    Object.assign(freshness, { ageMs: () => -1 });
+    try {
+      return admit(link, hello);
+    } finally {
+      Object.assign(freshness, { ageMs });
+    }
+  };
+  Object.assign(replica, { admit: careless });
+}
 
 /** A private member, by name: mistakes reach into members that are closed to other code. */
 function partOf<T>(owner: object, name: string): T {
@@ -128,7 +169,8 @@ function compareUnaligned(replica: Replica): void {
         const all = shards.map((shard) => engine.digestAt(shard, index));
         const versions = all.map(({ version }) => version);
         const digests = all.map(({ digest }) => digest);
-        link.send({ kind: FrameKind.digests, origin: engine.origins.idOf(index), shards, versions, digests });
+        const id = engine.origins.idOf(index);
+        link.send({ kind: FrameKind.digests, origin: id, shards, versions, digests, question: 0, isAnswer: false });
       }
     },
     receiveDigests: (link: Link, origin: number, { shards, digests }: Digests) => {

@@ -5,11 +5,13 @@ export interface Fact {
   readonly increment: Increment;
   readonly origin: string;
   readonly shard: number;
-  readonly version: number;
+  version: number;
   /** When its generation began, by its origin's clock. */
   readonly bornAtMs: number;
   /** By the scheduler's clock. */
   readonly madeAtMs: number;
+  /** Its origin's clock was far ahead: every expiry of the key may be for later than it was made. */
+  readonly isDatedAhead: boolean;
   /** From this version of its origin on the origin's component does not contain it. */
   endedAt: number;
   /** It was on no disk when the only process that knew of it ended: it never happened. */
@@ -21,7 +23,7 @@ export interface Reset {
   readonly key: string;
   readonly origin: string;
   readonly shard: number;
-  readonly version: number;
+  version: number;
   /**
    * False where its origin had no disk and waited for no peer: then the key is dropped at once, without a version. Only
    * that process knows of the reset until a peer is back and compares digests with it.
@@ -90,8 +92,10 @@ export class Oracle {
 
   /** Whether an increment may be missing from every replica's value, at this time of the latest clock. */
   mayBeMissing(increment: Increment, latestMs: number): boolean {
+    const { isUndone, isDatedAhead } = this.factOf(increment);
     return (
-      this.factOf(increment).isUndone ||
+      isUndone ||
+      (isDatedAhead && this.ledger.hasExpiredSince(increment.key, 0, latestMs)) ||
       this.mayBeLost.has(increment) ||
       this.mayBeReset(increment) ||
       this.ledger.mayHaveExpired(increment, latestMs, !this.deadOrigins.has(increment.madeBy))
@@ -106,6 +110,23 @@ export class Oracle {
   mayBeHidden(increment: Increment, latestMs: number): boolean {
     if (this.mayBeMissing(increment, latestMs)) return true;
     return this.ledger.hasExpiredSince(increment.key, this.factOf(increment).bornAtMs, latestMs);
+  }
+
+  /** The changes of an origin that are later than this version have those of its components now. */
+  reDated(origin: string, latest: number, versionOf: (key: string) => number): void {
+    for (const fact of this.factsOf(origin)) {
+      if (fact.version > latest) fact.version = versionOf(fact.increment.key);
+      if (fact.endedAt > latest && fact.endedAt !== Number.POSITIVE_INFINITY)
+        fact.endedAt = versionOf(fact.increment.key);
+    }
+    for (const reset of this.resets)
+      if (reset.origin === origin && reset.version > latest) reset.version = versionOf(reset.key);
+    for (const [name, versions] of this.changes) {
+      const [of, key] = name.split(':');
+      if (of !== origin) continue;
+      const admitted = versions.filter((version) => version <= latest);
+      this.changes.set(name, admitted.length < versions.length ? [...admitted, versionOf(key)] : admitted);
+    }
   }
 
   /** A process came back from its disk, which holds its own changes up to these versions. */

@@ -3,6 +3,7 @@ import {
   addFaults,
   drawSteps,
   type FaultKind,
+  insertRareFaults,
   networkOf,
   type Plan,
   REGION_NAMES,
@@ -56,7 +57,7 @@ export function makeCounterPlan(seed: number): CounterPlan {
     graceMs: 2 * skewBoundMs + random.pick([50, 1000]) * unitMs,
     longestExpiryMs: random.pick([500, 3000, 10_000]) * unitMs,
     isUnsynced: false,
-    steps: rare.insertInto(stepsOf(random, unitMs, hasExpiry)),
+    steps: insertRareFaults(seed, rare.insertInto(stepsOf(random, unitMs, hasExpiry))),
   };
 }
 

@@ -67,8 +67,8 @@ export class QuotaChecks {
   find(processes: readonly NodeProcess[]): string[] {
     const faults: string[] = [];
     for (const process of processes) faults.push(...this.findLapsed(process), ...this.findForged(process));
-    for (const { allotment } of this.oracle.allotments.values()) {
-      let held = 0;
+    for (const { allotment, inherited } of this.oracle.allotments.values()) {
+      let held = [...inherited.values()].reduce((sum, marked) => sum + marked, 0);
       for (const process of processes) {
         const policy = quotasOf(process).book.numbered(allotment.policy);
         if (policy === undefined || process.engine.nowMs >= windowEndMs(policy, allotment.window)) continue;
@@ -76,7 +76,7 @@ export class QuotaChecks {
         held += holding.rights + holding.marked;
         faults.push(...this.findUnbalanced(process, allotment, holding));
       }
-      const limit = this.oracle.limitOf(allotment);
+      const limit = this.oracle.limitOf(allotment) + this.oracle.admissibleOf(allotment);
       if (held > limit) faults.push(`allotment ${nameOfAllotment(allotment)}: ${held} are held of ${limit}`);
     }
     return faults;
@@ -85,12 +85,12 @@ export class QuotaChecks {
   /** A region has no policies but those that the home has defined, and has granted tokens to no one who never was. */
   private findForged(process: NodeProcess): string[] {
     const { book } = quotasOf(process);
-    const origins = process.node.cluster.nodes.flatMap((node) => node.allOrigins.map(nameOfOrigin));
+    const origins = process.node.cluster.allNodes.flatMap((node) => node.allOrigins.map(nameOfOrigin));
     if (!book.grantees.all().every((origin) => origins.includes(nameOfOrigin(origin))))
       return [`${process.label} has granted tokens to an incarnation that never was`];
     return book
       .list()
-      .filter(({ number, limit }) => limit > this.oracle.limitOf({ policy: number }))
+      .filter(({ number, limit }) => limit > this.oracle.highestOf(number))
       .map(({ name, limit }) => `${process.label} has a limit of ${limit} for ${name}, which the home never defined`);
   }
 
@@ -100,6 +100,35 @@ export class QuotaChecks {
       (sum, process) => sum + (this.wasted.get(process)?.get(nameOfAllotment(allotment)) ?? 0),
       0,
     );
+  }
+
+  /** Whether one process has granted tokens that the other has not received yet. */
+  isUnderWay(processes: readonly NodeProcess[], allotment: Allotment): boolean {
+    return processes.some((to) => {
+      const { input, length } = key.grantsTo(allotment, to.node.origin);
+      let granted = 0;
+      for (const { engine } of processes) {
+        engine.openAny(input, 0, length);
+        granted += engine.ownAdded;
+        engine.close();
+      }
+      to.engine.openAny(input, 0, length);
+      const received = to.engine.valueHigh * 2 ** 32 + (to.engine.valueLow >>> 0);
+      to.engine.close();
+      return granted > received;
+    });
+  }
+
+  /** Whether all processes know the same marks of an allotment. */
+  isHeard(processes: readonly NodeProcess[], allotment: Allotment): boolean {
+    const known = processes.map(({ engine }) => {
+      const { input, length } = key.marksOf(allotment);
+      engine.openAny(input, 0, length);
+      const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
+      engine.close();
+      return marked;
+    });
+    return new Set(known).size <= 1;
   }
 
   private findUnbalanced(process: NodeProcess, allotment: Allotment, holding: Holding): string[] {

@@ -102,7 +102,7 @@ class DemandCluster extends QuotaCluster {
   private call(process: NodeProcess): void {
     const { limiter, limit, regions } = this.demand;
     this.asked++;
-    process.engine.advanceTo(process.node.wallMs());
+    process.advance();
     if (limiter === 'quota') {
       quotasOf(process).take(undefined, { items: [itemOf(CALLS, 's', 1)] }, (answer) => {
         if ('isAllowed' in answer && answer.isAllowed) this.admitted++;
@@ -141,6 +141,7 @@ function planOf({ regions, limit, seed, topology = 'mesh' }: DemandOptions): Quo
       idleStatusIntervalMs: 1000,
       pingIntervalMs: 500,
       silenceMs: 4000,
+      nameLeaseMs: 8000,
       digestIntervalMs: 800,
       digestShards: 8,
       stallMs: 1500,

@@ -26,7 +26,9 @@ export function forgePolicies(process: NodeProcess, random: Random): void {
   for (const link of links.values()) link.send(frame);
 }
 
-/** Asks all neighbours for all tokens, for an incarnation of its own that does not exist: no process could spend them. */
+/**
+ * Asks all neighbours for all tokens, for an incarnation of its own that does not exist: no process could spend them.
+ */
 export function forgeRequest(process: NodeProcess, subjects: readonly string[], random: Random): void {
   const { book, links } = quotasOf(process);
   const { node, engine, region } = process;

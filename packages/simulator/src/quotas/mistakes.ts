@@ -1,18 +1,30 @@
-import { type Allotment, AllotmentKey, type Seals, type TakeAnswer, windowAt, windowStartMs } from '@quotadb/quota';
+import {
+  type Allotment,
+  AllotmentKey,
+  type Policy,
+  type Seals,
+  type TakeAnswer,
+  windowAt,
+  windowStartMs,
+} from '@quotadb/quota';
 import type { Mistake } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type QuotaService, quotasOf } from './quota-service.js';
 
 /** A mistake in the quotas of every process. */
-function mistake(name: string, plant: (quotas: QuotaService, process: NodeProcess) => void): Mistake {
+export function mistake(name: string, plant: (quotas: QuotaService, process: NodeProcess) => void): Mistake {
   return { name, plant: (process) => plant(quotasOf(process), process) };
 }
 
 /** An object with its private members: mistakes reach into members that are closed to other code. */
-function inside<T>(owner: object): T {
+export function inside<T>(owner: object): T {
   return owner as T;
 }
 
+interface Inheritances {
+  hasAllOf(origin: string, seen: readonly number[]): boolean;
+  inherited(policy: Policy, allotment: Allotment): number;
+}
 type Options = { options: Record<string, unknown> };
 interface ReservationParts {
   readonly held: ReadonlyMap<string, { readonly item: { readonly cost: number }; readonly allotment: Allotment }>;
@@ -112,6 +124,20 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
     book.mayStart = () => true;
   }),
   mistake('a new incarnation has the grants to an earlier one', (quotas, process) => receiveForAll(quotas, process)),
+  mistake('what a lost region had is minted twice', ({ broker }) => {
+    const { inheritances } = inside<{ inheritances: Inheritances }>(broker.ledger);
+    const inherited = inheritances.inherited.bind(inheritances);
+    inheritances.inherited = (policy, allotment) => 2 * inherited(policy, allotment);
+  }),
+  mistake('what a lost region had granted is minted again', ({ book }) => {
+    const remint = book.remint.bind(book);
+    book.remint = (name, lost, nowMs) =>
+      remint(
+        name,
+        lost.map((one) => ({ ...one, grantees: [] })),
+        nowMs,
+      );
+  }),
   mistake('the grantees are not saved', ({ book }) => {
     const { options } = inside<Options>(book);
     const save = options.save as (saved: object) => void;
@@ -153,6 +179,10 @@ export const GATE_MISTAKES: readonly Mistake[] = [
 ];
 
 export const LEASE_MISTAKES: readonly Mistake[] = [
+  mistake('an heir does not wait for the changes of the region that is lost', ({ broker }) => {
+    const { inheritances } = inside<{ inheritances: Inheritances }>(broker.ledger);
+    inheritances.hasAllOf = () => true;
+  }),
   mistake('a lease holds nothing of the windows that it reaches into', ({ operations }) => {
     const holds = inside<{ partsOf(item: unknown): unknown[] }>(operations);
     const partsOf = holds.partsOf.bind(operations);

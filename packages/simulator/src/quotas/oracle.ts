@@ -1,4 +1,15 @@
-import { type Allotment, type ChangeMark, nameOfAllotment, type Settlement } from '@quotadb/quota';
+import { ByteInput, countedGenerations } from '@quotadb/engine';
+import {
+  type Allotment,
+  AllotmentKey,
+  type ChangeMark,
+  limitOf,
+  nameOfAllotment,
+  type Policy,
+  type Settlement,
+} from '@quotadb/quota';
+import { nameOfOrigin } from '@quotadb/replication';
+import type { SimulatedNode } from '../world/node.js';
 import type { NodeProcess } from '../world/process.js';
 import { quotasOf } from './quota-service.js';
 
@@ -44,6 +55,9 @@ interface AllotmentBook {
   /** By origin: the tokens that its clients spent, without reservations that are not settled. */
   readonly settled: Map<string, number>;
   total: number;
+  /** The lost origins whose tokens were re-minted, with their marks, and what they had spent without being heard. */
+  readonly inherited: Map<string, number>;
+  unheard: number;
 }
 
 /**
@@ -52,37 +66,124 @@ interface AllotmentBook {
 export class QuotaOracle {
   readonly allotments = new Map<string, AllotmentBook>();
   readonly held = new Map<string, Held>();
-  /** By number of the policy: the highest limit it ever had. */
-  private readonly limits = new Map<number, number>();
+  /** By number of the policy: all versions that the home ever defined, without extra tokens. */
+  private readonly versions = new Map<number, Policy[]>();
+  /** By allotment and then by operation: extra tokens. */
+  private readonly extras = new Map<string, Map<string, number>>();
   private readonly names = new Map<number, string>();
+  private readonly admittedBy = new Map<SimulatedNode, Map<string, number>>();
   private readonly failed: (what: string) => void;
+  /** The regions that ever were, those that run under the name of another one too. */
+  private readonly regionsTotal: () => number;
 
-  constructor(failed: (what: string) => void) {
+  constructor(failed: (what: string) => void, regionsTotal: () => number) {
     this.failed = failed;
+    this.regionsTotal = regionsTotal;
   }
 
   /**
-   * Numbers are drawn from the clock, a second each. Where all regions lost their memory within seconds of a definition,
-   * the number of one policy is given to another: it has nothing to do with the one before.
+   * Numbers are drawn from the clock, a second each. Where all regions lost their memory within seconds of a
+   * definition, the number of one policy is given to another, or to the same one anew: it has nothing to do with the
+   * one before.
    */
-  defined(policy: number, name: string, limit: number): void {
-    if (this.names.get(policy) !== name) {
-      this.limits.delete(policy);
-      for (const [key, { allotment }] of this.allotments) if (allotment.policy === policy) this.allotments.delete(key);
+  defined({ extras: _, ...policy }: Policy, isForgotten = false): void {
+    const { number, name } = policy;
+    if (this.names.get(number) !== name || isForgotten) {
+      this.versions.delete(number);
+      for (const [key, { allotment }] of this.allotments)
+        if (allotment.policy === number) {
+          this.allotments.delete(key);
+          this.extras.delete(key);
+        }
     }
-    this.names.set(policy, name);
-    this.limits.set(policy, Math.max(limit, this.limits.get(policy) ?? 0));
+    this.names.set(number, name);
+    this.versions.set(number, [...(this.versions.get(number) ?? []), policy]);
   }
 
-  limitOf(allotment: Pick<Allotment, 'policy'>): number {
-    return this.limits.get(allotment.policy) ?? 0;
+  /** The highest limit that a policy ever had for subjects without one of their own. */
+  highestOf(policy: number): number {
+    return Math.max(0, ...(this.versions.get(policy) ?? []).map(({ limit }) => limit));
+  }
+
+  /** An operation gave a subject extra tokens, or did before: once in every window. */
+  gaveExtra(allotment: Allotment, operation: string, amount: number): void {
+    const name = nameOfAllotment(allotment);
+    const given = this.extras.get(name) ?? new Map<string, number>();
+    this.extras.set(name, given.set(operation, amount));
+  }
+
+  /**
+   * The highest limit in force that an allotment ever had: while some regions know another version of the policy, they
+   * give out no more than the higher limit of the two.
+   */
+  limitOf({ policy, subject, window }: Allotment): number {
+    const limits = (this.versions.get(policy) ?? []).map((version) => limitOf(version, subject, window));
+    const extras = [...(this.extras.get(nameOfAllotment({ policy, subject, window }))?.values() ?? [])];
+    return extras.reduce((sum, amount) => sum + amount, Math.max(0, ...limits));
+  }
+
+  /** What regions that are cut off may admit beyond it, all together. */
+  admissibleOf(allotment: Allotment): number {
+    return this.regionsTotal() * this.admissibleByOne(allotment);
+  }
+
+  private admissibleByOne(allotment: Allotment): number {
+    const fractions = (this.versions.get(allotment.policy) ?? []).map(({ admitFraction = 0 }) => admitFraction);
+    return Math.floor(this.limitOf(allotment) * Math.max(0, ...fractions));
+  }
+
+  /** All incarnations of a region together admit its part once. */
+  admitted(node: SimulatedNode, allotment: Allotment, amount: number): void {
+    const name = nameOfAllotment(allotment);
+    const byAllotment = this.admittedBy.get(node) ?? new Map<string, number>();
+    const total = (byAllotment.get(name) ?? 0) + amount;
+    this.admittedBy.set(node, byAllotment.set(name, total));
+    const most = this.admissibleByOne(allotment);
+    if (total > most) this.failed(`allotment ${name}: ${node.region} alone has admitted ${total} of ${most}`);
+  }
+
+  /**
+   * A lost origin's tokens are the home's now. The limit may be exceeded by the tokens that it had spent without any
+   * region hearing of it.
+   */
+  inherited(home: NodeProcess, policy: number, origin: string): void {
+    for (const book of this.allotments.values()) {
+      if (book.allotment.policy !== policy || book.inherited.has(origin)) continue;
+      let spent = book.settled.get(origin) ?? 0;
+      for (const { allotment, origin: by, state, cost } of this.held.values())
+        if (by === origin && nameOfAllotment(allotment) === nameOfAllotment(book.allotment))
+          if (state !== 'settled' && state !== 'lapsed') spent += cost;
+      const known = markedBy(home, book.allotment, origin);
+      book.inherited.set(origin, known);
+      book.unheard += Math.max(0, spent - known);
+    }
+  }
+
+  /** The most tokens that may be in force. */
+  mostOf(allotment: Allotment): number {
+    return this.limitOf(allotment) + this.admissibleOf(allotment) + this.bookOf(allotment).unheard;
+  }
+
+  /**
+   * The most that may be in force from now on, where all regions know this version: the tokens in force, or its limit.
+   */
+  mostInForce(policy: Policy, allotment: Allotment): number {
+    const { unheard, total } = this.bookOf(allotment);
+    const limit = limitOf(policy, allotment.subject, allotment.window);
+    return Math.max(total, limit + this.admissibleOf(allotment) + unheard);
   }
 
   private bookOf(allotment: Allotment): AllotmentBook {
     const name = nameOfAllotment(allotment);
     let book = this.allotments.get(name);
     if (book === undefined) {
-      book = { allotment: { ...allotment, subject: Uint8Array.from(allotment.subject) }, settled: new Map(), total: 0 };
+      book = {
+        allotment: { ...allotment, subject: Uint8Array.from(allotment.subject) },
+        settled: new Map(),
+        total: 0,
+        inherited: new Map(),
+        unheard: 0,
+      };
       this.allotments.set(name, book);
     }
     return book;
@@ -111,6 +212,17 @@ export class QuotaOracle {
     const { settled } = this.bookOf(allotment);
     settled.set(process.origin, (settled.get(process.origin) ?? 0) + amount);
     this.change(allotment, amount);
+  }
+
+  /** Tokens that were spent count as unspent from now on; what an earlier process wasted can be among them. */
+  refunded(process: NodeProcess, allotment: Allotment, amount: number): void {
+    this.taken(process, allotment, -amount);
+    const settled = this.settledOf(allotment, process.origin) + this.unansweredOf(process, allotment);
+    const hasWasted = process.node.processesTotal > 1 || process.wasFull;
+    if (amount > 0 && settled < 0 && !hasWasted)
+      this.failed(
+        `${process.label}: ${amount} of ${nameOfAllotment(allotment)} are refunded, ${-settled} were not spent`,
+      );
   }
 
   reserved(process: NodeProcess, reserved: Pick<Held, 'id' | 'allotment' | 'cost' | 'mark'>, ttlMs: number): void {
@@ -181,8 +293,10 @@ export class QuotaOracle {
       const { process: before, id, state } = held;
       if (before.node !== process.node || held.origin !== process.origin || state === 'wasted') continue;
       held.process = process;
-      held.dueMs = process.monotonicMs() + Math.max(0, held.dueWallMs - process.engine.nowMs);
       const isThere = reservations.has(id);
+      // One that has lapsed is over, also where the clock was set back to before its time since (seed 61000290).
+      const isOver = state === 'lapsed' && !isThere;
+      held.dueMs = process.monotonicMs() + (isOver ? 0 : Math.max(0, held.dueWallMs - process.engine.nowMs));
       if (isThere && !held.wasHeld) this.checkReturning(held, restored);
       if (!isThere && held.isOnDisk && book.isContinued && process.engine.nowMs < held.dueWallMs)
         this.failed(`${process.label}: the reservation ${id} was on disk and is gone`);
@@ -221,10 +335,19 @@ export class QuotaOracle {
   private change(allotment: Allotment, amount: number): void {
     const book = this.bookOf(allotment);
     book.total += amount;
-    const limit = this.limitOf(allotment);
+    const limit = this.mostOf(allotment);
     if (amount > 0 && book.total > limit)
       this.failed(`allotment ${nameOfAllotment(allotment)}: ${book.total} allowed of ${limit}`);
   }
+}
+
+/** The marks of an origin that a process knows. */
+function markedBy({ engine }: NodeProcess, allotment: Allotment, origin: string): number {
+  const { input, length } = new AllotmentKey().marksOf(allotment);
+  const key = ByteInput.copyOf(input.bytes.subarray(0, length));
+  const marks = countedGenerations(engine, key, 0, length, new Map());
+  const own = marks.find(({ originIndex }) => nameOfOrigin(engine.origins.idOf(originIndex)) === origin);
+  return own === undefined ? 0 : Number(own.positive - own.negative);
 }
 
 /** Tokens of an allotment that come back when the disk holds the end of their reservations. */

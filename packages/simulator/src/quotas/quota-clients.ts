@@ -10,11 +10,10 @@ import {
 import type { NodeProcess } from '../world/process.js';
 import { type Held, isOnDisk, type QuotaOracle } from './oracle.js';
 import type { QuotaPlan } from './plan.js';
-import { itemOf, type QuotaCluster } from './quota-cluster.js';
+import { itemOf, MAIN, type QuotaCluster } from './quota-cluster.js';
 import { quotasOf } from './quota-service.js';
 
-/** The policy of most requests, and one more for takes from several limits at once. */
-export const MAIN = 'calls';
+/** One more for takes from several limits at once. */
 export const SECOND = 'bytes';
 export const TIMES_TO_LIVE_MS = [200, 1000, 5000];
 const WAITS_MS = [0, 0, 300, 2000];
@@ -153,6 +152,7 @@ export class QuotaClients {
     for (const [index, allotment] of answer.allotments.entries()) {
       this.cluster.said(`${process.label} allows ${items[index].cost} of ${nameOfAllotment(allotment)}`);
       this.oracle.taken(process, allotment, items[index].cost);
+      this.cluster.checkCalendar(process, allotment);
     }
   }
 

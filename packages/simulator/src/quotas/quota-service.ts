@@ -1,12 +1,17 @@
 import {
   type Allotment,
+  type CatalogueReader,
   FrameGate,
   type HoldRequest,
   KeptRecords,
   Leases,
+  type Ledger,
   Operations,
+  type Policy,
   PolicyBook,
   type PolicySet,
+  type Refunded,
+  Refunds,
   Repeats,
   Reservations,
   Routes,
@@ -23,6 +28,7 @@ import type { Link } from '@quotadb/replication';
 import { FrameKind, type Policies, type QuotaFrame } from '@quotadb/wire';
 import { errorOf } from '../world/disk.js';
 import { CLUSTER, type NodeProcess, type ProcessService } from '../world/process.js';
+import { Remints } from './remints.js';
 
 /** The part of a node's policies that outlives its processes: the file beside its log. */
 export interface BookStore {
@@ -39,6 +45,12 @@ export interface QuotaServiceOptions {
   readonly hasRoutes: boolean;
   /** Where regions have certificates. */
   readonly seals: Seals | undefined;
+  /** Nodes that have left for good. */
+  readonly removed: () => ReadonlySet<string>;
+  /** This process has admitted tokens beyond the limit, which can be spent. */
+  readonly admitted: (allotment: Allotment, amount: number) => void;
+  /** Where policies come from a catalogue of limits. */
+  readonly catalogue?: CatalogueReader;
 }
 
 /** Shows the oracle the allotments of a reservation or a lease, which its answer does not name. */
@@ -67,19 +79,24 @@ export class QuotaService implements ProcessService {
   readonly operations: ObservedOperations;
   readonly reservations: Reservations;
   readonly leases: Leases;
+  readonly refunds: Refunds;
   readonly repeats: Repeats<TakeAnswer>;
   readonly records: KeptRecords;
   readonly routes: Routes<Link>;
   readonly gate: FrameGate;
+  readonly remints: Remints;
   /** By region: the links of this process. */
   readonly links = new Map<string, Link>();
   private readonly process: NodeProcess;
   private readonly hasRoutes: boolean;
   private readonly seals: Seals | undefined;
+  private readonly removed: () => ReadonlySet<string>;
 
-  constructor({ process, home, store, skewBoundMs, newId, hasRoutes, seals }: QuotaServiceOptions) {
+  constructor(options: QuotaServiceOptions) {
+    const { process, home, store, skewBoundMs, newId, hasRoutes, seals } = options;
     this.process = process;
     this.seals = seals;
+    this.removed = options.removed;
     this.hasRoutes = hasRoutes;
     const { node, engine, disk } = process;
     const { region, origin, hasDisk } = node;
@@ -95,6 +112,7 @@ export class QuotaService implements ProcessService {
       skewBoundMs,
       isAlone: false,
       ...(store.saved && { saved: store.saved }),
+      catalogue: options.catalogue,
       save: (book) => {
         if (!hasDisk) return;
         if (node.disk?.isFailing) throw errorOf('EIO');
@@ -102,6 +120,7 @@ export class QuotaService implements ProcessService {
       },
     });
     const { book, routes } = this;
+    this.remints = new Remints(process, book, () => routes.regions());
     this.gate = new FrameGate({ region, book, cluster: CLUSTER, seals: () => seals });
     this.broker = new TokenBroker({
       engine,
@@ -117,6 +136,7 @@ export class QuotaService implements ProcessService {
       },
       ...(disk && { durable: (shard: number) => disk.durable(shard), flushSoon: () => process.flushSoon() }),
     });
+    if (!hasDisk) observeAdmitted(this.broker.ledger, options.admitted);
     const operations = new ObservedOperations({ engine, book, broker: this.broker, monotonicMs });
     this.operations = operations;
     const records = new KeptRecords(engine);
@@ -124,6 +144,8 @@ export class QuotaService implements ProcessService {
     const held = { operations, monotonicMs, newId, records: hasDisk ? records : undefined };
     this.reservations = new Reservations(held);
     this.leases = new Leases(held);
+    const { broker, reservations, leases } = this;
+    this.refunds = new Refunds({ engine, book, broker, operations, reservations, leases });
     this.repeats = new Repeats({
       monotonicMs,
       nowMs: () => engine.nowMs,
@@ -140,6 +162,7 @@ export class QuotaService implements ProcessService {
       this.reservations.tick();
       this.leases.tick();
       this.broker.tick();
+      if (this.remints.tick()) this.policiesChanged();
     });
   }
 
@@ -160,11 +183,41 @@ export class QuotaService implements ProcessService {
 
   /** At the home. Throws a PolicyError where the definition is refused. */
   define(definition: Parameters<PolicyBook['define']>[0]): void {
-    this.book.define(definition, this.process.engine.nowMs, (region) => {
-      const way = this.routes.way(region);
-      return way && { incarnation: way.origin, hasDisk: way.hasDisk };
-    });
+    this.divide();
+    this.book.define(definition, this.process.engine.nowMs, (region) => this.stateOf(region));
     this.policiesChanged();
+  }
+
+  /** At the home. Throws a PolicyError where the change is refused. */
+  changeCatalogue(change: unknown): void {
+    this.book.replaceCatalogue(change, this.process.engine.nowMs, (region) => this.stateOf(region));
+    this.policiesChanged();
+  }
+
+  private stateOf(region: string) {
+    const way = this.routes.way(region);
+    return way && { incarnation: way.origin, hasDisk: way.hasDisk };
+  }
+
+  /** At the home. Throws a PolicyError where it is refused. */
+  giveExtra(name: string, request: Parameters<PolicyBook['giveExtra']>[1]): Policy {
+    const policy = this.book.giveExtra(name, request, this.process.engine.nowMs);
+    this.policiesChanged();
+    return policy;
+  }
+
+  /** Under no id, and of this process alone. */
+  refund(name: string, subject: Uint8Array, atMost: number, done: (refunded: Refunded) => void): void {
+    const { engine } = this.process;
+    this.guard(() =>
+      this.refunds.prepare(name, subject, atMost, (refund) => {
+        if (this.process.isOver) return;
+        engine.lockAll();
+        const refunded = refund();
+        engine.unlock();
+        done(refunded);
+      }),
+    );
   }
 
   drop(name: string): void {
@@ -201,14 +254,39 @@ export class QuotaService implements ProcessService {
   private hearPolicies(link: Link, frame: Policies): void {
     if (!this.links.has(link.region)) return;
     const { hasDisk, set, seal, reaches } = this.gate.openEnvelope(link, frame);
-    const hasOtherRoutes = this.routes.hear(link.region, hasDisk, reaches);
+    const hasOtherRoutes = this.routes.hear(link.region, hasDisk, reaches, {
+      version: set?.version ?? 0,
+      divides: true,
+    });
     if (set === null ? this.book.begin() : this.adopt(link, set, seal)) this.policiesChanged();
     else if (hasOtherRoutes && this.hasRoutes) this.sendAll();
+    if (this.divide()) this.policiesChanged();
+  }
+
+  /** As in a server: the home divides the tokens of a region among the members that it knows. */
+  private divide(): boolean {
+    const { book, process } = this;
+    if (!book.isHome) return false;
+    const removed = this.removed();
+    const known = new Set([process.region, ...process.node.peers, ...this.routes.regions()]);
+    const servers = [...known]
+      .filter((name) => !removed.has(name))
+      .map((name) => ({
+        name,
+        version: name === process.region ? book.version : this.routes.way(name)?.version,
+        divides: true,
+      }));
+    if (!book.divide({ servers, removed }, process.engine.nowMs)) return false;
+    const divided = book
+      .divided()
+      .map(({ members, isAgreed }) => `${members.join(' ')}${isAgreed ? '' : ' (proposed)'}`);
+    process.node.cluster.said(`${process.label} divides tokens among ${divided.join('; ')}`);
+    return true;
   }
 
   private adopt(link: Link, set: PolicySet, seal: Seal | undefined): boolean {
     const { book, gate } = this;
-    const nowMs = this.process.node.wallMs();
+    const nowMs = this.process.node.nowMs();
     if (!book.isNews(set, nowMs)) return false;
     const fault = gate.findSetFault(link, set, seal, nowMs);
     if (fault === undefined) return book.adopt(set, nowMs, seal);
@@ -253,6 +331,16 @@ export class QuotaService implements ProcessService {
       else cluster.failed(`${this.process.label}: ${(error as Error).stack}`);
     }
   }
+}
+
+/** Where there is a disk, a crash may forget it before it can be spent. */
+function observeAdmitted(ledger: Ledger, admitted: QuotaServiceOptions['admitted']): void {
+  const admit = ledger.admit.bind(ledger);
+  ledger.admit = (policy, allotment, amount) => {
+    const mark = admit(policy, allotment, amount);
+    if (mark !== undefined) admitted(allotment, amount);
+    return mark;
+  };
 }
 
 export function quotasOf(process: NodeProcess): QuotaService {

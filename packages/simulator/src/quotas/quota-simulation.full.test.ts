@@ -1,39 +1,54 @@
 import { describe, expect, test } from 'vitest';
 import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { ADJUSTMENT_MISTAKES } from './adjustment-mistakes.js';
 import { DEMANDS, measureDemand } from './demand.js';
+import { MEMBER_MISTAKES } from './member-mistakes.js';
 import { GATE_MISTAKES, LEASE_MISTAKES, QUOTA_MISTAKES, RESTART_MISTAKES } from './mistakes.js';
-import { simulateLeases, simulateQuotas } from './quota-simulation.js';
+import { simulateAdjustments, simulateLeases, simulateMembers, simulateQuotas } from './quota-simulation.js';
 
 /** New ones at every run: about twenty seconds of them. */
 const FRESH_SEEDS = 60;
 const LEASE_SEEDS = 8;
+const ADJUSTMENT_SEEDS = 30;
+const MEMBER_SEEDS = 30;
 /** A mistake must be found within this many schedules. */
 const SEEDS_FOR_MISTAKES = 200;
 const DEMAND_SEEDS = 4;
 
 /** The seed to try first. */
 const FOUND_BY: Readonly<Record<string, number>> = {
-  'a local balance is filled before the disk holds its mark': 18,
+  'a local balance is filled before the disk holds its mark': 12,
   'a cancelled reservation is refunded twice': 9,
-  'a commit refunds all that was reserved': 11,
+  'a commit refunds all that was reserved': 15,
   'a reservation lapses though it was settled': 9,
   'a reservation lapses too early': 7,
-  'a commit charges what the limit does not have': 8,
+  'a commit charges what the limit does not have': 128,
   'the grantor looks at its own window and grants in the one it was asked for': 9,
   'tokens are put into the window that is now, not the one they are of': 9,
   'a new incarnation begins with the rights that an earlier one began with': 27,
-  'a new incarnation has the grants to an earlier one': 24,
+  'a new incarnation has the grants to an earlier one': 34,
+  'an heir does not wait for the changes of the region that is lost': 9500148,
   'the grantees are not saved': 8,
-  'a new incarnation begins with windows that leases of the last one reach into': 32,
-  'a lease goes back before its time': 4,
-  'tokens come back before the disk holds the end of their reservation': 186,
-  'a commit is answered before the disk holds it': 190,
+  'what a lost region had is minted twice': 276,
+  'what a lost region had granted is minted again': 276,
+  'a new incarnation begins with windows that leases of the last one reach into': 1057,
+  'a lease goes back before its time': 1,
+  'tokens come back before the disk holds the end of their reservation': 136,
+  'a commit is answered before the disk holds it': 195,
   'a restart forgets reservations': 7,
   'a restart forgets the ids of operations': 43,
+  'a lease holds nothing of the windows that it reaches into': 7,
   'a restart forgets leases': 3,
-  'a renewal is answered before the disk holds it': 72,
+  'a renewal is answered before the disk holds it': 105,
+  'an override in the middle of a window is minted by every region': 4,
+  'extra tokens are given for a repetition too': 4,
+  'tokens are taken of the window that follows': 5,
+  'a region that is cut off admits its part again and again': 13,
+  'a new incarnation admits what an earlier one has admitted': 593,
+  'a re-mint compares the watermarks of the regions, not what they hold': 405,
+  'members gain before the others have given up': 106,
   'policies are taken over with any seal': 34,
-  'tokens are granted to an incarnation that is not at the other end of the link': 23,
+  'tokens are granted to an incarnation that is not at the other end of the link': 58,
 };
 
 test('no limit is exceeded in fresh seeds; a failing one is replayed by `quotadb simulate --quotas --seed S`', async () => {
@@ -44,6 +59,14 @@ test('no lease too many is held in fresh seeds; a failing one is replayed by `qu
   expect(await findFailing(simulateLeases, freshSeeds(LEASE_SEEDS))).toEqual([]);
 }, 600_000);
 
+test('no limit in force is exceeded in fresh seeds of adjustments; one is replayed by `quotadb simulate --adjustments --seed S`', async () => {
+  expect(await findFailing(simulateAdjustments, freshSeeds(ADJUSTMENT_SEEDS))).toEqual([]);
+}, 600_000);
+
+test('no limit is exceeded in fresh seeds of members; one is replayed by `quotadb simulate --members --seed S`', async () => {
+  expect(await findFailing(simulateMembers, freshSeeds(MEMBER_SEEDS))).toEqual([]);
+}, 600_000);
+
 describe('the simulator finds that', () => {
   const planted = [
     ...[...QUOTA_MISTAKES, ...GATE_MISTAKES, ...RESTART_MISTAKES].map((mistake) => ({
@@ -51,6 +74,8 @@ describe('the simulator finds that', () => {
       simulate: simulateQuotas,
     })),
     ...LEASE_MISTAKES.map((mistake) => ({ mistake, simulate: simulateLeases })),
+    ...ADJUSTMENT_MISTAKES.map((mistake) => ({ mistake, simulate: simulateAdjustments })),
+    ...MEMBER_MISTAKES.map((mistake) => ({ mistake, simulate: simulateMembers })),
   ];
   test.each(planted)(
     '$mistake.name',

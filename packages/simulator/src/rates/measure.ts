@@ -57,6 +57,9 @@ export interface AdmissionSetup {
    * clients in every region that ask again as soon as they have an answer.
    */
   readonly load: number | 'hammering';
+  /** How the requests are spread over the regions, where not evenly: the share of each. */
+  readonly shares?: readonly number[];
+  readonly seed?: number;
 }
 
 export interface Admission {
@@ -66,6 +69,7 @@ export interface Admission {
   readonly overPercent: number;
   /** The fixed window in which the most was admitted, beyond the limit. */
   readonly worstWindowPercent: number;
+  readonly byWindow: readonly number[];
 }
 
 /** Regions that serve requests while nothing fails. */
@@ -111,9 +115,11 @@ class RateMeasurement extends Cluster<RatePlan> {
     return super.pass(milliseconds);
   }
 
-  isAllowed(key: string, random: Random): boolean {
+  isAllowed(key: string, random: Random, shares?: readonly number[]): boolean {
     const { limit, windowMs, publishPercent } = this.plan;
-    return decide(random.pick(this.running()), { key, limit, windowMs, publishPercent, cost: 1 }, Charge.IfAllowed);
+    const nodes = this.running();
+    const node = shares === undefined ? random.pick(nodes) : nodes[drawShare(shares, random)];
+    return decide(node, { key, limit, windowMs, publishPercent, cost: 1 }, Charge.IfAllowed);
   }
 
   protected override sent(from: NodeProcess, to: NodeProcess, bytes: Uint8Array): void {
@@ -131,13 +137,14 @@ async function run(
   setup: TrafficSetup | AdmissionSetup,
   isIndependent: boolean,
   work: (regions: RateMeasurement) => Promise<void>,
+  seed = 1,
 ): Promise<RateMeasurement> {
   const { regions, roundTripMs, publishPercent, limit, windowMs } = setup;
   const delayMs = roundTripMs / 2;
   const plan: RatePlan = {
     ...SERVER_PACE,
     beatMs: SERVER_PACE.tickMs,
-    seed: 1,
+    seed,
     regions: REGION_NAMES.slice(0, regions).map((region) => ({ region, hasDisk: false, skewMs: 0 })),
     topology: 'mesh',
     shardCount: 4,
@@ -186,35 +193,54 @@ async function exchange(setup: TrafficSetup, hasRequests: boolean) {
 }
 
 export async function measureAdmission(setup: AdmissionSetup): Promise<Admission> {
-  const { admitted, worst } = await admit(setup);
-  const alone = await admit({ ...setup, regions: 1 });
+  const byWindow = await admit(setup);
+  const admitted = sum(byWindow);
+  const reference = sum(await admit({ ...setup, regions: 1, shares: [1] }));
   return {
     admitted,
-    reference: alone.admitted,
-    overPercent: percent(admitted / alone.admitted - 1),
-    worstWindowPercent: percent(worst / setup.limit - 1),
+    reference,
+    overPercent: percent(admitted / reference - 1),
+    worstWindowPercent: percent(Math.max(...byWindow) / setup.limit - 1),
+    byWindow,
   };
 }
 
-async function admit(setup: AdmissionSetup): Promise<{ admitted: number; worst: number }> {
-  const { limit, windowMs, windows, load } = setup;
-  const random = new Random(3);
+/** What all regions admitted together, by window. */
+async function admit(setup: AdmissionSetup): Promise<number[]> {
+  const { limit, windowMs, windows, load, shares, seed = 3 } = setup;
+  const random = new Random(seed);
   const perMs = load === 'hammering' ? HAMMERING_PER_MS * setup.regions : (limit * load) / windowMs;
   const meanGapMs = 1 / perMs;
-  const perWindow = new Map<number, number>();
-  await run(setup, setup.isIndependent || setup.regions === 1, async (regions) => {
-    const nowMs = () => regions.scheduler.nowMs;
-    await regions.pass(windowMs - (nowMs() % windowMs));
-    const endMs = nowMs() + windows * windowMs;
-    for (let nextMs = nowMs(); nextMs < endMs; nextMs += -Math.log(1 - random.next()) * meanGapMs) {
-      await regions.pass(nextMs - nowMs());
-      if (!regions.isAllowed('hot', random)) continue;
-      const window = Math.floor(nowMs() / windowMs);
-      perWindow.set(window, (perWindow.get(window) ?? 0) + 1);
-    }
-  });
-  const counts = [...perWindow.values()];
-  return { admitted: counts.reduce((sum, count) => sum + count, 0), worst: Math.max(...counts) };
+  const byWindow = new Array<number>(windows).fill(0);
+  await run(
+    setup,
+    setup.isIndependent || setup.regions === 1,
+    async (regions) => {
+      const nowMs = () => regions.scheduler.nowMs;
+      await regions.pass(windowMs - (nowMs() % windowMs));
+      const startMs = nowMs();
+      const endMs = startMs + windows * windowMs;
+      for (let nextMs = startMs; nextMs < endMs; nextMs += -Math.log(1 - random.next()) * meanGapMs) {
+        await regions.pass(nextMs - nowMs());
+        if (regions.isAllowed('hot', random, shares)) byWindow[Math.floor((nowMs() - startMs) / windowMs)]++;
+      }
+    },
+    setup.seed,
+  );
+  return byWindow;
+}
+
+function drawShare(shares: readonly number[], random: Random): number {
+  let drawn = random.next() * sum(shares);
+  for (const [index, share] of shares.entries()) {
+    if (drawn < share) return index;
+    drawn -= share;
+  }
+  return shares.length - 1;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 /** To a tenth. */

@@ -18,6 +18,12 @@ export const RATE_MISTAKES: readonly Mistake[] = [
     },
   },
   {
+    name: 'a region takes all that comes free, though others see it too',
+    plant: ({ engine }) => {
+      Object.defineProperty(engine, 'foreignCount', { get: () => 0 });
+    },
+  },
+  {
     name: 'an unpublished count is published though its window has aged out',
     plant: ({ engine }) => {
       const { add } = engine.unpublished;

@@ -23,7 +23,7 @@ export interface RateRequest {
 /** Decides a request in a process, at the time of its node, as RATE.LIMIT and RATE.ADD do. */
 export function decide({ engine, node, label }: NodeProcess, request: RateRequest, charge: Charge): boolean {
   const { key, limit, windowMs, cost, publishPercent } = request;
-  engine.advanceTo(node.wallMs());
+  engine.advanceTo(node.nowMs());
   sliding.locate(engine, ByteInput.copyOf(Buffer.from(key)), 0, Buffer.byteLength(key), limit, windowMs);
   const status = sliding.decide(engine, cost, publishPercent, charge);
   if (status !== Status.Ok) throw new Error(`${label}: a request for ${key} got the status ${status}`);

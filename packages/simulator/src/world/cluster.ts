@@ -1,13 +1,15 @@
-import { Batch } from '@quotadb/engine';
+import type { Batch } from '@quotadb/engine';
 import { Random } from '@quotadb/engine/testing';
-import { nameOfOrigin } from '@quotadb/replication';
-import { decodeFrame, type Frame, FrameKind } from '@quotadb/wire';
+import { decodeFrame } from '@quotadb/wire';
 import { describeFrame } from './describe-frame.js';
 import { Network } from './network.js';
 import { SimulatedNode } from './node.js';
+import { Operator } from './operator.js';
 import type { Plan, Step } from './plan.js';
 import type { NodeProcess, ProcessService } from './process.js';
 import { Scheduler } from './scheduler.js';
+import { SentChanges } from './sent-changes.js';
+import { wirePeers } from './topology.js';
 
 export interface SimulationOptions {
   /** Keeps a line for every event. */
@@ -18,12 +20,14 @@ export interface SimulationOptions {
   readonly isUnsynced?: boolean;
   /** Plants a mistake in every process as it begins: the simulation has to find it. */
   readonly plant?: (process: NodeProcess) => void;
+  /** The same before a process reads its disk. */
+  readonly prepare?: (process: NodeProcess) => void;
   /** A node that lost its state takes up its old identity: a mistake, for plants. */
   readonly keepsIncarnation?: boolean;
 }
 
 /** A mistake that a programmer could make, put into every process: a simulation that cannot find it proves nothing. */
-export interface Mistake extends Pick<SimulationOptions, 'plant' | 'keepsIncarnation'> {
+export interface Mistake extends Pick<SimulationOptions, 'plant' | 'prepare' | 'keepsIncarnation'> {
   readonly name: string;
 }
 
@@ -42,8 +46,8 @@ const MEMORY_BYTES = 4 * 1024 * 1024;
 /** All replicas are checked after each group of this many steps. */
 const STEPS_BETWEEN_CHECKS = 5;
 const HEALING_TICK_MS = 100;
-/** The tag that a frame with a batch begins with. */
-const BATCH_TAG = (FrameKind.batch << 3) | 2;
+/** Numbers of incarnations, in traces, that show a second process under one name. */
+const TWIN_INCARNATION = 50;
 
 /**
  * Replicas, their network, and the steps of a schedule. A subclass for each use (counters, quotas, rates) says what
@@ -51,7 +55,7 @@ const BATCH_TAG = (FrameKind.batch << 3) | 2;
  */
 export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   readonly plan: AnyPlan;
-  readonly scheduler = new Scheduler(START_MS);
+  readonly scheduler: Scheduler;
   readonly random: Random;
   readonly network: Network;
   readonly nodes: SimulatedNode[] = [];
@@ -63,16 +67,22 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   lossesTotal = 0;
   /** By how much all clocks together are ahead of the scheduler's time. */
   aheadMs = 0;
-  protected readonly options: SimulationOptions;
+  /** How far a clock that had leapt ahead at a start can have taken a replica. */
+  latestLeapMs = 0;
+  /** Nodes that run under the name of another one. */
+  readonly twins: SimulatedNode[] = [];
+  /** All that ever were. */
+  readonly allNodes: SimulatedNode[] = [];
+  readonly operator: Operator<AnyPlan> = new Operator(this);
+  readonly options: SimulationOptions;
   protected readonly trace: string[] = [];
-  /** By origin and shard: the newest own version that was sent to a peer. */
-  protected readonly sentVersions = new Map<string, number>();
-  private readonly batch = new Batch();
+  protected readonly sentChanges = new SentChanges();
   private readonly labels = new Map<string, string>();
 
   constructor(plan: AnyPlan, options: SimulationOptions) {
     this.plan = plan;
     this.options = options;
+    this.scheduler = new Scheduler(plan.startMs ?? START_MS);
     this.random = new Random(plan.seed ^ 0x5eed);
     this.network = new Network(this.scheduler, this.random, plan.network, {
       sent: (from, to, frame) => this.sent(from as NodeProcess, to as NodeProcess, frame),
@@ -80,6 +90,14 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
       failed: (at, error) => this.failed(`${(at as NodeProcess).label}: ${error.stack}`),
       said: (what) => this.said(what),
     });
+  }
+
+  /**
+   * Whether a process may start with a clock that has leapt. Without synced disks its data could become that of a lost
+   * incarnation, which no process dates anew: a known gap (docs/consistency.md).
+   */
+  get mayStartAhead(): boolean {
+    return !this.plan.isUnsynced;
   }
 
   // ---- for each use of the replicas ---------------------------------------------------------------------------------
@@ -95,6 +113,8 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   protected up(_node: SimulatedNode, _process: NodeProcess): void {}
   /** A process that runs is about to end. */
   protected ending(_node: SimulatedNode, _process: NodeProcess): void {}
+  /** A process has ended, and claims that its disk holds everything. */
+  protected stopped(_node: SimulatedNode, _process: NodeProcess): void {}
   /** A node lost its memory and disk; it still has its old identity. */
   protected losingState(_node: SimulatedNode): void {}
   /** A node lost its memory and disk, and the planted mistake lets it keep its identity. */
@@ -102,6 +122,11 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   /** A replica sends changes of its own. */
   protected sentBatch(_from: NodeProcess, _batch: Batch): void {}
   protected describeAll(): void {}
+
+  /** Gives each node that is there its peers. */
+  wirePeers(): void {
+    wirePeers(this.present(), this.plan);
+  }
 
   // ---- the schedule -------------------------------------------------------------------------------------------------
 
@@ -130,8 +155,21 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
       this.takeStep(step);
       if (this.waitMs > 0) await this.pass(this.waitMs);
       this.waitMs = 0;
-      if (++count % STEPS_BETWEEN_CHECKS === 0) this.checkAll();
+      if (++count % STEPS_BETWEEN_CHECKS === 0) this.check();
     }
+  }
+
+  private check(): void {
+    this.checkTimes();
+    this.checkAll();
+  }
+
+  /** The time of no replica is later than a clock can show that is right, unless its own was not when it started. */
+  private checkTimes(): void {
+    const latestMs = this.scheduler.nowMs + this.aheadMs + this.plan.skewBoundMs;
+    for (const { node, engine, label } of this.running())
+      if (!node.isDatedAhead && engine.nowMs > latestMs)
+        this.failed(`the time of ${label} is ${engine.nowMs - latestMs} ms later than any clock that is right`);
   }
 
   protected pass(milliseconds: number): Promise<void> {
@@ -144,7 +182,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
     if (processes.length === 0) return;
     const process = random.pick(processes);
     this.said(`--- step ${step.index}: ${step.kind} (${process.label})`);
-    process.engine.advanceTo(process.node.wallMs());
+    process.advance();
     this.act(step, process, random);
   }
 
@@ -152,7 +190,9 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   protected async heal(): Promise<void> {
     this.said('=== healing');
     this.network.heal();
+    for (const twin of [...this.twins]) this.endTwin(twin);
     for (const node of this.nodes) {
+      node.leapMs = 0;
       if (node.disk !== undefined) node.disk.isFailing = false;
       if (node.process !== undefined) node.process.isPaused = false;
       node.process?.freeMemory();
@@ -170,7 +210,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   // ---- the trace ----------------------------------------------------------------------------------------------------
 
   said(what: string): void {
-    const sinceMs = (this.scheduler.nowMs - START_MS).toFixed(1);
+    const sinceMs = (this.scheduler.nowMs - (this.plan.startMs ?? START_MS)).toFixed(1);
     if (this.options.traces) this.trace.push(`+${sinceMs.padStart(9)} ${what}`);
   }
 
@@ -189,6 +229,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   }
 
   started(node: SimulatedNode, process: NodeProcess): void {
+    if (node.isDamaged) this.failed(`${process.label} starts from a disk of which synced changes are missing`);
     this.options.plant?.(process);
     this.labels.set(process.origin, process.label);
     this.said(`${process.label} is up`);
@@ -200,12 +241,9 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   /** No change of its own leaves a replica before its disk holds it. */
   protected sent(from: NodeProcess, to: NodeProcess, bytes: Uint8Array): void {
     if (this.options.traces) this.said(`${from.label} → ${to.region}: ${this.describe(bytes)}`);
-    if (bytes[0] !== BATCH_TAG) return;
-    const { batch } = decodeFrame(bytes, this.batch) as Extract<Frame, { kind: typeof FrameKind.batch }>;
-    if (nameOfOrigin(batch.origin) !== from.origin) return;
-    const newest = Math.max(batch.to, ...batch.version.subarray(0, batch.count));
-    const name = `${from.origin}:${batch.shardIndex}`;
-    this.sentVersions.set(name, Math.max(newest, this.sentVersions.get(name) ?? 0));
+    const own = this.sentChanges.note(from.origin, bytes);
+    if (own === undefined) return;
+    const { batch, newest } = own;
     if (from.disk !== undefined && newest > from.disk.durable(batch.shardIndex))
       this.failed(`${from.label} sends ${to.region} a change that its disk does not hold`);
     this.sentBatch(from, batch);
@@ -213,7 +251,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
 
   private arrived(fromRegion: string, to: NodeProcess, bytes: Uint8Array): void {
     to.isStirred = true;
-    to.engine.advanceTo(to.node.wallMs());
+    to.advance();
     if (this.options.traces) this.said(`${fromRegion} ⇒ ${to.label}: ${this.describe(bytes)}`);
   }
 
@@ -224,7 +262,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   // ---- nodes --------------------------------------------------------------------------------------------------------
 
   running(): NodeProcess[] {
-    return this.nodes.flatMap((node) => node.running ?? []);
+    return [...this.nodes, ...this.twins].flatMap((node) => node.running ?? []);
   }
 
   present(): SimulatedNode[] {
@@ -234,33 +272,14 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   addNode(region: Plan['regions'][number]): SimulatedNode {
     const node = new SimulatedNode(this, region);
     this.nodes.push(node);
+    this.allNodes.push(node);
     return node;
   }
 
   dial(from: NodeProcess, to: string): void {
-    const target = this.nodes.find((other) => other.region === to)?.running;
-    if (target !== undefined) this.network.dial(from, target);
-  }
-
-  /** Gives every node that is present its peers, in the topology of the plan. */
-  wirePeers(): void {
-    const nodes = this.present();
-    const { topology } = this.plan;
-    for (const node of nodes) node.peers.clear();
-    for (const [index, node] of nodes.entries()) {
-      if (topology === 'mesh') for (const other of nodes) if (other !== node) node.peers.add(other.region);
-      if (topology === 'hub' && index > 0) this.pair(node, nodes[0]);
-      if (topology === 'chain' && index > 0) this.pair(node, nodes[index - 1]);
-    }
-    for (const node of nodes) {
-      for (const region of node.peers) node.running?.replica.addMember(region);
-    }
-  }
-
-  /** The first dials the second; where the plan says so, the second has the first among its peers too. */
-  private pair(one: SimulatedNode, other: SimulatedNode): void {
-    one.peers.add(other.region);
-    if (this.plan.isMutual) other.peers.add(one.region);
+    const targets = this.running().filter(({ region }) => region === to);
+    // An address leads to either of two processes under one name.
+    if (targets.length > 0) this.network.dial(from, targets.length === 1 ? targets[0] : this.random.pick(targets));
   }
 
   endProcess(node: SimulatedNode, isHeard: boolean): void {
@@ -269,6 +288,50 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
     if (process.isRunning) this.ending(node, process);
     this.network.drop(process, isHeard);
     node.end();
+  }
+
+  /** A server is asked to end (SIGTERM): it flushes, and exits with an error where it cannot. */
+  stop(node: SimulatedNode, ended: () => void): void {
+    const { process } = node;
+    if (process === undefined || !process.isRunning) return;
+    this.said(`${process.label} is stopped`);
+    this.network.drop(process, true);
+    process.isRunning = false;
+    const exit = (error: Error | undefined): void => {
+      if (process.isOver) return;
+      this.said(`${process.label} ends: ${error?.message ?? 'all is written'}`);
+      this.ending(node, process);
+      node.end();
+      if (error === undefined) this.stopped(node, process);
+      if (node.disk === undefined) this.loseState(node);
+      ended();
+    };
+    this.scheduler.settled();
+    if (process.disk === undefined) this.scheduler.after(0, () => exit(undefined));
+    else process.disk.close().then(() => exit(undefined), exit);
+  }
+
+  /** A second process under the name of a node, with peers as it has, and nothing of its data. */
+  addTwin(node: SimulatedNode, hasDisk: boolean): SimulatedNode {
+    const { region, skewMs } = node;
+    const twin = new SimulatedNode(this, { region, hasDisk, skewMs }, node.incarnation + TWIN_INCARNATION);
+    for (const peer of node.peers) twin.peers.add(peer);
+    this.twins.push(twin);
+    this.allNodes.push(twin);
+    this.said(`a second server runs as ${region}`);
+    twin.start();
+    return twin;
+  }
+
+  /** It never comes back. */
+  endTwin(twin: SimulatedNode): void {
+    const at = this.twins.indexOf(twin);
+    if (at === -1) return;
+    this.said(`the second server of ${twin.region} ends`);
+    this.endProcess(twin, true);
+    twin.hasLeft = true;
+    this.twins.splice(at, 1);
+    this.loseState(twin);
   }
 
   /** Memory and disk are gone: the node comes back as a new incarnation. */
@@ -280,6 +343,8 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
     }
     this.doubt(node);
     node.disk?.erase();
+    node.isDamaged = false;
+    node.isDatedAhead = false;
   }
 
   /**
@@ -290,6 +355,13 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
     this.lossesTotal++;
     this.losingState(node);
     node.takeNewIncarnation();
+  }
+
+  /** The clocks of all peers are behind the time of a process. */
+  foundAhead(process: NodeProcess): void {
+    this.said(`${process.label} is ahead of its peers`);
+    // Where a pong was under way for minutes the clock of a peer seems to be behind; nothing comes of that.
+    if (process.node.isDatedAhead) this.operator.restartWithRightClock(process);
   }
 
   /** As the refusal, or the log, asks its operator to: the node is repaired and started as a new incarnation. */

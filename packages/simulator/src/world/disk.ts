@@ -1,7 +1,11 @@
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Random } from '@quotadb/engine/testing';
+import type { ClockNote } from '@quotadb/replication';
 import type { FileSystem, WritableFile } from '@quotadb/storage';
 import type { Scheduler } from './scheduler.js';
+
+/** Where a process keeps its files. */
+export const DIRECTORY = '/data';
 
 interface StoredFile {
   content: Uint8Array;
@@ -10,6 +14,12 @@ interface StoredFile {
 }
 
 type NameChange = { readonly name: string; readonly file: StoredFile | undefined };
+
+/** As in identity.json and clock.json. */
+export interface DiskNotes {
+  hasManifest: boolean;
+  clock: ClockNote | undefined;
+}
 
 /** How a disk behaves in one schedule. */
 export interface DiskTraits {
@@ -23,6 +33,8 @@ export interface DiskTraits {
  * time, and the process that waits for it may be gone by then.
  */
 export class SimulatedDisk {
+  /** The small files beside the log, each written and synced as a whole. */
+  notes: DiskNotes = { hasManifest: false, clock: undefined };
   isFailing = false;
   private readonly scheduler: Scheduler;
   private readonly random: Random;
@@ -155,8 +167,42 @@ export class SimulatedDisk {
     }
   }
 
+  /**
+   * An operator removes the newest segment of the log, the manifest, or the end of the segment, from before what the
+   * manifest claims. Returns what, for the trace; undefined where no process has written anything yet.
+   */
+  loseData(random: Random): string | undefined {
+    const logs = [...this.files.keys()].filter((name) => basename(name).startsWith('log-')).sort(compareLogs);
+    const newest = logs.at(-1);
+    const manifest = this.files.get(MANIFEST);
+    if (newest === undefined || manifest === undefined || !this.notes.hasManifest) return undefined;
+    const [number, synced] = lastEntryOf(manifest.content);
+    // A segment that has just begun, and is not in the manifest yet, holds nothing.
+    if (numberOf(newest) !== number) return undefined;
+    const kind = random.pick(['segment', 'end', 'end', 'manifest'] as const);
+    if (kind === 'manifest') this.lose(MANIFEST);
+    if (kind === 'segment') this.lose(newest);
+    if (kind !== 'end') return `its ${kind}`;
+    const end = random.below(synced);
+    cut(this.find(newest), end);
+    return `the end of its log, ${synced} bytes, from byte ${end} on`;
+  }
+
+  /** A mistake, for plants: recovery does not look at the manifest. */
+  hideManifest(): void {
+    this.notes.hasManifest = false;
+    this.lose(MANIFEST);
+  }
+
+  private lose(path: string): void {
+    this.files.delete(path);
+    this.durableNames.delete(path);
+    this.nameChanges = this.nameChanges.filter(({ name }) => name !== path);
+  }
+
   /** The volume is gone. */
   erase(): void {
+    this.notes = { hasManifest: false, clock: undefined };
     this.files.clear();
     this.durableNames.clear();
     this.nameChanges = [];
@@ -194,6 +240,25 @@ export class SimulatedDisk {
     });
   }
 }
+
+const MANIFEST = join(DIRECTORY, 'manifest.qdb');
+
+function numberOf(path: string): number {
+  return Number.parseInt(basename(path).slice('log-'.length), 10);
+}
+
+function compareLogs(one: string, other: string): number {
+  return numberOf(one) - numberOf(other);
+}
+
+/** Number of the newest segment and its synced bytes: see manifest.ts of storage. */
+function lastEntryOf(manifest: Uint8Array): readonly [number, number] {
+  const view = new DataView(manifest.buffer, manifest.byteOffset, manifest.length);
+  const at = Math.floor(manifest.length / MANIFEST_ENTRY_BYTES - 1) * MANIFEST_ENTRY_BYTES;
+  return [view.getFloat64(at, true), view.getFloat64(at + 8, true)];
+}
+
+const MANIFEST_ENTRY_BYTES = 24;
 
 export function errorOf(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(code), { code });

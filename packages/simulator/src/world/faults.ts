@@ -3,6 +3,7 @@ import type { Cluster } from './cluster.js';
 import type { SimulatedNode } from './node.js';
 import type { FaultKind, Plan } from './plan.js';
 import type { NodeProcess } from './process.js';
+import { rareFaultsOf } from './rare-faults.js';
 
 const MOST_NODES = 5;
 
@@ -37,6 +38,7 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
   };
 
   return {
+    ...rareFaultsOf(cluster),
     cut: (process, random) => {
       const other = random.pick(cluster.nodes);
       if (other.region !== process.region) cutFor([[process.region, other.region]], random);
@@ -60,7 +62,7 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
     },
     join: (_, random) => {
       if (cluster.nodes.length >= MOST_NODES) return;
-      const region = `j${cluster.nodes.length}`;
+      const region = `${cluster.plan.joinPrefix ?? ''}j${cluster.nodes.length}`;
       const skewMs = Math.floor((random.next() * 2 - 1) * cluster.plan.skewBoundMs);
       const node = cluster.addNode({ region, hasDisk: random.chance(0.5), skewMs });
       cluster.said(`${region} joins`);
@@ -78,6 +80,8 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
       cluster.wirePeers();
     },
     jumpClock: (process, random) => {
+      // A clock that has leapt is not followed, so that a jump would show when it is followed again, not now.
+      if (process.node.leapMs !== 0) return;
       process.node.skewMs = Math.floor((random.next() * 2 - 1) * cluster.plan.skewBoundMs);
       cluster.said(`the clock of ${process.label} jumps to ${process.node.skewMs} ms off`);
     },
@@ -95,11 +99,6 @@ export function faultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actio
       process.disk
         .snapshot()
         .catch((error: Error) => cluster.said(`no snapshot of ${process.label}: ${error.message}`));
-    },
-    fillMemory: (process, random) => {
-      process.fillMemory(random.chance(0.5));
-      cluster.said(`the memory of ${process.label} is full`);
-      scheduler.after(cluster.trouble(random), () => process.freeMemory());
     },
     pause: (process, random) => {
       process.isPaused = true;

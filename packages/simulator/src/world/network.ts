@@ -18,7 +18,7 @@ export interface NetworkTraits {
 export interface Endpoint {
   readonly region: string;
   readonly isRunning: boolean;
-  open(transport: LinkTransport, toRegion: string, isDialed: boolean): Link;
+  open(transport: LinkTransport, to: Endpoint, isDialed: boolean): Link;
 }
 
 export interface NetworkObserver {
@@ -102,7 +102,7 @@ export class Network {
       for (const side of [0, 1] as const) {
         const end = wire.ends[side];
         const other = wire.ends[1 - side];
-        end.link = end.endpoint.open(this.transport(wire, side), other.endpoint.region, side === 0);
+        end.link = end.endpoint.open(this.transport(wire, side), other.endpoint, side === 0);
       }
     });
   }

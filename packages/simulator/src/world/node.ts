@@ -14,7 +14,7 @@ export class SimulatedNode {
   readonly cluster: Cluster;
   readonly disk: SimulatedDisk | undefined;
   readonly peers = new Set<string>();
-  incarnation = 0;
+  incarnation: number;
   /** Of this incarnation. */
   processesTotal = 0;
   origin = new Uint8Array();
@@ -22,12 +22,20 @@ export class SimulatedNode {
   /** Of all its incarnations, the current one last. */
   readonly allOrigins: Uint8Array[] = [];
   skewMs: number;
+  /** By how much its clock is wrong for a while, beyond the bound on the skew of clocks. */
+  leapMs = 0;
+  /** It has run with a clock that was far ahead, and its data was not dated anew since. */
+  isDatedAhead = false;
+  /** Files of its disk, or the end of one, were lost: no process may start from it until it is repaired. */
+  isDamaged = false;
+  isRepaired = true;
   tickMs: number;
   flushMs: number;
   process: NodeProcess | undefined = undefined;
   hasLeft = false;
 
-  constructor(cluster: Cluster, { region, hasDisk, skewMs }: RegionPlan) {
+  constructor(cluster: Cluster, { region, hasDisk, skewMs }: RegionPlan, incarnation = 0) {
+    this.incarnation = incarnation;
     this.cluster = cluster;
     this.region = region;
     this.skewMs = skewMs;
@@ -53,8 +61,14 @@ export class SimulatedNode {
     return this.disk !== undefined;
   }
 
+  /** What its clock shows. */
   wallMs(): number {
-    return Math.floor(this.cluster.scheduler.nowMs + this.cluster.aheadMs + this.skewMs);
+    return Math.floor(this.cluster.scheduler.nowMs + this.cluster.aheadMs + this.skewMs + this.leapMs);
+  }
+
+  /** The time that its process goes by, which need not follow a clock that leaps. */
+  nowMs(): number {
+    return this.process?.clock.now() ?? this.wallMs();
   }
 
   get running(): NodeProcess | undefined {
@@ -63,6 +77,7 @@ export class SimulatedNode {
 
   start(): void {
     const { cluster } = this;
+    if (!cluster.mayStartAhead) this.leapMs = 0;
     this.processesTotal++;
     const process = new NodeProcess(this);
     this.process = process;
@@ -72,6 +87,10 @@ export class SimulatedNode {
       cluster.said(`${process.label} does not start: ${error.message}`);
       process.isOver = true;
       if (this.process === process) this.process = undefined;
+      if (this.isDamaged && error instanceof StorageError) {
+        cluster.operator.repair(this);
+        return;
+      }
       // A segment that was left behind after a failure, and never synced, may be shorter than the next one says.
       if (cluster.plan.isUnsynced && error instanceof StorageError) cluster.amnesia(this);
       else if (!DISK_ERRORS.includes(error.message)) cluster.failed(`${process.label} does not start: ${error.stack}`);
@@ -87,7 +106,7 @@ export class SimulatedNode {
   }
 
   startUnlessUp(): void {
-    if (this.process === undefined && !this.hasLeft) this.start();
+    if (this.process === undefined && !this.hasLeft && this.isRepaired) this.start();
   }
 
   /** The process ends here and now; nothing that it waits for is ever answered. */

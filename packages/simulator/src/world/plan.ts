@@ -6,10 +6,14 @@ import type { NetworkTraits } from './network.js';
 /** The parts of a schedule that its seed decides whether the replicas hold counters, quotas or rate limits. */
 export interface Plan<Kind extends string = string> {
   readonly seed: number;
+  /** What the clocks show at the beginning, but for how far they are apart. */
+  readonly startMs?: number;
   readonly regions: readonly RegionPlan[];
   readonly topology: 'mesh' | 'hub' | 'chain';
   /** Both ends of every pair have each other among their peers, and so wait for each other from the start. */
   readonly isMutual: boolean;
+  /** How the names of nodes that join begin: those of members with their region. */
+  readonly joinPrefix?: string;
   readonly shardCount: number;
   /** All times of a schedule are in proportion: clocks minutes apart and slow timers, or seconds and quick ones. */
   readonly unitMs: number;
@@ -42,7 +46,7 @@ export interface Step<Kind extends string = string> {
   readonly seed: number;
 }
 
-export type PlannedSettings = Omit<ReplicationSettings, 'partKeyBytes'>;
+export type PlannedSettings = Omit<ReplicationSettings, 'partKeyBytes' | 'sendWithinMs'>;
 
 /** Longer than any schedule. */
 export const FOREVER_MS = 1e12;
@@ -65,8 +69,11 @@ const FAULTS = {
   pause: 2,
   wait: 2,
 } as const;
-/** Drawn from a stream of its own, so that the seeds that were kept before it existed still name the same schedule. */
-type RareKind = 'fillMemory';
+/** Faults of operation, each in some schedules. */
+const RARE_FAULTS = ['leapClock', 'startAhead', 'loseLog', 'stop', 'stopOnFailingDisk', 'twin'] as const;
+type OperationKind = (typeof RARE_FAULTS)[number];
+/** Drawn from streams of their own, so that the seeds that were kept before still name the same schedule. */
+export type RareKind = 'fillMemory' | OperationKind;
 export type FaultKind = keyof typeof FAULTS | RareKind;
 
 export function settingsOf(random: Random, unitMs: number, skewBoundMs: number): PlannedSettings {
@@ -81,6 +88,7 @@ export function settingsOf(random: Random, unitMs: number, skewBoundMs: number):
     idleStatusIntervalMs: random.pick([300, 1000]) * unitMs,
     pingIntervalMs: 500 * unitMs,
     silenceMs: random.pick([1500, 4000]) * unitMs,
+    nameLeaseMs: 8000 * unitMs,
     digestIntervalMs: random.pick([200, 800]) * unitMs,
     digestShards: random.pick([1, 8]),
     stallMs: random.pick([400, 1500]) * unitMs,
@@ -118,6 +126,30 @@ export function rareTroubleOf(seed: number) {
   };
 }
 
+/**
+ * Adds faults of operation to a third of the schedules: some kinds, or one alone. The stream is one of which no seed
+ * that is kept for a defect has any.
+ */
+export function insertRareFaults<Kind extends string>(
+  seed: number,
+  steps: readonly Step<Kind>[],
+  without: readonly FaultKind[] = [],
+): Step<Kind | OperationKind>[] {
+  const random = new Random(seed ^ RARE_STREAM);
+  if (!random.chance(RARE_SHARE)) return [...steps];
+  const share = random.pick([0, 0.3, 1]);
+  const always = random.pick(RARE_FAULTS);
+  const drawn = RARE_FAULTS.filter((kind) => random.chance(share) || kind === always);
+  const kinds = drawn.filter((kind) => !without.includes(kind));
+  if (kinds.length === 0) return [...steps];
+  const make = (index: number) =>
+    ({ index: steps.length + index, afterMs: 0, kind: random.pick(kinds), seed: random.below(2 ** 31) }) as const;
+  return insertAtRandom(random, steps, 1 + random.below(MOST_RARE_FAULTS), make);
+}
+
+const RARE_STREAM = 0x44872f;
+const RARE_SHARE = 0.35;
+const MOST_RARE_FAULTS = 6;
 const LONG_KEY_BYTES = 2500;
 
 /** Puts further steps between those of a schedule. */

@@ -1,13 +1,18 @@
-import { Acknowledgements, Engine, type Holder, OWN_ORIGIN } from '@quotadb/engine';
-import { type Link, type LinkTransport, Replica } from '@quotadb/replication';
+import { Acknowledgements, admittedUntilMs, Engine, type Holder, OWN_ORIGIN, type ReDating } from '@quotadb/engine';
+import { ClockWatch, clocksOf, type Link, type LinkTransport, Replica, reDatingOf } from '@quotadb/replication';
+import { GuardedClock } from '@quotadb/resp';
 import { Disk } from '@quotadb/storage';
 import type { QuotaFrame } from '@quotadb/wire';
+import { DIRECTORY } from './disk.js';
 import type { Endpoint } from './network.js';
 import type { SimulatedNode } from './node.js';
 
 export const CLUSTER = 'simulated';
-const DIRECTORY = '/data';
 const EXPIRED_PER_TICK = 50;
+/** As in a server. */
+const FOLLOW_INTERVAL_MS = 1000;
+/** Longer than any schedule. */
+const LONGEST_RUN_MS = 1e10;
 /** The pacemaker ticks this often without a reason. */
 const IDLE_TICK_MS = 250;
 /**
@@ -27,6 +32,7 @@ export interface ProcessService {
 /** One run of a node's process, with everything that is lost when it ends. */
 export class NodeProcess implements Endpoint {
   readonly node: SimulatedNode;
+  readonly clock: GuardedClock;
   readonly engine: Engine;
   isRunning = false;
   isOver = false;
@@ -43,6 +49,14 @@ export class NodeProcess implements Endpoint {
   private readonly diskHolder: Holder | undefined;
   private readonly bootedAtMs: number;
   private readonly ballast: number[] = [];
+  /** By shard: its last own version on the disk, where that was written with a clock far ahead and is dated anew. */
+  datedAhead: readonly number[] | undefined = undefined;
+  /** Which process is at the other end of each link; the last link to each region; when links ended. */
+  private readonly ends = new WeakMap<Link, NodeProcess>();
+  private readonly links = new Map<string, Link>();
+  private readonly closedAtMs = new WeakMap<Link, number>();
+  private readonly clockWatch: ClockWatch;
+  private followedAtMs = Number.NEGATIVE_INFINITY;
   private isFlushDue = false;
   private tickedAtMs = Number.NEGATIVE_INFINITY;
   private tickedVersions = '';
@@ -51,17 +65,33 @@ export class NodeProcess implements Endpoint {
     this.node = node;
     const { plan, scheduler, random, memoryBytes } = node.cluster;
     this.bootedAtMs = scheduler.nowMs;
+    this.clock = new GuardedClock({
+      source: { now: () => node.wallMs(), monotonic: () => this.monotonicMs() },
+      skewBoundMs: plan.settings.skewBoundMs,
+      // Where all clocks are put forward alike, so is this one.
+      monotonicMs: () => this.monotonicMs() + node.cluster.aheadMs,
+    });
     this.engine = Engine.format({
       maxMemoryBytes: memoryBytes,
       origin: node.origin,
-      nowMs: node.wallMs(),
+      nowMs: this.clock.now(),
       hashSecret: new Uint8Array(Int32Array.of(random.below(2 ** 31), 0, 0, 0).buffer),
       shardCount: plan.shardCount,
       expiryGraceMs: plan.graceMs,
     });
+    if (node.leapMs !== 0) {
+      node.isDatedAhead = true;
+      node.cluster.latestLeapMs = Math.max(node.cluster.latestLeapMs, node.wallMs() + LONGEST_RUN_MS);
+    }
     this.acknowledgements = new Acknowledgements(this.engine);
     this.acknowledgements.joinPeers();
     if (node.disk !== undefined) this.diskHolder = this.acknowledgements.join();
+    const { disk } = node;
+    this.clockWatch = new ClockWatch({
+      skewBoundMs: plan.settings.skewBoundMs,
+      keep: disk && ((note) => Object.assign(disk.notes, { clock: note })),
+      found: () => node.cluster.foundAhead(this),
+    });
   }
 
   get region(): string {
@@ -84,19 +114,25 @@ export class NodeProcess implements Endpoint {
   async start(): Promise<void> {
     const { node } = this;
     const { cluster } = node;
+    cluster.options.prepare?.(this);
     if (node.disk !== undefined) {
       const holder = this.diskHolder as Holder;
-      const { disk } = await Disk.open({
+      const { disk, recovered } = await Disk.open({
         directory: DIRECTORY,
         engine: this.engine,
         fsync: cluster.plan.isUnsynced ? 'never' : cluster.plan.flushMs,
         snapshotLogBytes: Number.POSITIVE_INFINITY,
         fileSystem: node.disk.fileSystem(() => !this.isOver),
-        now: () => node.wallMs(),
+        now: () => this.clock.now(),
+        reDating: (dataMs) => this.reDating(dataMs),
+        expectsManifest: node.disk.notes.hasManifest,
         acknowledge: (shard, version) => holder.acknowledge(shard, version),
       });
       if (this.isOver) return;
       this.disk = disk;
+      if (recovered.reDated !== undefined) node.isDatedAhead = false;
+      node.disk.notes.hasManifest = true;
+      if (!this.isAhead(this.engine.nowMs)) node.disk.notes.clock = undefined;
     }
     this.replica = this.makeReplica();
     this.service = cluster.serviceOf(this);
@@ -114,7 +150,7 @@ export class NodeProcess implements Endpoint {
     return new Replica({
       engine,
       identity: { cluster: CLUSTER, region: node.region, origin: node.origin, agreements: [] },
-      clock: { monotonicMs: () => this.monotonicMs(), wallMs: () => node.wallMs(), nowMs: () => node.wallMs() },
+      clock: { monotonicMs: () => this.monotonicMs(), wallMs: () => node.wallMs(), nowMs: () => this.clock.now() },
       acknowledgements,
       ...(disk && {
         durable: (shard: number) => disk.durable(shard),
@@ -129,8 +165,14 @@ export class NodeProcess implements Endpoint {
           else if (!HARMLESS_REFUSALS.includes(code))
             cluster.failed(`${this.label} refused ${link.region}: ${message}`);
         },
-        established: (link) => this.service?.established(link),
-        closed: (link) => this.service?.closed(link),
+        established: (link) => {
+          this.checkName(link);
+          this.service?.established(link);
+        },
+        closed: (link) => {
+          this.closedAtMs.set(link, cluster.scheduler.nowMs);
+          this.service?.closed(link);
+        },
         quota: (link, frame) => this.service?.hear(link, frame),
         silent: (link) => cluster.said(`${this.label} hears nothing of ${link.region} any more`),
         mismatch: (link, origin, shard) =>
@@ -140,19 +182,75 @@ export class NodeProcess implements Endpoint {
     });
   }
 
-  open(transport: LinkTransport, toRegion: string, isDialed: boolean): Link {
+  open(transport: LinkTransport, to: Endpoint, isDialed: boolean): Link {
     this.isStirred = true;
-    const expected = isDialed && { expectedRegion: toRegion };
-    return this.replica.open(transport, { isDialed, address: toRegion, ...expected });
+    const expected = isDialed && { expectedRegion: to.region };
+    const link = this.replica.open(transport, { isDialed, address: to.region, ...expected });
+    this.ends.set(link, to as NodeProcess);
+    return link;
   }
 
   /** Advances the engine to the time of this node, then does everything that is due. */
   private tick(): boolean {
-    this.engine.advanceTo(this.node.wallMs());
+    this.follow();
+    this.advance();
     this.engine.expireSome(EXPIRED_PER_TICK);
     const hasMore = this.replica.tick();
     this.service?.tick();
     return hasMore;
+  }
+
+  /** No process is let in under a name while the process that has it is linked: it would be ended for the other. */
+  private checkName(link: Link): void {
+    const { region } = link;
+    const end = this.ends.get(link);
+    const before = this.links.get(region);
+    this.links.set(region, link);
+    if (before === undefined || end === undefined) return;
+    const other = this.ends.get(before) as NodeProcess;
+    const { cluster } = this.node;
+    const isEndedForIt = (this.closedAtMs.get(before) ?? cluster.scheduler.nowMs) === cluster.scheduler.nowMs;
+    if (other !== end && other.isRunning && isEndedForIt)
+      cluster.failed(`${this.label} lets in ${end.label} as ${region}, and ends its link to ${other.label} for it`);
+  }
+
+  /** Brings the engine to the time of this process. */
+  advance(): void {
+    this.engine.advanceTo(this.clock.now());
+  }
+
+  /** As in a server, once a second: follows the clock of the machine, and compares it with those of peers. */
+  private follow(): void {
+    const nowMs = this.monotonicMs();
+    if (nowMs - this.followedAtMs < FOLLOW_INTERVAL_MS) return;
+    this.followedAtMs = nowMs;
+    this.clock.follow(clocksOf(this.replica.links));
+    // When all clocks are put forward, what peers last said of theirs is from before.
+    if (this.node.cluster.aheadMs === 0) this.clockWatch.check(this.replica);
+  }
+
+  private isAhead(dataMs: number): boolean {
+    return dataMs > admittedUntilMs(this.clock.now(), this.node.cluster.plan.settings.skewBoundMs);
+  }
+
+  /** As in a server: whether data that is later than the clock is dated anew. */
+  private reDating(dataMs: number): ReDating | undefined {
+    const { node, engine } = this;
+    if (node.processesTotal === 1) return undefined;
+    const { skewBoundMs } = node.cluster.plan.settings;
+    const hasPeers = node.peers.size > 0 || engine.origins.count > 1;
+    const { shardCount } = engine;
+    const reDating = reDatingOf({
+      dataMs,
+      nowMs: this.clock.now(),
+      skewBoundMs,
+      shardCount,
+      hasPeers,
+      note: node.disk?.notes.clock,
+    });
+    if (reDating !== undefined)
+      this.datedAhead = Array.from({ length: shardCount }, (_, shard) => this.ownSequence(shard));
+    return reDating;
   }
 
   private scheduleTick(): void {
@@ -160,7 +258,7 @@ export class NodeProcess implements Endpoint {
     const again = (isSoon: boolean) => {
       const { tickMs } = this.node;
       scheduler.after(isSoon ? tickMs / 20 : tickMs * (0.5 + random.next()), () => {
-        if (this.isOver) return;
+        if (!this.isRunning) return;
         again(!this.isPaused && this.guard(() => this.tick()) === true);
       });
     };
@@ -185,7 +283,7 @@ export class NodeProcess implements Endpoint {
   private scheduleFlush(): void {
     const { scheduler, random } = this.node.cluster;
     scheduler.after(this.node.flushMs * (0.5 + random.next()), () => {
-      if (!this.isOver) this.flush(() => this.scheduleFlush());
+      if (this.isRunning) this.flush(() => this.scheduleFlush());
     });
   }
 
@@ -195,7 +293,7 @@ export class NodeProcess implements Endpoint {
     this.isFlushDue = true;
     this.node.cluster.scheduler.after(0, () => {
       this.isFlushDue = false;
-      if (!this.isOver) this.flush(() => {});
+      if (this.isRunning) this.flush(() => {});
     });
   }
 
@@ -207,13 +305,13 @@ export class NodeProcess implements Endpoint {
     // As in a server: the replica prepares the changes that are about to be flushed, and sends them when they are on
     // disk.
     this.guard(() => {
-      this.engine.advanceTo(this.node.wallMs());
+      this.advance();
       this.replica.prepareOwnChanges();
     });
     this.node.cluster.scheduler.settled();
     this.disk?.flush().then(
       () => {
-        if (!this.isOver) this.guard(() => this.tick());
+        if (this.isRunning) this.guard(() => this.tick());
         done();
       },
       (error: Error) => {
@@ -227,7 +325,7 @@ export class NodeProcess implements Endpoint {
     const { scheduler, plan, random } = this.node.cluster;
     const again = () =>
       scheduler.after(plan.redialMs * (0.2 + random.next()), () => {
-        if (this.isOver) return;
+        if (!this.isRunning) return;
         if (!this.isPaused) this.node.dialPeers(this);
         again();
       });

@@ -1,3 +1,4 @@
+import { freshSeed } from '@quotadb/wire/testing';
 import type { Mistake, Outcome, SimulationOptions } from './cluster.js';
 
 type Simulate = (seed: number, options?: SimulationOptions) => Promise<Outcome>;
@@ -6,8 +7,7 @@ export const SEED_SPACE = 2 ** 31;
 
 /** Schedules that no test has run before. */
 export function freshSeeds(count: number): number[] {
-  const from = 1_000_000 + Math.floor(Math.random() * (SEED_SPACE - 1_000_000 - count));
-  return seedsFrom(from, count);
+  return seedsFrom(1_000_000 + freshSeed(SEED_SPACE - 1_000_000 - count), count);
 }
 
 export function seedsFrom(from: number, count: number): number[] {

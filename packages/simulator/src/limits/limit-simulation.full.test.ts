@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { simulateLimits } from './limit-simulation.js';
+import { LIMIT_MISTAKES } from './mistakes.js';
+
+/** New ones at every run: about ten seconds of them. */
+const FRESH_SEEDS = 25;
+/** A mistake must be found within this many schedules. */
+const SEEDS_FOR_MISTAKES = 60;
+
+/** The seed to try first, where it is not the first. */
+const FOUND_BY: Readonly<Record<string, number>> = {
+  'overrides are ignored': 8,
+  'an override holds from the next window on though it should hold at once': 24,
+  'an override for the next window holds at once': 5,
+  'a request is charged to the window that follows': 5,
+};
+
+test('no limit in force is exceeded, parents and children agree, and shadow changes nothing in fresh seeds; one is replayed by `quotadb simulate --limits --seed S`', async () => {
+  expect(await findFailing(simulateLimits, freshSeeds(FRESH_SEEDS))).toEqual([]);
+}, 600_000);
+
+describe('the simulator finds that', () => {
+  test.each(LIMIT_MISTAKES)(
+    '$name',
+    async (mistake) => {
+      const seeds = [FOUND_BY[mistake.name] ?? 1, ...seedsFrom(1, SEEDS_FOR_MISTAKES)];
+      expect(await isFound(simulateLimits, mistake, seeds)).toBe(true);
+    },
+    300_000,
+  );
+});
