@@ -144,7 +144,7 @@ test('keys are forgotten after their window, and only then', async () => {
   await database.query(
     "UPDATE count_requests SET created_at = now() - interval '2 hours' WHERE idempotency_key = 'old'",
   );
-  const own = new Database(async () => database.options);
+  const own = new Database({ locate: async () => database.options });
   expect(await forgetOldRequests(own, 60 * 60 * 1_000)).toBe(1);
   await own.close();
   expect((await call(0, 'POST', '/api/v1/counts/window/increase', 'new')).json.value).toBe(2);

@@ -2,6 +2,7 @@ export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embed
 export { countsApi } from './adapters/http/counts-api.js';
 export { type Audience, type AudienceTokens, type CountsCaller, CountsTokens } from './adapters/http/counts-tokens.js';
 export type { CountUseCases } from './adapters/http/operations.js';
+export { countProblems, problemOfError } from './adapters/http/problems.js';
 export { SchemaError } from './adapters/postgres/adopt.js';
 export type { ConnectionOptions } from './adapters/postgres/connection.js';
 export type { CountsFigures, CountsObserver, WriteReport } from './adapters/postgres/observer.js';

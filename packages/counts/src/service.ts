@@ -11,6 +11,7 @@ import { Database } from './adapters/postgres/database.js';
 import type { CountsFigures, CountsObserver } from './adapters/postgres/observer.js';
 import { PostgresRepository } from './adapters/postgres/postgres-repository.js';
 import { RequestCleanup } from './adapters/postgres/request-cleanup.js';
+import { Servers } from './adapters/postgres/servers.js';
 import type { ComponentFeed } from './domain/ports/component-feed.js';
 import { externalCountUpdateApi, internalCountValueApi } from './domain/use-cases/use-cases.js';
 
@@ -58,7 +59,7 @@ export function createCountsService(options: CountsServiceOptions = {}): CountsS
       ? new EmbeddedPostgres({ directory: options.directory, onLog: options.onDatabaseLog })
       : undefined;
   const database = new Database(
-    embedded === undefined ? async () => options.postgres! : () => embedded.start(),
+    embedded === undefined ? new Servers(options.postgres!) : { locate: () => embedded.start() },
     options.queryConnections,
     options.adopts,
   );

@@ -233,37 +233,41 @@ test('a deadlock with a stranger’s transaction is survived, and the changes ar
   }
 });
 
-test('serialization failures are not applied and sent again: instances on a stricter isolation level stay exact', async () => {
-  await create('strict');
-  await database.query("ALTER SYSTEM SET default_transaction_isolation = 'serializable'");
-  await database.query('SELECT pg_reload_conf()');
-  const services = [0, 1].map(() => createCountsService({ postgres: database.options }));
-  try {
-    const failures = async () => {
-      const [row] = await database.query<{ rolled_back: string }>(
-        'SELECT xact_rollback AS rolled_back FROM pg_stat_database WHERE datname = current_database()',
-      );
-      return Number(row!.rolled_back);
-    };
-    const before = await failures();
-    let expected = 0n;
-    // Until the instances have been in each other's way.
-    while ((await failures()) === before) {
-      const changes = Array.from({ length: 200 }, (_, index) =>
-        services[index % 2]!.api.external.increase('strict', 1n),
-      );
-      const settled = await Promise.allSettled(changes);
-      expected += BigInt(settled.filter(({ status }) => status === 'fulfilled').length);
-      const refusals = settled.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
-      expect(refusals.every((code) => code === 'database_unavailable')).toBe(true);
-    }
-    expect(await database.valueOf('strict')).toBe(expected);
-  } finally {
-    for (const each of services) await each.stop();
-    await database.query('ALTER SYSTEM RESET default_transaction_isolation');
+test.each(['repeatable read', 'serializable'])(
+  'serialization failures are not applied and sent again: instances at %s stay exact',
+  async (isolation) => {
+    const itemId = `strict at ${isolation}`;
+    await create(itemId);
+    await database.query(`ALTER SYSTEM SET default_transaction_isolation = '${isolation}'`);
     await database.query('SELECT pg_reload_conf()');
-  }
-});
+    const services = [0, 1].map(() => createCountsService({ postgres: database.options }));
+    try {
+      const failures = async () => {
+        const [row] = await database.query<{ rolled_back: string }>(
+          'SELECT xact_rollback AS rolled_back FROM pg_stat_database WHERE datname = current_database()',
+        );
+        return Number(row!.rolled_back);
+      };
+      const before = await failures();
+      let expected = 0n;
+      // Until the instances have been in each other's way.
+      while ((await failures()) === before) {
+        const changes = Array.from({ length: 200 }, (_, index) =>
+          services[index % 2]!.api.external.increase(itemId, 1n),
+        );
+        const settled = await Promise.allSettled(changes);
+        expected += BigInt(settled.filter(({ status }) => status === 'fulfilled').length);
+        const refusals = settled.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
+        expect(refusals.every((code) => code === 'database_unavailable')).toBe(true);
+      }
+      expect(await database.valueOf(itemId)).toBe(expected);
+    } finally {
+      for (const each of services) await each.stop();
+      await database.query('ALTER SYSTEM RESET default_transaction_isolation');
+      await database.query('SELECT pg_reload_conf()');
+    }
+  },
+);
 
 test('a statement that takes too long is given up by the database, and its changes fail as not applied', async () => {
   await create('slow');

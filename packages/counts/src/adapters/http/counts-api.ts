@@ -1,8 +1,7 @@
 import { type Api, type CheckedInput, ProblemError } from '@quotadb/http';
-import { CountError } from '../../domain/count-error.js';
 import type { Audience, CountsCaller } from './counts-tokens.js';
 import { type CountUseCases, externalOperations, internalOperations } from './operations.js';
-import { countProblems, problemOfCount } from './problems.js';
+import { countProblems, problemOfError } from './problems.js';
 
 /** The parts of the API that a port serves; the others do not exist on it. */
 export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, CountsCaller> {
@@ -13,7 +12,7 @@ export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, Co
       'Named counts whose record is PostgreSQL. Integers are exact to 64 bits: up to 2^53 - 1 they are JSON numbers, ' +
       'past that the service answers with strings of digits and accepts either form.',
     documentPath: '/api/v1/counts/openapi.json',
-    pagePath: '/api/v1/counts/docs',
+    formerPagePath: '/api/v1/counts/docs',
     isForTokensOnly: true,
     fieldProblems: {
       amount: countProblems.invalid_amount,
@@ -27,7 +26,7 @@ export function countsApi(audiences: readonly Audience[]): Api<CountUseCases, Co
       },
     },
     admits: itemIdsAreCovered,
-    problemOf: (error) => (error instanceof CountError ? problemOfCount(error) : undefined),
+    problemOf: problemOfError,
     operations: [
       ...(audiences.includes('external') ? externalOperations : []),
       ...(audiences.includes('internal') ? internalOperations : []),

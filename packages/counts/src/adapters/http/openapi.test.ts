@@ -136,7 +136,7 @@ test('what the document says of request bodies is what the server checks', async
 });
 
 test('the page to browse the document needs nothing from anywhere else', async () => {
-  const page = await server.call('GET', '/api/v1/counts/docs');
+  const page = await server.call('GET', '/docs');
   expect(page.status).toBe(200);
   expect(page.headers['content-type']).toMatch(/^text\/html/);
   expect(page.headers['content-security-policy']).toContain("default-src 'none'");

@@ -1,5 +1,5 @@
 import { defineProblems, ProblemError } from '@quotadb/http';
-import type { CountError, CountErrorCode } from '../../domain/count-error.js';
+import { CountError, type CountErrorCode } from '../../domain/count-error.js';
 
 /** Problems that only exist because the caller speaks HTTP. */
 type HttpErrorCode = 'missing_item_ids' | 'too_many_item_ids' | 'invalid_idempotency_key' | 'key_forbidden';
@@ -64,6 +64,11 @@ export const countProblems = defineProblems<CountErrorCode | HttpErrorCode>({
       'With an Idempotency-Key the same request can safely be repeated; without one, read the count first.',
   ],
 });
+
+/** Undefined for a fault that is none of a count's. */
+export function problemOfError(error: unknown): ProblemError | undefined {
+  return error instanceof CountError ? problemOfCount(error) : undefined;
+}
 
 /** A caller can do nothing about the schema, but will ask an operator who can: the reason is in the answer. */
 export function problemOfCount({ code, cause }: CountError): ProblemError {

@@ -35,6 +35,13 @@ export class MemoryRepository implements CountValueRepository {
     return itemIds.map((itemId) => this.#counts.get(itemId)).filter((count) => count !== undefined);
   }
 
+  async list(prefix: string, after: string, most: number): Promise<CountValue[]> {
+    return [...this.#counts.values()]
+      .filter(({ itemId }) => itemId.startsWith(prefix) && Buffer.compare(Buffer.from(itemId), Buffer.from(after)) > 0)
+      .sort((one, other) => Buffer.compare(Buffer.from(one.itemId), Buffer.from(other.itemId)))
+      .slice(0, most);
+  }
+
   async change(itemId: string, change: Change, request?: RequestIdentity): Promise<ChangeOutcome> {
     return this.#once(request, () => {
       const count = this.#counts.get(itemId);

@@ -1,7 +1,8 @@
 import { CountError } from '../../domain/count-error.js';
 import { SchemaError } from './adopt.js';
-import { MAX_ATTEMPTS, QUEUE_DEADLINE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
+import { QUEUE_DEADLINE_MS } from './bounds.js';
 import { classifyFailure } from './failure.js';
+import { pauseMs } from './pause.js';
 import { NotCommittedError } from './transaction.js';
 
 /**
@@ -14,7 +15,7 @@ export type StepKind = 'read' | 'keyed' | 'plain';
 export async function attempt<Result>(kind: StepKind, step: () => Promise<Result>): Promise<Result> {
   const deadlineMs = performance.now() + QUEUE_DEADLINE_MS;
   let mayHaveHappened = false;
-  for (let count = 1; ; count++) {
+  for (let failures = 0; ; failures++) {
     try {
       return await step();
     } catch (error) {
@@ -23,14 +24,14 @@ export async function attempt<Result>(kind: StepKind, step: () => Promise<Result
       if (cause instanceof SchemaError) throw new CountError('schema_unsuitable', { cause });
       const failure = error instanceof NotCommittedError ? 'transient' : classifyFailure(error);
       if (failure === 'unknown' && kind !== 'read') mayHaveHappened = true;
-      const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** (count - 1), RECONNECT_MAX_MS);
+      const pause = pauseMs(failure, failures);
       const again = failure !== 'refused' && (failure !== 'unknown' || kind !== 'plain');
-      if (!again || count === MAX_ATTEMPTS || performance.now() + pauseMs > deadlineMs) {
+      if (!again || performance.now() + pause > deadlineMs) {
         const isRefused = failure === 'refused' && !mayHaveHappened;
         const code = mayHaveHappened ? 'outcome_unknown' : isRefused ? 'change_refused' : 'database_unavailable';
         throw new CountError(code, { cause: error });
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 }

@@ -64,9 +64,19 @@ export const CLOSE_POLL_MS = 5;
 export const QUERY_CONNECTIONS = 4;
 export const MAX_WAITING_QUERIES = 1_000;
 
-/** Between attempts to reach a database that is away, doubling from the first to the second. */
+/**
+ * Between attempts to reach a database that is away, and between attempts of a write that lost a conflict: doubling
+ * from the first to the second. A conflict is over when the other's transaction is, after a few milliseconds.
+ */
 export const RECONNECT_MIN_MS = 25;
 export const RECONNECT_MAX_MS = 500;
+export const CONFLICT_MIN_MS = 2;
+export const CONFLICT_MAX_MS = 100;
+
+/**
+ * Conflicts in a row on one connection before they are reported as trouble; by then the pauses are at their longest.
+ */
+export const LASTING_CONFLICTS = 8;
 
 /** How long an idempotency key is remembered, how often old ones are looked for, and how many go at a time. */
 export const IDEMPOTENCY_WINDOW_MS = 24 * 60 * 60 * 1_000;
@@ -75,6 +85,3 @@ export const CLEANUP_CHUNK_ROWS = 5_000;
 
 /** Components folded by one statement. */
 export const MAX_FOLD_COMPONENTS = 1_000;
-
-/** How often a step that certainly was not applied (deadlock, serialization failure, no connection) is tried. */
-export const MAX_ATTEMPTS = 8;

@@ -3,26 +3,31 @@ import { CountError } from '../../domain/count-error.js';
 import { SchemaError } from './adopt.js';
 import { ANSWER_GRACE_MS, MAX_WAITING_QUERIES, MIGRATION_TIMEOUT_MS, QUERY_CONNECTIONS } from './bounds.js';
 import { type ConnectionOptions, clientConfig } from './connection.js';
-import { UnreachableError } from './failure.js';
+import { classifyFailure, UnreachableError } from './failure.js';
 import { migrate } from './migrate.js';
 
-/**
- * Says where PostgreSQL is, before every connection. The embedded one is started by the first call, and after a crash.
- */
-export type DatabaseLocator = () => Promise<ConnectionOptions>;
+export interface DatabaseLocator {
+  /** Where PostgreSQL is, asked before every connection. The embedded one is started by that, also after a crash. */
+  locate(): Promise<ConnectionOptions>;
+  /** Fails unless this new connection will do. */
+  check?(client: pg.ClientBase): Promise<void>;
+  /** No connection to this place could be made; there may be another. */
+  moveOn?(from: ConnectionOptions): void;
+}
 
 /** The way to PostgreSQL: found and brought up to date on first use, and again whenever that failed. */
 export class Database {
-  readonly #locate: DatabaseLocator;
+  readonly #locator: DatabaseLocator;
   readonly #queryConnections: number;
   readonly #adopts: boolean;
   #obstacle: SchemaError | undefined;
   #migrated: Promise<void> | undefined;
-  #pool: pg.Pool | undefined;
+  /** Of connections to one place. */
+  #pool: { readonly place: ConnectionOptions; readonly connections: pg.Pool } | undefined;
 
   /** `adopts`: a table of counts that another program made is taken over; see adopt.ts. */
-  constructor(locate: DatabaseLocator, queryConnections = QUERY_CONNECTIONS, adopts = false) {
-    this.#locate = locate;
+  constructor(locator: DatabaseLocator, queryConnections = QUERY_CONNECTIONS, adopts = false) {
+    this.#locator = locator;
     this.#queryConnections = queryConnections;
     this.#adopts = adopts;
   }
@@ -30,13 +35,17 @@ export class Database {
   /** A connection of the caller's own. */
   async openSession(): Promise<pg.Client> {
     try {
-      return await connect(await this.#prepared());
+      const place = await this.#prepared();
+      return await this.#connect(place);
     } catch (error) {
       throw new UnreachableError(error);
     }
   }
 
-  /** Lends a pooled connection to the work. A connection that failed is not used again. */
+  /**
+   * Lends a pooled connection to the work. A connection that failed is not used again; one on which PostgreSQL only
+   * said no is sound, and where conflicts are common a new one for each would cost more than the work.
+   */
   async withConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#lend();
     try {
@@ -44,7 +53,8 @@ export class Database {
       client.release();
       return result;
     } catch (error) {
-      client.release(!(error instanceof CountError));
+      const failure = classifyFailure(error);
+      client.release(!(error instanceof CountError || failure === 'conflict' || failure === 'refused'));
       throw error;
     }
   }
@@ -60,23 +70,35 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    if (this.#pool !== undefined) await orGiveUp(this.#pool.end());
+    if (this.#pool !== undefined) await orGiveUp(this.#pool.connections.end());
   }
 
   async #lend(): Promise<pg.PoolClient> {
     try {
-      const options = await this.#prepared();
-      this.#pool ??= createPool(options, this.#queryConnections);
-      if (this.#pool.waitingCount >= MAX_WAITING_QUERIES) throw new CountError('overloaded');
-      return await this.#pool.connect();
+      const place = await this.#prepared();
+      const pool = this.#poolAt(place);
+      if (pool.waitingCount >= MAX_WAITING_QUERIES) throw new CountError('overloaded');
+      return await pool.connect().catch((error: unknown) => {
+        // With connections that are only busy, the place is right.
+        if (pool.totalCount === 0) this.#locator.moveOn?.(place);
+        throw error;
+      });
     } catch (error) {
       throw error instanceof CountError ? error : new UnreachableError(error);
     }
   }
 
+  #poolAt(place: ConnectionOptions): pg.Pool {
+    if (this.#pool?.place !== place) {
+      void this.#pool?.connections.end().catch(() => undefined);
+      this.#pool = { place, connections: this.#createPool(place) };
+    }
+    return this.#pool.connections;
+  }
+
   async #prepared(): Promise<ConnectionOptions> {
-    const options = await this.#locate();
-    this.#migrated ??= migrateDatabase(options, this.#adopts).then(
+    const place = await this.#locator.locate();
+    this.#migrated ??= this.#migrate(place).then(
       () => {
         this.#obstacle = undefined;
       },
@@ -87,7 +109,40 @@ export class Database {
       },
     );
     await this.#migrated;
-    return options;
+    return place;
+  }
+
+  async #migrate(place: ConnectionOptions): Promise<void> {
+    const client = await this.#connect(place, { query_timeout: MIGRATION_TIMEOUT_MS });
+    try {
+      await migrate(client, this.#adopts);
+    } finally {
+      await orGiveUp(client.end());
+    }
+  }
+
+  async #connect(place: ConnectionOptions, overrides: pg.ClientConfig = {}): Promise<pg.Client> {
+    const client = new pg.Client({ ...clientConfig(place), ...overrides });
+    // A connection lost while idle shows at its next use; without a listener it would end the process.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await this.#locator.check?.(client);
+    } catch (error) {
+      this.#locator.moveOn?.(place);
+      await orGiveUp(client.end());
+      throw error;
+    }
+    return client;
+  }
+
+  #createPool(place: ConnectionOptions): pg.Pool {
+    const onConnect = (client: pg.ClientBase) => this.#locator.check?.(client);
+    const pool = new pg.Pool({ ...clientConfig(place), max: this.#queryConnections, onConnect });
+    // The pool listens to its idle connections only; one lost while lent out fails the query that was on it.
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('error', () => undefined);
+    return pool;
   }
 }
 
@@ -99,34 +154,4 @@ export async function orGiveUp(ending: Promise<void>): Promise<void> {
   });
   await Promise.race([ending.catch(() => undefined), givingUp]);
   clearTimeout(timer);
-}
-
-async function migrateDatabase(options: ConnectionOptions, adopts: boolean): Promise<void> {
-  const client = await connect(options, { query_timeout: MIGRATION_TIMEOUT_MS });
-  try {
-    await migrate(client, adopts);
-  } finally {
-    await orGiveUp(client.end());
-  }
-}
-
-async function connect(options: ConnectionOptions, overrides: pg.ClientConfig = {}): Promise<pg.Client> {
-  const client = new pg.Client({ ...clientConfig(options), ...overrides });
-  // A connection lost while idle shows at its next use; without a listener it would end the process.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-  } catch (error) {
-    await orGiveUp(client.end());
-    throw error;
-  }
-  return client;
-}
-
-function createPool(options: ConnectionOptions, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...clientConfig(options), max });
-  // The pool listens to its idle connections only; one lost while lent out fails the query that was on it.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.on('error', () => undefined);
-  return pool;
 }

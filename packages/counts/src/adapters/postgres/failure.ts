@@ -2,11 +2,14 @@
  * What a failed statement means for the change it carried.
  *
  *   refused      PostgreSQL said no to the data, and will again: something in the statement spoils it.
+ *   conflict     PostgreSQL let another transaction go first (serialization failure, deadlock): nothing was applied,
+ *                and the same statement will do. Stricter isolation levels and distributed databases answer so every
+ *                day.
  *   transient    PostgreSQL said no, nothing was applied, and another attempt may succeed.
  *   unreachable  There was no connection to send it on: nothing was applied.
  *   unknown      The connection went away while the statement was out. It may have been committed.
  */
-export type Failure = 'refused' | 'transient' | 'unreachable' | 'unknown';
+export type Failure = 'refused' | 'conflict' | 'transient' | 'unreachable' | 'unknown';
 
 /** Raised by the adapter when it could not get a connection, so that nothing was ever sent. */
 export class UnreachableError extends Error {
@@ -19,6 +22,8 @@ export class UnreachableError extends Error {
 /** Classes whose errors lie in the data of the statement. */
 const DATA_CODES = /^(21|22|23)/;
 
+const CONFLICT_CODES = new Set(['40001', '40P01']);
+
 /** A count was deleted while its components were being folded. The next attempt finds it missing. */
 const FOREIGN_KEY_VIOLATION = '23503';
 
@@ -30,6 +35,7 @@ export function classifyFailure(error: unknown): Failure {
   const { code, severity } = (error ?? {}) as { code?: string; severity?: string };
   // An ERROR ends the statement's transaction and leaves the session alive. A FATAL or PANIC may follow the commit.
   if (severity !== 'ERROR' || code === undefined || UNKNOWN_CODES.test(code)) return 'unknown';
+  if (CONFLICT_CODES.has(code)) return 'conflict';
   if (code === FOREIGN_KEY_VIOLATION) return 'transient';
   return DATA_CODES.test(code) ? 'refused' : 'transient';
 }

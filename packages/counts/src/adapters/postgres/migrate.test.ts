@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => database.stop());
 
 async function prepare(): Promise<void> {
-  const own = new Database(async () => database.options);
+  const own = new Database({ locate: async () => database.options });
   try {
     await own.withConnection(async () => undefined);
   } finally {
@@ -57,7 +57,7 @@ test('a schema of the first version is brought up to date with everything that i
   await session.query('INSERT INTO count_migrations VALUES (1)');
   await session.query("INSERT INTO count_values (item_id, current_value) VALUES ('old', 5)");
   await session.query("INSERT INTO count_components VALUES ('old', 'us', 1, 5, 0, 5)");
-  const own = new Database(async () => options);
+  const own = new Database({ locate: async () => options });
   const rows = await own.withConnection((client) =>
     alone(client)({ text: APPLY_RUNS, values: ['{old}', '{2}', '{0}', '{2}', '{false}'] }),
   );

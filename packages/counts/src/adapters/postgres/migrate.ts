@@ -22,7 +22,8 @@ export async function migrate(client: ClientBase, adopts = false): Promise<void>
     const applied = rows[0]!.applied;
     if (applied > migrations.length) {
       throw new SchemaError(
-        `the database is at schema step ${applied}; this version of QuotaDB knows ${migrations.length}: use a newer one`,
+        `the database is at schema step ${applied}; this version of QuotaDB knows ${migrations.length}: ` +
+          'use a newer one',
       );
     }
     const isAdopting = applied === 0 && (await makeWay(client, adopts));

@@ -12,10 +12,13 @@ import type { ChangeWriter } from './change-writer.js';
 import type { Database } from './database.js';
 import { type OnceOutcome, runOnce } from './run-once.js';
 import { alone, type RunStatement } from './statement.js';
-import { CREATE_COUNT, FIND_COUNTS, REMOVE_COUNT } from './statements.js';
+import { CREATE_COUNT, FIND_COUNTS, LIST_COUNTS, REMOVE_COUNT } from './statements.js';
 import { textArray } from './text-array.js';
 
 type CountRow = readonly [itemId: string, currentValue: string, lastUpdatedAt: Date];
+
+/** No id has a character behind this one, so it bounds the ids that begin alike. */
+const LAST_CHARACTER = '\u{10ffff}';
 
 /**
  * PostgreSQL as the record. Changes are coalesced by the writer; creations, deletions and reads are statements of their
@@ -62,8 +65,16 @@ export class PostgresRepository implements CountValueRepository {
     return itemIds.flatMap((itemId) => {
       const row = found.get(itemId);
       if (row === undefined) return [];
-      return [{ itemId, currentValue: BigInt(row[1]), lastUpdatedAt: row[2] }];
+      return [countOf(row)];
     });
+  }
+
+  async list(prefix: string, after: string, most: number): Promise<CountValue[]> {
+    const values = [after, prefix, prefix + LAST_CHARACTER, most];
+    const rows = await attempt('read', () =>
+      this.#database.withConnection((client) => alone(client)<CountRow>({ text: LIST_COUNTS, values })),
+    );
+    return rows.map(countOf);
   }
 
   /** A creation or deletion alone, or with a key together with the memory of it. Only keyed ones may be repeated. */
@@ -74,4 +85,8 @@ export class PostgresRepository implements CountValueRepository {
       ),
     );
   }
+}
+
+function countOf([itemId, currentValue, lastUpdatedAt]: CountRow): CountValue {
+  return { itemId, currentValue: BigInt(currentValue), lastUpdatedAt };
 }

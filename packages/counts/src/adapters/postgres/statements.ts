@@ -18,6 +18,11 @@ export const WHICH_ARE_LOCKED = `
 export const FIND_COUNTS =
   'SELECT item_id, current_value, last_updated_at FROM count_values WHERE item_id = ANY ($1::text[])';
 
+/** Two bounds and the collation "C" of the column: a walk along the index, however many counts there are. */
+export const LIST_COUNTS = `
+  SELECT item_id, current_value, last_updated_at FROM count_values
+  WHERE item_id > $1 AND item_id >= $2 AND item_id < $3 ORDER BY item_id LIMIT $4`;
+
 export const CREATE_COUNT = `
   INSERT INTO count_values (item_id, current_value) VALUES ($1, $2)
   ON CONFLICT (item_id) DO NOTHING RETURNING last_updated_at`;

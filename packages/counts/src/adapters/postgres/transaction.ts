@@ -32,6 +32,8 @@ export async function inTransaction<Result>(
     if (error instanceof CountError || classifyFailure(error) !== 'unknown') throw error;
     throw new NotCommittedError(error);
   }
-  await client.query('COMMIT');
+  const { command } = await client.query('COMMIT');
+  // A transaction that has failed ends with ROLLBACK, and PostgreSQL does not call that an error.
+  if (command !== 'COMMIT') throw new NotCommittedError(new Error(`COMMIT was answered with ${command}`));
   return result;
 }

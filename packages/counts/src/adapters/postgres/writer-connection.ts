@@ -3,11 +3,12 @@ import { CountError } from '../../domain/count-error.js';
 import { applyPlainGroups } from './apply-groups.js';
 import { applyKeyedGroups } from './apply-keyed-groups.js';
 import { whichAreLocked } from './apply-runs.js';
-import { LOCKED_ITEM_PAUSE_MS, RECONNECT_MAX_MS, RECONNECT_MIN_MS } from './bounds.js';
+import { LASTING_CONFLICTS, LOCKED_ITEM_PAUSE_MS } from './bounds.js';
 import type { ChangeQueue, Group, GroupedWrite } from './change-queue.js';
 import { type Database, orGiveUp } from './database.js';
 import { classifyFailure, type Failure, isLockTimeout, isWrongServer } from './failure.js';
 import { type CountsObserver, reportWrite } from './observer.js';
+import { pauseMs } from './pause.js';
 import { failExpired, failObstructed, type PendingChange } from './pending-change.js';
 import { alone } from './statement.js';
 import { NotCommittedError } from './transaction.js';
@@ -30,6 +31,7 @@ export class WriterConnection {
   readonly #observer: CountsObserver | undefined;
   #client: Client | undefined;
   #failures = 0;
+  #isTroubleReported = false;
   #isSending = false;
   #draining: Promise<void> | undefined;
 
@@ -73,7 +75,7 @@ export class WriterConnection {
         client = await this.#session();
       } catch (error) {
         this.#failAllWhere(this.#database.obstacle);
-        await this.#pause(error);
+        await this.#pause('unreachable', error);
         continue;
       }
       const write = this.#queue.take();
@@ -113,6 +115,7 @@ export class WriterConnection {
       for (const group of spoiled) this.#queue.halve(group);
       this.#giveBack(groups, unsent);
       this.#failures = 0;
+      this.#isTroubleReported = false;
     } catch (error) {
       const failure = error instanceof NotCommittedError ? 'unreachable' : classifyFailure(error);
       report(failure);
@@ -197,7 +200,7 @@ export class WriterConnection {
 
   async #afterTrouble(failure: Failure, error: unknown): Promise<void> {
     if (failure === 'unknown' || failure === 'unreachable' || isWrongServer(error)) this.#discardSession();
-    if (failure !== 'refused') await this.#pause(error);
+    if (failure !== 'refused') await this.#pause(failure, error);
   }
 
   async #session(): Promise<Client> {
@@ -219,11 +222,14 @@ export class WriterConnection {
     void client?.end().catch(() => undefined);
   }
 
-  /** Longer after each failure in a row. Only the first of them is reported. */
-  async #pause(error: unknown): Promise<void> {
-    if (this.#failures === 0) this.#onTrouble(error);
-    const pauseMs = Math.min(RECONNECT_MIN_MS * 2 ** this.#failures, RECONNECT_MAX_MS);
-    this.#failures++;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  /** Trouble is reported once until a write succeeds. A conflict is none, unless there is no end of them. */
+  async #pause(failure: Failure, error: unknown): Promise<void> {
+    const isTrouble = failure !== 'conflict' || this.#failures >= LASTING_CONFLICTS;
+    if (isTrouble && !this.#isTroubleReported) {
+      this.#isTroubleReported = true;
+      this.#onTrouble(error);
+    }
+    const pause = pauseMs(failure, this.#failures++);
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

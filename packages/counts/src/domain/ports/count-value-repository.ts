@@ -23,6 +23,8 @@ export interface CountValueRepository {
   create(itemId: string, initialValue: bigint, request?: RequestIdentity): Promise<CreateOutcome>;
   /** The counts that exist among these ids, in the order asked. */
   find(itemIds: readonly string[]): Promise<CountValue[]>;
+  /** Counts whose ids begin with `prefix` and come behind `after`, in the order of their bytes, at most `most`. */
+  list(prefix: string, after: string, most: number): Promise<CountValue[]>;
   change(itemId: string, change: Change, request?: RequestIdentity): Promise<ChangeOutcome>;
   remove(itemId: string, request?: RequestIdentity): Promise<RemoveOutcome>;
 }

@@ -7,6 +7,8 @@ export interface InternalCountValueApi {
   get(itemId: string): Promise<CountValue>;
   /** The counts that exist among these ids, each once, in the order asked. */
   getMany(itemIds: readonly string[]): Promise<CountValue[]>;
+  /** Counts whose ids begin with `prefix` and come behind `after`, in the order of their bytes, at most `most`. */
+  list(prefix: string, after: string, most: number): Promise<CountValue[]>;
   update(itemId: string, value: bigint, idempotencyKey?: string): Promise<ChangedCount>;
   delete(itemId: string, idempotencyKey?: string): Promise<void>;
 }

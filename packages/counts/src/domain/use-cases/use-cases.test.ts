@@ -34,6 +34,16 @@ describe('use cases', () => {
     expect((await internal.get('item')).currentValue).toBe(5n);
   });
 
+  test('List gives the counts of a beginning in the order of their bytes, page by page', async () => {
+    for (const itemId of ['b', 'a:2', 'a:10', 'ä', 'a:1']) await internal.initialize(itemId, 1n);
+    const names = async (prefix: string, after: string, most: number) =>
+      (await internal.list(prefix, after, most)).map(({ itemId }) => itemId);
+    expect(await names('', '', 9)).toEqual(['a:1', 'a:10', 'a:2', 'b', 'ä']);
+    expect(await names('a:', '', 2)).toEqual(['a:1', 'a:10']);
+    expect(await names('a:', 'a:10', 2)).toEqual(['a:2']);
+    expect(await names('c', '', 2)).toEqual([]);
+  });
+
   test('GetMany gives each count once, in the order asked, and leaves out unknown ids', async () => {
     await internal.initialize('one', 1n);
     await internal.initialize('two', 2n);

@@ -37,6 +37,7 @@ export function internalCountValueApi(repository: CountValueRepository): Interna
       return count;
     },
     getMany: async (itemIds) => repository.find([...new Set(itemIds.map(requireItemId))]),
+    list: (prefix, after, most) => repository.list(prefix, after, most),
     async update(itemId, value, key) {
       const request = identifyRequest(key, 'update', requireItemId(itemId), requireValue(value));
       return changeCount(repository, itemId, { kind: 'assign', value }, request);
