@@ -1,3 +1,11 @@
+export type { BudgetCharge, BudgetDenial, BudgetKind, LlmBudget, PlannedRequest } from './budgets/budget.js';
+export type { EstimateOptions } from './budgets/estimate.js';
+export { BudgetGrant } from './budgets/grant.js';
+export { LlmBudgets, type LlmBudgetsOptions } from './budgets/llm-budgets.js';
+export { nodeHandler } from './budgets/node-handler.js';
+export { type OpenAiProxyOptions, openAiProxy } from './budgets/openai-proxy.js';
+export { costOf, type ModelPrice, type PriceTable } from './budgets/prices.js';
+export type { TokenUsage } from './budgets/token-usage.js';
 export { QuotadbClient } from './client/client.js';
 export type { ClientOptions } from './client/options.js';
 export { ConnectionError, QuotadbError, ReplyError, TimeoutError } from './contract/errors.js';
@@ -7,10 +15,10 @@ export { type HttpClientOptions, HttpProblem, QuotadbHttpClient } from './http/h
 export type { WhenAway } from './limiter/away-policy.js';
 export type { LimitResult } from './limiter/limit-result.js';
 export { type RateBackend, RateLimiter, type RateLimiterOptions } from './limiter/rate-limiter.js';
-export { expressRateLimit } from './middleware/express.js';
-export { fastifyRateLimit } from './middleware/fastify.js';
+export { type ExpressOptions, expressRateLimit } from './middleware/express.js';
+export { type FastifyOptions, fastifyRateLimit } from './middleware/fastify.js';
 export { type RatePolicy, rateLimitHeaders } from './middleware/headers.js';
-export { honoRateLimit } from './middleware/hono.js';
+export { type HonoOptions, honoRateLimit } from './middleware/hono.js';
 export type { MiddlewareOptions } from './middleware/middleware-options.js';
 export { QuotaLease } from './quota/lease.js';
 export { Quota } from './quota/quota.js';

@@ -1,8 +1,7 @@
+import { makeVisible } from '@quotadb/wire';
+import { DIM, PLAIN } from './colors.js';
 import { labelsOf } from './labels.js';
 import type { Reply } from './reply.js';
-
-export const DIM = '\x1b[2m';
-export const PLAIN = '\x1b[0m';
 
 /** How replies are shown to people, after redis-cli: quoted texts, numbered lists, `(integer) 1`. */
 export function formatReply(reply: Reply, indent = ''): string {
@@ -18,9 +17,9 @@ export function formatReply(reply: Reply, indent = ''): string {
     case 'boolean':
       return reply.value ? '(true)' : '(false)';
     case 'error':
-      return `(error) ${visible(reply.text)}`;
+      return `(error) ${makeVisible(reply.text)}`;
     case 'simple':
-      return visible(reply.text);
+      return makeVisible(reply.text);
     case 'verbatim':
       return reply.text.trimEnd();
     case 'text':
@@ -33,12 +32,13 @@ export function formatReply(reply: Reply, indent = ''): string {
 }
 
 /** The same, with the meaning of each number behind it for commands that reply with a row of numbers. */
-export function formatReplyTo(command: string, reply: Reply): string {
+export function formatReplyTo(command: string, reply: Reply, hasColors: boolean): string {
   const labels = labelsOf(command, reply);
   if (labels === undefined) return formatReply(reply);
   const rows = formatReply(reply).split('\n');
   const width = Math.max(...rows.map((row) => row.length));
-  return rows.map((row, index) => `${row.padEnd(width)}  ${DIM}${labels[index]}${PLAIN}`).join('\n');
+  const [dim, plain] = hasColors ? [DIM, PLAIN] : ['', ''];
+  return rows.map((row, index) => `${row.padEnd(width)}  ${dim}${labels[index]}${plain}`).join('\n');
 }
 
 /** The reply as JSON. Integers past 2^53 are texts, so that readers of JSON do not round them. */
@@ -123,20 +123,11 @@ function plain(reply: Reply): string {
 }
 
 function quoted(text: string): string {
-  return `"${visible(text.replaceAll('\\', '\\\\').replaceAll('"', '\\"'))}"`;
+  return `"${makeVisible(text.replaceAll('\\', '\\\\').replaceAll('"', '\\"'))}"`;
 }
 
 /** As redis-cli shows bytes, and as the prompt accepts them. */
 function quotedBytes(bytes: Buffer): string {
   const ascii = bytes.toString('latin1').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  return `"${visible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
-}
-
-/** Control characters are written out, because a terminal would act upon them and a key may hold any. */
-function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are searched for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
-    const named: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-    return named[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  });
+  return `"${makeVisible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
 }

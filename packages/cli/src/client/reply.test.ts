@@ -111,7 +111,7 @@ test('a row of numbers says at a terminal what each means, where there are as ma
     expect([command, labelsOf(command, reply)]).toEqual([command, replyLabels[command]]);
   }
   expect(labelsOf('incrEX', { kind: 'array', items: [] })).toBeUndefined();
-  expect(formatReplyTo('increx', { kind: 'array', items: [number('10'), number('1')] })).toBe(
+  expect(formatReplyTo('increx', { kind: 'array', items: [number('10'), number('1')] }, true)).toBe(
     '1) (integer) 10  \x1b[2mvalue\x1b[0m\n2) (integer) 1   \x1b[2madded\x1b[0m',
   );
 });

@@ -30,6 +30,7 @@ export class Refused extends Error {
 }
 
 const CONNECT_TIMEOUT_MS = 5000;
+const NOBODY_LISTENS = 'no server listens there; "quotadb serve" starts one, --host and -p name another';
 
 /** A connection for tools: one command after another, replies in RESP3 where the server has it. */
 export class RespClient {
@@ -133,7 +134,8 @@ function reach({ host, port, tls }: Target, where: string): Promise<Socket> {
       socket.destroy();
       reject(new Unreachable(`cannot reach ${where}: ${reason}`));
     };
-    const onError = (error: Error): void => fail(error.message);
+    const onError = (error: NodeJS.ErrnoException): void =>
+      fail(error.code === 'ECONNREFUSED' ? NOBODY_LISTENS : error.message);
     socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail(`no answer in ${CONNECT_TIMEOUT_MS} ms`));
     socket.once('error', onError);
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {

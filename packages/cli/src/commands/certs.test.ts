@@ -103,10 +103,10 @@ test('half a pair is not left behind', async () => {
 });
 
 test.each([
-  [['init', '--cluster', 'a b'], 2, /--cluster: argument must be/],
-  [['init', '--cluster', 'c', '--days', '0'], 2, /--days: argument must be between 1 and 36500/],
-  [['issue', '--region', 'EU'], 2, /--region: argument must be/],
-  [['issue', '--region', 'eu', '--host', 'a b'], 2, /--host: argument must be/],
+  [['init', '--cluster', 'a b'], 2, /--cluster: "a b" must be/],
+  [['init', '--cluster', 'c', '--days', '0'], 2, /--days: "0" must be a whole number, 1 to 36500/],
+  [['issue', '--region', 'EU'], 2, /--region: "EU" must be/],
+  [['issue', '--region', 'eu', '--host', 'a b'], 2, /--host: "a b" must be/],
   [['issue', '--region', 'eu', '--days', 'x'], 2, /--days: /],
   [['issue', '--region', 'eu'], 1, /cannot read .*ca\.crt: .*"quotadb certs init" makes an authority/],
   [['issue', '--region', 'ca'], 1, /a region cannot be called "ca"/],

@@ -76,8 +76,8 @@ test('all mistakes are reported at once, with exit code 2', async () => {
   expect(code).toBe(2);
   expect(stderr.trim().split('\n')).toEqual([
     expect.stringContaining('QUOTADB_TIMEOUT: '),
-    expect.stringContaining('--max-memory: argument must be a memory value'),
-    expect.stringContaining('--fsync: argument couldn'),
+    expect.stringContaining('--max-memory: "much" must be a size, 4mb to 16gb, such as 512mb'),
+    expect.stringContaining('--fsync: "often" must be always, never, or a duration, 1ms to 1m'),
     expect.stringContaining('--host: 0.0.0.0 can be reached from other machines'),
   ]);
   expect(stdout).toBe('');

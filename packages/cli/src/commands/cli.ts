@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline';
+import { usesColors } from '@quotadb/config';
 import type { Command } from 'commander';
 import { formatReplyTo, rawReply, replyToJson } from '../client/format.js';
 import type { Reply } from '../client/reply.js';
 import { type RespClient, withClient } from '../client/resp-client.js';
+import type { Hints } from '../prompt/hints.js';
 import { splitWords } from '../prompt/split-words.js';
 import { EXIT_FAILURE, EXIT_OK } from '../terminal/exit-codes.js';
 import { type Exit, runCommand } from '../terminal/run-command.js';
@@ -12,7 +14,8 @@ const EXAMPLES = `
 Examples:
   $ quotadb cli                                    a prompt; Tab completes, "help incr" explains, Ctrl-D ends
   $ quotadb cli INCREX hits UBOUND 100 EX 60
-  $ quotadb cli --json INFO server
+  $ quotadb cli help @quota                        the commands of a group
+  $ quotadb cli -p 6390 --json INFO server
   $ printf 'INCR a\\nGET a\\n' | quotadb cli        a command a line; exit code 1 when a reply was an error
   $ quotadb cli --tls --tls-ca ca.crt --user web --resp 6390 PING`;
 
@@ -36,9 +39,10 @@ export function cliCommand(program: Command, exit: Exit): void {
     .addHelpText('after', EXAMPLES)
     .action((words: string[], options: CliOptions) =>
       runCommand(exit, async () => {
+        if (words[0]?.toLowerCase() === 'help') return explainWords(words.slice(1));
         const target = targetOf(options);
         return withClient(target, async (client) => {
-          if (words.length > 0) return show(await client.call(...words), options, words[0]);
+          if (words.length > 0) return runOne(client, words, options);
           if (!process.stdin.isTTY) return runPipe(client, options);
           const { runPrompt } = await import('../prompt/prompt.js');
           await runPrompt(target, client);
@@ -46,6 +50,26 @@ export function cliCommand(program: Command, exit: Exit): void {
         });
       }),
     );
+}
+
+async function runOne(client: RespClient, words: readonly string[], options: CliOptions): Promise<number> {
+  const reply = await client.call(...words);
+  const code = show(reply, options, words[0]);
+  if (reply.kind !== 'error' || options.json) return code;
+  const suggestion = (await loadHints()).suggestFor(words[0], reply);
+  if (suggestion !== undefined) process.stderr.write(`quotadb: ${suggestion}\n`);
+  return code;
+}
+
+async function explainWords([name, subcommand]: readonly string[]): Promise<number> {
+  process.stdout.write(`${(await loadHints()).explain(name, subcommand)}\n`);
+  return EXIT_OK;
+}
+
+/** The table of commands is a large package, which a command that succeeds does not need. */
+async function loadHints(): Promise<Hints> {
+  const [{ Hints }, { commands }] = await Promise.all([import('../prompt/hints.js'), import('@quotadb/resp')]);
+  return new Hints(commands);
 }
 
 /** Exit code 1 says that some reply was an error. */
@@ -76,7 +100,8 @@ async function runPipe(client: RespClient, options: CliOptions): Promise<number>
 
 /** At a terminal as people read it, into a pipe as programs do. */
 function show(reply: Reply, { json }: CliOptions, command = ''): number {
-  const plain = () => (process.stdout.isTTY ? formatReplyTo(command, reply) : rawReply(reply));
+  const plain = () =>
+    process.stdout.isTTY ? formatReplyTo(command, reply, usesColors(process.stdout, process.env)) : rawReply(reply);
   const text = json ? JSON.stringify(replyToJson(reply)) : plain();
   process.stdout.write(Buffer.concat([Buffer.from(text), Buffer.from('\n')]));
   return reply.kind === 'error' ? EXIT_FAILURE : EXIT_OK;

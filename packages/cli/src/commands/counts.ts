@@ -1,9 +1,10 @@
-import { type Configuration, countsAlone, loadConfiguration } from '@quotadb/config';
+import { type Configuration, countsAlone, loadConfiguration, usesColors } from '@quotadb/config';
 import type { CountsServer } from '@quotadb/server';
 import type { Command } from 'commander';
 import { EXIT_USAGE } from '../terminal/exit-codes.js';
 import { type Exit, Failure, runCommand } from '../terminal/run-command.js';
 import { addSettings, configFile, type Flags, flagsOf, orMistakes } from '../terminal/settings.js';
+import { summarizeCounts } from '../terminal/start-summary.js';
 import { stopSignal } from '../terminal/stop-signal.js';
 import { explainStart } from './serve.js';
 
@@ -30,8 +31,12 @@ async function runCounts(flags: Flags, environment: NodeJS.ProcessEnv): Promise<
   if (config === undefined) return EXIT_USAGE;
   const stop = stopSignal();
   const server = await start(config);
-  process.stdout.write(`${JSON.stringify(server.readyLine())}\n`);
+  const ready = server.readyLine();
+  const isForPeople = process.stdout.isTTY && config.logFormat !== 'json';
+  const summary = () => summarizeCounts(config, ready, usesColors(process.stdout, process.env));
+  process.stdout.write(isForPeople ? summary() : `${JSON.stringify(ready)}\n`);
   await stop;
+  (await import('@quotadb/server')).exitWithoutThreads();
   await server.stop();
   return undefined;
 }

@@ -1,5 +1,7 @@
-import { Mistake, parseSizeBytes } from '@quotadb/config';
+import { settings } from '@quotadb/config';
 import type { Command } from 'commander';
+import { printJson } from '../terminal/json-output.js';
+import { parseIn } from '../terminal/parse-in.js';
 import { withProgress } from '../terminal/progress.js';
 import { type Exit, Failure, runCommand } from '../terminal/run-command.js';
 
@@ -12,6 +14,7 @@ interface RepairOptions {
   readonly data: string;
   readonly maxMemory: string;
   readonly newIncarnation?: boolean;
+  readonly json?: boolean;
 }
 
 /** `quotadb repair`: salvages a data directory that the server refuses to start from, and reports the losses. */
@@ -22,20 +25,24 @@ export function repairCommand(program: Command, exit: Exit): void {
     .requiredOption('--data <directory>', 'the data directory; no server may be using it')
     .option('--max-memory <size>', 'memory to work in; at least what the server had', '512mb')
     .option('--new-incarnation', 'start as a new incarnation: peers hold newer changes of this one than its disk does')
+    .option('--json', 'the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action((options: RepairOptions) => runCommand(exit, () => runRepair(options)));
 }
 
-async function runRepair({ data: path, maxMemory, newIncarnation }: RepairOptions): Promise<undefined> {
-  const maxMemoryBytes = parseSize(maxMemory);
+async function runRepair({ data: path, maxMemory, newIncarnation, json }: RepairOptions): Promise<undefined> {
+  const maxMemoryBytes = parseIn('--max-memory', settings.maxMemoryBytes.kind, maxMemory);
   const { Engine } = await import('@quotadb/engine');
   const { loadFlock } = await import('@quotadb/server');
-  const { DataDirectory, readIdentity, repair, writeIdentity } = await import('@quotadb/storage');
+  const { DataDirectory, canCarryOver, readIdentity, readOldCopy, removeOldCopy, repair, writeIdentity } = await import(
+    '@quotadb/storage'
+  );
   const identity = readIdentity(path);
   if (identity === undefined) throw new Failure(`${path} is no data directory: there is no identity.json in it`);
   const { region, replicaId, shardCount, cluster = '' } = identity;
   const flock = loadFlock();
-  const directory = DataDirectory.open({ path, region, cluster, replicaId, shardCount, keepIncarnation: true, flock });
+  const asFound = { keepIncarnation: true, keepOldCopy: true };
+  const directory = DataDirectory.open({ path, region, cluster, replicaId, shardCount, ...asFound, flock });
   try {
     const nowMs = Date.now();
     const engine = Engine.format({ maxMemoryBytes, shardCount, origin: directory.origin, nowMs });
@@ -43,27 +50,38 @@ async function runRepair({ data: path, maxMemory, newIncarnation }: RepairOption
       `reading ${path}`,
       repair({ directory: path, engine, nowMs, expectsManifest: identity.hasManifest === true && !identity.isBackup }),
     );
-    for (const loss of losses)
-      process.stdout.write(`lost: ${loss.path}, ${loss.bytes} bytes from byte ${loss.offset}: ${loss.reason}\n`);
     // After a loss peers may hold newer changes of this incarnation than its disk does.
-    const isNewIncarnation = movedTo !== undefined || newIncarnation === true;
+    const hasLosses = movedTo !== undefined;
+    // Where peers have shown that it is an old copy, the next start carries its counts over.
+    const oldCopy = hasLosses ? undefined : readOldCopy(path, replicaId + identity.incarnation);
+    const isCarriedOver = oldCopy !== undefined && (await canCarryOver(path, oldCopy, engine));
+    const isNewIncarnation = hasLosses || (newIncarnation === true && !isCarriedOver);
+    if (isNewIncarnation) removeOldCopy(path);
     writeIdentity(path, isNewIncarnation ? { ...identity, isBackup: true } : identity);
-    process.stdout.write(
-      movedTo === undefined
-        ? `nothing is damaged: ${components} components read\n`
-        : `salvaged: ${components} components, ${engine.keyCount()} keys; the old files are in ${movedTo}\n`,
-    );
-    if (isNewIncarnation)
-      process.stdout.write('the next start is a new incarnation: peers send back what they hold of the old one\n');
+    const report = { losses, components, keys: engine.keyCount(), movedTo, isNewIncarnation, isCarriedOver };
+    if (json) printJson({ ...report, movedTo: movedTo ?? null });
+    else process.stdout.write(`${inWords(report).join('\n')}\n`);
   } finally {
     directory.close();
   }
 }
 
-function parseSize(text: string): number {
-  try {
-    return parseSizeBytes(text);
-  } catch (error) {
-    throw error instanceof Mistake ? new Mistake(`--max-memory: ${error.message}`) : error;
-  }
+interface Report {
+  readonly losses: readonly { path: string; bytes: number; offset: number; reason: string }[];
+  readonly components: number;
+  readonly keys: number;
+  readonly movedTo: string | undefined;
+  readonly isNewIncarnation: boolean;
+  readonly isCarriedOver: boolean;
+}
+
+function inWords({ losses, components, keys, movedTo, isNewIncarnation, isCarriedOver }: Report): string[] {
+  return [
+    ...losses.map(({ path, bytes, offset, reason }) => `lost: ${path}, ${bytes} bytes from byte ${offset}: ${reason}`),
+    movedTo === undefined
+      ? `nothing is damaged: ${components} components read`
+      : `salvaged: ${components} components, ${keys} keys; the old files are in ${movedTo}`,
+    ...(isNewIncarnation ? ['the next start is a new incarnation: peers send back what they hold of the old one'] : []),
+    ...(isCarriedOver ? ['the next start is a new incarnation that has the counts of both copies'] : []),
+  ];
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { createToken, hashPassword, Mistake } from '@quotadb/config';
 import type { Command } from 'commander';
+import { printJson } from '../terminal/json-output.js';
 import { type Exit, runCommand } from '../terminal/run-command.js';
 
 /** `quotadb hash-password`. The password comes from standard input, so that no list of processes shows it. */
@@ -12,12 +13,15 @@ export function hashPasswordCommand(program: Command, exit: Exit): void {
       'after',
       '\nExample:\n  $ quotadb hash-password < password.txt           the hash goes into "passwords"',
     )
-    .action(() =>
+    .option('--json', 'as JSON')
+    .action(({ json }: { json?: boolean }) =>
       runCommand(exit, async () => {
         const password = await readSecret('Password: ');
         if (password === '')
           throw new Mistake('give the password on standard input: echo -n … | quotadb hash-password');
-        process.stdout.write(`${await hashPassword(Buffer.from(password))}\n`);
+        const hash = await hashPassword(Buffer.from(password));
+        if (json) printJson({ hash });
+        else process.stdout.write(`${hash}\n`);
         return undefined;
       }),
     );
@@ -33,10 +37,12 @@ export function makeTokenCommand(program: Command, exit: Exit): void {
       '\nExample:\n  $ quotadb make-token                             ' +
         'the token for the caller; the hash goes into "tokens"',
     )
-    .action(() =>
+    .option('--json', 'as JSON')
+    .action(({ json }: { json?: boolean }) =>
       runCommand(exit, async () => {
         const { token, hash } = createToken();
-        process.stdout.write(`token ${token}\nhash  ${hash}\n`);
+        if (json) printJson({ token, hash });
+        else process.stdout.write(`token ${token}\nhash  ${hash}\n`);
         return undefined;
       }),
     );

@@ -13,11 +13,17 @@ Examples:
   $ quotadb simulate --seed 296 --shrink      with as few steps as still fail
   $ quotadb simulate --mistake 1              with a mistake planted: it has to fail
   $ quotadb simulate --quotas                 quotas instead of counters, with all of the above
+  $ quotadb simulate --limits                 limits of a catalogue
+  $ quotadb simulate --moves                  slots that move between groups
   $ quotadb simulate --rates                  rate limits`;
 
 interface Flags {
   readonly quotas?: boolean;
   readonly leases?: boolean;
+  readonly adjustments?: boolean;
+  readonly members?: boolean;
+  readonly limits?: boolean;
+  readonly moves?: boolean;
   readonly rates?: boolean;
   readonly unsynced?: boolean;
   readonly threads: number;
@@ -43,6 +49,10 @@ export function simulateCommand(program: Command, exit: Exit): void {
     )
     .option('--quotas', 'quotas instead of counters')
     .option('--leases', 'quotas with leases')
+    .option('--adjustments', 'quotas with overrides, extra tokens, refunds and windows of the calendar')
+    .option('--members', 'quotas of a region with several members, which die, join and come back')
+    .option('--limits', 'limits of a catalogue, with parents, limits in shadow and overrides')
+    .option('--moves', 'slots that move between groups while members and etcd fail')
     .option('--rates', 'rate limits instead of counters')
     .option('--unsynced', 'counters only: disks are never synced, as with --fsync never')
     .option('--threads <count>', 'schedules that run at once', wholeNumber, availableParallelism())
@@ -58,12 +68,23 @@ export function simulateCommand(program: Command, exit: Exit): void {
     .action((flags: Flags) => runCommand(exit, () => simulate(flags)));
 }
 
+function kindOf(flags: Omit<Flags, 'seed' | 'only' | 'mistake'>) {
+  const { rates, moves, limits, leases, adjustments, members, quotas } = flags;
+  if (moves) return 'moves';
+  if (rates) return 'rates';
+  if (limits) return 'limits';
+  if (leases) return 'leases';
+  if (adjustments) return 'adjustments';
+  if (members) return 'members';
+  return quotas ? 'quotas' : 'counters';
+}
+
 async function simulate({ seed, only, mistake, ...flags }: Flags): Promise<number> {
   const load = () => import('@quotadb/simulator');
   const { runSimulate } = await loadOptionalPackage('simulate', '@quotadb/simulator', load);
   const schedules = runSimulate(
     {
-      kind: flags.rates ? 'rates' : flags.leases ? 'leases' : flags.quotas ? 'quotas' : 'counters',
+      kind: kindOf(flags),
       isUnsynced: flags.unsynced ?? false,
       threads: Math.max(1, flags.threads),
       ...(seed !== undefined && { seed }),

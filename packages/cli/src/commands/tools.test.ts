@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { eventually, QUOTADB_BINARY, startTestServer, TestClient, type TestServer } from '@quotadb/server/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { buildProgram } from '../program/program.js';
-import { formatStatus, readStatus } from '../status/status.js';
+import { describePeer, formatStatus, readStatus } from '../status/status.js';
 import { completionScript, shells } from './completion.js';
 
 let server: TestServer;
@@ -149,7 +149,7 @@ test('quotadb watch prints a line for each change', async () => {
     'watched',
     ...at(),
     '--interval',
-    '20',
+    '20ms',
     '--count',
     '3',
     '--json',
@@ -160,16 +160,16 @@ test('quotadb watch prints a line for each change', async () => {
     stdout += chunk;
   });
   const closed = once(child, 'close');
-  await eventually(() => expect(stdout).toContain('"value":"10"'));
+  await eventually(() => expect(stdout).toContain('"value":10'));
   await client.call('INCRBY', 'watched', '5');
-  await eventually(() => expect(stdout).toContain('"by":"5"'));
+  await eventually(() => expect(stdout).toContain('"by":5'));
   await client.call('DEL', 'watched');
   expect((await closed)[0]).toBe(0);
   const values = stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line).value);
-  expect(values).toEqual(['10', '15', null]);
+  expect(values).toEqual([10, 15, null]);
   client.close();
 });
 
@@ -238,7 +238,45 @@ test.each([
   ['state=connected,rtt_ms=1.5,lag_ms=1200,lag_versions=7', 'connected, round trip 1.5 ms, behind 1200 ms'],
   ['state=away,rtt_ms=-1,lag_ms=8000,lag_versions=0', 'away, behind 8000 ms'],
 ])('status says of a peer whether it lacks anything: %s', (fields, words) => {
-  expect(readStatus('us', `quotadb_peer_eu:${fields}\r\n`).peers).toEqual({ eu: words });
+  const { eu } = readStatus('us', `quotadb_peer_eu:${fields}\r\n`).peers ?? {};
+  expect(describePeer(eu)).toBe(words);
+});
+
+test('a peer in the JSON of status is an object of numbers, null where nothing is known', () => {
+  const fields = 'state=away,address=10.0.0.2:7380,rtt_ms=-1,lag_ms=8000,lag_versions=3,trouble=refused: a=b';
+  expect(readStatus('us', `quotadb_peer_eu:${fields}\r\n`).peers).toEqual({
+    eu: {
+      state: 'away',
+      address: '10.0.0.2:7380',
+      roundTripMs: null,
+      lagMs: 8000,
+      lagVersions: 3,
+      trouble: 'refused: a=b',
+    },
+  });
+});
+
+test('peers list --json has numbers as numbers', async () => {
+  const other = await startTestServer({ region: 'us' });
+  const names = ['peers', 'add', 'eu', '127.0.0.1:1', ...at(other.port), '--json'];
+  expect(JSON.parse((await run(names)).stdout)).toEqual({ ok: true });
+  const [peer] = JSON.parse((await run(['peers', 'list', ...at(other.port), '--json'])).stdout);
+  expect(peer).toMatchObject({
+    region: 'eu',
+    isConfigured: true,
+    lagVersions: expect.any(Number),
+    bytesIn: 0,
+    incarnation: expect.any(String),
+  });
+  await other.stop();
+});
+
+test('a command that is not there gets the nearest one', async () => {
+  const mistyped = await run(['cli', ...at(), 'INCRE', 'a']);
+  expect(mistyped).toMatchObject({ code: 1, stderr: 'quotadb: did you mean INCR?\n' });
+  expect((await run(['cli', 'help', '@quota'])).stdout).toContain('QUOTA.TAKE');
+  expect((await run(['statsu'])).stderr).toContain('Did you mean status?');
+  expect((await run(['serve', '--max-memroy', '1gb'])).stderr).toContain('Did you mean --max-memory?');
 });
 
 test('bench has a help of its own', async () => {
@@ -256,13 +294,16 @@ test('secrets are made and hashed', async () => {
 describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a terminal', () => {
   /** A terminal into which a test types, key by key, after it has shown an expected text. */
   function terminal(words: readonly string[]) {
-    const command = [process.execPath, QUOTADB_BINARY, ...words].map((word) => `'${word}'`).join(' ');
+    // Without exec some shells stay in front of the program, get Ctrl-C too, and answer with an exit code of their own.
+    const command = `exec ${[process.execPath, QUOTADB_BINARY, ...words].map((word) => `'${word}'`).join(' ')}`;
     const environment = { ...process.env, QUOTADB_HISTORY: join(directory, 'history'), TERM: 'xterm', COLUMNS: '100' };
     const child = spawn('script', ['-qec', command, '/dev/null'], { env: environment });
     children.push(child);
     let shown = '';
+    let all = '';
     child.stdout.on('data', (chunk) => {
       shown += chunk;
+      all += chunk;
     });
     // Between two keys there may be escapes that clear the rest of the line.
     const see = (text: string | RegExp) => eventually(() => expect(stripVTControlCharacters(shown)).toMatch(text));
@@ -274,17 +315,18 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
         await new Promise((resolve) => setImmediate(resolve));
       }
     };
-    return { child, see, seeRaw, type, closed: once(child, 'close') };
+    return { child, see, seeRaw, type, everything: () => all, closed: once(child, 'close') };
   }
 
   test('the prompt completes, hints, replies, explains and remembers', async () => {
     const { see, seeRaw, type, closed } = terminal(['cli', ...at()]);
     await see('> ');
     await type('incrbye');
-    await see('incrbye');
+    // Hints of shorter commands may have been there for a moment.
+    await see(/b.*y.*e$/s);
     await type('\t');
     await see(/x /);
-    await see('key increment seconds');
+    await see('key increment <seconds | duration>');
     await type('prompted 2 60\r');
     await see('(integer) 2');
     await type('quota.take ');
@@ -308,6 +350,27 @@ describe.skipIf(!hasProgram('script') && process.env.CI !== 'true')('at a termin
     await see('"2"');
     await type('exit\r');
     expect((await closed)[0]).toBe(0);
+  });
+
+  test('a start is a summary for people and log lines that they can read, with colours unless they are unwanted', async () => {
+    const flags = ['serve', '--resp', '0', '--http', '0', '--repl', '0', '--max-memory', '32mb'];
+    const { see, seeRaw, type, closed } = terminal(flags);
+    await see(/dashboard +http:\/\/127\.0\.0\.1:\d+\/dashboard\//);
+    await see('in memory only: nothing is kept');
+    await seeRaw('\u001b[1mQuotaDB ');
+    await type('\u0003');
+    await see(/\d\d:\d\d:\d\d INFO {2}stopped/);
+    expect((await closed)[0]).toBe(0);
+    const plain = terminal([...flags, '--no-color']);
+    await plain.see('Ctrl-C stops it');
+    await plain.type('\u0003');
+    await plain.see('INFO  stopped');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape is searched for
+    expect(plain.everything()).not.toMatch(/\u001b\[\d+m/);
+    const json = terminal([...flags, '--log-format', 'json']);
+    await json.see(/^\{"ready":true/m);
+    await json.type('\u0003');
+    await json.see('"msg":"stopped"');
   });
 
   test('Ctrl-D ends the prompt', async () => {

@@ -1,18 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Mistake } from '@quotadb/config';
+import { duration, integer } from '@quotadb/config';
 import type { Command } from 'commander';
 import { checkedText, type RespClient, withClient } from '../client/resp-client.js';
+import { exactJson } from '../terminal/json-output.js';
+import { parseIn } from '../terminal/parse-in.js';
 import { type Exit, runCommand } from '../terminal/run-command.js';
 import { type TargetOptions, targetOf, withTarget } from '../terminal/targets.js';
 
 const EXAMPLES = `
 Examples:
   $ quotadb watch visits
-  $ quotadb watch visits --interval 100 --json | jq .perSecond`;
+  $ quotadb watch visits --interval 100ms --json | jq .perSecond`;
 
 interface WatchOptions extends TargetOptions {
   readonly json?: boolean;
-  /** Milliseconds between two readings. */
+  /** The time between two readings. */
   readonly interval: string;
   /** Lines after which it stops. */
   readonly count?: string;
@@ -25,24 +27,22 @@ interface Reading {
   readonly expiresInMs: number | undefined;
 }
 
-const SHORTEST_INTERVAL_MS = 10;
+const interval = duration('milliseconds', 10, 86_400_000);
+const lines = integer('lines', 1, Number.MAX_SAFE_INTEGER);
 
 /** `quotadb watch`: a line for each change of a counter: its value, by how much, how fast. */
 export function watchCommand(program: Command, exit: Exit): void {
   withTarget(program.command('watch'))
     .description('follow a counter: a line for each change')
     .argument('<key>', 'the key')
-    .option('--interval <milliseconds>', 'time between two readings', '500')
+    .option('--interval <duration>', 'time between two readings; a bare number is milliseconds', '500ms')
     .option('--count <lines>', 'stop after this many lines')
     .option('--json', 'a JSON object a line')
     .addHelpText('after', EXAMPLES)
     .action((key: string, options: WatchOptions) =>
       runCommand(exit, () => {
-        const intervalMs = Number(options.interval);
-        if (!(intervalMs >= SHORTEST_INTERVAL_MS))
-          throw new Mistake(`--interval: at least ${SHORTEST_INTERVAL_MS} milliseconds`);
-        const most = options.count === undefined ? Number.POSITIVE_INFINITY : Number(options.count);
-        if (!(most >= 1)) throw new Mistake('--count: at least 1');
+        const intervalMs = parseIn('--interval', interval, options.interval);
+        const most = options.count === undefined ? Number.POSITIVE_INFINITY : parseIn('--count', lines, options.count);
         const print = options.json ? asJson : asText;
         return withClient(targetOf(options), (client) =>
           follow(client, key, intervalMs, most, (now, before) => process.stdout.write(`${print(key, now, before)}\n`)),
@@ -99,14 +99,13 @@ function asText(_key: string, now: Reading, before: Reading | undefined): string
   return parts.filter((part) => part !== '').join('  ');
 }
 
-/** Values are texts: a JSON number does not hold every 64-bit counter exactly. */
 function asJson(key: string, now: Reading, before: Reading | undefined): string {
   const changed = change(now, before);
   return JSON.stringify({
     at: now.at.toISOString(),
     key,
-    value: now.value === undefined ? null : String(now.value),
-    ...(changed !== undefined && { by: String(changed.by), perSecond: changed.perSecond }),
+    value: now.value === undefined ? null : exactJson(now.value),
+    ...(changed !== undefined && { by: exactJson(changed.by), perSecond: changed.perSecond }),
     ...(now.expiresInMs !== undefined && { expiresInMs: now.expiresInMs }),
   });
 }

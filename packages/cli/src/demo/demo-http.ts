@@ -14,6 +14,7 @@ import {
 import { isLoopbackHost } from '@quotadb/replication/plaintext';
 import { pageOperations } from '@quotadb/server';
 import { z } from 'zod';
+import { Failure } from '../terminal/run-command.js';
 
 /** The demo, as its page controls it. */
 export interface DemoControls {
@@ -110,8 +111,16 @@ export class DemoHttp {
     this.server = new HttpServer({ handle, maximumConnections: MAXIMUM_CONNECTIONS });
   }
 
-  listen(port: number): Promise<number> {
-    return this.server.listen('127.0.0.1', port);
+  /** The first of these ports that is free. */
+  async listen([port, ...others]: readonly number[]): Promise<number> {
+    try {
+      return await this.server.listen('127.0.0.1', port);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EADDRINUSE' && others.length > 0) return this.listen(others);
+      const isTaken = code === 'EADDRINUSE' || code === 'EACCES';
+      throw isTaken ? new Failure(`port ${port} cannot be listened on (${code}): give another with --http`) : error;
+    }
   }
 
   close(): void {

@@ -22,7 +22,7 @@ test('three regions count together through a cut and a kill, and nothing is left
   // A temporary directory of its own: another demo on this machine may come and go meanwhile.
   const directory = await mkdtemp(join(tmpdir(), 'quotadb-test-'));
   process.env.TMPDIR = directory;
-  const { demo, port } = await Demo.start(0);
+  const { demo, port } = await Demo.start([0]);
   try {
     const total = (name: string) => Number(demo.state().regions.find((region) => region.name === name)?.total);
     const tokensIn = async (region: string, quota: string, subject: string) => {

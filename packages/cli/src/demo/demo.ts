@@ -50,12 +50,12 @@ export class Demo implements DemoControls {
     this.directory = directory;
   }
 
-  /** Resolves when all regions serve; the port is that of the page. */
-  static async start(port: number): Promise<{ demo: Demo; port: number }> {
+  /** Resolves when all regions serve. The page has the first of these ports that no other program has. */
+  static async start(ports: readonly number[]): Promise<{ demo: Demo; port: number }> {
     const demo = new Demo(await mkdtemp(join(tmpdir(), 'quotadb-demo-')));
     try {
       await demo.startAll();
-      return { demo, port: await demo.http.listen(port) };
+      return { demo, port: await demo.http.listen(ports) };
     } catch (error) {
       await demo.stop();
       throw error;
@@ -96,6 +96,13 @@ export class Demo implements DemoControls {
     await Promise.all([...this.servers.values()].map((server) => server.end('SIGTERM')));
     await Promise.all(this.links.map(({ proxy }) => proxy.close()));
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  /** Where Redis clients reach the regions; a region that is started again has another port. */
+  addresses(): readonly { readonly name: string; readonly resp: number }[] {
+    return [...this.servers.values()].flatMap(({ name, ports }) =>
+      ports === undefined ? [] : [{ name, resp: ports.resp }],
+    );
   }
 
   httpPortOf(region: string): number | undefined {

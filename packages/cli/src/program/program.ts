@@ -4,6 +4,7 @@ import { backupCommand } from '../commands/backup.js';
 import { benchCommand } from '../commands/bench.js';
 import { certsCommand } from '../commands/certs.js';
 import { cliCommand } from '../commands/cli.js';
+import { clusterCommand } from '../commands/cluster.js';
 import { completionCommand } from '../commands/completion.js';
 import { countsCommand } from '../commands/counts.js';
 import { demoCommand } from '../commands/demo.js';
@@ -22,10 +23,11 @@ const EXAMPLES = `
 Examples:
   $ quotadb serve                                  on 127.0.0.1:6380, everything in memory
   $ quotadb serve --data ./data                    kept on disk, at most 100 ms behind
-  $ quotadb serve --config quotadb.json            settings and users from a file; flags and QUOTADB_… win over it
+  $ quotadb serve --config quotadb.yaml            settings and users from a file; flags and QUOTADB_… win over it
   $ quotadb serve --region us --peer eu=HOST:PORT  replicated with another region
   $ quotadb counts --postgres URL                  the counts API alone, on a PostgreSQL
   $ quotadb certs init --cluster c --out certs     certificates by which regions recognise each other
+  $ quotadb cluster status --etcd URL              groups, slots and members of the map in etcd
   $ quotadb cli                                    a prompt; any Redis client will do too
   $ quotadb cli INCR visits                        one command
   $ quotadb demo                                   three regions, and a page to play with them
@@ -45,6 +47,7 @@ const COMMANDS = [
   statusCommand,
   watchCommand,
   peersCommand,
+  clusterCommand,
   certsCommand,
   backupCommand,
   importCommand,
@@ -64,5 +67,10 @@ export function buildProgram(exit: Exit): Command {
     .addHelpText('after', EXAMPLES)
     .exitOverride((error) => exit(error.exitCode === EXIT_OK ? EXIT_OK : EXIT_USAGE));
   for (const addTo of COMMANDS) addTo(program, exit);
+  for (const command of program.commands) command.option('--no-color', 'no colours; NO_COLOR=1 does the same');
+  program.hook('preAction', (_program, action) => {
+    // Processes that a command starts are to have no colours either.
+    if (action.optsWithGlobals().color === false) process.env.NO_COLOR = '1';
+  });
   return program;
 }

@@ -1,4 +1,13 @@
 import type { Command } from '@quotadb/resp';
+import { makeVisible, nearestOf } from '@quotadb/wire';
+import type { Reply } from '../client/reply.js';
+import { alignColumns } from '../terminal/table.js';
+
+const GENERAL_HELP = `INCR visits            count; Tab completes, grey text shows what may follow
+help INCREX            what a command does
+help client            its subcommands
+help @quota            the commands of a group: @counter @quota @rate @window …
+exit                   or Ctrl-D`;
 
 /** Completions, hints and help for a line while it is typed, from the table of commands. */
 export class Hints {
@@ -44,7 +53,39 @@ export class Hints {
     return isTyping ? ` ${left.join(' ')}` : left.join(' ');
   }
 
-  describe(name: string, subcommand?: string): string | undefined {
+  /** The text of `help`, and of `help INCR`, `help client kill` and `help @quota`. */
+  explain(name?: string, subcommand?: string): string {
+    if (name === undefined) return GENERAL_HELP;
+    if (name.startsWith('@')) return this.explainGroup(name.slice(1));
+    const described = this.describe(name, subcommand);
+    const suggestion = this.suggest(name);
+    const missing = `there is no command ${makeVisible(name)}`;
+    return described ?? (suggestion === undefined ? missing : `${missing}; ${suggestion}`);
+  }
+
+  /** For the reply that a command is unknown: which one was most likely meant. */
+  suggestFor(name: string, reply: Reply): string | undefined {
+    return reply.kind === 'error' && reply.text.startsWith('ERR unknown command') ? this.suggest(name) : undefined;
+  }
+
+  private suggest(name: string): string | undefined {
+    const names = this.commands.map((command) => command.name);
+    const nearest = nearestOf(name, names);
+    return nearest === undefined ? undefined : `did you mean ${nearest.toUpperCase()}?`;
+  }
+
+  private explainGroup(group: string): string {
+    const groups = [...new Set(this.commands.map((command) => command.group))];
+    const name = groups.find((one) => one === group.toLowerCase()) ?? nearestOf(group, groups);
+    const all = groups.map((one) => `@${one}`).join(' ');
+    if (name === undefined) return `there is no group @${makeVisible(group)}: ${all}`;
+    const rows = this.commands
+      .filter((command) => command.group === name)
+      .map((command) => [`  ${command.name.toUpperCase()}`, firstSentence(command.summary)]);
+    return [`@${name}`, ...alignColumns(rows)].join('\n');
+  }
+
+  private describe(name: string, subcommand?: string): string | undefined {
     const parent = this.find(name);
     if (parent === undefined) return undefined;
     const command = parent.subcommands?.find((one) => one.name === subcommand?.toLowerCase());
@@ -58,6 +99,10 @@ export class Hints {
     const lower = name.toLowerCase();
     return this.commands.find((command) => command.name === lower);
   }
+}
+
+function firstSentence(text: string): string {
+  return text.split(/[.:;] /)[0].replace(/\.$/, '');
 }
 
 function describeCommand(name: string, { syntax, summary, complexity, since }: Command): string {

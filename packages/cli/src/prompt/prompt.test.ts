@@ -29,8 +29,8 @@ test.each(['GET "a', "GET 'a", 'GET "a"b', String.raw`GET "a\"`])('%j is refused
 const hints = new Hints(commands);
 
 test.each([
-  ['incr', ['incr', 'incrby', 'incrbyex', 'increx']],
-  ['INCRBY', ['INCRBY', 'INCRBYEX']],
+  ['incr', ['incr', 'incrby', 'incrbyex', 'incrbyfloat', 'increx']],
+  ['INCRBY', ['INCRBY', 'INCRBYEX', 'INCRBYFLOAT']],
   ['client l', ['list']],
   ['CLIENT SETN', ['SETNAME']],
   ['help flusha', ['flushall']],
@@ -56,10 +56,20 @@ test.each([
 
 test('every command can be explained', () => {
   for (const { name, subcommands } of commands) {
-    expect(hints.describe(name)).toContain(name.toUpperCase());
+    expect(hints.explain(name)).toContain(name.toUpperCase());
     for (const subcommand of subcommands ?? [])
-      expect(hints.describe(name, subcommand.name)).toContain(subcommand.summary);
+      expect(hints.explain(name, subcommand.name)).toContain(subcommand.summary);
   }
+});
+
+test('help @GROUP lists the commands of a group, and a mistyped name gets the nearest one', () => {
+  expect(hints.explain('@quota')).toMatch(/^@quota\n {2}QUOTA\.ACQUIRE +\S/);
+  expect(hints.explain('@quotas')).toBe(hints.explain('@quota'));
+  expect(hints.explain('@nothing-like-it')).toMatch(/^there is no group @nothing-like-it: @counter /);
+  expect(hints.explain('incre')).toBe('there is no command incre; did you mean INCR?');
+  const unknown = { kind: 'error', text: "ERR unknown command 'QUOTA.TAK', with args beginning with: " } as const;
+  expect(hints.suggestFor('QUOTA.TAK', unknown)).toBe('did you mean QUOTA.TAKE?');
+  expect(hints.suggestFor('INCR', { kind: 'error', text: 'ERR wrong number of arguments' })).toBeUndefined();
 });
 
 test('the history is kept for its owner alone, bounded, and without passwords', async () => {

@@ -1,6 +1,8 @@
 import { createInterface, emitKeypressEvents, type Interface } from 'node:readline';
+import { usesColors } from '@quotadb/config';
 import { commands } from '@quotadb/resp';
-import { DIM, formatReplyTo, PLAIN } from '../client/format.js';
+import { DIM, PLAIN } from '../client/colors.js';
+import { formatReplyTo } from '../client/format.js';
 import { RespClient, type Target, Unreachable } from '../client/resp-client.js';
 import { Hints } from './hints.js';
 import { History } from './history.js';
@@ -58,12 +60,15 @@ async function runLine(
   if (words.length === 0) return client;
   const [first, second, third] = words.map(String);
   if (first.toLowerCase() === 'help') {
-    say(second === undefined ? GENERAL_HELP : (hints.describe(second, third) ?? `there is no command ${second}`));
+    say(hints.explain(second, third));
     return client;
   }
   try {
     const connected = client ?? (await RespClient.open(target));
-    say(formatReplyTo(first, await connected.call(...words)));
+    const reply = await connected.call(...words);
+    say(formatReplyTo(first, reply, usesColors(process.stdout, process.env)));
+    const suggestion = hints.suggestFor(first, reply);
+    if (suggestion !== undefined) say(suggestion);
     return connected;
   } catch (error) {
     say(error instanceof Unreachable ? `${error.message}; the next command tries again` : (error as Error).message);
@@ -71,18 +76,14 @@ async function runLine(
   }
 }
 
-const GENERAL_HELP = `INCR visits            count; Tab completes, grey text shows what may follow
-help INCREX            what a command does
-help client            its subcommands
-exit                   or Ctrl-D`;
-
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 /** Shows behind the typed text, in grey, the arguments that may follow; the next key clears them. */
 function showHints(reader: Interface, hints: Hints, promptWidth: number): void {
-  if (!process.stdout.isTTY) return;
+  // Without colours a hint would look like typed text.
+  if (!usesColors(process.stdout, process.env)) return;
   emitKeypressEvents(process.stdin);
   // Before readline takes the line: the hint behind it must not stay on the screen as if it had been typed.
   process.stdin.prependListener('keypress', (_text: string, key: { name?: string } | undefined) => {

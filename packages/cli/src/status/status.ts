@@ -1,5 +1,8 @@
+import type { ClusterFigures } from '@quotadb/dashboard';
 import { humanBytes } from '@quotadb/resp';
+import { serverName } from '@quotadb/wire';
 import { alignColumns } from '../terminal/table.js';
+import { formatCluster } from './cluster-status.js';
 import { Info } from './info.js';
 
 /** One server at a glance. */
@@ -22,17 +25,30 @@ export interface Status {
   readonly disk?: 'memory only' | 'ok' | 'failing';
   readonly refusedConnections?: number;
   readonly errorReplies?: number;
-  readonly peers?: Readonly<Record<string, string>>;
+  readonly peers?: Readonly<Record<string, PeerStatus>>;
+  /** Where it has a cluster map. */
+  readonly cluster?: ClusterFigures;
 }
 
-export function readStatus(server: string, text: string): Status {
+/** Another region, as this server sees it. Figures that it does not know yet are null. */
+export interface PeerStatus {
+  readonly state: string;
+  readonly address: string;
+  readonly roundTripMs: number | null;
+  readonly lagMs: number | null;
+  readonly lagVersions: number | null;
+  readonly trouble?: string;
+}
+
+/** `text` is that of INFO, `cluster` what CLUSTER STATUS says. */
+export function readStatus(server: string, text: string, cluster?: ClusterFigures): Status {
   const info = new Info(text);
   const hasDisk = info.text('aof_enabled') === '1';
   return {
     server,
     state: 'up',
     version: info.text('quotadb_version') || `redis ${info.text('redis_version')}`,
-    region: info.text('quotadb_region'),
+    region: serverName({ region: info.text('quotadb_region'), member: info.text('quotadb_member') }),
     uptimeSeconds: info.number('uptime_in_seconds'),
     transport: info.text('multiplexing_api'),
     lanes: info.number('quotadb_lanes') || 1,
@@ -46,24 +62,43 @@ export function readStatus(server: string, text: string): Status {
     refusedConnections: info.number('rejected_connections'),
     errorReplies: info.number('total_error_replies'),
     peers: Object.fromEntries(
-      [...info.startingWith('quotadb_peer_')].map(([peer, fields]) => [peer, describePeer(fields)]),
+      [...info.startingWith('quotadb_peer_')].map(([peer, fields]) => [peer, readPeer(fields)]),
     ),
+    ...(cluster && { cluster }),
   };
 }
 
-/** `state=connected,rtt_ms=1,lag_ms=3,…` in words. */
-function describePeer(fields: string): string {
-  const values = new Map(fields.split(',').map((field) => field.split('=', 2) as [string, string]));
-  const milliseconds = (name: string, word: string): string[] => {
-    const value = Number(values.get(name) ?? -1);
-    return value < 0 ? [] : [`${word} ${value} ms`];
+/** `state=connected,rtt_ms=1,lag_ms=3,…`; -1 stands for a figure that is not known. */
+function readPeer(fields: string): PeerStatus {
+  const values = new Map(
+    fields.split(',').map((field) => {
+      const equals = field.indexOf('=');
+      return [field.slice(0, equals), field.slice(equals + 1)] as const;
+    }),
+  );
+  const figure = (name: string): number | null => {
+    const value = Number.parseFloat(values.get(name) ?? '-1');
+    return value >= 0 ? value : null;
   };
+  const trouble = values.get('trouble') ?? '';
+  return {
+    state: values.get('state') ?? '?',
+    address: values.get('address') ?? '',
+    roundTripMs: figure('rtt_ms'),
+    lagMs: figure('lag_ms'),
+    lagVersions: figure('lag_versions'),
+    ...(trouble !== '' && { trouble }),
+  };
+}
+
+export function describePeer({ state, roundTripMs, lagMs, lagVersions, trouble }: PeerStatus): string {
   // In step the lag is the round trip, which is shown already.
-  const isInStep = values.get('state') === 'connected' && values.get('lag_versions') === '0';
+  const isInStep = state === 'connected' && lagVersions === 0;
   return [
-    values.get('state') ?? '?',
-    ...milliseconds('rtt_ms', 'round trip'),
-    ...(isInStep ? ['in step'] : milliseconds('lag_ms', 'behind')),
+    state,
+    ...(roundTripMs === null ? [] : [`round trip ${roundTripMs} ms`]),
+    ...(isInStep ? ['in step'] : lagMs === null ? [] : [`behind ${lagMs} ms`]),
+    ...(trouble === undefined ? [] : [trouble]),
   ].join(', ');
 }
 
@@ -86,7 +121,7 @@ const COLUMNS: readonly Column[] = [
 /** Columns that a narrow terminal leaves out, in this order. */
 const SPARE_COLUMNS = ['longest turn', 'lanes', 'up for', 'region', 'memory'];
 
-/** A table with a row for each server; below it, refusals and the state of peers. */
+/** A table with a row for each server; below it, refusals, the state of peers, and clusters. */
 export function formatStatus(statuses: readonly Status[], terminalColumns = Number.POSITIVE_INFINITY): string {
   const columns = [...COLUMNS];
   const widthOf = ([title, cell]: Column): number => Math.max(title.length, ...statuses.map((one) => cell(one).length));
@@ -103,9 +138,12 @@ export function formatStatus(statuses: readonly Status[], terminalColumns = Numb
   const notes = statuses.flatMap(({ server, reason, refusedConnections, peers }) => [
     ...(reason === undefined ? [] : [`${server}: ${reason}`]),
     ...((refusedConnections ?? 0) > 0 ? [`${server}: ${refusedConnections} connections refused so far`] : []),
-    ...Object.entries(peers ?? {}).map(([peer, state]) => `${server} → ${peer}: ${state}`),
+    ...Object.entries(peers ?? {}).map(([peer, status]) => `${server} → ${peer}: ${describePeer(status)}`),
   ]);
-  return [...lines, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+  const clusters = statuses.flatMap(({ server, cluster }) =>
+    cluster === undefined ? [] : ['', ...formatCluster(server, cluster)],
+  );
+  return [...lines, ...(notes.length > 0 ? ['', ...notes] : []), ...clusters].join('\n');
 }
 
 function memory({ memoryUsedBytes, memoryMaximumBytes }: Status): string {

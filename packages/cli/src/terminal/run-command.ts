@@ -19,6 +19,9 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   Failure: EXIT_FAILURE,
   StorageError: EXIT_FAILURE,
   CertificatesError: EXIT_FAILURE,
+  DocumentError: EXIT_FAILURE,
+  EtcdRefused: EXIT_FAILURE,
+  EtcdUnreachable: EXIT_UNREACHABLE,
 };
 
 /** Runs a command. An expected error becomes a line on standard error and an exit code; a bug throws. */

@@ -21,7 +21,7 @@ export function addSettings(command: Command, names: readonly SettingName[]): vo
       option.argParser((item: string, before: string[] | undefined) => [...(before ?? []), item]);
     command.addOption(option);
   }
-  command.option('--config <file>', `a JSON file of settings; ${environmentVariable('config')} names it too`);
+  command.option('--config <file>', `a YAML or JSON file of settings; ${environmentVariable('config')} names it too`);
 }
 
 export function flagsOf(command: Command): Flags {

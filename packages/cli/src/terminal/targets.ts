@@ -20,7 +20,7 @@ export interface TargetOptions {
 export function withTarget(command: Command): Command {
   return command
     .option('--host <address>', 'the address of the server', '127.0.0.1')
-    .option('--resp <port>', 'its port for Redis clients, with or without TLS', String(DEFAULT_PORT))
+    .option('-p, --resp <port>', 'its port for Redis clients, with or without TLS', String(DEFAULT_PORT))
     .option('--user <name>', 'the user to log in as; without it "default"')
     .option('--password <password>', `its password; ${PASSWORD_VARIABLE} keeps it out of the list of processes`)
     .option('--tls', 'use TLS')
@@ -31,7 +31,8 @@ export function withTarget(command: Command): Command {
 
 export function targetOf(options: TargetOptions): Target {
   const port = Number(options.resp);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Mistake(`--resp: ${options.resp} is no port`);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new Mistake(`--resp: "${options.resp}" is no port: give 1 to 65535`);
   const isSecure = options.tls === true || options.tlsCa !== undefined || options.tlsCert !== undefined;
   return {
     host: options.host,
@@ -45,7 +46,7 @@ export function targetOf(options: TargetOptions): Target {
 /** `eu=host:port`, `host:port` or a port; everything else as in the options. */
 export function namedTarget(text: string, options: TargetOptions): Target & { readonly name: string } {
   const found = /^(?:([\w-]+)=)?(?:(.+):)?(\d+)$/.exec(text);
-  if (found === null) throw new Mistake(`${text}: give servers as host:port or name=host:port`);
+  if (found === null) throw new Mistake(`"${text}" is no server: give host:port, name=host:port or a port`);
   const [, name, host, resp] = found;
   const target = targetOf({ ...options, host: host ?? options.host, resp });
   return { ...target, name: name ?? `${target.host}:${target.port}` };

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import '../contract/dispose-symbol.js';
 import type {
   QuotaAcquired,
@@ -28,7 +29,7 @@ import type { Reply } from '../resp/values.js';
 import { Connection } from './connection.js';
 import { type ClientOptions, resolveOptions } from './options.js';
 import * as quotaReplies from './quota-replies.js';
-import { bigintOf, bucketOf, decisionOf, decisionsOf, numberOf, windowOf } from './rate-replies.js';
+import { bigintOf, bucketOf, decisionOf, decisionsOf, numberOf, windowOf, windowWord } from './rate-replies.js';
 
 type Amount = number | bigint;
 
@@ -130,7 +131,10 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     options: CallOptions & { readonly startMs?: number } = {},
   ): Promise<WindowCount<Integer>> {
     const start = options.startMs === undefined ? [] : ['START', options.startMs];
-    return windowOf(await this.send(['WINDOW.INCRBY', key, windowMs, amount, ...start], options), this.#integerOf);
+    return windowOf(
+      await this.send(['WINDOW.INCRBY', key, windowWord(windowMs), amount, ...start], options),
+      this.#integerOf,
+    );
   }
 
   async windowRead(
@@ -139,17 +143,17 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     options: CallOptions & { readonly startMs?: number } = {},
   ): Promise<WindowCount<Integer>> {
     const start = options.startMs === undefined ? [] : ['START', options.startMs];
-    return windowOf(await this.send(['WINDOW.GET', key, windowMs, ...start], options), this.#integerOf);
+    return windowOf(await this.send(['WINDOW.GET', key, windowWord(windowMs), ...start], options), this.#integerOf);
   }
 
   // ---- rate limits --------------------------------------------------------------------------------------------------
 
   async rateLimit(key: Key, limit: number, windowMs: number, cost = 1, options?: CallOptions): Promise<RateDecision> {
-    return decisionOf(await this.send(['RATE.LIMIT', key, limit, windowMs, cost], options));
+    return decisionOf(await this.send(['RATE.LIMIT', key, limit, windowWord(windowMs), cost], options));
   }
 
   async ratePeek(key: Key, limit: number, windowMs: number, cost = 1, options?: CallOptions): Promise<RateDecision> {
-    return decisionOf(await this.send(['RATE.PEEK', key, limit, windowMs, cost], options));
+    return decisionOf(await this.send(['RATE.PEEK', key, limit, windowWord(windowMs), cost], options));
   }
 
   /** Counts requests that were admitted elsewhere, even above the limit. */
@@ -160,12 +164,12 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     amount: number,
     options?: CallOptions,
   ): Promise<RateDecision> {
-    return decisionOf(await this.send(['RATE.ADD', key, limit, windowMs, amount], options));
+    return decisionOf(await this.send(['RATE.ADD', key, limit, windowWord(windowMs), amount], options));
   }
 
   /** Counts against all of the rules or, where one denies, against none. */
   async rateLimitAll(rules: readonly RateRule[], cost = 1, options?: CallOptions): Promise<SeveralDecisions> {
-    const words = rules.flatMap(({ key, limit, windowMs }) => [key, limit, windowMs]);
+    const words = rules.flatMap(({ key, limit, windowMs }) => [key, limit, windowWord(windowMs)]);
     return decisionsOf(await this.send(['RATE.LIMITALL', cost, ...words], options));
   }
 
@@ -176,7 +180,7 @@ export class QuotadbClient<Integer extends number | bigint = number> {
     options?: CallOptions,
   ): Promise<BucketDecision> {
     const { burst, count, periodMs } = bucket;
-    return bucketOf(await this.send(['RATE.GCRA', key, burst, count, periodMs, cost], options));
+    return bucketOf(await this.send(['RATE.GCRA', key, burst, count, windowWord(periodMs), cost], options));
   }
 
   // ---- quotas -------------------------------------------------------------------------------------------------------

@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ConnectionError, TimeoutError } from '../contract/errors.js';
+import { ConnectionError, ReplyError, TimeoutError } from '../contract/errors.js';
 import { QuotadbClient } from './client.js';
-import type { ClientOptions } from './options.js';
+import { Connection } from './connection.js';
+import { type ClientOptions, resolveOptions } from './options.js';
 import { CountingServer } from './testing/counting-server.js';
 
 let server: CountingServer;
@@ -168,9 +170,55 @@ testWithOpenssl('TLS: a trusted certificate is accepted, another is refused', as
     await expect(open({ ...target, tls: true, timeoutMs: 200, onConnectionError }).ping()).rejects.toBeInstanceOf(
       TimeoutError,
     );
+    // On a busy machine the handshake may take longer than the command waits; the client goes on trying.
+    await until(() => failures.length > 0);
     expect(failures[0]?.message).toContain('self-signed certificate');
   } finally {
     await secure.stop();
     await rm(folder, { recursive: true });
   }
+});
+
+test('a refusal names its command, and its stack leads to the code that awaits it', async () => {
+  const client = open();
+  async function placeOrder(): Promise<void> {
+    await client.quotaTake('emails', 'acme', 3);
+  }
+  async function sendAll(): Promise<void> {
+    await Promise.all([client.ping(), client.send([Buffer.from('MYSTERY'), 'word'])]);
+  }
+  const refused = (await placeOrder().catch((error: unknown) => error)) as ReplyError;
+  expect(refused).toBeInstanceOf(ReplyError);
+  expect(refused).toMatchObject({ command: 'QUOTA.TAKE', code: 'ERR', message: "ERR unknown command 'QUOTA.TAKE'" });
+  expect(refused.stack).toMatch(/at .*quotaTake.*\n\s+at .*placeOrder/);
+  const together = (await sendAll().catch((error: unknown) => error)) as ReplyError;
+  expect(together.command).toBe('MYSTERY');
+  expect(together.stack).toMatch(/at .*sendAll/);
+});
+
+test('a refused AUTH shows no password: neither of the caller nor of the connection', async () => {
+  server.password = 'right';
+  const losses: Error[] = [];
+  open({ password: 'wrong-secret', onConnectionError: (error) => losses.push(error) });
+  await until(() => losses.length > 0);
+  const refused = await open({ password: 'right' })
+    .send(['AUTH', 'me', 'other-secret'])
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ command: 'AUTH', code: 'WRONGPASS' });
+  expect(inspect([losses, refused])).not.toMatch(/secret/);
+});
+
+test('a connection of servers begins with its greetings, and one that is refused ends it', async () => {
+  const failures: Error[] = [];
+  const options = {
+    ...resolveOptions({ port: server.port }),
+    onConnectionError: (error: Error) => failures.push(error),
+  };
+  const greeted = new Connection({ ...options, greetings: [['INCRBY', 'greeting', 2]] });
+  expect(await greeted.send(['INCRBY', 'greeting', 1])).toBe(3);
+  await greeted.close();
+  const refused = new Connection({ ...options, greetings: [['NONSENSE']], reconnectAfterMs: () => undefined });
+  expect((await failureOf(refused.send(['INCRBY', 'greeting', 1]))).isSent).toBe(false);
+  expect(server.counts.get('greeting')).toBe(3);
+  expect(failures).toHaveLength(1);
 });

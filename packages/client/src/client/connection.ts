@@ -87,13 +87,13 @@ export class Connection {
   }
 
   #connect(): void {
-    const { host, port, tls, connectTimeoutMs } = this.#options;
+    const { host, port, tls, connectTimeoutMs, builder = valueBuilder } = this.#options;
     const secure = typeof tls === 'object' ? tls : {};
     const socket = tls
       ? connectSecure({ host, port, ...(isIP(host) === 0 && { servername: host }), ...secure })
       : connectPlain({ host, port });
     this.#socket = socket;
-    const reader = new ReplyReader(valueBuilder, (reply, type) => {
+    const reader = new ReplyReader(builder, (reply, type) => {
       if (type !== ReplyType.Push) this.#receive(reply);
     });
     socket.setNoDelay(true);
@@ -116,24 +116,27 @@ export class Connection {
     socket.on('close', () => this.#lose(failure ?? new Error('the server closed the connection')));
   }
 
-  /** Commands are sent after AUTH has succeeded. */
+  /** Commands are sent after AUTH and the greetings have succeeded. */
   #greet(): void {
-    const { username, password } = this.#options;
-    if (password === undefined) {
+    const { username, password, greetings = [] } = this.#options;
+    const login = username === undefined ? ['AUTH', password!] : ['AUTH', username, password!];
+    const commands = password === undefined ? greetings : [login, ...greetings];
+    if (commands.length === 0) {
       this.#becomeReady();
       return;
     }
-    const words = username === undefined ? ['AUTH', password] : ['AUTH', username, password];
     const socket = this.#socket!;
-    this.#sent.push({
-      encoded: '',
-      deadlineMs: performance.now() + this.#options.connectTimeoutMs,
-      isSettled: false,
-      resolve: () => this.#becomeReady(),
-      reject: (error) => socket.destroy(error),
-    });
+    for (const [index, words] of commands.entries()) {
+      this.#sent.push({
+        encoded: '',
+        deadlineMs: performance.now() + this.#options.connectTimeoutMs,
+        isSettled: false,
+        resolve: () => index === commands.length - 1 && this.#becomeReady(),
+        reject: (error) => socket.destroy(error),
+      });
+      socket.write(encodeCommand(words) as string);
+    }
     this.#scheduleCheck(this.#options.connectTimeoutMs);
-    socket.write(encodeCommand(words) as string);
   }
 
   #becomeReady(): void {

@@ -1,4 +1,7 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import type { Word } from '../resp/encode.js';
+import type { ReplyBuilder } from '../resp/reply-reader.js';
+import type { Reply } from '../resp/values.js';
 
 export interface ClientOptions {
   readonly host?: string;
@@ -21,6 +24,10 @@ export interface ClientOptions {
 }
 
 export interface ResolvedOptions extends ClientOptions {
+  /** Commands that each connection begins with, behind AUTH; one that is refused ends it. */
+  readonly greetings?: readonly (readonly Word[])[];
+  /** What replies are made into; values if left out. An error must become a ReplyError. */
+  readonly builder?: ReplyBuilder<Reply>;
   readonly host: string;
   readonly port: number;
   readonly timeoutMs: number;

@@ -1,8 +1,11 @@
+import { ReplyError } from '../contract/errors.js';
 import type { Encoded } from '../resp/encode.js';
 import type { Reply } from '../resp/values.js';
+import { refuse } from './refusal.js';
 
 /** A command that waits for its reply. */
 export interface Pending {
+  /** Empty for the AUTH and greetings that the connection sends itself: no caller waits for them. */
   readonly encoded: Encoded;
   /** On the clock of performance.now. */
   readonly deadlineMs: number;
@@ -10,7 +13,7 @@ export interface Pending {
   isSettled: boolean;
   /** Stops listening to the caller's signal. */
   unwatch?: () => void;
-  resolve(reply: Reply): void;
+  resolve(reply: Reply | Promise<never>): void;
   reject(error: Error): void;
 }
 
@@ -18,7 +21,9 @@ export function settle(pending: Pending, outcome: Reply | Error): void {
   if (pending.isSettled) return;
   pending.isSettled = true;
   pending.unwatch?.();
-  if (outcome instanceof Error) pending.reject(outcome);
+  if (outcome instanceof ReplyError && pending.encoded !== '')
+    pending.resolve(refuse(outcome.message, pending.encoded));
+  else if (outcome instanceof Error) pending.reject(outcome);
   else pending.resolve(outcome);
 }
 

@@ -19,8 +19,13 @@ export function decisionsOf(reply: Reply): SeveralDecisions {
 }
 
 export function bucketOf(reply: unknown): BucketDecision {
-  const [limited, limit, remaining, retryAfterMs, resetAfterMs] = reply as FiveNumbers;
-  return { allowed: limited === 0, limit, remaining, retryAfterMs, resetAfterMs };
+  const [allowed, limit, remaining, resetAfterMs, retryAfterMs] = reply as FiveNumbers;
+  return { allowed: allowed === 1, limit, remaining, retryAfterMs, resetAfterMs };
+}
+
+/** A server takes milliseconds without a unit from 1000 on. */
+export function windowWord(milliseconds: number): number | string {
+  return milliseconds < 1000 ? `${milliseconds}ms` : milliseconds;
 }
 
 /** An integer reply as a number; past 2^53 it is an error rather than a rounded number. */

@@ -10,10 +10,13 @@ export class QuotadbError extends Error {
 export class ReplyError extends QuotadbError {
   /** The first word of the message, which names the kind of error: ERR, OOM, NOAUTH, … */
   readonly code: string;
+  /** The name of the refused command, never its words; undefined for an error inside a reply, as in that of EXEC. */
+  readonly command: string | undefined;
 
-  constructor(message: string) {
+  constructor(message: string, command?: string) {
     super(message);
     this.code = message.split(' ', 1)[0]!;
+    this.command = command;
   }
 }
 

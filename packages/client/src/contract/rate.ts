@@ -25,7 +25,7 @@ export interface BucketDecision {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** −1 where the request was allowed, or where its cost is above the burst. */
+  /** 0 where the request was allowed, −1 where its cost is above what the bucket holds. */
   readonly retryAfterMs: number;
   /** Until the bucket is full. */
   readonly resetAfterMs: number;

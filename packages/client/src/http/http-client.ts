@@ -58,7 +58,8 @@ export class QuotadbHttpClient {
       ...(options.token !== undefined && { Authorization: `Bearer ${options.token}` }),
     };
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.#fetch = options.fetch ?? fetch;
+    // Browsers refuse a fetch that is called as a method of another object.
+    this.#fetch = options.fetch ?? ((...request) => fetch(...request));
   }
 
   async windowIncrement(
@@ -182,8 +183,9 @@ export class QuotadbHttpClient {
   }
 
   async #rate(method: string, target: string, options?: CallOptions, body?: object): Promise<RateDecision> {
-    const { key: _, ...decision } = await this.#call(method, target, options, body);
-    return decision as unknown as RateDecision;
+    const { key: _, resetMs, ...decision } = await this.#call(method, target, options, body);
+    // Servers of 0.1 have the name that it has here.
+    return { resetAfterMs: resetMs, ...decision } as unknown as RateDecision;
   }
 
   async #call(method: string, target: string, options: CallOptions = {}, body?: object): Promise<Json> {

@@ -1,3 +1,4 @@
+import { type BackgroundTimer, startBackgroundTimer } from '../contract/background-timer.js';
 import { ConnectionError } from '../contract/errors.js';
 import type { CallOptions, RateDecision } from '../contract/rate.js';
 import { AwayPolicy, type WhenAway } from './away-policy.js';
@@ -63,7 +64,7 @@ export class RateLimiter {
   readonly #counters = new Map<string, LocalCounter>();
   /** Counters with something to report. */
   #dirty: LocalCounter[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #timer: BackgroundTimer | undefined;
 
   constructor(options: RateLimiterOptions) {
     const { limit, windowMs } = options;
@@ -184,8 +185,7 @@ export class RateLimiter {
 
   #scheduleFlush(): void {
     // Half of the staleness before the report, half for its way.
-    this.#timer = setTimeout(() => void this.flush(), this.#stalenessMs / 2);
-    this.#timer.unref();
+    this.#timer = startBackgroundTimer(() => void this.flush(), this.#stalenessMs / 2);
   }
 
   /** A counter that is dropped from the map is still reported: it is among the dirty ones. */

@@ -1,3 +1,4 @@
+import type { LimitResult } from '../limiter/limit-result.js';
 import type { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Quota } from '../quota/quota.js';
 import { rateLimitHeaders, tooManyRequests } from './headers.js';
@@ -16,8 +17,17 @@ export interface MiddlewareOptions<Request> {
 /** What a framework's middleware does with a request: it sets headers and, where there is a refusal, answers 429. */
 export interface Verdict {
   readonly headers: Readonly<Record<string, string>>;
-  readonly refusal?: string;
+  readonly refusal?: Refusal;
 }
+
+export interface Refusal {
+  readonly result: LimitResult;
+  /** A problem of RFC 9457, for a service without a handler of its own. */
+  readonly body: string;
+}
+
+export const REFUSED_STATUS = 429;
+export const PROBLEM_TYPE = 'application/problem+json';
 
 export async function judge<Request>(
   options: MiddlewareOptions<Request>,
@@ -31,9 +41,5 @@ export async function judge<Request>(
   const result = await ('take' in limiter ? limiter.take(key, cost) : limiter.limitFor(key, cost));
   const policy = { name: options.policyName ?? 'default', limit: limiter.limit, windowMs: limiter.windowMs };
   const headers = rateLimitHeaders(policy, result);
-  if (result.success) return { headers };
-  return {
-    headers: { ...headers, 'Content-Type': 'application/problem+json' },
-    refusal: tooManyRequests(policy, result),
-  };
+  return result.success ? { headers } : { headers, refusal: { result, body: tooManyRequests(policy, result) } };
 }

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { type BackgroundTimer, startBackgroundTimer } from '../contract/background-timer.js';
 import '../contract/dispose-symbol.js';
 import { QuotadbError } from '../contract/errors.js';
 import type { QuotaRenewed } from '../contract/quota.js';
@@ -40,7 +42,7 @@ export class QuotaLease extends NamedResult {
   /** performance.now stands still while a machine sleeps. */
   #untilWallMs = Number.POSITIVE_INFINITY;
   #isReleased = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: BackgroundTimer | undefined;
   #failure: Error | undefined;
 
   constructor(result: LimitResult, held: HeldLease | undefined, onRelease: () => void = () => undefined) {
@@ -73,8 +75,7 @@ export class QuotaLease extends NamedResult {
 
   #schedule(atMs: number): void {
     const pauseMs = Math.max(Math.min(atMs, this.#untilMs) - performance.now(), 0);
-    this.#timer = setTimeout(() => void this.#renew(this.#held!), pauseMs);
-    this.#timer.unref();
+    this.#timer = startBackgroundTimer(() => void this.#renew(this.#held!), pauseMs);
   }
 
   async #renew({ id, ttlMs, backend }: HeldLease): Promise<void> {

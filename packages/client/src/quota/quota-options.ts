@@ -55,6 +55,8 @@ export interface ReserveOptions {
   readonly ttlMs?: number;
   /** A reservation that lapsed comes back (`refund`, the default) or counts as used (`charge`). */
   readonly lapse?: 'refund' | 'charge';
+  /** A repetition with the same id within ten minutes is the same reservation. */
+  readonly id?: string;
   readonly signal?: AbortSignal;
 }
 

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import '../contract/dispose-symbol.js';
 import { ConnectionError } from '../contract/errors.js';
 import type { QuotaDecision } from '../contract/quota.js';

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import '../contract/dispose-symbol.js';
 import { QuotadbError } from '../contract/errors.js';
 import type { QuotaSettlement } from '../contract/quota.js';

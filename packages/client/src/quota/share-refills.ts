@@ -1,3 +1,4 @@
+import { type BackgroundTimer, startBackgroundTimer } from '../contract/background-timer.js';
 import type { LocalShare, Share } from './local-share.js';
 import type { QuotaBackend } from './quota-options.js';
 
@@ -21,7 +22,7 @@ export class ShareRefills {
   readonly #stalenessMs: number;
   /** The subjects that hold a share. */
   readonly #holding = new Set<LocalShare>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: BackgroundTimer | undefined;
   /** From when on the next share may be asked for; Infinity during a refill. */
   #nextAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
@@ -93,8 +94,7 @@ export class ShareRefills {
 
   #scheduleSweep(): void {
     if (this.#timer !== undefined || this.#isClosed) return;
-    this.#timer = setTimeout(() => this.#sweep(), this.#stalenessMs / 2);
-    this.#timer.unref();
+    this.#timer = startBackgroundTimer(() => this.#sweep(), this.#stalenessMs / 2);
   }
 
   /** Gives back the shares whose time is over. */
