@@ -1,116 +1,130 @@
-import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { rememberCredentials } from './live/connection.js';
-import { failure, needsToken, regions, sources, start } from './live/regions.js';
-import { State } from './parts/panel.js';
+import { useEffect } from 'preact/hooks';
+import { address, addressOf } from './live/address.js';
+import { forgetCredentials, hasCredentials } from './live/connection.js';
+import { deadRegions } from './live/links.js';
+import { followPast, loadPast } from './live/past.js';
+import { failure, needsLogin, regions, silentRegions, sources, start } from './live/regions.js';
+import { Mark } from './parts/mark.js';
+import { Loading, State } from './parts/panel.js';
 import { Counts } from './views/counts.js';
 import { Demo, followDemo } from './views/demo.js';
-import { firstSearch, Keys } from './views/keys.js';
+import { Keys } from './views/keys.js';
 import { Limits } from './views/limits.js';
+import { Login } from './views/login.js';
 import { Overview } from './views/overview.js';
 import { Quotas } from './views/quotas.js';
-import { loadConfiguration, ServerView } from './views/server.js';
+import { RateLimits } from './views/rate-limits.js';
+import { ServerView } from './views/server.js';
 
 const VIEWS = [
-  { path: '#overview', name: 'Overview', View: Overview },
-  { path: '#keys', name: 'Keys', View: Keys },
-  { path: '#quotas', name: 'Quotas', View: Quotas },
-  { path: '#limits', name: 'Rate limits', View: Limits },
-  { path: '#counts', name: 'Counts', View: Counts },
-  { path: '#server', name: 'Server', View: ServerView },
+  { name: 'overview', title: 'Overview', View: Overview },
+  { name: 'keys', title: 'Keys', View: Keys },
+  { name: 'limits', title: 'Limits', View: Limits },
+  { name: 'quotas', title: 'Quotas', View: Quotas },
+  { name: 'rates', title: 'Rate limits', View: RateLimits },
+  { name: 'counts', title: 'Counts', View: Counts },
+  { name: 'server', title: 'Server', View: ServerView },
 ] as const;
 
-const path = signal(location.hash || '#overview');
-addEventListener('hashchange', () => {
-  path.value = location.hash || '#overview';
-  arrive();
-  document.querySelector('main')?.focus();
-});
-
 function App() {
-  if (needsToken.value) return <Login />;
-  const all = [...regions.value.values()];
-  const silent = all
-    .filter((region) => !region.isConnected && region.snapshot !== null)
-    .map(({ source }) => source.region);
-  const { View } = VIEWS.find((view) => view.path === path.value) ?? VIEWS[0];
-  const isLive = silent.length === 0 && failure.value === '';
-  const title = sources.value?.isDemo ? 'demo' : (all[0]?.source.region ?? '');
+  if (needsLogin.value) return <Login onLogin={begin} />;
+  const { name, View } = VIEWS.find((view) => view.name === address.value.view) ?? VIEWS[0];
   return (
     <>
-      <header class="top">
-        <div class="brand">
-          <h1>QuotaDB</h1>
-          <small>{title}</small>
-        </div>
-        <nav aria-label="Views">
-          {VIEWS.map((view) => (
-            <a key={view.path} href={view.path} aria-current={path.value === view.path ? 'page' : undefined}>
-              {view.name}
-            </a>
-          ))}
-        </nav>
-        <div role="status">
-          <State dot={isLive ? 'good' : 'bad'}>{isLive ? 'live' : 'disconnected'}</State>
-        </div>
-      </header>
-      {!isLive && (
-        <p class="banner" role="alert">
-          {failure.value !== ''
-            ? `Disconnected: ${failure.value}. Trying again …`
-            : `No data from ${silent.join(', ')}: the figures are old. Trying again …`}
-        </p>
-      )}
+      <Header view={name} />
+      <Banner />
       <main tabIndex={-1}>
-        {sources.value?.isDemo && <Demo isWhole={path.value === '#overview'} />}
-        <View />
+        {sources.value === null ? <Loading what="the dashboard" /> : <Shown view={name} View={View} />}
       </main>
     </>
   );
 }
 
-function Login() {
+function Shown(props: { view: string; View: () => ReturnType<typeof Overview> }) {
+  const { View } = props;
+  useEffect(() => {
+    scrollTo(0, 0);
+  }, [props.view]);
   return (
-    <main>
-      <section class="panel" style="max-width:420px">
-        <h2>Log in</h2>
-        <p class="note">This server asks for credentials: a user with the role to read, or a token without a user.</p>
-        <form
-          class="search"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const field = (name: string) => event.currentTarget.elements.namedItem(name) as HTMLInputElement;
-            rememberCredentials(field('user').value, field('secret').value);
-            needsToken.value = false;
-            void begin();
-          }}
-        >
-          <label>
-            User (empty for a token)
-            <input name="user" autocomplete="username" defaultValue="default" />
-          </label>
-          <label>
-            Password or token
-            <input name="secret" type="password" autocomplete="current-password" required />
-          </label>
-          <button type="submit">Log in</button>
-        </form>
-      </section>
-    </main>
+    <>
+      {sources.value?.isDemo && <Demo isWhole={props.view === 'overview'} />}
+      <View />
+    </>
   );
 }
 
-function arrive(): void {
-  if (sources.value === null) return;
-  if (path.value === '#keys') firstSearch();
-  if (path.value === '#server') void loadConfiguration(() => path.value === '#server');
+function Header(props: { view: string }) {
+  const names = [...regions.value.keys()];
+  const user = sources.value?.user;
+  return (
+    <header class="top">
+      <div class="brand">
+        <Mark />
+        <h1>QuotaDB</h1>
+        <small>{sources.value?.isDemo ? 'demo' : (names[0] ?? '')}</small>
+      </div>
+      <nav aria-label="Views">
+        {VIEWS.map((view) => (
+          <a
+            key={view.name}
+            href={addressOf(view.name)}
+            aria-current={props.view === view.name ? 'page' : undefined}
+            onClick={() => document.querySelector('main')?.focus()}
+          >
+            {view.title}
+          </a>
+        ))}
+      </nav>
+      <div class="standing" role="status">
+        <Liveness />
+      </div>
+      {user !== undefined && hasCredentials() && (
+        <div class="user">
+          <span>{user.name}</span>
+          <button type="button" class="quiet" onClick={logOut}>
+            Log out
+          </button>
+        </div>
+      )}
+    </header>
+  );
+}
+
+/** One dead region is news, not the end of the page: the others are live. */
+function Liveness() {
+  const all = [...regions.value.values()];
+  if (failure.value !== '' || (all.length > 0 && all.every(({ state }) => state === 'silent')))
+    return <State dot="bad">disconnected</State>;
+  if (!all.some(({ state }) => state === 'connected')) return <State dot="">connecting …</State>;
+  const dead = deadRegions();
+  return dead.length === 0 ? <State dot="good">live</State> : <State dot="warn">live, {dead.join(', ')} down</State>;
+}
+
+function Banner() {
+  const all = [...regions.value.values()];
+  const silent = silentRegions();
+  if (failure.value === '' && (all.length === 0 || silent.length < all.length)) return null;
+  return (
+    <p class="banner" role="alert">
+      {failure.value !== ''
+        ? `Disconnected: ${failure.value}. Trying again …`
+        : `No data from ${silent.join(', ')}: the server does not answer. Trying again …`}
+    </p>
+  );
+}
+
+/** The streams of this page go on with the old credentials: it starts anew without them. */
+function logOut(): void {
+  forgetCredentials();
+  location.reload();
 }
 
 async function begin(): Promise<void> {
-  await start();
+  await start((source) => void loadPast(source));
   if (sources.value?.isDemo) void followDemo();
-  arrive();
 }
 
 render(<App />, document.getElementById('app') as HTMLElement);
+followPast();
 void begin();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 
 export type { DemoLink, DemoRegion, DemoState, Outcomes } from './demo.js';
 export type * from './snapshot.js';
@@ -15,7 +16,8 @@ const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 };
 
-const PAGE = fileURLToPath(new URL('../dist/page/', import.meta.url));
+const PACKAGE = dirname(createRequire(import.meta.url).resolve('@quotadb/dashboard/package.json'));
+const PAGE = `${PACKAGE}/dist/page/`;
 /** The page and its files; the build puts a hash into every name. */
 const FILE_NAME = /^(?:index\.html|assets\/[\w.-]+\.(?:js|css))$/;
 

@@ -11,10 +11,59 @@ export interface Snapshot {
   readonly persistence: DiskFigures | null;
   readonly slowCommands: readonly SlowCommand[];
   readonly rates: RateFigures;
+  readonly limits: readonly LimitFigures[];
   readonly quotas: readonly QuotaFigures[];
   /** Tokens of all quotas that went between this region and others. */
   readonly tokenFlow: readonly TokenFlow[];
   readonly counts: CountsFigures;
+  /** Null without a cluster map. */
+  readonly cluster: ClusterFigures | null;
+}
+
+/** A cluster of groups, as one of its servers sees it. */
+export interface ClusterFigures {
+  /** Of the map in force here. */
+  readonly revision: number;
+  /** How many different revisions the members know that answer, this one included. */
+  readonly revisions: number;
+  /** The group of this server. */
+  readonly group: string;
+  readonly unassignedSlots: number;
+  readonly groups: readonly GroupFigures[];
+  readonly moves: readonly MoveFigures[];
+  /** Moves stand still until an operator goes on with them. */
+  readonly isPaused: boolean;
+}
+
+export interface GroupFigures {
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly slots: number;
+  readonly ranges: readonly (readonly [first: number, last: number])[];
+  readonly members: readonly GroupMember[];
+  /** How its policies and limits compare with those here; null where this server is not the home of its group. */
+  readonly policies: 'same' | 'different' | 'unreachable' | null;
+  readonly trouble: string;
+}
+
+export interface GroupMember {
+  /** Its region, and where that has several its own name: us/a. */
+  readonly name: string;
+  readonly address: string;
+  readonly state: 'here' | 'reachable' | 'unreachable' | 'unknown';
+  /** Of the map that it knows; null where it could not be asked. */
+  readonly revision: number | null;
+}
+
+/** Slots on their way from one group to another. */
+export interface MoveFigures {
+  readonly from: string;
+  readonly to: string;
+  /** Those that have not arrived. */
+  readonly slots: number;
+  readonly ranges: readonly (readonly [first: number, last: number])[];
+  /** Commands on these wait at the moment. */
+  readonly heldSlots: number;
 }
 
 export interface ServerFacts {
@@ -52,8 +101,12 @@ export interface PeerFigures {
   readonly region: string;
   readonly address: string;
   readonly state: string;
+  /** From --peer or REPL.PEERS ADD: it is missed where it does not answer. */
+  readonly isConfigured: boolean;
   readonly roundTripMs: number;
   readonly skewMs: number;
+  /** Changes of this region that the peer has not acknowledged, in the shard with the most. */
+  readonly lagVersions: number;
   /** How far the peer is behind with this region's changes; -1 = not known. */
   readonly lagMs: number;
   /** How long ago this region knew everything of the peer; -1 = never. */
@@ -85,9 +138,16 @@ export interface DiskFigures {
   readonly syncP99Microseconds: number | null;
 }
 
-export interface Fact {
+/** A setting, as its table explains it. */
+export interface SettingFacts {
+  /** The flag, with its dashes. */
   readonly name: string;
   readonly value: string;
+  readonly standard: string;
+  readonly help: string;
+  readonly range: string;
+  /** CONFIG SET changes it while the server runs. */
+  readonly isChangeable: boolean;
 }
 
 export interface SlowCommand {
@@ -111,10 +171,36 @@ export interface HotFigures {
   readonly deniedPerSecond: number;
 }
 
+/** A limit of the catalogue, or one that a gateway asked for. */
+export interface LimitFigures {
+  readonly name: string;
+  /** Null where the catalogue does not have it. */
+  readonly kind: string | null;
+  readonly isShadow: boolean;
+  readonly allowedTotal: number;
+  readonly deniedTotal: number;
+  /** Requests that it would have denied, were it not in shadow. */
+  readonly shadowDeniedTotal: number;
+  /** The subjects that it denies most, from a sample of the last ten seconds. */
+  readonly subjects: readonly {
+    readonly subject: string;
+    readonly deniedPerSecond: number;
+    readonly isShadow: boolean;
+  }[];
+}
+
 export interface QuotaFigures {
   readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
+  /** The longest lease of a quota that limits concurrency; null for one that counts takes. */
+  readonly leaseMs: number | null;
+  /** How long a caller waits for tokens of regions that do not answer; 0 denies at once. */
+  readonly waitMs: number;
+  /** `hour`, `day`, `week` or `month` where windows are those of the calendar, else null. */
+  readonly calendar: string | null;
+  /** It belongs to a limit of the catalogue, which is changed there. */
+  readonly isCatalogued: boolean;
   readonly allocator: string;
   readonly shares: readonly { readonly region: string; readonly fraction: number }[];
   readonly allowedTotal: number;
@@ -123,6 +209,25 @@ export interface QuotaFigures {
   readonly refillsTotal: number;
   readonly tokensRefilledTotal: number;
   readonly subjects: readonly HotFigures[];
+}
+
+/** A limit as the catalogue writes it; the page shows all of its fields and knows these. */
+export interface LimitEntry {
+  readonly name: string;
+  readonly kind: string;
+  readonly limit: number | string;
+  readonly window?: number | string;
+  readonly hold?: number | string;
+  readonly domain?: string;
+  readonly parent?: string;
+  readonly overrides?: readonly object[];
+  readonly shadow?: boolean;
+  readonly enabled?: boolean;
+}
+
+export interface Catalogue {
+  readonly plans?: Readonly<Record<string, { readonly subjects: readonly string[] }>>;
+  readonly limits: readonly LimitEntry[];
 }
 
 export interface TokenFlow {
@@ -187,8 +292,84 @@ export interface ComponentDetails {
   readonly changedAtMs: number;
 }
 
+/** One key in a list. */
+export interface KeySummary {
+  readonly key: string;
+  /** False where the name is not UTF-8: such a key cannot be asked for by its text. */
+  readonly isText: boolean;
+  readonly value: string;
+  readonly expiresAtMs: number;
+  /** The regions that have counted in it, each once. */
+  readonly regions: readonly string[];
+}
+
 export interface KeyPage {
-  readonly keys: readonly string[];
+  readonly keys: readonly KeySummary[];
   /** Empty at the end. */
   readonly cursor: string;
+}
+
+/** One named count of PostgreSQL. */
+export interface CountSummary {
+  readonly itemId: string;
+  readonly value: string;
+  readonly updatedAtMs: number;
+}
+
+export interface CountPage {
+  /** False where no database is in use, and asking would start one. */
+  readonly isInUse: boolean;
+  readonly counts: readonly CountSummary[];
+  /** The item id to go on after; empty at the end. */
+  readonly cursor: string;
+}
+
+/** Where the page's figures come from, and who asks for them. */
+export interface Sources {
+  readonly sources: readonly Source[];
+  /** The page can cut links, stop regions and change the traffic. */
+  readonly isDemo: boolean;
+  /** Left out by the demo, which knows no users. */
+  readonly user?: PageUser;
+}
+
+/** Snapshots come from this server, or in the demo from each of its regions. */
+export interface Source {
+  readonly region: string;
+  readonly base: string;
+}
+
+export interface PageUser {
+  readonly name: string;
+  /** May define quotas and read settings and counts. */
+  readonly isAdmin: boolean;
+  /** May take from quotas. */
+  readonly mayTake: boolean;
+}
+
+export type HistoryRange = '5m' | '15m' | '1h' | '6h' | '24h';
+
+export type HistoryField =
+  | 'commandsPerSecond'
+  | 'p99Microseconds'
+  | 'usedBytes'
+  | 'keys'
+  | 'connections'
+  | 'lagMs'
+  | 'takesPerSecond'
+  | 'takesDeniedPerSecond'
+  | 'ratesAllowedPerSecond'
+  | 'ratesDeniedPerSecond'
+  | 'countsPerSecond'
+  | 'limitsAllowedPerSecond'
+  | 'limitsDeniedPerSecond'
+  | 'limitsShadowDeniedPerSecond';
+
+/** The past of a server: a value for each step, from the oldest to the newest; null where it is not known. */
+export interface History {
+  readonly range: HistoryRange;
+  readonly stepMs: number;
+  /** When the first step began. */
+  readonly startMs: number;
+  readonly series: Readonly<Record<HistoryField, readonly (number | null)[]>>;
 }

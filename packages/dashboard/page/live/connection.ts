@@ -3,47 +3,92 @@
  * address.
  */
 const CREDENTIALS_NAME = 'quotadb-credentials';
+const USER_NAME = 'quotadb-user';
 
-export class NotAllowed extends Error {}
+/** A refusal, with the text of the server's problem. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, detail: string) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export function isNotAllowed(error: unknown): error is Refused {
+  return error instanceof Refused && (error.status === 401 || error.code === 'wrong_role' || error.status === 429);
+}
 
 /** A user with a password, or a token without a user. Kept until the tab is closed. */
 export function rememberCredentials(user: string, secret: string): void {
   const bytes = new TextEncoder().encode(`${user}:${secret}`);
   const basic = btoa(String.fromCharCode(...bytes));
   sessionStorage.setItem(CREDENTIALS_NAME, user === '' ? `Bearer ${secret}` : `Basic ${basic}`);
+  sessionStorage.setItem(USER_NAME, user);
 }
 
-function headers(): HeadersInit {
+export function forgetCredentials(): void {
+  sessionStorage.removeItem(CREDENTIALS_NAME);
+}
+
+export function hasCredentials(): boolean {
+  return sessionStorage.getItem(CREDENTIALS_NAME) !== null;
+}
+
+/** The user of the last try; empty for a token. */
+export function rememberedUser(): string | null {
+  return sessionStorage.getItem(USER_NAME);
+}
+
+function headers(): Record<string, string> {
   const authorization = sessionStorage.getItem(CREDENTIALS_NAME);
   return authorization === null ? {} : { authorization };
 }
 
-export async function getJson<T>(address: string, signal?: AbortSignal): Promise<T> {
-  const response = await fetch(address, { headers: headers(), ...(signal && { signal }) });
+export async function getJson<T>(address: string): Promise<T> {
+  const response = await fetch(address, { headers: { ...headers(), accept: 'application/json' } });
   await expectAllowed(response);
   return (await response.json()) as T;
 }
 
-export async function post(address: string, body: object): Promise<void> {
+/** A request that changes something. */
+export async function send<T>(method: 'POST' | 'PUT' | 'DELETE', address: string, body?: object): Promise<T> {
   const response = await fetch(address, {
-    method: 'POST',
-    headers: { ...headers(), 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    method,
+    headers: { ...headers(), ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
   });
   await expectAllowed(response);
+  return (await response.json()) as T;
 }
 
 async function expectAllowed(response: Response): Promise<void> {
-  if (response.status === 401 || response.status === 403) throw new NotAllowed('the server asks for credentials');
-  if (!response.ok) throw new Error(`${response.status}: ${(await response.text()).slice(0, 200)}`);
+  if (response.ok) return;
+  const text = await response.text();
+  try {
+    const { code, detail, errors } = JSON.parse(text) as Problem;
+    const reasons = (errors ?? []).map(({ pointer, detail: reason }) => `${pointer.slice(1)}: ${reason}`);
+    throw new Refused(response.status, code, [detail, ...reasons].join(' '));
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    throw new Refused(response.status, '', `${response.status}: ${text.slice(0, 200)}`);
+  }
+}
+
+interface Problem {
+  readonly code: string;
+  readonly detail: string;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
 /**
  * Server-sent events over fetch, which unlike EventSource can send a header. Rejects when the stream ends; the caller
  * decides when to try again.
  */
-export async function readEvents(address: string, onData: (data: string) => void, signal: AbortSignal): Promise<void> {
-  const response = await fetch(address, { headers: { ...headers(), accept: 'text/event-stream' }, signal });
+export async function readEvents(address: string, onData: (data: string) => void): Promise<void> {
+  const response = await fetch(address, { headers: { ...headers(), accept: 'text/event-stream' } });
   await expectAllowed(response);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();

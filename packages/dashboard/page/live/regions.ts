@@ -1,63 +1,45 @@
 import { signal } from '@preact/signals';
-import type { Snapshot } from '../../src/snapshot.js';
-import { getJson, NotAllowed, readEvents } from './connection.js';
-
-/** Where snapshots come from: this server, or in the demo each of its regions. */
-export interface Source {
-  readonly region: string;
-  readonly base: string;
-}
-
-export interface Sources {
-  readonly sources: readonly Source[];
-  /** The page can cut links, stop regions and change the traffic. */
-  readonly isDemo: boolean;
-}
+import type { HistoryField, Snapshot, Source, Sources } from '../../src/snapshot.js';
+import { forgetCredentials, getJson, hasCredentials, isNotAllowed, readEvents } from './connection.js';
 
 /** A region, as far as the page knows. */
 export interface Region {
   readonly source: Source;
   readonly snapshot: Snapshot | null;
-  readonly isConnected: boolean;
-  readonly history: readonly Point[];
+  /** `unknown` until it has answered or failed to answer once. */
+  readonly state: 'unknown' | 'connected' | 'silent';
+  /** Points since the page was opened, the newest last. */
+  readonly points: readonly Point[];
   /** The last snapshots of one process, the newest last: the growth between two is a rate. */
   readonly recent: readonly Snapshot[];
 }
 
-export interface Point {
-  readonly atMs: number;
-  readonly commandsPerSecond: number;
-  readonly p99Microseconds: number | null;
-  readonly usedBytes: number;
-  readonly keys: number;
-  /** The greatest lag of any peer with this region's changes. */
-  readonly lagMs: number | null;
-  readonly tokensPerSecond: number | null;
-  readonly ratesDeniedPerSecond: number | null;
-  readonly countsPerSecond: number | null;
-}
+export type Point = { readonly atMs: number } & Readonly<Record<HistoryField, number | null>>;
 
-const HISTORY_POINTS = 300;
+const LIVE_POINTS = 300;
 const RECENT_SNAPSHOTS = 11;
 const RETRY_MS = 1000;
 
 export const sources = signal<Sources | null>(null);
 export const regions = signal<ReadonlyMap<string, Region>>(new Map());
-export const needsToken = signal(false);
+export const needsLogin = signal(false);
+/** Why the last login was refused; empty before one was tried. */
+export const loginTrouble = signal('');
 /** Why the page shows nothing; empty while it does. */
 export const failure = signal('');
 
-/** Begins to read snapshots, and tries again for ever. */
-export async function start(): Promise<void> {
+/** Begins to read snapshots, and tries again for ever; `onConnected` hears of every region that begins to answer. */
+export async function start(onConnected: (source: Source) => void): Promise<void> {
   for (;;) {
     try {
       sources.value = await getJson<Sources>('/api/v1/dashboard/sources');
-      needsToken.value = false;
+      needsLogin.value = false;
+      loginTrouble.value = '';
       failure.value = '';
       break;
     } catch (error) {
-      if (error instanceof NotAllowed) {
-        needsToken.value = true;
+      if (isNotAllowed(error)) {
+        askForLogin(error.status, error.message);
         return;
       }
       failure.value = 'the server does not answer';
@@ -65,45 +47,79 @@ export async function start(): Promise<void> {
     }
   }
   for (const source of sources.value.sources) {
-    update(source.region, { source, snapshot: null, isConnected: false, history: [], recent: [] });
-    void follow(source);
+    update(source.region, { source, snapshot: null, state: 'unknown', points: [], recent: [] });
+    void follow(source, onConnected);
   }
 }
 
-async function follow(source: Source): Promise<void> {
-  const controller = new AbortController();
+const TOO_MANY_LOGINS = 429;
+const LOGIN_TROUBLE: Readonly<Record<number, string>> = {
+  401: 'Wrong user or password. Check both and try again.',
+  [TOO_MANY_LOGINS]: 'Too many failed logins from this address. Wait a moment, then try again.',
+};
+
+function askForLogin(status: number, detail: string): void {
+  loginTrouble.value = hasCredentials() ? (LOGIN_TROUBLE[status] ?? detail) : '';
+  forgetCredentials();
+  needsLogin.value = true;
+}
+
+async function follow(source: Source, onConnected: (source: Source) => void): Promise<void> {
   for (;;) {
+    let isFirst = true;
     try {
-      const address = `${source.base}/api/v1/dashboard/events`;
-      await readEvents(address, (data) => take(source, JSON.parse(data) as Snapshot), controller.signal);
+      await readEvents(`${source.base}/api/v1/dashboard/events`, (data) => {
+        take(source, JSON.parse(data) as Snapshot);
+        if (isFirst) onConnected(source);
+        isFirst = false;
+      });
     } catch (error) {
-      if (error instanceof NotAllowed) needsToken.value = true;
+      // A login follows all regions anew. Where others fail to log in from this address, this page waits.
+      if (isNotAllowed(error) && error.status !== TOO_MANY_LOGINS) {
+        askForLogin(error.status, error.message);
+        return;
+      }
     }
     const region = regions.value.get(source.region);
-    if (region !== undefined) update(source.region, { ...region, isConnected: false });
+    if (region !== undefined) update(source.region, { ...region, state: 'silent' });
     await later();
   }
 }
 
 function take(source: Source, snapshot: Snapshot): void {
   const known = regions.value.get(source.region);
-  const before = known?.history ?? [];
   const isSameProcess = known?.snapshot?.server.processId === snapshot.server.processId;
   const recent = [...(isSameProcess ? known.recent : []), snapshot].slice(-RECENT_SNAPSHOTS);
-  const lags = snapshot.replication?.peers.map((peer) => peer.lagMs).filter((lag) => lag >= 0) ?? [];
-  const point: Point = {
+  const points = [...(known?.points ?? []), pointOf(snapshot, recent)].slice(-LIVE_POINTS);
+  update(source.region, { source, snapshot, state: 'connected', points, recent });
+}
+
+/** As the server's history has it, but from what the page has seen itself. */
+function pointOf(snapshot: Snapshot, recent: readonly Snapshot[]): Point {
+  const rate = (pick: (one: Snapshot) => number) => growth(recent, pick, 1);
+  return {
     atMs: snapshot.atMs,
     commandsPerSecond: snapshot.traffic.commandsPerSecond,
     p99Microseconds: snapshot.traffic.p99Microseconds,
     usedBytes: snapshot.memory.usedBytes,
     keys: snapshot.memory.keys,
-    lagMs: lags.length === 0 ? null : Math.max(...lags),
-    tokensPerSecond: growth(recent, (one) => total(one.quotas, (quota) => quota.tokensTotal), 1),
-    ratesDeniedPerSecond: growth(recent, (one) => one.rates.deniedTotal, 1),
-    countsPerSecond: growth(recent, (one) => one.counts.changesTotal, 1),
+    connections: snapshot.traffic.connections,
+    lagMs: greatestLag(snapshot),
+    takesPerSecond: rate((one) => total(one.quotas, (quota) => quota.allowedTotal)),
+    takesDeniedPerSecond: rate((one) => total(one.quotas, (quota) => quota.deniedTotal)),
+    ratesAllowedPerSecond: rate((one) => one.rates.allowedTotal),
+    ratesDeniedPerSecond: rate((one) => one.rates.deniedTotal),
+    countsPerSecond: rate((one) => one.counts.changesTotal),
+    limitsAllowedPerSecond: rate((one) => total(one.limits, (limit) => limit.allowedTotal)),
+    limitsDeniedPerSecond: rate((one) => total(one.limits, (limit) => limit.deniedTotal)),
+    limitsShadowDeniedPerSecond: rate((one) => total(one.limits, (limit) => limit.shadowDeniedTotal)),
   };
-  const history = [...before, point].slice(-HISTORY_POINTS);
-  update(source.region, { source, snapshot, isConnected: true, history, recent });
+}
+
+/** Of the peers whose lag is known; null where there is none. */
+export function greatestLag({ replication }: Snapshot): number | null {
+  const lags = replication?.peers.map((peer) => peer.lagMs).filter((lag) => lag >= 0) ?? [];
+  return lags.length === 0 ? null : Math.max(...lags);
 }
 
 /** The growth of a figure per second over the last `over` snapshots; null before there are two. */
@@ -120,16 +136,22 @@ export function growth(
 
 /** The same for all regions together. */
 export function growthOfAll(pick: (snapshot: Snapshot) => number, over?: number): number {
-  return total([...regions.value.values()], ({ recent, isConnected }) =>
-    isConnected ? (growth(recent, pick, over) ?? 0) : 0,
+  return total([...regions.value.values()], ({ recent, state }) =>
+    state === 'connected' ? (growth(recent, pick, over) ?? 0) : 0,
   );
 }
 
-/** The regions with a snapshot. */
-export function knownRegions(): readonly (Region & { readonly snapshot: Snapshot })[] {
+export type KnownRegion = Region & { readonly snapshot: Snapshot };
+
+/** The regions that answer. What a silent one said last is not what it is now. */
+export function knownRegions(): readonly KnownRegion[] {
   return [...regions.value.values()].flatMap((region) =>
-    region.snapshot === null ? [] : [{ ...region, snapshot: region.snapshot }],
+    region.snapshot === null || region.state !== 'connected' ? [] : [{ ...region, snapshot: region.snapshot }],
   );
+}
+
+export function silentRegions(): readonly string[] {
+  return [...regions.value.values()].filter(({ state }) => state === 'silent').map(({ source }) => source.region);
 }
 
 export function total<Item>(items: readonly Item[], pick: (item: Item) => number): number {

@@ -1,33 +1,55 @@
 import { expect, test } from 'vitest';
-import { bytes, count, duration, microseconds, milliseconds, untilTime } from './format.js';
+import { bytes, count, duration, exact, microseconds, milliseconds, parseSpan, span, timeLeft } from './format.js';
 
-test('counts are exact while they are short, and compact after that', () => {
-  expect([0, 1.25, 9999, 10_000, 1_234_567].map(count)).toEqual(['0', '1.3', '9,999', '10K', '1.2M']);
+test('figures have commas, one decimal while they are small, and a letter once they are long', () => {
+  expect([0, 1.25, 2, 9999, 123_456, 1_234_567].map(count)).toEqual(['0', '1.3', '2', '9,999', '123,456', '1.23M']);
 });
 
-test('sizes have the largest unit that leaves a whole part', () => {
-  expect([0, 999, 1000, 12_345, 5e9, 2e15].map(bytes)).toEqual([
-    '0 B',
-    '999 B',
-    '1.00 kB',
-    '12.3 kB',
-    '5.00 GB',
-    '2000.0 TB',
+test('the value of a key is exact at any length', () => {
+  expect([5, '-1234', '9223372036854775807'].map(exact)).toEqual(['5', '-1,234', '9,223,372,036,854,775,807']);
+});
+
+test('sizes are those of the terminal: 1K is 1024 bytes', () => {
+  expect([0, 1023, 1024, 1536, 64 * 1024 ** 2, 5 * 1024 ** 3].map(bytes)).toEqual([
+    '0B',
+    '1023B',
+    '1.00K',
+    '1.50K',
+    '64.00M',
+    '5.00G',
   ]);
 });
 
-test('times have the unit that people read, and say where none is known', () => {
-  expect([-1, 0.5, 3, 250, 61_000].map(milliseconds)).toEqual([
+test('times have the unit that people read, three digits, and say where none is known', () => {
+  expect([-1, 0, 0.5, 3, 3.14592, 250, 1500, 61_000].map(milliseconds)).toEqual([
     'not known',
-    '0.50 ms',
-    '3.0 ms',
+    '0 ms',
+    '500 µs',
+    '3 ms',
+    '3.15 ms',
     '250 ms',
-    '1 min 1 s',
+    '1.5 s',
+    '1m1s',
   ]);
-  expect([null, 12.4, 2500].map(microseconds)).toEqual(['–', '12 µs', '2.5 ms']);
-  expect([0, 59, 3600, 90_000].map(duration)).toEqual(['0 s', '59 s', '1 h', '1 d 1 h']);
+  expect([null, 12.4, 2500].map(microseconds)).toEqual(['–', '12.4 µs', '2.5 ms']);
+  expect([0, 59, 3600, 5430, 90_000].map(duration)).toEqual(['0s', '59s', '1h', '1h30m', '1d1h']);
 });
 
-test('an expiry is shown as the time left, never as one that is negative', () => {
-  expect([untilTime(0, 5), untilTime(61_000, 1000), untilTime(1000, 5000)]).toEqual(['never', 'in 1 min', 'in 0 s']);
+test('the time that a key has left is never negative', () => {
+  expect([timeLeft(0, 5), timeLeft(61_000, 1000), timeLeft(1000, 5000)]).toEqual(['none', '1m', '0s']);
+});
+
+test.each([
+  ['250ms', 250],
+  ['60s', 60_000],
+  ['1h30m', 5_400_000],
+  ['1d', 86_400_000],
+  ['2w', 1_209_600_000],
+])('%s is a span that can be typed, and is shown as it was typed', (text, expected) => {
+  expect(parseSpan(text)).toBe(expected);
+  expect(span(parseSpan(text) as number)).toBe(text === '60s' ? '1m' : text);
+});
+
+test.each(['', '60', 'm5', '5m5m', '30s1h', '1.5h', '0s'])('"%s" is no span', (text) => {
+  expect(parseSpan(text)).toBeUndefined();
 });

@@ -1,53 +1,128 @@
-const whole = new Intl.NumberFormat('en');
-const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+/**
+ * One form for each kind of figure, the same as in `quotadb status`: sizes as 1.50K and 64.00M (1024 bytes are 1K),
+ * spans as 45s, 5m and 1h30m, numbers with a comma between thousands.
+ */
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
 
+/** Longer numbers are read by their size, not by their digits. */
+const COMPACT_FROM = 1_000_000;
+
+/** Figures that are measured: one decimal while they are small, none while they are short, then 1.23M. */
 export function count(value: number): string {
-  if (Math.abs(value) < 10 && !Number.isInteger(value)) return value.toFixed(1);
-  return Math.abs(value) < 10_000 ? whole.format(Math.round(value)) : short.format(value);
+  const size = Math.abs(value);
+  if (size >= COMPACT_FROM) return compact.format(value);
+  return size < 10 && !Number.isInteger(value) ? tenths.format(value) : whole.format(value);
 }
+
+/** Values that people compare by their digits; a text of digits of any length stays exact. */
+export function exact(value: number | string): string {
+  return whole.format(typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : Number(value));
+}
+
+const SIZES = ['B', 'K', 'M', 'G', 'T'] as const;
 
 export function bytes(value: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let unit = 0;
   let scaled = value;
-  while (scaled >= 1000 && unit < units.length - 1) {
-    scaled /= 1000;
+  while (scaled >= 1024 && unit < SIZES.length - 1) {
+    scaled /= 1024;
     unit++;
   }
-  return `${unit === 0 ? scaled : scaled.toFixed(scaled < 10 ? 2 : 1)} ${units[unit]}`;
+  return unit === 0 ? `${scaled}B` : `${scaled.toFixed(2)}${SIZES[unit]}`;
 }
 
+/** A measured time. */
 export function milliseconds(value: number): string {
   if (value < 0) return 'not known';
-  if (value < 1) return `${value.toFixed(2)} ms`;
-  if (value < 10_000) return `${value.toFixed(value < 10 ? 1 : 0)} ms`;
-  return duration(value / 1000);
+  if (value === 0) return '0 ms';
+  if (value < 0.9995) return `${digits(value * 1000)} µs`;
+  if (value < 999.5) return `${digits(value)} ms`;
+  return value < 10_000 ? `${digits(value / 1000)} s` : duration(value / 1000);
 }
 
 export function microseconds(value: number | null): string {
-  if (value === null) return '–';
-  return value < 1000 ? `${Math.round(value)} µs` : milliseconds(value / 1000);
+  return value === null ? '–' : milliseconds(value / 1000);
 }
 
+/** At most three digits that count, none of them a zero at the end. */
+function digits(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+const STEPS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'm'],
+  [1, 's'],
+] as const;
+
+/** A span of time by its two largest units. */
 export function duration(seconds: number): string {
-  const steps: [number, string][] = [
-    [86400, 'd'],
-    [3600, 'h'],
-    [60, 'min'],
-    [1, 's'],
-  ];
-  const index = steps.findIndex(([length]) => seconds >= length);
-  if (index === -1) return '0 s';
-  const [length, unit] = steps[index];
-  const rest = steps[index + 1];
+  const index = STEPS.findIndex(([length]) => seconds >= length);
+  if (index === -1) return '0s';
+  const [length, unit] = STEPS[index];
+  const rest = STEPS[index + 1];
   const more = rest === undefined ? 0 : Math.floor((seconds % length) / rest[0]);
-  return `${Math.floor(seconds / length)} ${unit}${rest !== undefined && more > 0 ? ` ${more} ${rest[1]}` : ''}`;
+  return `${Math.floor(seconds / length)}${unit}${rest !== undefined && more > 0 ? `${more}${rest[1]}` : ''}`;
+}
+
+export function percent(part: number, of: number): string {
+  return of === 0 ? '–' : `${tenths.format((100 * part) / of)} %`;
 }
 
 export function clock(atMs: number): string {
   return new Date(atMs).toLocaleTimeString('en-GB');
 }
 
-export function untilTime(expiresAtMs: number, nowMs: number): string {
-  return expiresAtMs === 0 ? 'never' : `in ${duration(Math.max(0, (expiresAtMs - nowMs) / 1000))}`;
+const DAY_MS = 86_400_000;
+
+/** The time of today, or the day and the time. */
+export function moment(atMs: number, nowMs: number): string {
+  const isToday = nowMs - atMs < DAY_MS && new Date(atMs).getDate() === new Date(nowMs).getDate();
+  return isToday ? clock(atMs) : `${new Date(atMs).toISOString().slice(0, 10)} ${clock(atMs)}`;
+}
+
+/** The time that a key has left. */
+export function timeLeft(expiresAtMs: number, nowMs: number): string {
+  return expiresAtMs === 0 ? 'none' : duration(Math.max(0, (expiresAtMs - nowMs) / 1000));
+}
+
+const SPAN_PART = /^(\d{1,12})(ms|[wdhms])/;
+const SPAN_UNITS: readonly (readonly [string, number])[] = [
+  ['w', 604_800_000],
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+  ['ms', 1],
+];
+
+/** Milliseconds of a span as people write it: 250ms, 60s, 5m, 1h30m, 1d, 2w; undefined where it is none. */
+export function parseSpan(text: string): number | undefined {
+  let rest = text.trim().toLowerCase();
+  let total = 0;
+  let next = 0;
+  while (rest !== '') {
+    const [part, amount, unit] = SPAN_PART.exec(rest) ?? [];
+    const at = SPAN_UNITS.findIndex(([name]) => name === unit);
+    if (part === undefined || at < next) return undefined;
+    next = at + 1;
+    total += Number(amount) * SPAN_UNITS[at][1];
+    rest = rest.slice(part.length);
+  }
+  return total > 0 && Number.isSafeInteger(total) ? total : undefined;
+}
+
+/** The whole span, as parseSpan reads it. */
+export function span(totalMs: number): string {
+  let rest = totalMs;
+  let text = '';
+  for (const [unit, length] of SPAN_UNITS) {
+    const amount = Math.floor(rest / length);
+    rest -= amount * length;
+    if (amount > 0) text += `${amount}${unit}`;
+  }
+  return text === '' ? '0s' : text;
 }

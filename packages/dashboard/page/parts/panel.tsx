@@ -1,21 +1,31 @@
 import type { ComponentChildren } from 'preact';
 
-export function Panel(props: { title: string; children: ComponentChildren }) {
+export function Panel(props: {
+  title: string;
+  /** Whose figures these are, of when. */
+  caption?: ComponentChildren;
+  /** Beside the title. */
+  tools?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section class="panel" aria-label={props.title}>
-      <h2>{props.title}</h2>
+      <header>
+        <h2>{props.title}</h2>
+        {props.tools}
+      </header>
+      {props.caption !== undefined && <p class="caption">{props.caption}</p>}
       {props.children}
     </section>
   );
 }
 
-export function Tile(props: { name: string; value: string; more?: string }) {
+export function Tile(props: { name: string; value: string; more?: string; state?: 'warn' | 'bad' | undefined }) {
   return (
     <div class="tile">
       <dt>{props.name}</dt>
-      <dd>
-        {props.value} {props.more !== undefined && <small>{props.more}</small>}
-      </dd>
+      <dd class={props.state ?? ''}>{props.value}</dd>
+      {props.more !== undefined && <dd class="more">{props.more}</dd>}
     </div>
   );
 }
@@ -25,7 +35,7 @@ export function State(props: { dot: string; style?: string; children: ComponentC
   return (
     <span class="state">
       <span class={`dot ${props.dot}`} {...(props.style !== undefined && { style: props.style })} />
-      {props.children}
+      <span>{props.children}</span>
     </span>
   );
 }
@@ -36,5 +46,23 @@ export function Alert(props: { text: string }) {
     <p class="trouble" role="alert">
       {props.text}
     </p>
+  );
+}
+
+/** In place of figures that there are none of, or not yet. */
+export function Empty(props: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="nothing" role="status">
+      <strong>{props.title}</strong>
+      {props.children !== undefined && <p>{props.children}</p>}
+    </div>
+  );
+}
+
+export function Loading(props: { what: string }) {
+  return (
+    <div class="nothing loading" role="status">
+      <span class="spinner" aria-hidden="true" /> Loading {props.what} …
+    </div>
   );
 }

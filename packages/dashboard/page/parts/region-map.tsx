@@ -1,130 +1,159 @@
-import type { PeerFigures, TokenFlow } from '../../src/snapshot.js';
-import { growth, regions } from '../live/regions.js';
-import { bytes, count, milliseconds } from './format.js';
-import { Panel, State } from './panel.js';
-import { number, Table, text } from './table.js';
+import {
+  allLinks,
+  allNames,
+  type Dot,
+  type Flow,
+  flowsBetween,
+  type Link,
+  pairOf,
+  stateOfLink,
+  stateOfRegion,
+  unseenPairs,
+} from '../live/links.js';
+import { knownRegions, sources } from '../live/regions.js';
+import { count, milliseconds } from './format.js';
+import { LinkTable, lagOf } from './link-table.js';
+import { Panel } from './panel.js';
+import { isNarrow } from './screen.js';
+import { cut, visibleText } from './visible.js';
 
-interface Link {
-  readonly from: string;
-  readonly to: string;
-  readonly peer: PeerFigures;
+interface Shape {
+  readonly width: number;
+  readonly height: number;
+  readonly nodeWidth: number;
+  readonly place: ReadonlyMap<string, readonly [number, number]>;
 }
 
-/** A longer lag is shown as a warning. */
-const NOTABLE_LAG_MS = 1000;
-const WIDTH = 720;
-const TWO_HEIGHT = 130;
-const ROUND_HEIGHT = 380;
-const LINE_PIXELS = 18;
+const NODE_HEIGHT = 46;
+const LINE_PIXELS = 17;
+const CHARACTER_PIXELS = 6.3;
 const DOT_DELAYS_SECONDS = [0, 0.8, 1.6];
+/** With more regions, links that are fine have no label: there would be no room. */
+const MOST_LABELLED = 4;
 
 /** Regions in a circle with the links between them; below it the same figures as a table. */
 export function RegionMap() {
   const links = allLinks();
-  if (links.length === 0) return null;
-  const names = [...new Set(links.flatMap((link) => [link.from, link.to]))].sort();
-  const place = new Map(names.map((name, index) => [name, placeOf(index, names.length)]));
+  const names = allNames(links);
+  if (names.length < 2) return null;
+  const shape = shapeFor(names);
   const pairs = new Map<string, Link[]>();
   for (const link of links) {
-    const pair = [link.from, link.to].sort().join('\n');
+    const pair = pairOf(link.from, link.to);
     pairs.set(pair, [...(pairs.get(pair) ?? []), link]);
   }
+  const unseen = unseenPairs(links);
   return (
-    <Panel title="Regions">
-      <svg class="map" viewBox={`0 0 ${WIDTH} ${heightFor(names.length)}`} aria-hidden="true">
-        {[...pairs.entries()].map(([name, pair]) => (
-          <Edge key={name} pair={pair} place={place} flows={flowsOf(pair[0])} />
+    <Panel title="Regions" caption={captionOf(unseen)}>
+      <svg
+        class="map"
+        viewBox={`0 0 ${shape.width} ${shape.height}`}
+        style={`max-width:${shape.width}px`}
+        aria-hidden="true"
+      >
+        {unseen.map(([one, other]) => (
+          <path key={pairOf(one, other)} class="link unseen" d={between(shape, one, other)} />
         ))}
-        {names.map((name) => {
-          const [x, y] = place.get(name) as [number, number];
-          return (
-            <g class="node" key={name}>
-              <circle cx={x} cy={y} r="34" stroke={`var(--${stateOfRegion(name)})`} />
-              <text x={x} y={y + 5} text-anchor="middle">
-                {name.length > 8 ? `${name.slice(0, 7)}…` : name}
-              </text>
-            </g>
-          );
-        })}
+        {[...pairs.entries()].map(([name, pair]) => (
+          <Edge key={name} pair={pair} shape={shape} />
+        ))}
+        {[...pairs.entries()].map(([name, pair]) => (
+          <Label key={name} pair={pair} shape={shape} isLabelled={names.length <= MOST_LABELLED} />
+        ))}
+        {names.map((name) => (
+          <Node key={name} name={name} shape={shape} links={links} />
+        ))}
       </svg>
-      <Table columns={LINK_COLUMNS} rows={links} keyOf={({ from, to }) => `${from} ${to}`} />
+      <LinkTable links={links} />
     </Panel>
   );
 }
 
-interface Flow {
-  readonly from: string;
-  readonly to: string;
-  readonly tokensPerSecond: number;
+function captionOf(unseen: readonly (readonly [string, string])[]): string {
+  const asked = sources.value?.sources.map(({ region }) => region) ?? [];
+  const whose = asked.length === 1 ? `As ${asked[0]} sees it.` : 'Each link by the figures of the regions at its ends.';
+  if (unseen.length === 0) return whose;
+  const pairs = unseen.map(([one, other]) => `${one} – ${other}`).join(', ');
+  return (
+    `${whose} Not seen from here: ${pairs}; the dashboards of ` +
+    `those regions show ${unseen.length === 1 ? 'it' : 'them'}.`
+  );
 }
 
-/** Tokens of quotas that went either way in the last ten seconds; by the figures of the giving region, if known. */
-function flowsOf({ from, to }: Link): Flow[] {
-  const flow = (giver: string, taker: string): Flow => {
-    const amount = (of: string, about: string, pick: (one: TokenFlow) => number) => {
-      const region = regions.value.get(of);
-      if (region?.isConnected !== true) return null;
-      return growth(region.recent, (one) => {
-        const found = one.tokenFlow.find((other) => other.region === about);
-        return found === undefined ? 0 : pick(found);
-      });
-    };
-    const given = amount(giver, taker, (one) => one.givenTotal);
-    return {
-      from: giver,
-      to: taker,
-      tokensPerSecond: given ?? amount(taker, giver, (one) => one.receivedTotal) ?? 0,
-    };
-  };
-  return [flow(from, to), flow(to, from)].filter(({ tokensPerSecond }) => tokensPerSecond > 0);
+function Node(props: { name: string; shape: Shape; links: readonly Link[] }) {
+  const { name, shape, links } = props;
+  const [x, y] = shape.place.get(name) as [number, number];
+  const { dot, words } = stateOfRegion(name, links);
+  const traffic = knownRegions().find(({ source }) => source.region === name)?.snapshot.traffic;
+  return (
+    <g class={`node ${dot}`}>
+      <rect x={x - shape.nodeWidth / 2} y={y - NODE_HEIGHT / 2} width={shape.nodeWidth} height={NODE_HEIGHT} rx="10" />
+      <circle cx={x - shape.nodeWidth / 2 + 15} cy={y} r="4.5" class={dot} />
+      <text x={x - shape.nodeWidth / 2 + 27} y={y - 2}>
+        {cutTo(name, (shape.nodeWidth - 32) / 8)}
+      </text>
+      <text class="small" x={x - shape.nodeWidth / 2 + 27} y={y + 14}>
+        {traffic === undefined
+          ? isNarrow.value && dot === 'bad'
+            ? 'down'
+            : words
+          : `${count(traffic.commandsPerSecond)}/s`}
+      </text>
+    </g>
+  );
 }
 
-function Edge(props: { pair: readonly Link[]; place: ReadonlyMap<string, [number, number]>; flows: readonly Flow[] }) {
+function Edge(props: { pair: readonly Link[]; shape: Shape }) {
   const [{ from, to }] = props.pair;
-  const [x1, y1] = props.place.get(from) as [number, number];
-  const [x2, y2] = props.place.get(to) as [number, number];
-  const states = props.pair.map(({ peer }) => stateOf(peer));
-  const state = states.includes('bad') ? 'bad' : states.includes('warn') ? 'warn' : 'good';
-  const lag = Math.max(...props.pair.map(({ peer }) => peer.lagMs));
-  // The last ten seconds may be from before the link was lost.
-  const flows = state === 'bad' ? [] : props.flows;
-  const x = (x1 + x2) / 2;
-  const y = (y1 + y2) / 2;
+  const state = worst(props.pair);
   return (
     <g>
-      <path
-        class={`link ${state === 'good' ? 'moving' : ''}`}
-        d={`M${x1} ${y1} L${x2} ${y2}`}
-        stroke={`var(--${state})`}
-      />
-      {flows.map((flow) => (
-        <Tokens key={flow.from} from={props.place.get(flow.from)!} to={props.place.get(flow.to)!} />
-      ))}
-      <rect x={x - 74} y={y - 12} width="148" height={24 + flows.length * LINE_PIXELS} rx="6" fill="var(--panel)" />
-      <text class="small" x={x} y={y + 5} text-anchor="middle">
-        {state === 'bad' ? 'no link' : `lag ${milliseconds(lag)}`}
-      </text>
-      {flows.map((flow, index) => (
-        <text
-          class="small tokens"
-          key={flow.from}
-          x={x}
-          y={y + 5 + (index + 1) * LINE_PIXELS}
-          text-anchor="middle"
-        >{`${flow.from} → ${flow.to} ${tokens(flow.tokensPerSecond)}`}</text>
+      <path class={`link ${state}`} d={between(props.shape, from, to)} />
+      {flowsOf(props.pair, state).map((flow) => (
+        <Tokens key={flow.from} path={between(props.shape, flow.from, flow.to)} />
       ))}
     </g>
   );
 }
 
-/** Dots on their way from one region to another. */
-function Tokens(props: { from: [number, number]; to: [number, number] }) {
+/** Drawn behind all links, so that no line crosses it. */
+function Label(props: { pair: readonly Link[]; shape: Shape; isLabelled: boolean }) {
+  const { pair, shape } = props;
+  const [{ from, to }] = pair;
+  const state = worst(pair);
+  if (state === 'good' && !props.isLabelled) return null;
+  const [x1, y1] = shape.place.get(from) as [number, number];
+  const [x2, y2] = shape.place.get(to) as [number, number];
+  const flows = isNarrow.value ? [] : flowsOf(pair, state);
+  const lag = Math.max(...pair.map(({ peer }) => peer.lagMs));
+  const first = pair.find(({ peer }) => stateOfLink(peer) === state) ?? pair[0];
+  const lines = [
+    state === 'bad' ? `no link${lag >= 0 ? `, ${milliseconds(lag)}` : ''}` : lagOf(first.peer),
+    ...flows.map((flow) => `${flow.from} → ${flow.to}: ${count(flow.tokensPerSecond)} tokens/s`),
+  ];
+  const width = Math.max(...lines.map((line) => line.length)) * CHARACTER_PIXELS + 16;
+  const height = 22 + flows.length * LINE_PIXELS;
+  const [x, top] = [(x1 + x2) / 2, (y1 + y2) / 2 - height / 2];
+  return (
+    <g class={`label ${state}`}>
+      <rect x={x - width / 2} y={top} width={width} height={height} rx="11" />
+      {lines.map((line, index) => (
+        <text key={line.split(':')[0]} class="small" x={x} y={top + 15 + index * LINE_PIXELS} text-anchor="middle">
+          {line}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+/** Dots on their way from one region to another: ordinary work, so in a quiet color. */
+function Tokens(props: { path: string }) {
   // Preact's types do not know this attribute of animateMotion.
-  const along: object = { path: `M${props.from.join(' ')} L${props.to.join(' ')}` };
+  const along: object = { path: props.path };
   return (
     <g class="tokens-moving">
       {DOT_DELAYS_SECONDS.map((delay) => (
-        <circle key={delay} r="4.5" fill="var(--accent)">
+        <circle key={delay} r="3.5">
           <animateMotion dur="2.4s" begin={`${-delay}s`} repeatCount="indefinite" {...along} />
         </circle>
       ))}
@@ -132,65 +161,47 @@ function Tokens(props: { from: [number, number]; to: [number, number] }) {
   );
 }
 
-function tokens(perSecond: number): string {
-  return `${perSecond < 10 ? perSecond.toFixed(1) : count(perSecond)} tokens/s`;
+/** The last ten seconds may be from before the link was lost. */
+function flowsOf([{ from, to }]: readonly Link[], state: Dot): Flow[] {
+  return state === 'bad' ? [] : flowsBetween(from, to);
 }
 
-const LINK_COLUMNS = [
-  text('From', ({ from }: Link) => from),
-  text('To', ({ to }: Link) => to),
-  text('State', ({ peer }: Link) => (
-    <>
-      <State dot={stateOf(peer)}>
-        {peer.state}
-        {peer.joinedPercent < 100 && `, ${peer.joinedPercent} % copied`}
-      </State>
-      {peer.trouble !== '' && <div class="trouble">{peer.trouble}</div>}
-    </>
-  )),
-  number('Lag', ({ peer }: Link) => milliseconds(peer.lagMs)),
-  number('View is as of', ({ peer }: Link) => (peer.ageMs < 0 ? 'never' : `${milliseconds(peer.ageMs)} ago`)),
-  number('Round trip', ({ peer }: Link) => milliseconds(peer.roundTripMs)),
-  number('Clock ahead', ({ peer }: Link) => `${Math.round(peer.skewMs)} ms`),
-  number('Sent', ({ peer }: Link) => bytes(peer.bytesOut)),
-  number('Received', ({ peer }: Link) => bytes(peer.bytesIn)),
-  number('Repairs', ({ peer }: Link) => peer.repairs),
-  number('Tokens given', ({ from, to }: Link) => count(tokensGiven(from, to))),
-];
-
-function tokensGiven(from: string, to: string): number {
-  return regions.value.get(from)?.snapshot?.tokenFlow.find(({ region }) => region === to)?.givenTotal ?? 0;
+function worst(pair: readonly Link[]): Dot {
+  const states = pair.map(({ peer }) => stateOfLink(peer));
+  return states.includes('bad') ? 'bad' : states.includes('warn') ? 'warn' : 'good';
 }
 
-function allLinks(): Link[] {
-  const links: Link[] = [];
-  for (const { source, snapshot, isConnected } of regions.value.values()) {
-    if (snapshot === null || !isConnected) continue;
-    for (const peer of snapshot.replication?.peers ?? []) links.push({ from: source.region, to: peer.region, peer });
-  }
-  return links;
+function cutTo(name: string, characters: number): string {
+  const seen = cut(visibleText(name));
+  return seen.length > characters ? `${seen.slice(0, Math.max(1, characters - 1))}…` : seen;
 }
 
-function stateOf(peer: PeerFigures): 'good' | 'warn' | 'bad' {
-  if (peer.state !== 'connected') return 'bad';
-  return peer.lagMs > NOTABLE_LAG_MS || peer.lagMs < 0 ? 'warn' : 'good';
+function between({ place }: Shape, from: string, to: string): string {
+  const [x1, y1] = place.get(from) as [number, number];
+  const [x2, y2] = place.get(to) as [number, number];
+  return `M${x1} ${y1} L${x2} ${y2}`;
 }
 
-/** The state of a region that sends snapshots is known; that of another follows from its links. */
-function stateOfRegion(name: string): string {
-  const region = regions.value.get(name);
-  if (region !== undefined) return region.isConnected ? 'good' : 'bad';
-  const links = allLinks().filter((link) => link.to === name);
-  return links.some((link) => stateOf(link.peer) !== 'bad') ? 'good' : 'bad';
+function shapeFor(names: readonly string[]): Shape {
+  const width = isNarrow.value ? 350 : 820;
+  const nodeWidth = isNarrow.value ? 100 : 136;
+  const isPair = names.length === 2;
+  const height = isPair ? 84 : isNarrow.value ? 300 : 330;
+  const radiusX = (width - nodeWidth) / 2 - 4;
+  const radiusY = (height - NODE_HEIGHT) / 2 - 6;
+  const place = names.map((name, index) => {
+    if (isPair) return [name, [width / 2 + (index - 0.5) * 2 * Math.min(radiusX, 260), height / 2]] as const;
+    const angle = (index / names.length) * 2 * Math.PI - Math.PI / 2;
+    // A triangle does not reach down to the edge of its circle: it is stretched to fill the panel.
+    const stretch = names.length === 3 ? [1 / 0.866, 1 / 0.75] : [1, 1];
+    const x = width / 2 + Math.cos(angle) * Math.min(radiusX, 300) * stretch[0] * 0.95;
+    const y =
+      names.length === 3 ? 29 + (Math.sin(angle) + 1) * radiusY * stretch[1] : height / 2 + Math.sin(angle) * radiusY;
+    return [name, [clamp(x, nodeWidth / 2 + 2, width - nodeWidth / 2 - 2), y]] as const;
+  });
+  return { width, height, nodeWidth, place: new Map(place) };
 }
 
-function heightFor(total: number): number {
-  return total <= 2 ? TWO_HEIGHT : ROUND_HEIGHT;
-}
-
-function placeOf(index: number, total: number): [number, number] {
-  const middle = heightFor(total) / 2;
-  if (total <= 2) return [WIDTH / 2 + (index - (total - 1) / 2) * 500, middle];
-  const angle = (index / total) * 2 * Math.PI - Math.PI / 2;
-  return [WIDTH / 2 + Math.cos(angle) * 250, middle + Math.sin(angle) * 120];
+function clamp(value: number, low: number, high: number): number {
+  return Math.max(low, Math.min(high, value));
 }

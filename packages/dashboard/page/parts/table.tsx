@@ -25,10 +25,12 @@ export function Table<Row>(props: {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string | number;
+  /** For people who hear the page. */
+  label?: string;
 }) {
   return (
     <div class="scroll">
-      <table>
+      <table {...(props.label !== undefined && { 'aria-label': props.label })}>
         {props.columns.some(({ name }) => name !== '') && (
           <thead>
             <tr>

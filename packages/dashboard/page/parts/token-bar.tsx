@@ -1,6 +1,6 @@
 import type { QuotaDetails, TokenPlace } from '../../src/snapshot.js';
 import { colorOf, total } from '../live/regions.js';
-import { count, duration } from './format.js';
+import { count, duration, exact } from './format.js';
 import { State } from './panel.js';
 import { head, number, Table } from './table.js';
 
@@ -13,8 +13,8 @@ export function TokenBar(props: { of: QuotaDetails }) {
   const width = (amount: number) => `width:${(100 * amount) / whole}%`;
   return (
     <>
-      <p>
-        <strong class="large">{count(left)}</strong> of {count(limit)} left
+      <p class="headline">
+        <strong>{exact(left)}</strong> of {exact(limit)} left
         {resetMs >= 0 && <span class="note">, all again in {duration(Math.ceil(resetMs / 1000))}</span>}
       </p>
       <div class="share tall" aria-hidden="true">

@@ -1,116 +1,186 @@
-import { signal } from '@preact/signals';
-import type { ComponentDetails, KeyDetails, KeyPage } from '../../src/snapshot.js';
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { ComponentDetails, KeyDetails, KeyPage, KeySummary, Source } from '../../src/snapshot.js';
+import { addressWith, choose, chosen } from '../live/address.js';
 import { getJson } from '../live/connection.js';
-import { type Source, sources } from '../live/regions.js';
+import { type Page, searchAgain, usePages } from '../live/pages.js';
+import { useWatch } from '../live/watch.js';
 import { Chart } from '../parts/chart.js';
-import { clock, untilTime } from '../parts/format.js';
-import { Alert, Panel } from '../parts/panel.js';
-import { number, Table, text } from '../parts/table.js';
+import { exact, moment, timeLeft } from '../parts/format.js';
+import { LongName, Name } from '../parts/name.js';
+import { Alert, Empty, Loading, Panel } from '../parts/panel.js';
+import { WHOLE } from '../parts/scale.js';
+import { chosenSource, SourceChoice } from '../parts/source-choice.js';
+import { head, number, Table, text } from '../parts/table.js';
 
-const match = signal('*');
-const found = signal<readonly string[]>([]);
-const cursor = signal('');
-const watched = signal<string | null>(null);
-const details = signal<KeyDetails | null>(null);
-const history = signal<readonly { atMs: number; value: number }[]>([]);
-const trouble = signal('');
-const chosen = signal(0);
-
-const WATCH_INTERVAL_MS = 1000;
 const HISTORY_POINTS = 300;
-let watching = 0;
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
+/** Keys by a pattern, and one of them closely. */
 export function Keys() {
-  const all = sources.value?.sources ?? [];
+  const source = chosenSource();
+  if (source === undefined) return <Loading what="the regions" />;
+  const key = chosen('key');
   return (
-    <div class="columns">
-      <Panel title="Find a key">
-        <form
-          class="search"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void search('');
-          }}
-        >
-          {all.length > 1 && (
-            <label>
-              Region
-              <select
-                value={chosen.value}
-                onChange={(event) => {
-                  chosen.value = Number(event.currentTarget.value);
-                  void search('');
-                  if (watched.value !== null) watch(watched.value);
-                }}
-              >
-                {all.map((source, index) => (
-                  <option key={source.region} value={index}>
-                    {source.region}
-                  </option>
-                ))}
-              </select>
-            </label>
-          )}
-          <label>
-            Pattern, as in KEYS
-            <input
-              value={match.value}
-              spellcheck={false}
-              autocomplete="off"
-              onInput={(event) => {
-                match.value = event.currentTarget.value;
-              }}
-            />
-          </label>
-          <button type="submit">Search</button>
-        </form>
-        <Alert text={trouble.value} />
-        <ul class="keys" aria-label="Keys found">
-          {found.value.map((key) => (
-            <li key={key}>
-              <button type="button" class="plain mono" aria-pressed={watched.value === key} onClick={() => watch(key)}>
-                {key}
-              </button>
-            </li>
-          ))}
-        </ul>
-        {cursor.value !== '' && (
-          <button type="button" onClick={() => void search(cursor.value)}>
-            More
-          </button>
-        )}
+    <div class="columns uneven">
+      <Panel title="Find a key" caption={`As ${source.region} holds them.`}>
+        <Search />
+        <Found source={source} />
       </Panel>
-      <Panel title={watched.value === null ? 'Key' : 'Watching'}>
-        {details.value === null ? (
-          <p class="note">Choose a key to watch its value, its components by region, and its expiry.</p>
+      <Panel title={key === '' ? 'Key' : 'Watching'}>
+        {key === '' ? (
+          <Empty title="No key is chosen">Choose one to watch its value, its components by region, and its TTL.</Empty>
         ) : (
-          <Details key={details.value.key} of={details.value} />
+          <Watching key={`${source.region} ${key}`} source={source} name={key} />
         )}
       </Panel>
     </div>
   );
 }
 
-function Details(props: { of: KeyDetails }) {
-  const { of } = props;
-  const points = history.value;
+function Search() {
+  const typed = useSignal(chosen('match') || '*');
+  useEffect(() => {
+    typed.value = chosen('match') || '*';
+  }, [chosen('match')]);
+  return (
+    <form
+      class="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        choose({ match: typed.value === '*' ? '' : typed.value });
+        searchAgain();
+      }}
+    >
+      <SourceChoice />
+      <label class="grows">
+        Pattern, as in KEYS
+        <input
+          value={typed.value}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={(event) => {
+            typed.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+function Found(props: { source: Source }) {
+  const match = chosen('match') || '*';
+  const { region, base } = props.source;
+  const found = usePages<KeySummary>(
+    `${region} ${match}`,
+    async (cursor): Promise<Page<KeySummary>> => {
+      const query = new URLSearchParams({ match, cursor });
+      const page = await getJson<KeyPage>(`${base}/api/v1/dashboard/keys?${query}`);
+      return { items: page.keys, cursor: page.cursor };
+    },
+    ({ key }) => key,
+  );
+  if (found.trouble !== '') return <Alert text={`The search failed: ${found.trouble}`} />;
+  if (found.items === null) return <Loading what="keys" />;
+  const keys = [...found.items].sort((one, other) => (one.key < other.key ? -1 : 1));
   return (
     <>
-      <p>
-        <code>{of.key}</code>
+      {keys.length === 0 ? <NoKeys match={match} isWhole={found.cursor === ''} /> : <KeyTable keys={keys} />}
+      {found.cursor !== '' && (
+        <button type="button" disabled={found.isLoading} onClick={found.more}>
+          {found.isLoading ? 'Looking …' : 'More'}
+        </button>
+      )}
+    </>
+  );
+}
+
+function NoKeys(props: { match: string; isWhole: boolean }) {
+  const { match } = props;
+  if (match === '*' && props.isWhole)
+    return (
+      <Empty title="This server holds no keys">
+        <code>INCR visits</code> makes one.
+      </Empty>
+    );
+  return (
+    <Empty title={props.isWhole ? `No key matches ${match}` : `No key matches ${match} so far`}>
+      {!/[*?[]/.test(match) && (
+        <>
+          A pattern without <code>*</code> is the whole name of a key.{' '}
+          <a href={addressWith({ match: `*${match}*` })}>Search for *{match}*</a>
+        </>
+      )}
+    </Empty>
+  );
+}
+
+function KeyTable(props: { keys: readonly KeySummary[] }) {
+  return <Table columns={KEY_COLUMNS} rows={props.keys} keyOf={({ key }) => key} label="Keys found" />;
+}
+
+const KEY_COLUMNS = [
+  head(
+    'Key',
+    ({ key, isText }: KeySummary) =>
+      isText ? (
+        <a class="row" href={addressWith({ key })} aria-current={chosen('key') === key || undefined}>
+          <Name text={key} />
+        </a>
+      ) : (
+        <span title="This name is not UTF-8: it can be read over RESP only.">
+          <Name text={key} /> <span class="note">not text</span>
+        </span>
+      ),
+    'mono',
+  ),
+  number('Value', ({ value }: KeySummary) => exact(value)),
+  number('TTL', ({ expiresAtMs }: KeySummary) => timeLeft(expiresAtMs, Date.now())),
+  text('Counted in', ({ regions }: KeySummary) => regions.join(', ')),
+];
+
+function Watching(props: { source: Source; name: string }) {
+  const { base } = props.source;
+  const points = useSignal<readonly { atMs: number; value: number }[]>([]);
+  const { value: details, trouble } = useWatch(
+    `${base} ${props.name}`,
+    () => getJson<KeyDetails>(`${base}/api/v1/dashboard/keys/${encodeURIComponent(props.name)}`),
+    (now) => {
+      points.value = [...points.value, { atMs: Date.now(), value: Number(now.value) }].slice(-HISTORY_POINTS);
+    },
+  );
+  if (details === null && trouble === '') return <Loading what="the key" />;
+  return (
+    <>
+      <p class="mono whole">
+        <LongName text={props.name} />
       </p>
-      <p aria-live="polite">
-        <strong style="font-size:1.6rem">{of.exists ? of.value : 'gone'}</strong>{' '}
-        {of.exists && <span class="note">expires {untilTime(of.expiresAtMs, Date.now())}</span>}
+      <Alert text={trouble === '' ? '' : `The key cannot be read: ${trouble}`} />
+      {details !== null && <Details of={details} points={points.value} />}
+    </>
+  );
+}
+
+function Details(props: { of: KeyDetails; points: readonly { atMs: number; value: number }[] }) {
+  const { of, points } = props;
+  if (!of.exists) return <Empty title="There is no such key">It may have expired or been deleted.</Empty>;
+  return (
+    <>
+      <p class="headline" aria-live="polite">
+        <strong>{exact(of.value)}</strong>{' '}
+        <span class="note">
+          {of.expiresAtMs === 0 ? 'no TTL' : `expires in ${timeLeft(of.expiresAtMs, Date.now())}`}
+        </span>
       </p>
       <Chart
         title="Value"
         times={points.map((point) => point.atMs)}
         lines={[{ label: 'value', color: '--chart-1', values: points.map((point) => point.value) }]}
-        format={(value) => whole.format(value)}
+        unit={WHOLE}
         isFromZero={false}
       />
+      <h3>Components</h3>
+      <p class="caption">What each region has counted. The value is everything added less everything subtracted.</p>
       <Table columns={COMPONENT_COLUMNS} rows={of.components} keyOf={(one) => one.region + one.incarnation} />
     </>
   );
@@ -123,51 +193,7 @@ const COMPONENT_COLUMNS = [
       {isOwn && ' (this region)'} <span class="note mono">{incarnation.slice(0, 8)}</span>
     </>
   )),
-  number('Added', ({ added }: ComponentDetails) => added),
-  number('Subtracted', ({ taken }: ComponentDetails) => taken),
-  number('Changed', ({ changedAtMs }: ComponentDetails) => clock(changedAtMs)),
+  number('Added', ({ added }: ComponentDetails) => exact(added)),
+  number('Subtracted', ({ taken }: ComponentDetails) => exact(taken)),
+  number('Changed', ({ changedAtMs }: ComponentDetails) => moment(changedAtMs, Date.now())),
 ];
-
-function base(): string {
-  const all = sources.value?.sources as readonly Source[];
-  return `${(all[chosen.value] ?? all[0]).base}/api/v1/dashboard/keys`;
-}
-
-async function search(from: string): Promise<void> {
-  try {
-    const query = new URLSearchParams({ match: match.value, cursor: from });
-    const page = await getJson<KeyPage>(`${base()}?${query}`);
-    // A key may be on two pages when the store grows in between.
-    found.value = [...new Set(from === '' ? page.keys : [...found.value, ...page.keys])].sort();
-    cursor.value = page.cursor;
-    trouble.value = '';
-  } catch (error) {
-    trouble.value = `The search failed: ${(error as Error).message}`;
-  }
-}
-
-/** Reads a key once a second until another is chosen. */
-function watch(key: string): void {
-  const turn = ++watching;
-  watched.value = key;
-  details.value = null;
-  history.value = [];
-  const look = async () => {
-    if (turn !== watching) return;
-    try {
-      const now = await getJson<KeyDetails>(`${base()}/${encodeURIComponent(key)}`);
-      if (turn !== watching) return;
-      details.value = now;
-      history.value = [...history.value, { atMs: Date.now(), value: Number(now.value) }].slice(-HISTORY_POINTS);
-      trouble.value = '';
-    } catch (error) {
-      trouble.value = `The key cannot be read: ${(error as Error).message}`;
-    }
-    setTimeout(() => void look(), WATCH_INTERVAL_MS);
-  };
-  void look();
-}
-
-export function firstSearch(): void {
-  if (found.value.length === 0) void search('');
-}

@@ -1,40 +1,113 @@
-import { signal } from '@preact/signals';
 import type { QuotaFigures } from '../../src/snapshot.js';
-import { QuotaWatch } from '../live/quota-watch.js';
-import { colorOf, growth, growthOfAll, knownRegions, regions } from '../live/regions.js';
-import { Chart } from '../parts/chart.js';
-import { count, duration } from '../parts/format.js';
-import { Alert, Panel } from '../parts/panel.js';
+import { addressOf, addressWith, choose, chosen } from '../live/address.js';
+import { growth, growthOfAll, type KnownRegion, knownRegions, sources } from '../live/regions.js';
+import { count, exact, span } from '../parts/format.js';
+import { Name } from '../parts/name.js';
+import { Empty, Loading, Panel } from '../parts/panel.js';
+import { RangeChoice } from '../parts/range-choice.js';
+import { COUNTS } from '../parts/scale.js';
 import { head, number, Table, text } from '../parts/table.js';
-import { TokenBar } from '../parts/token-bar.js';
+import { TimeChart } from '../parts/time-chart.js';
+import { QuotaEditor } from './quota-editor.js';
+import { Subject, Subjects } from './quota-subject.js';
+import { TryTake } from './try-take.js';
 
-const chosen = signal('');
-const typed = signal('');
-const watch = new QuotaWatch();
+const NEW = 'new';
 
 /** Limits that hold for all regions together: the tokens taken, and where the others are. */
 export function Quotas() {
+  if (knownRegions().length === 0) return <Loading what="the quotas" />;
   const quotas = allQuotas();
-  const quota = quotas.find(({ name }) => name === chosen.value) ?? quotas[0];
-  if (quota === undefined)
-    return (
-      <Panel title="Quotas">
-        <p class="note">
-          No quota is defined. <code>QUOTA.DEFINE name LIMIT n WINDOW ms</code> defines one.
-        </p>
-      </Panel>
-    );
+  const chosenQuota = quotas.find(({ name }) => name === chosen('quota')) ?? quotas[0];
+  const mayEdit = sources.value?.user?.isAdmin === true;
+  const isNew = mayEdit && chosen('edit') === NEW;
   return (
     <>
-      <Panel title="Quotas">
-        <Table columns={quotaColumns(quota.name)} rows={quotas} keyOf={({ name }) => name} />
+      <Panel
+        title="Quotas"
+        caption="All regions together; the last ten seconds."
+        tools={mayEdit && !isNew && <DefineButton />}
+      >
+        {quotas.length === 0 ? (
+          <Empty title="No quota is defined">
+            <code>QUOTA.DEFINE emails LIMIT 1000 WINDOW 60000</code> defines one.
+          </Empty>
+        ) : (
+          <Table columns={quotaColumns(chosenQuota.name)} rows={quotas} keyOf={({ name }) => name} />
+        )}
       </Panel>
+      {isNew && <QuotaEditor quota={undefined} />}
+      {chosenQuota !== undefined && !isNew && <Chosen quota={chosenQuota} mayEdit={mayEdit} />}
+      {quotas.length > 0 && (
+        <>
+          <div class="section">
+            <h2>History of all quotas</h2>
+            <RangeChoice />
+          </div>
+          <div class="columns">
+            <Panel title="Takes per second">
+              <TimeChart title="Takes per second" field="takesPerSecond" unit={COUNTS} />
+            </Panel>
+            <Panel title="Denied takes per second">
+              <TimeChart title="Denied takes per second" field="takesDeniedPerSecond" unit={COUNTS} />
+            </Panel>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function DefineButton() {
+  return (
+    <button type="button" onClick={() => choose({ edit: NEW })}>
+      Define a quota
+    </button>
+  );
+}
+
+function Chosen(props: { quota: QuotaFigures; mayEdit: boolean }) {
+  const { quota } = props;
+  const subject = chosen('subject');
+  const mayTake = sources.value?.user?.mayTake === true;
+  return (
+    <>
       <div class="columns">
         <ByRegion quota={quota.name} />
         <Subjects quota={quota.name} />
       </div>
-      <Watched quota={quota.name} />
+      {subject !== '' && <Subject key={`${quota.name} ${subject}`} quota={quota.name} subject={subject} />}
+      {(mayTake || props.mayEdit) && (
+        <div class="columns">
+          {mayTake && <TryTake key={quota.name} quota={quota} />}
+          {props.mayEdit && <Editor quota={quota} />}
+        </div>
+      )}
     </>
+  );
+}
+
+function Editor(props: { quota: QuotaFigures }) {
+  const { quota } = props;
+  if (quota.isCatalogued) return <Catalogued name={quota.name} />;
+  if (quota.calendar === null) return <QuotaEditor key={quota.name} quota={quota} />;
+  return (
+    <Panel title={`Change ${quota.name}`}>
+      <Empty title="Its windows are those of the calendar">
+        <code>QUOTA.DEFINE {quota.name} …</code> changes it.
+      </Empty>
+    </Panel>
+  );
+}
+
+/** A quota of the catalogue is changed with its limit. */
+function Catalogued(props: { name: string }) {
+  return (
+    <Panel title={`Change ${props.name}`}>
+      <Empty title="This quota belongs to a limit of the catalogue">
+        <a href={addressOf('limits', { limit: props.name })}>Change the limit</a>
+      </Empty>
+    </Panel>
   );
 }
 
@@ -45,130 +118,62 @@ function quotaColumns(selected: string) {
     );
   return [
     head('Name', ({ name }: QuotaFigures) => (
-      <button
-        type="button"
-        class="plain"
-        aria-pressed={name === selected}
-        onClick={() => {
-          chosen.value = name;
-        }}
+      <a
+        class="row"
+        href={addressWith({ quota: name, subject: '', edit: '' })}
+        aria-current={name === selected || undefined}
       >
-        {name}
-      </button>
+        <Name text={name} />
+      </a>
     )),
-    number('Limit', ({ limit }: QuotaFigures) => count(limit)),
-    number('Window', ({ windowMs }: QuotaFigures) => (windowMs === 0 ? 'none' : duration(windowMs / 1000))),
+    number('Limit', ({ limit }: QuotaFigures) => exact(limit)),
+    number('Per', periodOf),
     text('Allocated to', ({ allocator, shares }: QuotaFigures) =>
       [allocator, ...shares.map(({ region, fraction }) => `${region} ${Math.round(fraction * 100)} %`)].join(', '),
     ),
-    rate('Tokens taken per second', (quota) => quota.tokensTotal),
-    rate('Denied per second', (quota) => quota.deniedTotal),
-    rate('Refills per second', (quota) => quota.refillsTotal),
+    rate('Tokens taken / s', (quota) => quota.tokensTotal),
+    rate('Denied / s', (quota) => quota.deniedTotal),
+    rate('Refills / s', (quota) => quota.refillsTotal),
   ];
 }
 
+function periodOf({ windowMs, leaseMs, calendar }: QuotaFigures): string {
+  if (calendar !== null) return `calendar ${calendar}`;
+  if (leaseMs !== null) return `leases up to ${span(leaseMs)}`;
+  return windowMs === 0 ? 'for ever' : span(windowMs);
+}
+
 function ByRegion(props: { quota: string }) {
-  const known = knownRegions();
-  type Row = (typeof known)[number];
   const rate = (name: string, pick: (quota: QuotaFigures) => number) =>
-    number<Row>(name, ({ recent }) => count(growth(recent, (one) => pickQuota(one.quotas, props.quota, pick)) ?? 0));
+    number<KnownRegion>(name, ({ recent }) =>
+      count(growth(recent, (one) => pickQuota(one.quotas, props.quota, pick)) ?? 0),
+    );
   const columns = [
-    head('Region', ({ source }: Row) => source.region),
+    head('Region', ({ source }: KnownRegion) => source.region),
     rate('Taken / s', (quota) => quota.tokensTotal),
     rate('Denied / s', (quota) => quota.deniedTotal),
     rate('Refills / s', (quota) => quota.refillsTotal),
-    number('Tokens per refill', ({ snapshot }: Row) => {
+    number('Tokens per refill', ({ snapshot }: KnownRegion) => {
       const refills = pickQuota(snapshot.quotas, props.quota, (quota) => quota.refillsTotal);
       if (refills === 0) return '–';
       return count(pickQuota(snapshot.quotas, props.quota, (quota) => quota.tokensRefilledTotal) / refills);
     }),
   ];
+  const asked = sources.value?.sources.length ?? 0;
   return (
-    <Panel title={`${props.quota} by region`}>
-      <Table columns={columns} rows={known} keyOf={({ source }) => source.region} />
-      <p class="note">The last ten seconds.</p>
-    </Panel>
-  );
-}
-
-function Subjects(props: { quota: string }) {
-  const found = new Map<string, number>();
-  for (const { snapshot } of knownRegions()) {
-    const figures = snapshot.quotas.find(({ name }) => name === props.quota);
-    for (const { identifier, allowedPerSecond, deniedPerSecond } of figures?.subjects ?? [])
-      found.set(identifier, (found.get(identifier) ?? 0) + allowedPerSecond + deniedPerSecond);
-  }
-  const subjects = [...found].sort(([, one], [, other]) => other - one);
-  return (
-    <Panel title="Choose a subject">
-      <form
-        class="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          watch.watch(props.quota, typed.value);
-        }}
-      >
-        <label>
-          Subject
-          <input
-            value={typed.value}
-            spellcheck={false}
-            autocomplete="off"
-            onInput={(event) => {
-              typed.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        <button type="submit">Watch</button>
-      </form>
-      <ul class="keys" aria-label="Busiest subjects">
-        {subjects.map(([subject, perSecond]) => (
-          <li key={subject}>
-            <button
-              type="button"
-              class="plain mono"
-              aria-pressed={watch.name.value === props.quota && watch.subject.value === subject}
-              onClick={() => {
-                typed.value = subject;
-                watch.watch(props.quota, subject);
-              }}
-            >
-              {subject} <span class="note">{perSecond.toFixed(1)} takes per second</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      {subjects.length === 0 && <p class="note">No takes in the last ten seconds.</p>}
-    </Panel>
-  );
-}
-
-function Watched(props: { quota: string }) {
-  const details = watch.details.value;
-  if (watch.trouble.value !== '') return <Alert text={watch.trouble.value} />;
-  if (details === null || details.name !== props.quota) return null;
-  const points = watch.history.value;
-  return (
-    <Panel title={`Where the tokens of ${details.subject} are`}>
-      <TokenBar of={details} />
-      <Chart
-        title="Tokens left"
-        times={points.map((point) => point.atMs)}
-        lines={details.places.map(({ region }) => ({
-          label: region,
-          color: colorOf(region),
-          values: points.map((point) => point.left.get(region) ?? null),
-        }))}
-        format={count}
-      />
+    <Panel
+      title={`${props.quota} by region`}
+      caption={`The last ten seconds${asked === 1 ? ' of this region; others show their own' : ''}.`}
+    >
+      <Table columns={columns} rows={knownRegions()} keyOf={({ source }) => source.region} />
     </Panel>
   );
 }
 
 function allQuotas(): readonly QuotaFigures[] {
   const found = new Map<string, QuotaFigures>();
-  for (const { snapshot } of regions.value.values())
-    for (const quota of snapshot?.quotas ?? []) if (!found.has(quota.name)) found.set(quota.name, quota);
+  for (const { snapshot } of knownRegions())
+    for (const quota of snapshot.quotas) if (!found.has(quota.name)) found.set(quota.name, quota);
   return [...found.values()];
 }
 

@@ -1,0 +1,116 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { SettingFacts } from '../../src/snapshot.js';
+import { chooseQuietly, chosen } from '../live/address.js';
+import { getJson, Refused } from '../live/connection.js';
+import { knownRegions } from '../live/regions.js';
+import { Alert, Empty, Loading, Panel } from '../parts/panel.js';
+import { head, Table, text } from '../parts/table.js';
+
+/** Of one region. */
+interface Answer {
+  readonly region: string;
+  readonly settings: readonly SettingFacts[];
+}
+
+/** Every setting with what it does, its bounds, and a column of values for each region. */
+export function Settings() {
+  const answers = useSignal<readonly Answer[] | null>(null);
+  const trouble = useSignal('');
+  const asked = knownRegions().map(({ source }) => source);
+  useEffect(() => {
+    Promise.all(
+      asked.map(async ({ region, base }) => ({
+        region,
+        settings: await getJson<SettingFacts[]>(`${base}/api/v1/dashboard/configuration`),
+      })),
+    ).then(
+      (all) => {
+        answers.value = all;
+        trouble.value = '';
+      },
+      (error: Error) => {
+        const isForbidden = error instanceof Refused && error.status === 403;
+        trouble.value = isForbidden ? 'Settings are shown to admins.' : `The settings cannot be read: ${error.message}`;
+      },
+    );
+  }, [asked.map(({ region }) => region).join(' ')]);
+  return (
+    <Panel title="Settings" caption="As they are now. Secrets are left out.">
+      <Alert text={trouble.value} />
+      {answers.value === null
+        ? trouble.value === '' && <Loading what="the settings" />
+        : answers.value.length > 0 && <SettingTable answers={answers.value} />}
+    </Panel>
+  );
+}
+
+function SettingTable(props: { answers: readonly Answer[] }) {
+  const [first] = props.answers;
+  const wanted = chosen('setting').toLowerCase();
+  const isChangedOnly = chosen('changed') === 'yes';
+  const valuesOf = (name: string) =>
+    props.answers.map(({ settings }) => settings.find((one) => one.name === name)?.value ?? '');
+  const rows = first.settings.filter(
+    ({ name, help, standard }) =>
+      (name.includes(wanted) || help.toLowerCase().includes(wanted)) &&
+      (!isChangedOnly || valuesOf(name).some((value) => value !== standard)),
+  );
+  const columns = [
+    head('Setting', ({ name, help, range, isChangeable }: SettingFacts) => (
+      <>
+        <span class="mono strong">{name}</span>
+        <div class="help">
+          {help}
+          {range !== '' && ` (${range})`}
+          {isChangeable && <span class="tag">CONFIG SET</span>}
+        </div>
+      </>
+    )),
+    ...props.answers.map(({ region, settings }) =>
+      text<SettingFacts>(
+        region,
+        ({ name, standard }) => {
+          const value = settings.find((one) => one.name === name)?.value ?? '';
+          return value === standard ? (
+            <span class="note">{value || '–'}</span>
+          ) : (
+            <>
+              <strong>{value || '–'}</strong>
+              <div class="note">usually {standard || '–'}</div>
+            </>
+          );
+        },
+        'mono',
+      ),
+    ),
+  ];
+  return (
+    <>
+      <form class="search" onSubmit={(event) => event.preventDefault()}>
+        <label class="grows">
+          Find a setting
+          <input
+            value={chosen('setting')}
+            spellcheck={false}
+            autocomplete="off"
+            onInput={(event) => chooseQuietly({ setting: event.currentTarget.value })}
+          />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isChangedOnly}
+            onChange={(event) => chooseQuietly({ changed: event.currentTarget.checked ? 'yes' : '' })}
+          />
+          Only those that differ from the default
+        </label>
+      </form>
+      {rows.length === 0 ? (
+        <Empty title="No setting matches" />
+      ) : (
+        <Table columns={columns} rows={rows} keyOf={({ name }) => name} />
+      )}
+    </>
+  );
+}
