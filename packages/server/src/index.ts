@@ -17,4 +17,6 @@ export { documents } from './docs/documents.js';
 export { loadFlock } from './durability/flock.js';
 export { CountsServer } from './lifecycle/counts-server.js';
 export { createServer, type ServerOptions } from './lifecycle/create-server.js';
+export { exitWithoutThreads } from './lifecycle/exit-without-threads.js';
+export type { ReadyLine } from './lifecycle/ready-line.js';
 export { Server } from './lifecycle/server.js';

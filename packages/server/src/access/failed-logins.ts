@@ -19,7 +19,8 @@ interface Failures {
  *   host          | 10 ms  | 500 ms  | two guesses a second, whatever the names
  *
  * Another host is never made to wait by it. Who shares a host and a name with a guesser waits with it, which is why the
- * longest delays are no longer: programs on one machine, or behind one address, are one host. A right password ends the wait for its host and name.
+ * longest delays are no longer: programs on one machine, or behind one address, are one host. A right password ends the
+ * wait for its host and name.
  */
 export class FailedLogins {
   static readonly FIRST_DELAY_MS = 100;

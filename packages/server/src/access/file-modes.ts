@@ -14,7 +14,7 @@ interface WatchedFile {
 
 /** Every file and directory of the configuration that others must not change, or not even read. */
 function watchedFiles(config: Configuration, configFile: string | undefined): readonly WatchedFile[] {
-  const key = (name: 'tlsKey' | 'replicationKey') => ({
+  const key = (name: 'tlsKey' | 'replicationKey' | 'etcdKey') => ({
     what: `the private key of --${settingOf(name).flag}`,
     path: config[name],
     isSecret: true,
@@ -23,17 +23,22 @@ function watchedFiles(config: Configuration, configFile: string | undefined): re
   return [
     key('tlsKey'),
     key('replicationKey'),
+    key('etcdKey'),
     file('the certificate of --tls-cert', config.tlsCertificate),
     file('the authority of --tls-ca', config.tlsAuthority),
     file('the certificate of --repl-cert', config.replicationCertificate),
     file('the authority of --repl-ca', config.replicationAuthority),
+    file('the certificate of --etcd-cert', config.etcdCertificate),
+    file('the authority of --etcd-ca', config.etcdAuthority),
     file('the configuration of --config', configFile ?? ''),
     file('the directory of --data', config.dataDirectory),
     file('the directory of --backup-dir', config.backupDirectory),
   ].filter(({ path }) => path !== '');
 }
 
-/** A sentence for every file that users other than the one of this process may change, or a secret that they may read. */
+/**
+ * A sentence for every file that users other than the one of this process may change, or a secret that they may read.
+ */
 export function looseFileModes(config: Configuration, configFile: string | undefined): string[] {
   const ownGroup = process.getgid?.();
   if (ownGroup === undefined) return [];

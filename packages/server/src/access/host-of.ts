@@ -3,7 +3,9 @@ const GROUPS = 8;
 /** A client with one IPv6 address has the 2^64 addresses of its network. */
 const NETWORK_GROUPS = 4;
 
-/** The host of an address, `host:port`, whose guesses are counted together: an IPv4 address, or a /64 network of IPv6. */
+/**
+ * The host of an address, `host:port`, whose guesses are counted together: an IPv4 address, or a /64 network of IPv6.
+ */
 export function hostOf(address: string): string {
   const host = address.slice(0, Math.max(address.lastIndexOf(':'), 0)) || address;
   const [bare = ''] = host.replace(/^\[|\]$/g, '').split('%', 1);

@@ -27,6 +27,11 @@ export class HttpAccess {
     return this.access.isOpen;
   }
 
+  /** The user of a caller without credentials; undefined where there must be some. */
+  newcomer(): User | undefined {
+    return this.access.newcomer();
+  }
+
   /** Undefined where no user has this token. */
   byBearerToken(token: string): User | undefined {
     const users = this.users();
@@ -49,8 +54,8 @@ export class HttpAccess {
   }
 
   /**
-   * Undefined for missing or wrong credentials; wrong ones count as a failed login and take as long as one. `busy` where
-   * too many logins from the same address wait, and this one was not checked.
+   * Undefined for missing or wrong credentials; wrong ones count as a failed login and take as long as one. `busy`
+   * where too many logins from the same address wait, and this one was not checked.
    */
   async identify({ authorization, address, whenGone }: Credentials): Promise<User | 'busy' | undefined> {
     if (authorization === undefined) return this.access.newcomer();

@@ -55,9 +55,9 @@ describe.each([
   });
 
   test('shows errors as they are', async () => {
-    await expect(redis.set('a', 'text')).rejects.toThrow('ERR value is not an integer or out of range');
+    await expect(redis.set('a', 'text')).rejects.toThrow('NOTINTEGER the value is refused');
     await expect(redis.call('lpush', 'a', '1')).rejects.toThrow(/ERR unknown command 'lpush'/);
-    await expect(redis.eval('return 1', 0)).rejects.toThrow(/scripts are not supported/);
+    expect(await redis.eval("return redis.call('INCR', KEYS[1])", 1, 'scripted')).toBe(1);
   });
 
   test('scans', async () => {
@@ -113,10 +113,19 @@ describe.each([
   });
 
   test('shows errors as they are', async () => {
-    await expect(client.sendCommand(['SET', 'a', 'text'])).rejects.toThrow(
-      'ERR value is not an integer or out of range',
-    );
+    await expect(client.sendCommand(['SET', 'a', 'text'])).rejects.toThrow('NOTINTEGER the value is refused');
     await expect(client.sendCommand(['ZADD', 'z', '1', 'm'])).rejects.toThrow(/ERR unknown command 'ZADD'/);
+  });
+
+  test('a client-side cache is refused at connect, and nothing old is shown', async () => {
+    if (protocol === 2) return;
+    const cached = createClient({
+      RESP: 3,
+      clientSideCache: { ttl: 0, maxEntries: 0 },
+      socket: { port: server.port, host: '127.0.0.1', reconnectStrategy: false },
+    });
+    cached.on('error', () => {});
+    await expect(cached.connect()).rejects.toThrow('NOTSUPPORTED CLIENT TRACKING is not supported');
   });
 
   test('scans', async () => {

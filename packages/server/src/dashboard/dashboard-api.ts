@@ -1,13 +1,17 @@
-import type { User } from '@quotadb/config';
-import { type Configuration, settingNames, settingOf } from '@quotadb/config';
-import type { QuotaDetails } from '@quotadb/dashboard';
+import type { Configuration, User } from '@quotadb/config';
+import { Need } from '@quotadb/config';
+import { countProblems, problemOfError } from '@quotadb/counts';
+import type { CountPage, QuotaDetails, Sources } from '@quotadb/dashboard';
 import { Engine } from '@quotadb/engine';
 import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
 import { MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
 import { Glob } from '@quotadb/resp';
+import { serverName } from '@quotadb/wire';
 import { z } from 'zod';
 import { requireKeyAccess } from '../http/key-access.js';
 import { serverProblems } from '../http/problems.js';
+import { describeSettings } from './describe-settings.js';
+import { RANGES } from './history.js';
 import { describeKey, findKeys, type KeysView } from './look-at-keys.js';
 import { pageOperations } from './page.js';
 import { MAXIMUM_LISTENERS, type SnapshotStream } from './snapshot-stream.js';
@@ -20,6 +24,8 @@ export interface DashboardContext {
   readonly share: () => Promise<void>;
   /** Undefined where there is no such quota. */
   readonly quota: (name: string, subject: Uint8Array) => QuotaDetails | undefined;
+  /** Named counts whose ids begin with the prefix, behind the cursor. */
+  readonly counts: (prefix: string, cursor: string) => Promise<CountPage>;
 }
 
 const dashboardProblems = defineProblems({
@@ -34,6 +40,28 @@ const dashboardProblems = defineProblems({
 const operation = operationsOf<DashboardContext, User>();
 const reading = { method: 'GET', roles: ['read'] } as const;
 const bytes = (text: string) => Buffer.from(text);
+const may = (caller: User, need: number): boolean => (caller.lacks & need) === 0;
+/** As long as an item id, or the beginning of one, may be; PostgreSQL takes no zero character. */
+const itemIdPart = z
+  .string()
+  .max(255)
+  .regex(/^[^\0]*$/)
+  .default('');
+const keySummary = z.object({
+  key: z.string(),
+  isText: z.boolean(),
+  value: z.string(),
+  expiresAtMs: z.number(),
+  regions: z.array(z.string()),
+});
+const settingFacts = z.object({
+  name: z.string(),
+  value: z.string(),
+  standard: z.string(),
+  help: z.string(),
+  range: z.string(),
+  isChangeable: z.boolean(),
+});
 
 /** Nothing here changes anything, and credentials travel in a header that no other site can make a browser send. */
 export const dashboardApi: Api<DashboardContext, User> = {
@@ -46,6 +74,7 @@ export const dashboardApi: Api<DashboardContext, User> = {
     name: dashboardProblems.bad_subject,
     subject: dashboardProblems.bad_subject,
   },
+  problemOf: problemOfError,
   operations: [
     ...pageOperations,
     operation({
@@ -58,9 +87,36 @@ export const dashboardApi: Api<DashboardContext, User> = {
         schema: z.object({
           sources: z.array(z.object({ region: z.string(), base: z.string() })),
           isDemo: z.boolean(),
+          user: z.object({ name: z.string(), isAdmin: z.boolean(), mayTake: z.boolean() }),
         }),
       },
-      run: ({ config }) => ({ sources: [{ region: config.region, base: '' }], isDemo: false }),
+      run: ({ config }, _input, caller): Sources => ({
+        sources: [{ region: serverName(config), base: '' }],
+        isDemo: false,
+        user: {
+          name: caller.name,
+          isAdmin: may(caller, Need.admin),
+          // The quotas API serves no users with prefixes.
+          mayTake: may(caller, Need.quota) && !caller.hasPrefixes,
+        },
+      }),
+    }),
+    operation({
+      ...reading,
+      id: 'readHistory',
+      path: '/api/v1/dashboard/history',
+      summary: 'The figures of the last minutes or hours, in steps that widen with the range',
+      query: z.object({ range: z.enum(Object.keys(RANGES) as (keyof typeof RANGES)[]).default('5m') }),
+      success: {
+        description: 'A value for each step, from the oldest to the newest; null where it is not known.',
+        schema: z.object({
+          range: z.string(),
+          stepMs: z.int(),
+          startMs: z.int(),
+          series: z.record(z.string(), z.array(z.number().nullable())),
+        }),
+      },
+      run: ({ stream }, { query: { range } }) => stream.readHistory(range),
     }),
     operation({
       ...reading,
@@ -78,7 +134,7 @@ export const dashboardApi: Api<DashboardContext, User> = {
       ...reading,
       id: 'findKeys',
       path: '/api/v1/dashboard/keys',
-      summary: 'Keys that fit a pattern, a page at a time',
+      summary: 'Keys that fit a pattern with their values, a page at a time',
       query: z.object({
         match: z
           .string()
@@ -91,7 +147,7 @@ export const dashboardApi: Api<DashboardContext, User> = {
       }),
       success: {
         description: 'Keys, and the cursor of the next page; empty at the end.',
-        schema: z.object({ keys: z.array(z.string()), cursor: z.string() }),
+        schema: z.object({ keys: z.array(keySummary), cursor: z.string() }),
       },
       run: async ({ keys, share }, { query: { match, cursor } }, caller) => {
         await share();
@@ -153,13 +209,30 @@ export const dashboardApi: Api<DashboardContext, User> = {
       roles: ['admin'],
       success: {
         description: 'The settings.',
-        schema: z.array(z.object({ name: z.string(), value: z.string() })),
+        schema: z.array(settingFacts),
       },
-      run: ({ config }) =>
-        settingNames
-          .map((name) => ({ name, setting: settingOf(name) }))
-          .filter(({ setting }) => setting.secret !== true)
-          .map(({ name, setting }) => ({ name: `--${setting.flag}`, value: setting.kind.show(config[name] as never) })),
+      run: ({ config }) => describeSettings(config),
+    }),
+    operation({
+      id: 'listCounts',
+      method: 'GET',
+      path: '/api/v1/dashboard/counts',
+      summary: 'Named counts by the beginning of their ids, a page at a time; starts no database',
+      roles: ['admin'],
+      query: z.object({ prefix: itemIdPart, cursor: itemIdPart }),
+      success: {
+        description: 'The counts, and the id to go on after; empty at the end.',
+        schema: z.object({
+          isInUse: z.boolean(),
+          counts: z.array(z.object({ itemId: z.string(), value: z.string(), updatedAtMs: z.int() })),
+          cursor: z.string(),
+        }),
+      },
+      problems: [countProblems.overloaded, countProblems.database_unavailable, countProblems.schema_unsuitable],
+      run: ({ counts }, { query: { prefix, cursor } }, caller) => {
+        requireKeyAccess(caller, bytes(prefix));
+        return counts(prefix, cursor);
+      },
     }),
   ],
 };

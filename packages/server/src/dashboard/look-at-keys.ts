@@ -1,5 +1,5 @@
 import type { User } from '@quotadb/config';
-import type { KeyDetails, KeyPage } from '@quotadb/dashboard';
+import type { KeyDetails, KeyPage, KeySummary } from '@quotadb/dashboard';
 import { ByteInput, countedGenerations, type Engine, joinInt64, OWN_ORIGIN, timeOfVersion } from '@quotadb/engine';
 import { REPLICA_ID_BYTES } from '@quotadb/replication';
 import type { Clock } from '@quotadb/resp';
@@ -23,20 +23,27 @@ const MAXIMUM_PAGE_BYTES = 1024 * 1024;
 export function findKeys(view: KeysView, pattern: string, cursor: string, user: User): KeyPage {
   const { engine } = view;
   const selection = {
+    database: 0,
     pattern: keyFilter(Buffer.from(pattern === '' ? '*' : pattern)),
     isVisible: user.hasPrefixes ? (key: Uint8Array) => user.mayTouch(key, 0, key.length) : undefined,
   };
-  const keys: string[] = [];
-  const take = (key: Uint8Array) => keys.push(Buffer.from(key).toString('utf8'));
+  const names: Uint8Array[] = [];
+  const take = (key: Uint8Array) => names.push(Uint8Array.from(key));
   const bounds = { count: SLICE_KEYS, maximumBytes: MAXIMUM_PAGE_BYTES };
   let at = cursor === '' ? 0n : BigInt(cursor);
-  for (let slice = 0; slice < MAXIMUM_SLICES && keys.length < PAGE_KEYS; slice++) {
+  for (let slice = 0; slice < MAXIMUM_SLICES && names.length < PAGE_KEYS; slice++) {
     const walk = new KeyWalk(at, selection, bounds, take);
     walk.runSlice(engine);
     at = walk.cursor;
     if (at === 0n) break;
   }
-  return { keys, cursor: at === 0n ? '' : String(at) };
+  return { keys: names.map((name) => summarizeKey(view, name)), cursor: at === 0n ? '' : String(at) };
+}
+
+function summarizeKey(view: KeysView, name: Uint8Array): KeySummary {
+  const { key, value, expiresAtMs, components } = describeKey(view, name);
+  const isText = Buffer.from(key).equals(name);
+  return { key, isText, value, expiresAtMs, regions: [...new Set(components.map(({ region }) => region))] };
 }
 
 export function describeKey(view: KeysView, key: Uint8Array): KeyDetails {

@@ -1,5 +1,6 @@
 import type { CountsFigures as ServiceFigures } from '@quotadb/counts';
 import type {
+  ClusterFigures,
   CountsFigures,
   DiskFigures,
   HotFigures,
@@ -11,13 +12,16 @@ import type {
   TrafficFigures,
 } from '@quotadb/dashboard';
 import { DURATION_BUCKETS, type Engine } from '@quotadb/engine';
-import type { HotIdentifier, ServerState, SlowCommand } from '@quotadb/resp';
+import type { Catalogue } from '@quotadb/limits';
+import type { HotIdentifier, Hottest, ServerState, SlowCommand } from '@quotadb/resp';
 import { addFigures, type Figures } from '@quotadb/resp';
 import type { LogDurations } from '@quotadb/storage';
+import { serverName } from '@quotadb/wire';
 import type { CountsWatch } from '../metrics/counts-watch.js';
 import { stateOfCounts } from '../metrics/counts-watch.js';
 import type { DecisionCounts, Decisions } from '../metrics/decisions.js';
 import type { QuotaService } from '../quotas/service.js';
+import { limitFigures } from './limit-figures.js';
 
 export interface SnapshotSource {
   readonly state: ServerState;
@@ -25,11 +29,14 @@ export interface SnapshotSource {
   readonly figures: () => Promise<readonly Figures[]>;
   readonly slowCommands: () => Promise<readonly (readonly SlowCommand[])[]>;
   readonly decisions: Decisions;
+  readonly catalogue: () => Catalogue;
   readonly quotas: Pick<QuotaService, 'policies' | 'figures'>;
   readonly countsWatch: CountsWatch;
   /** How long flushes took; undefined without a disk, or before its data is loaded. */
   readonly disk: (() => LogDurations | undefined) | undefined;
   readonly counts: () => ServiceFigures;
+  /** Undefined without a cluster map. */
+  readonly cluster: () => ClusterFigures | undefined;
 }
 
 /** As many slow commands as a person looks at. */
@@ -51,14 +58,15 @@ export class SnapshotTaker {
     this.source = source;
   }
 
-  async take(): Promise<Snapshot> {
+  /** For the history alone, lanes are not asked for their slow commands and busy identifiers. */
+  async take(isForPages: boolean): Promise<Snapshot> {
     const { state, engine } = this.source;
     const { identity, config, clock } = state;
     const { decisions, quotas } = this.source;
     const [lanes, slow, hottest] = await Promise.all([
       this.source.figures(),
-      this.source.slowCommands(),
-      decisions.hottest(HOT_TAKES),
+      isForPages ? this.source.slowCommands() : [],
+      isForPages ? decisions.hottest(HOT_TAKES) : NO_IDENTIFIERS,
     ]);
     const decided = decisions.counts(lanes);
     const atMs = clock.now();
@@ -66,7 +74,7 @@ export class SnapshotTaker {
     return {
       atMs,
       server: {
-        region: config.region,
+        region: serverName(config),
         version: identity.version,
         transport: identity.transport,
         lanes: identity.laneCount,
@@ -93,9 +101,11 @@ export class SnapshotTaker {
         deniedTotal: decided.ratesDenied,
         hottest: hottest.rates.slice(0, HOT_IDENTIFIERS).map(hotFigures),
       },
+      limits: limitFigures(this.source.catalogue(), decided.limits, hottest.denied),
       quotas: quotaFigures(quotas, decided, hottest.takes),
       tokenFlow: tokenFlow(quotas),
       counts: this.counts(),
+      cluster: this.source.cluster() ?? null,
     };
   }
 
@@ -166,6 +176,8 @@ export class SnapshotTaker {
   }
 }
 
+const NO_IDENTIFIERS: Hottest = { rates: [], takes: [], denied: [] };
+
 const NO_TRAFFIC: TrafficFigures = {
   commandsTotal: 0,
   commandsPerSecond: 0,
@@ -202,26 +214,32 @@ function quotaFigures(
   { takes }: DecisionCounts,
   hottest: readonly HotIdentifier[],
 ): QuotaFigures[] {
-  return policies.slice(0, QUOTAS).map(({ number, name, limit, windowMs, allocator, shares }) => {
-    const taken = takes.get(number);
-    const refilled = figures.byQuota.get(number);
-    return {
-      name,
-      limit,
-      windowMs,
-      allocator,
-      shares,
-      allowedTotal: taken?.allowed ?? 0,
-      deniedTotal: taken?.denied ?? 0,
-      tokensTotal: taken?.tokens ?? 0,
-      refillsTotal: refilled?.refills ?? 0,
-      tokensRefilledTotal: refilled?.tokensRefilled ?? 0,
-      subjects: hottest
-        .filter(({ scope }) => scope === number)
-        .slice(0, HOT_SUBJECTS)
-        .map(hotFigures),
-    };
-  });
+  return policies
+    .slice(0, QUOTAS)
+    .map(({ number, name, limit, windowMs, leaseMs, waitMs, allocator, shares, ...policy }) => {
+      const taken = takes.get(number);
+      const refilled = figures.byQuota.get(number);
+      return {
+        name,
+        limit,
+        windowMs,
+        leaseMs: leaseMs === undefined || leaseMs === 0 ? null : leaseMs,
+        waitMs,
+        calendar: policy.calendar?.unit ?? null,
+        isCatalogued: policy.isCatalogued === true,
+        allocator,
+        shares,
+        allowedTotal: taken?.allowed ?? 0,
+        deniedTotal: taken?.denied ?? 0,
+        tokensTotal: taken?.tokens ?? 0,
+        refillsTotal: refilled?.refills ?? 0,
+        tokensRefilledTotal: refilled?.tokensRefilled ?? 0,
+        subjects: hottest
+          .filter(({ scope }) => scope === number)
+          .slice(0, HOT_SUBJECTS)
+          .map(hotFigures),
+      };
+    });
 }
 
 function tokenFlow({ figures }: SnapshotSource['quotas']): TokenFlow[] {
@@ -245,8 +263,10 @@ function replicationFigures({ replication }: ServerState): ReplicationFigures | 
         region: peer.region,
         address: peer.address,
         state: peer.state,
+        isConfigured: peer.isConfigured,
         roundTripMs: peer.roundTripMs,
         skewMs: peer.skewMs,
+        lagVersions: peer.lagVersions,
         lagMs: peer.lagMs,
         ageMs: ages.get(peer.region) ?? -1,
         bytesIn: figures.bytesIn,

@@ -142,6 +142,9 @@ const cursor = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('', '+0', '-0', '000', 'abc', '1x', '-', '+', ' 0', '18446744073709551616') },
 );
 
+/** Both servers of the comparison have sixteen. */
+const database = fc.constantFrom('0', '0', '1', '2', '15', '16', '-1', '-2147483649', 'abc', '');
+
 const wellFormed: fc.Arbitrary<string[]> = fc.oneof(
   command('INCR', key),
   command('DECR', key),
@@ -177,6 +180,11 @@ const wellFormed: fc.Arbitrary<string[]> = fc.oneof(
   command('EXPIRETIME', key),
   command('PEXPIRETIME', key),
   command('PERSIST', key),
+  command('RENAME', key, key),
+  command('RENAMENX', key, key),
+  command('COPY', key, key, options(2, flag('REPLACE', 'replace'), fc.tuple(fc.constantFrom('DB', 'db'), database))),
+  command('MOVE', key, database),
+  command('STRLEN', key),
   command('OBJECT', fc.constantFrom('ENCODING', 'FREQ', 'encoding', 'nonsense', 'HELP'), key),
 );
 
@@ -184,6 +192,7 @@ const wellFormed: fc.Arbitrary<string[]> = fc.oneof(
 const rare: fc.Arbitrary<string[]> = fc.oneof(
   { weight: 1, arbitrary: command('FLUSHALL', options(2, flag('ASYNC'), flag('sync'), flag('nonsense'))) },
   { weight: 1, arbitrary: command('FLUSHDB', options(1, flag('ASYNC'), flag('sync'))) },
+  { weight: 2, arbitrary: command('SELECT', fc.constantFrom('0', '0', '1', '2', '15', 'abc')) },
   { weight: 2, arbitrary: command('MULTI') },
   { weight: 4, arbitrary: command('EXEC') },
   { weight: 1, arbitrary: command('DISCARD') },
@@ -247,10 +256,13 @@ export const arbitraryCommand: fc.Arbitrary<Words> = fc
 /** Reads the whole state of each key, so that no difference between the two stores goes unseen. */
 export const inspection: readonly Words[] = [
   ['DISCARD'],
-  ['KEYS', '*'],
-  ['DBSIZE'],
-  ...KEYS.flatMap((name) => [
-    ['GET', name],
-    ['PEXPIRETIME', name],
+  ...['1', '2', '15', '0'].flatMap((number) => [
+    ['SELECT', number],
+    ['KEYS', '*'],
+    ['DBSIZE'],
+    ...KEYS.flatMap((name) => [
+      ['GET', name],
+      ['PEXPIRETIME', name],
+    ]),
   ]),
 ];

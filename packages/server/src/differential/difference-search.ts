@@ -11,7 +11,7 @@ const MAX_COMMANDS = 40;
 const sequence = fc
   .array(arbitraryCommand, { minLength: 1, maxLength: MAX_COMMANDS, size: 'max' })
   .map((commands) => comparableSequence(commands));
-const preparation: readonly Words[] = [['DISCARD'], ['FLUSHALL']];
+const preparation: readonly Words[] = [['DISCARD'], ['SELECT', '0'], ['FLUSHALL']];
 
 export interface Sides {
   readonly redis: TestClient;
@@ -20,14 +20,18 @@ export interface Sides {
 
 /** Sends the commands to both servers; describes the first difference, undefined where there is none. */
 export async function firstDifference(sides: Sides, commands: readonly Words[]): Promise<string | undefined> {
+  return (await differingReplies(sides, commands))[0];
+}
+
+/** The same for all differences. */
+export async function differingReplies(sides: Sides, commands: readonly Words[]): Promise<string[]> {
   const [redis, ours] = await Promise.all([sides.redis.send(commands), sides.ours.send(commands)]);
   const comparer = new ReplyComparer();
-  for (const [index, command] of commands.entries()) {
-    if (comparer.isSame(command, redis[index], ours[index])) continue;
+  return commands.flatMap((command, index) => {
+    if (comparer.isSame(command, redis[index], ours[index])) return [];
     const [expected, actual] = [redis[index], ours[index]].map(({ wire }) => JSON.stringify(wire));
     return `${command.map((word) => JSON.stringify(word)).join(' ')}\n  Redis: ${expected}\n  ours:  ${actual}`;
-  }
-  return undefined;
+  });
 }
 
 /** Throws with the seed and the shortest sequence found, where some sequence gets different replies. */

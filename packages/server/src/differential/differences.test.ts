@@ -36,7 +36,7 @@ describeWithRedis('the differences we name', () => {
 });
 
 /** Redis's categories of commands for types and features that QuotaDB lacks as a whole. */
-const ABSENT_CATEGORIES = 'list set hash sortedset stream geo hyperloglog bitmap pubsub scripting blocking'.split(' ');
+const ABSENT_CATEGORIES = 'list set hash sortedset stream geo hyperloglog bitmap pubsub blocking'.split(' ');
 
 /** The names of a server's commands, without subcommands. */
 async function commandsOf(client: TestClient, ...filter: string[]): Promise<string[]> {

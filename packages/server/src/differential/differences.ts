@@ -32,27 +32,31 @@ export const differences: readonly Difference[] = [
     redis: 'A string holds any bytes.',
     ours:
       'SET, SETEX, PSETEX, SETNX, GETSET, MSET and MSETNX take signed 64-bit integers in their shortest form; ' +
-      'anything else is an error.',
+      'anything else is refused with the code NOTINTEGER, which no library takes for another error.',
     why: 'A value is the sum of what every region has counted. There is nothing to add up in a string.',
     example: {
       commands: [['SET', 'key', 'some text']],
       redis: '+OK',
-      ours: '-ERR value is not an integer or out of range',
+      ours:
+        "-NOTINTEGER the value is refused: 'some text' is no 64-bit integer, and only those are kept here. For a lock " +
+        'use a lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30000, then QUOTA.ACQUIRE locks NAME TTL 30000), for other data ' +
+        'another server',
     },
     touches: (command) => setValues(command).some((value) => asInt64(value) === undefined),
   },
   {
     title: 'The latest expiry is 2^53 − 1 milliseconds after 1970',
     redis: 'An expiry is a signed 64-bit number of milliseconds.',
-    ours: 'A time past the year 287396 gets the error that Redis gives for a time past its own limit.',
+    ours: 'A time past the year 287396 becomes that one. Past 64 bits it is refused as in Redis.',
     why: 'Up to there a JavaScript number holds every millisecond exactly.',
     example: {
       commands: [
         ['SET', 'key', '1'],
-        ['PEXPIREAT', 'key', '9007199254740992'],
+        ['PEXPIREAT', 'key', '9223372036854775807'],
+        ['PEXPIRETIME', 'key'],
       ],
-      redis: ':1',
-      ours: "-ERR invalid expire time in 'pexpireat' command",
+      redis: ':9223372036854775807',
+      ours: ':9007199254740991',
     },
     touches: (command) =>
       expiryArguments(command).some(({ amount, unitMs }) => {
@@ -64,13 +68,13 @@ export const differences: readonly Difference[] = [
     title: 'Other types and what belongs to them',
     redis: 'Strings, lists, sets, hashes, streams, and floating-point increments.',
     ours:
-      'Unknown commands. So are APPEND, STRLEN, GETRANGE, SETRANGE, INCRBYFLOAT, RENAME, COPY, MOVE, DUMP and ' +
-      'RESTORE. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
+      'Unknown commands. So are APPEND, GETRANGE, SETRANGE, SUBSTR, LCS, DUMP, RESTORE, SORT and SORT_RO; INCRBYFLOAT is ' +
+      'refused by name. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
     why: 'There are counters, and nothing else.',
     example: {
       commands: [['INCRBYFLOAT', 'key', '1']],
       redis: '$1',
-      ours: "-ERR unknown command 'INCRBYFLOAT', with args beginning with: 'key' '1' ",
+      ours: '-NOTINTEGER INCRBYFLOAT is refused: counters hold integers. Count in the smallest unit',
     },
   },
   {
@@ -89,8 +93,8 @@ export const differences: readonly Difference[] = [
     redis: 'A key is any bytes.',
     ours:
       'A command that names such a key is refused. SCAN, KEYS and RANDOMKEY do not show them; DBSIZE and INFO ' +
-      'count them, FLUSHALL takes them along.',
-    why: 'They are the cells of WINDOW and RATE commands, which no other command may touch.',
+      'count the cells, all in database 0; FLUSHALL takes them along, and FLUSHDB those of its database.',
+    why: 'They are the cells of WINDOW and RATE commands and the keys of other databases, which no other command may touch.',
   },
   {
     title: 'DBSIZE and keys that have expired',
@@ -225,43 +229,78 @@ export const differences: readonly Difference[] = [
     example: {
       commands: [['WATCH', 'key']],
       redis: '+OK',
-      ours: '-ERR WATCH is not supported: EXEC runs its commands with no other client in between, without conditions',
+      ours: '-NOTSUPPORTED WATCH is not supported: EXEC runs its commands with no other client in between, without conditions',
     },
   },
   {
-    title: 'One database',
-    redis: 'SELECT chooses one of sixteen.',
-    ours: 'SELECT 0 only. FLUSHDB is FLUSHALL.',
-    why: 'Prefixes do the same, and can be seen in the key.',
-    example: { commands: [['SELECT', '1']], redis: '+OK', ours: '-ERR DB index is out of range' },
+    title: 'Databases',
+    redis: 'SELECT chooses one of sixteen; after an error the connection stays in the one before.',
+    ours:
+      'One, or as many as --databases says. After a SELECT that was refused, the connection touches no keys until it ' +
+      'selects a database that is there. SWAPDB is refused. The subjects of quotas are the same in every database.',
+    why:
+      'Many clients do not look at the reply of SELECT: they would count in the keys of another program. The databases ' +
+      'of Redis clients that use one each stay apart with --databases.',
+    example: {
+      commands: [
+        ['SELECT', '99'],
+        ['GET', 'key'],
+      ],
+      redis: '$-1',
+      ours:
+        '-NODATABASE the last SELECT of this connection was refused, so it touches no keys until it selects another ' +
+        'database',
+    },
+    touches: ([name]) => /^swapdb$/i.test(name),
   },
   {
-    title: 'MONITOR, ROLE and SHUTDOWN',
-    redis: 'MONITOR streams every command, ROLE says whether the server is a master, SHUTDOWN stops it.',
+    title: 'RENAME, COPY and MOVE across regions',
+    redis: 'One step that every client sees.',
     ours:
-      'Unknown commands. SLOWLOG, CLIENT LIST and /metrics show what clients do, INFO replication and ' +
-      'REPL.PEERS the regions; SIGTERM stops the server.',
-    why: 'MONITOR would cost every thread on every command. No region is a master. Clients do not stop a server.',
+      'One step to the clients of this server. To other regions it is a reset of the old name, as far as this region ' +
+      'has seen it, and an assignment of the new one: what they count in the old name meanwhile stays there.',
+    why: 'Another region may change a key at any time without asking.',
+  },
+  {
+    title: 'MONITOR',
+    redis: 'Streams every command to the client, and buffers what it does not read.',
+    ours:
+      'The same, without secrets; a client that reads too slowly misses commands and is shown how many. An argument is ' +
+      'shown up to 1024 bytes, a command up to 64 arguments. While it monitors, a connection runs PING, RESET and QUIT. ' +
+      'Inside MULTI it is refused.',
+    why: 'One slow reader must not take the memory of all.',
+  },
+  {
+    title: 'SHUTDOWN and LOLWUT',
+    redis: 'SHUTDOWN stops the server.',
+    ours: 'SHUTDOWN and LOLWUT are unknown commands. SIGTERM stops the server.',
+    why: 'Clients do not stop a server.',
     example: {
-      commands: [['ROLE']],
-      redis: '*3',
-      ours: "-ERR unknown command 'ROLE', with args beginning with: ",
+      commands: [['LOLWUT', 'VERSION', 'x']],
+      redis: '-ERR value is not an integer or out of range',
+      ours: "-ERR unknown command 'LOLWUT', with args beginning with: 'VERSION' 'x' ",
     },
   },
   {
     title: 'CLIENT TRACKING and CLIENT PAUSE',
     redis: 'Clients cache values and are notified of changes; an administrator pauses clients.',
     ours:
-      'CLIENT TRACKING, TRACKINGINFO, CACHING, GETREDIR and UNBLOCK are unknown subcommands. CLIENT PAUSE is ' +
-      'refused; CLIENT UNPAUSE replies OK and changes nothing.',
+      'CLIENT TRACKING ON is refused. CLIENT PAUSE postpones the commands of Redis clients of this server: HTTP and ' +
+      'other regions go on, and keys expire.',
     why: 'An increment would invalidate every cached copy. A pause of one server would not pause the other regions.',
-    example: { commands: [['CLIENT', 'PAUSE', '1']], redis: '+OK', ours: '-ERR CLIENT PAUSE is not supported' },
+    example: {
+      commands: [['CLIENT', 'TRACKING', 'ON']],
+      redis: '+OK',
+      ours: '-NOTSUPPORTED CLIENT TRACKING is not supported: every increment would invalidate the copies of a counter',
+    },
   },
   {
     title: 'LATENCY HISTOGRAM and LATENCY GRAPH',
-    redis: 'Histograms of commands, and a graph of an event in characters.',
-    ours: 'Unknown subcommands; LATENCY LATEST, HISTORY, RESET and DOCTOR are there.',
-    why: '/metrics has histograms of every command.',
+    redis: 'Histograms of commands in powers of two, and a graph of an event in characters.',
+    ours:
+      'LATENCY HISTOGRAM has the buckets of /metrics, which are finer, and of a pipeline all commands that are quick ' +
+      'count as equally long. LATENCY GRAPH is an unknown subcommand.',
+    why: 'Reading the clock around every command would cost more than some commands do.',
     example: {
       commands: [['LATENCY', 'GRAPH', 'command']],
       redis: "-ERR No samples available for event 'command'",
@@ -285,21 +324,36 @@ export const differences: readonly Difference[] = [
   },
   {
     title: 'Replicas, Cluster, Sentinel and modules',
-    redis:
-      'REPLICAOF, SLAVEOF, SYNC, PSYNC, REPLCONF, FAILOVER, CLUSTER, ASKING, READONLY, READWRITE, ' +
-      'RESTORE-ASKING, MIGRATE, MODULE.',
-    ours: 'Unknown commands. So are SORT, SORT_RO, SWAPDB, RENAMENX, SUBSTR, LCS and LOLWUT.',
-    why: 'Every region takes writes and holds all keys; --peer and REPL.PEERS link them.',
+    redis: 'REPLICAOF, SLAVEOF, SYNC, PSYNC, REPLCONF, FAILOVER, RESTORE-ASKING, MIGRATE, CLUSTER, MODULE.',
+    ours:
+      'Unknown commands, up to MIGRATE. CLUSTER, ASKING, READONLY and READWRITE reply as a Redis without cluster mode, ' +
+      'unless there is a [cluster map](cluster.md): then every node is a master, CLUSTER commands that change nodes or ' +
+      'slots are refused, COUNTKEYSINSLOT and GETKEYSINSLOT visit all keys, and commands of clients that do not know of ' +
+      'slots are carried to the owner. ROLE is a master without replicas; MODULE LIST is empty, and its other ' +
+      'subcommands are unknown.',
+    why: 'Every member of a group takes writes; --peer and REPL.PEERS link them.',
   },
   {
-    title: 'Scripts and publish/subscribe',
-    redis: 'EVAL, FUNCTION, SUBSCRIBE and their kin.',
-    ours: 'Refused with an error that says so. SCRIPT and FUNCTION answer as a server that holds none.',
-    why: 'Scripts on Redis mostly limit; INCREX, INCRBYEX, RATE.LIMIT and QUOTA.TAKE do that in one command.',
+    title: 'Scripts',
+    redis:
+      'EVAL and its kin run Lua, without an end to their time, and keep every script. SCRIPT DEBUG steps through one.',
+    ours:
+      'The same Lua, results and errors, within bounds of time and memory ([scripts.md](scripts.md)). A script that has ' +
+      'run for 60 seconds is ended. Scripts that are no longer used are forgotten, and get NOSCRIPT. SCRIPT DEBUG is ' +
+      'refused.',
+    why: 'A lane has other clients too.',
+  },
+  {
+    title: 'Functions and publish/subscribe',
+    redis: 'FUNCTION, FCALL, SUBSCRIBE and their kin.',
+    ours: 'Refused with an error that says so. FUNCTION LIST and STATS answer as a server that holds none.',
+    why: 'Libraries that limit send scripts with EVAL and EVALSHA.',
     example: {
-      commands: [['EVAL', 'return 1', '0']],
-      redis: ':1',
-      ours: '-ERR scripts are not supported: QuotaDB has counters and limits as commands of their own',
+      commands: [['FCALL', 'f', '0']],
+      redis: '-ERR Function not found',
+      ours:
+        '-NOTSUPPORTED functions are not supported: send the script with EVAL, or load it with SCRIPT LOAD and call it with ' +
+        'EVALSHA',
     },
   },
   {

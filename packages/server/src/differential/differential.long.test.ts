@@ -1,9 +1,9 @@
-import { describeWithRedis } from '@quotadb/wire/testing';
+import { describeWithRedis, freshSeed } from '@quotadb/wire/testing';
 import { afterAll, beforeAll, test } from 'vitest';
 import { searchDifferences } from './difference-search.js';
 import { type Pair, startPair } from './sides.js';
 
-const FRESH_SEED = Date.now() & 0x7fff_ffff;
+const FRESH_SEED = freshSeed(2 ** 31);
 const RUNS = 50_000;
 const SEARCH_TIMEOUT_MS = 600_000;
 

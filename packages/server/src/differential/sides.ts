@@ -9,7 +9,7 @@ export interface Pair extends Sides {
 
 export async function startPair(protocol: 2 | 3): Promise<Pair> {
   const redisServer = await startRedis();
-  const ourServer = await startTestServer();
+  const ourServer = await startTestServer({ databases: 16 });
   const redis = await TestClient.open(redisServer.port);
   const ours = await TestClient.open(ourServer.port);
   await Promise.all([redis.send([['HELLO', String(protocol)]]), ours.send([['HELLO', String(protocol)]])]);

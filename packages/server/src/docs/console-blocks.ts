@@ -25,9 +25,28 @@ export function consoleExamples(page: string): readonly ConsoleExample[] {
 export function withoutChance(text: string): string {
   return stripVTControlCharacters(text)
     .replaceAll('\r', '')
-    .replaceAll(/\d+(?= +ms until the window ends)|(?<="resetMs":)\d+|(?<=\[ ?1, ?\d+, ?\d+, ?)\d+|\d{4,}/g, '#')
+    .replaceAll(
+      /\d+(?= +ms until the window ends)|(?<="(?:resetMs|retryAfterMs)":)\d{2,}|(?<=\[ ?1, ?\d+, ?\d+, ?)\d+|\d{4,}/g,
+      '#',
+    )
+    .replaceAll(/(?<=\[0,\d+,\d+,-1,)\d+/g, '#')
     .replaceAll(/"[\w-]{20}@local"/g, '#')
     .replaceAll(/\d+s(?= )|[\d.]+[KM]\b|[\d.]+ ms$|\d (?=epoll|io)|(?<=(?:epoll|io) +)\d+ +\d+ +\d+/gm, '#')
     .replaceAll(/ +/g, ' ')
     .trimEnd();
+}
+
+/** The window lengths of the guide. */
+const WINDOWS_MS = [60_000, 3_600_000, 86_400_000];
+/** The commands of a page take less, on a busy machine too. */
+const ROOM_MS = 25_000;
+
+/**
+ * Waits while one of the windows that a page names is about to end: its outputs are those of one window. Windows begin
+ * at multiples of their length, so there is nothing to ask but the clock.
+ */
+export async function awaitRoomInWindows(page: string): Promise<void> {
+  const lengths = WINDOWS_MS.filter((length) => page.includes(String(length)));
+  const waits = lengths.map((length) => length - (Date.now() % length)).filter((leftMs) => leftMs < ROOM_MS);
+  if (waits.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(...waits) + 1));
 }

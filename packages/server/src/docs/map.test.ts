@@ -21,6 +21,9 @@ function namesBelow(title: string): string[] {
 
 const isThere = (path: string) => statSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
 
+/** A longer file holds more than one thought: a part with a noun of its own belongs in a file of its own. */
+const MAXIMUM_LINES = 400;
+
 describe('the map of the source', () => {
   test('names folders and files that are there', () => {
     const missing = rows.flatMap(({ folder, files }) => [
@@ -31,7 +34,7 @@ describe('the map of the source', () => {
   });
 
   test('leads each journey through files that are there', () => {
-    const journeys = text.slice(text.indexOf('## Five journeys'), text.indexOf('## Threads'));
+    const journeys = text.slice(text.indexOf('## Six journeys'), text.indexOf('## Threads'));
     const files = [...journeys.matchAll(/`(packages\/[^`]+)`/g)].map(([, file = '']) => file);
     expect(files.length).toBeGreaterThan(40);
     expect(files.filter((file) => !isThere(file))).toEqual([]);
@@ -68,7 +71,19 @@ describe('the map of the source', () => {
   test.each(packages)('the folders of %s import one way: no circle, also not of types', (folder) => {
     expect(circlesOf(folderImports(folder))).toEqual([]);
   });
+
+  test.each(packages)('the files of %s are short: none but tests has more than 400 lines', (folder) => {
+    const long = sourcesOf(folder)
+      .filter((file) => !/\.test\.tsx?$/.test(file) && lineCount(file) > MAXIMUM_LINES)
+      .map((file) => file.slice(root.length));
+    expect(long).toEqual([]);
+  });
 });
+
+/** As `wc -l` counts them. */
+function lineCount(file: string): number {
+  return readFileSync(file, 'utf8').split('\n').length - 1;
+}
 
 function inSource(path: string, folder: string): string {
   return path.replace(folder, join(folder, 'src'));

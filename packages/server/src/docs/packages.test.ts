@@ -11,15 +11,24 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly description: string;
+  readonly keywords: readonly string[];
   readonly license: string;
   readonly type: string;
   readonly repository: Readonly<Record<string, string>>;
   readonly engines: Readonly<Record<string, string>>;
-  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly exports?: Readonly<Record<string, Conditions>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly files: readonly string[];
   readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+interface Conditions {
+  readonly 'quotadb-source': string;
+  /** For CommonJS, where a package has it. */
+  readonly require?: { readonly types: string; readonly default: string };
+  readonly types: string;
+  readonly default: string;
 }
 
 const folders = readdirSync(join(root, 'packages'));
@@ -27,6 +36,11 @@ const manifests = new Map(folders.map((folder) => [folder, readManifest(`package
 const names = new Set([...manifests.values()].map(({ name }) => name));
 const workspace = readManifest('package.json');
 const { version } = readManifest('packages/server/package.json');
+
+/** A package.json in that folder says that its files are CommonJS. */
+function commonJs(path: string): string {
+  return path.replace('./dist/', './commonjs/dist/');
+}
 
 function readManifest(path: string): Manifest {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
@@ -40,6 +54,14 @@ describe.each([...manifests])('packages/%s can be published', (folder, manifest)
     expect(manifest.description).toMatch(/^\S.{10,}[^.]$/);
   });
 
+  test('with a README under its name, the license of the repository, and keywords', () => {
+    const read = (path: string) => readFileSync(join(root, path), 'utf8');
+    expect(read(`packages/${folder}/README.md`)).toMatch(new RegExp(`^# ${manifest.name}\n\n\\S`));
+    expect(read(`packages/${folder}/LICENSE`)).toBe(read('LICENSE'));
+    expect(manifest.keywords.length).toBeGreaterThan(3);
+    expect(manifest.keywords).toContain('quotadb');
+  });
+
   test('with the address of its folder in the repository', () => {
     expect(manifest.repository).toEqual({
       type: 'git',
@@ -51,12 +73,22 @@ describe.each([...manifests])('packages/%s can be published', (folder, manifest)
   test('with a program or exports; the types and code of an export are built from a source that is there', () => {
     expect(manifest.exports ?? manifest.bin).toBeDefined();
     for (const program of Object.values(manifest.bin ?? {})) expect(isThere(program), program).toBeDefined();
-    for (const [name, conditions] of Object.entries(manifest.exports ?? {})) {
+    // Its own place, for files beside the code.
+    const { './package.json': manifestPath = './package.json', ...exports } = manifest.exports ?? {};
+    expect(manifestPath).toBe('./package.json');
+    for (const [name, conditions] of Object.entries(exports)) {
       const source = conditions['quotadb-source'];
       const built = source.replace('./src/', './dist/').replace(/\.ts$/, '');
       expect([name, conditions]).toEqual([
         name,
-        { 'quotadb-source': source, types: `${built}.d.ts`, default: `${built}.js` },
+        {
+          'quotadb-source': source,
+          ...(conditions.require !== undefined && {
+            require: { types: commonJs(`${built}.d.ts`), default: commonJs(`${built}.js`) },
+          }),
+          types: `${built}.d.ts`,
+          default: `${built}.js`,
+        },
       ]);
       expect(isThere(source), `${name}: ${source}`).toBeDefined();
     }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { QUOTADB_BINARY, type SpawnedServer, spawnServer, TestRegions } from '../testing/index.js';
-import { type ConsoleExample, consoleExamples, withoutChance } from './console-blocks.js';
+import { awaitRoomInWindows, type ConsoleExample, consoleExamples, withoutChance } from './console-blocks.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -58,6 +58,7 @@ describe.skipIf(!areThere && process.env.CI !== 'true')('the ten-minute start', 
     const [before, killed, together] = page.split(/^## [67]\. /m).map(consoleExamples);
     expect([before.length, killed.length, together.length]).toEqual([16, 1, 3]);
     const first = await startServer();
+    await awaitRoomInWindows(page);
     for (const example of before) await check(example, first);
     // Past the interval in which everything is flushed: the disk says so itself.
     await run(process.execPath, [QUOTADB_BINARY, 'cli', '--resp', String(first[6380]), 'WAITAOF', '1', '0', '0']);

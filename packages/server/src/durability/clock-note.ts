@@ -1,19 +1,10 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ClockNote } from '@quotadb/replication';
 import { writeWholeFile } from '@quotadb/storage';
 
-/**
- * `clock.json` in the data directory: the clocks of all peers have shown that the time of this server is far ahead. So
- * at a start where the data is later than the clock, the data is wrong and not the clock. A backup leaves it out.
- */
+/** `clock.json` in the data directory: see ClockNote. A backup leaves it out. */
 const FILE = 'clock.json';
-
-export interface ClockNote {
-  /** The latest of the peers' clocks when this was noted: a clock that is earlier at a start is wrong itself. */
-  readonly peersMs: number;
-  /** By shard: peers hold this node's own changes up to this version. */
-  readonly heldByPeers: readonly number[];
-}
 
 /** Undefined where there is none; one that is damaged is none, as it will be written again. */
 export function readClockNote(directory: string): ClockNote | undefined {

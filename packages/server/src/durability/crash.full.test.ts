@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { crashRounds } from '../testing/crash-rounds.js';
+import { transactionCrashRounds } from '../testing/transaction-crash-rounds.js';
 
 let directory: string;
 beforeEach(async () => {
@@ -10,7 +11,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const CRASH_TIMEOUT_MS = 120_000;
+/** On a busy machine; on a quiet one all of them take half a minute. */
+const CRASH_TIMEOUT_MS = 300_000;
 
 test(
   'with --fsync always not one acknowledged increment is missing after kill -9, and none is counted twice',
@@ -54,6 +56,25 @@ test.each([
       expect(found, key).toBeLessThanOrEqual(attempted);
     }
     expect(outcomes.at(-1)!.acknowledged).toBeGreaterThan(0);
+  },
+  CRASH_TIMEOUT_MS,
+);
+
+test.each([
+  ['always', 'epoll', 12],
+  ['100', 'epoll', 10],
+  ['never', 'epoll', 4],
+  ['100', 'net', 4],
+])(
+  'with --fsync %s over %s transactions of several connections are there whole or not at all after kill -9, %i times',
+  async (fsync, transport, rounds) => {
+    const flags = ['--transport', transport, ...(transport === 'epoll' ? ['--lanes', '3'] : [])];
+    const outcomes = await transactionCrashRounds({ directory, rounds, fsync, flags, random: Math.random });
+    for (const { group, found, acknowledged } of outcomes) {
+      expect(new Set(found).size, `${group}: ${found}`).toBe(1);
+      expect(found[0], group).toBeGreaterThanOrEqual(acknowledged);
+    }
+    expect(Math.max(...outcomes.map(({ acknowledged }) => acknowledged))).toBeGreaterThan(0);
   },
   CRASH_TIMEOUT_MS,
 );

@@ -4,13 +4,12 @@ import {
   admittedUntilMs,
   aheadMs,
   type Engine,
-  EPOCH_MS,
   type Holder,
   OWN_ORIGIN,
   printDuration,
   type ReDating,
 } from '@quotadb/engine';
-import { nameOfOrigin, replicaIdOf } from '@quotadb/replication';
+import { type ClockNote, nameOfOrigin, reDatingOf, replicaIdOf } from '@quotadb/replication';
 import type { Clock, DiskRequest } from '@quotadb/resp';
 import { DiskBoard } from '@quotadb/resp';
 import {
@@ -19,13 +18,15 @@ import {
   type FileSystem,
   FlushEvents,
   type LogDurations,
+  type LogPlace,
   type Progress,
   writeIdentity,
 } from '@quotadb/storage';
+import { serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
 import { recordPast } from '../tracing/tracing.js';
 import { makeBackupDirectory } from './backup-directory.js';
-import { type ClockNote, readClockNote, writeClockNote } from './clock-note.js';
+import { readClockNote, writeClockNote } from './clock-note.js';
 import { loadFlock } from './flock.js';
 
 /** How often a long load logs its progress. */
@@ -50,6 +51,7 @@ export class Persistence {
   private disk: Disk | undefined = undefined;
   /** The same, also after it is closed: its durable versions and durations stay readable. */
   private written: Disk | undefined = undefined;
+  private place: LogPlace = { segment: 1, previousEnd: 0 };
   private isBackingUp = false;
   private serving: Promise<void> | undefined = undefined;
   private publishing: NodeJS.Timeout | undefined = undefined;
@@ -61,9 +63,9 @@ export class Persistence {
     this.fileSystem = fileSystem;
     this.directory = DataDirectory.open({
       path: config.dataDirectory,
-      region: config.region,
+      region: serverName(config),
       cluster: config.cluster,
-      replicaId: nameOfOrigin(replicaIdOf(config.cluster, config.region)),
+      replicaId: nameOfOrigin(replicaIdOf(config.cluster, serverName(config))),
       shardCount: config.shardCount,
       keepIncarnation: config.keepIncarnation,
       isUnsynced: config.fsync === 'never',
@@ -85,6 +87,7 @@ export class Persistence {
       now: () => clock.now(),
       reDating: (dataMs) => this.reDating(dataMs, hasMembers || engine.origins.count > 1),
       expectsManifest: this.directory.identity.hasManifest ?? false,
+      oldCopy: this.directory.oldCopy,
       ...(this.fileSystem && { fileSystem: this.fileSystem }),
       acknowledge: (shard, version) => {
         // At the first call the store holds exactly what the disk holds.
@@ -110,7 +113,10 @@ export class Persistence {
     });
     this.disk = disk;
     this.written = disk;
+    this.place = { segment: recovered.nextNumber, previousEnd: recovered.previousEnd };
+    this.directory.noteNewIncarnation();
     this.directory.noteManifest();
+    if (recovered.carried !== undefined) this.logNewIncarnation(recovered.carried);
     if (recovered.cut !== undefined) {
       logger.warn(
         recovered.cut,
@@ -137,35 +143,50 @@ export class Persistence {
     this.publishing = setInterval(() => this.publish(), PUBLISH_INTERVAL_MS);
   }
 
+  private logNewIncarnation(components: number): void {
+    const { path, identity, oldCopy } = this.directory;
+    this.logger.warn(
+      { origin: oldCopy?.origin, incarnation: identity.incarnation, components },
+      `the data in ${path} is an old copy of what peers hold, and goes on as a new incarnation: what was counted ` +
+        `here since it was copied is its own (${components} ${components === 1 ? 'component' : 'components'}), and ` +
+        'peers send the rest. Tokens of quotas that it held are not its own any more',
+    );
+  }
+
+  /** For replication: see StartKeeper. Of loaded data. */
+  get startDisk() {
+    return {
+      directory: this.directory.path,
+      place: this.place,
+      isNewIncarnation: this.directory.isNewIncarnation,
+      retain: async (segments: readonly number[]) => this.disk?.retain(segments),
+    };
+  }
+
   private isAhead(dataMs: number): boolean {
     return dataMs > admittedUntilMs(this.clock.now(), this.config.clockSkewBoundMs);
   }
 
-  /**
-   * Data that is later than the clock: it was written when the clock was ahead, or the clock is behind now. Dated anew
-   * in the second case, this node would give versions again that its peers have. So peers must have shown the first, or
-   * there must be none; and a clock that shows a time from before all versions is wrong for certain.
-   */
   private reDating(dataMs: number, hasPeers: boolean): ReDating | undefined {
+    if (this.directory.isNewIncarnation) return undefined;
     const nowMs = this.clock.now();
     const { clockSkewBoundMs: skewBoundMs, shardCount } = this.config;
-    if (!this.isAhead(dataMs) || this.directory.isNewIncarnation || nowMs < EPOCH_MS) return undefined;
     const note = readClockNote(this.directory.path);
-    const isProven =
-      note !== undefined && note.heldByPeers.length === shardCount && nowMs >= note.peersMs - skewBoundMs;
-    if (hasPeers && !isProven) return undefined;
+    const reDating = reDatingOf({ dataMs, nowMs, skewBoundMs, shardCount, hasPeers, note });
+    if (reDating === undefined) return undefined;
     this.reDatedAtMs = nowMs;
     this.dataMs = dataMs;
-    return { nowMs, skewBoundMs, heldByPeers: note?.heldByPeers ?? [] };
+    return reDating;
   }
 
   private noteReDated(components: number): void {
     const { dataMs, reDatedAtMs = 0 } = this;
     this.logger.warn(
       { dataMs, clockMs: reDatedAtMs, components },
-      `the data in ${this.directory.path} was written when the clock was ${printDuration(dataMs - reDatedAtMs)} ahead of ` +
-        `what it is now. It is dated anew: ${components} own ${components === 1 ? 'component' : 'components'}. Counts ` +
-        'stay, expiries have what was left of them, and unpublished counts of rate limits start anew',
+      `the data in ${this.directory.path} was written when the clock was ${printDuration(dataMs - reDatedAtMs)} ` +
+        `ahead of what it is now. It is dated anew: ${components} own ` +
+        `${components === 1 ? 'component' : 'components'}. Counts stay, expiries have what was left of them, and ` +
+        'unpublished counts of rate limits start anew',
     );
   }
 
@@ -184,9 +205,10 @@ export class Persistence {
     if (aheadOfMs <= aheadMs(this.config.clockSkewBoundMs)) return;
     this.logger.error(
       { dataMs: engine.nowMs, clockMs: this.clock.now() },
-      `the data in ${this.directory.path} was written when the clock was ${printDuration(aheadOfMs)} ahead of what it is ` +
-        'now: the time of this server stands still until then, and other regions refuse what it writes. If the clock ' +
-        'is right now, let it connect to its peers and restart it: their clocks show that, and the data is dated anew',
+      `the data in ${this.directory.path} was written when the clock was ${printDuration(aheadOfMs)} ahead of what ` +
+        'it is now: the time of this server stands still until then, and other regions refuse what it writes. If the ' +
+        'clock is right now, let it connect to its peers and restart it: their clocks show that, and the ' +
+        'data is dated anew',
     );
   }
 
@@ -219,6 +241,12 @@ export class Persistence {
   /** Resolves once the system has all changes so far, or the disk fails. */
   async write(): Promise<void> {
     await this.disk?.write();
+  }
+
+  /** Resolves once the disk has all changes so far; rejects where it fails. */
+  async flush(): Promise<void> {
+    if (this.disk === undefined) throw new Error('the data directory is closed');
+    await this.disk.flush();
   }
 
   /** Flushes the latest changes soon, for a waiter that needs no ticket of its own. */

@@ -110,12 +110,12 @@ test('rate counts below the publish threshold, and buckets, outlive a restart of
   const client = await start(flags);
   const hour = 3_600_000;
   expect(await client.call('RATE.LIMIT', 'someone', 1000, hour, 30)).toMatch(/^\*5\r\n:1\r\n:1000\r\n:970\r\n/);
-  expect(await client.call('RATE.GCRA', 'bucket', 9, 10, hour, 6)).toMatch(/^\*5\r\n:0\r\n:10\r\n:4\r\n/);
+  expect(await client.call('RATE.GCRA', 'bucket', 9, 10, hour, 6)).toMatch(/^\*5\r\n:1\r\n:10\r\n:4\r\n/);
   client.close();
   await kill('SIGTERM');
   const again = await start(flags);
   expect(await again.call('RATE.LIMIT', 'someone', 1000, hour, 1)).toMatch(/^\*5\r\n:1\r\n:1000\r\n:969\r\n/);
-  expect(await again.call('RATE.GCRA', 'bucket', 9, 10, hour, 1)).toMatch(/^\*5\r\n:0\r\n:10\r\n:3\r\n/);
+  expect(await again.call('RATE.GCRA', 'bucket', 9, 10, hour, 1)).toMatch(/^\*5\r\n:1\r\n:10\r\n:3\r\n/);
   again.close();
 });
 

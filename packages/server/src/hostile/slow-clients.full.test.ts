@@ -37,7 +37,7 @@ async function drip(socket: Socket, text: string): Promise<void> {
 
 async function startHttp(maximumConnections = 1000) {
   const counts = createCountsService({ tokens: { external: ['x'], internal: ['y'] } });
-  const status = { isReady: () => true, describe: () => ({}), metrics: async () => '' };
+  const status = { isReady: () => true, describe: () => ({}), page: '/docs', metrics: async () => '' };
   const sites = new Sites({ isOpen: () => false, isLoopbackName: () => true });
   const handle = createHandler(
     [serveApi(countsApi(['external', 'internal']), counts.api), serveApi(statusApi, status)],

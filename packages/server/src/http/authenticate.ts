@@ -22,6 +22,14 @@ const grants: Readonly<Record<string, Grant>> = {
   'manage counts': { need: Need.admin, audience: 'internal' },
 };
 
+/** Whether a user has one of these roles. */
+export function hasRole(user: User, roles: readonly string[]): boolean {
+  return roles.some((role) => {
+    const { need } = grants[role] ?? {};
+    return need !== undefined && (user.lacks & need) === 0;
+  });
+}
+
 /** The caller is a user; for a token of the counts API, and on an open server, the one who may do everything. */
 export function authenticator(access: HttpAccess, tokens: CountsTokens): Authenticate<User> {
   return async (credentials, roles) => {
@@ -38,6 +46,6 @@ export function authenticator(access: HttpAccess, tokens: CountsTokens): Authent
     const user = isOfCounts ? access.bearer(authorization) : await access.identify(credentials);
     if (user === undefined) return 'unauthenticated';
     if (user === 'busy') return user;
-    return wanted.some(({ need }) => need !== undefined && (user.lacks & need) === 0) ? user : 'wrong_role';
+    return hasRole(user, roles) ? user : 'wrong_role';
   };
 }

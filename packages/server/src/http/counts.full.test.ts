@@ -27,7 +27,15 @@ async function start(...flags: string[]): Promise<CountsReadyLine & { readonly s
   return { ...((await server.ready()) as CountsReadyLine), server };
 }
 
+/** On a busy machine the database of a server may start for longer than a request waits: nothing was changed then. */
 async function call(port: number, method: string, path: string, body?: object, token?: string) {
+  for (const untilMs = Date.now() + 30_000; ; ) {
+    const answer = await callOnce(port, method, path, body, token);
+    if (answer.json?.code !== 'database_unavailable' || Date.now() > untilMs) return answer;
+  }
+}
+
+async function callOnce(port: number, method: string, path: string, body?: object, token?: string) {
   const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },

@@ -40,8 +40,8 @@ export class ClockFollower {
     if (before !== 0 && !this.hasJumped) {
       logger.error(
         { jumpMs: before },
-        `the clock of this server has jumped ahead by ${printDuration(before)}: time goes on without it, until a peer’s ` +
-          'peer shows the same or, while no peer is connected, for a minute. Set the clock if it is wrong',
+        `the clock of this server has jumped ahead by ${printDuration(before)}: time goes on without it, until a ` +
+          'peer’s clock shows the same or, while no peer is connected, for a minute. Set the clock if it is wrong',
       );
     }
     clock.follow(peerClocks());

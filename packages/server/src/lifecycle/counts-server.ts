@@ -1,10 +1,12 @@
 import { areDoorsOpen, type Configuration, QUOTADB_VERSION } from '@quotadb/config';
 import { type Audience, type CountsService, countsApi, SchemaError } from '@quotadb/counts';
 import { createHandler, HttpServer, serveApi } from '@quotadb/http';
-import pino, { type Logger } from 'pino';
+import { serverName } from '@quotadb/wire';
+import type { Logger } from 'pino';
 import { createCounts } from '../http/counts.js';
 import { sitesOf } from '../http/sites.js';
 import { statusApi } from '../http/status/status-api.js';
+import { createLogger } from '../logging/create-logger.js';
 import { countsMetrics } from '../metrics/counts-metrics.js';
 import { CountsWatch } from '../metrics/counts-watch.js';
 import { MetricRegistry } from '../metrics/registry.js';
@@ -32,8 +34,7 @@ export class CountsServer {
 
   constructor(config: Configuration) {
     this.config = config;
-    // Synchronous, so that no line is lost at exit.
-    this.logger = pino({ level: config.logLevel, base: {} }, pino.destination({ fd: 2, sync: true }));
+    this.logger = createLogger(config, {});
     const watch = new CountsWatch();
     const access = { isOpen: areDoorsOpen(config), byBearerToken: () => undefined };
     const counts = createCounts(config, this.logger, access, watch);
@@ -50,7 +51,8 @@ export class CountsServer {
     const { tokens } = counts;
     const status = {
       isReady: () => this.isReady,
-      describe: () => ({ name: 'quotadb counts', version: QUOTADB_VERSION, region: config.region }),
+      page: '/docs',
+      describe: () => ({ name: 'quotadb counts', version: QUOTADB_VERSION, region: serverName(config) }),
       metrics: () => this.metrics.render(),
     };
     const sites = sitesOf(config, () => areDoorsOpen(config));
@@ -95,8 +97,8 @@ export class CountsServer {
     }
   }
 
-  /** The first line of standard output. */
-  readyLine(): object {
+  /** What runs where: of the program, the first line of standard output. */
+  readyLine(): { ready: true; http: number; internalHttp?: number; pid: number } {
     return { ready: true, ...this.ports, pid: process.pid };
   }
 

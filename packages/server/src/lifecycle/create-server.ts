@@ -1,9 +1,13 @@
 import { type Configuration, ConfigurationError, checkTogether, defaultConfiguration } from '@quotadb/config';
 import { findUnknownCommands, GuardedClock, systemClock } from '@quotadb/resp';
-import pino from 'pino';
+import { serverName } from '@quotadb/wire';
+import { createLogger } from '../logging/create-logger.js';
 import { Server, type ServerParts } from './server.js';
 
-/** By default the server logs to standard error, from `logLevel` up, and reads the clock and disk of the system. */
+/**
+ * By default the server logs to standard error, as `logLevel` and `logFormat` say, and reads the clock and disk of the
+ * system.
+ */
 export type ServerOptions = Partial<Omit<ServerParts, 'config'>>;
 
 /**
@@ -14,12 +18,10 @@ export function createServer(settings: Partial<Configuration> = {}, options: Ser
   const config: Configuration = { ...defaultConfiguration(), ...settings };
   const mistakes = [...checkTogether(config), ...findUnknownCommands(config.users)];
   if (mistakes.length > 0) throw new ConfigurationError(mistakes);
-  const { logLevel, region } = config;
   return new Server({
     ...options,
     config,
     clock: options.clock ?? new GuardedClock({ source: systemClock, skewBoundMs: config.clockSkewBoundMs }),
-    // Synchronous, so that no line is lost at exit.
-    logger: options.logger ?? pino({ level: logLevel, base: { region } }, pino.destination({ fd: 2, sync: true })),
+    logger: options.logger ?? createLogger(config, { region: serverName(config) }),
   });
 }

@@ -1,41 +1,44 @@
 import { randomBytes } from 'node:crypto';
-import { type Configuration, doorsWithoutKey } from '@quotadb/config';
+import { type Configuration, peersOf } from '@quotadb/config';
 import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine, HASH_SECRET_BYTES } from '@quotadb/engine';
+import { catalogueReader } from '@quotadb/limits';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
-import type { Clock, MainServices, QuestionName, Questions, ServerState, SharedBoards, Transport } from '@quotadb/resp';
-import {
-  askDirectly,
-  chooseTransport,
-  createState,
-  findUnknownCommands,
-  GuardedClock,
-  type ServiceHandlers,
-} from '@quotadb/resp';
+import type { Clock, MainServices, ServerState, SharedBoards } from '@quotadb/resp';
+import { askDirectly, createState, GuardedClock, ScriptBoard, type ServiceHandlers, scriptLogger } from '@quotadb/resp';
 import type { FileSystem } from '@quotadb/storage';
+import type { UsageExporter } from '@quotadb/usage';
+import { serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
-import { looseFileModes } from '../access/file-modes.js';
 import { HttpAccess } from '../access/http-access.js';
 import { LoginQueue } from '../access/login-queue.js';
-import { SnapshotTaker } from '../dashboard/take-snapshot.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
 import { Persistence } from '../durability/persistence.js';
+import { whenSafe } from '../durability/when-safe.js';
+import { EnvoyService } from '../envoy/service.js';
 import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
 import { HttpPorts } from '../http/ports/http-ports.js';
-import { createMetrics } from '../metrics/all-metrics.js';
+import { LimitsFile } from '../limits/limits-file.js';
+import { LimitService } from '../limits/service.js';
 import { CountsWatch } from '../metrics/counts-watch.js';
-import { Decisions } from '../metrics/decisions.js';
 import { type ProcessMetrics, processMetrics } from '../metrics/process-metrics.js';
 import type { MetricRegistry } from '../metrics/registry.js';
-import { QuotaService, type QuotaServiceOptions } from '../quotas/service.js';
+import { QuotaService } from '../quotas/service.js';
 import { loadMembers } from '../replication/member-file.js';
 import { ReplicationService } from '../replication/service.js';
 import { Certificates } from '../tls/certificates.js';
 import { traceCounts } from '../tracing/trace-counts.js';
 import { startTracing, type Tracing } from '../tracing/tracing.js';
+import { createUsageExporter } from '../usage/create-exporter.js';
 import { ClockFollower } from './clock-follower.js';
-import { findChanges, logChanges } from './reload.js';
+import { Lanes } from './lanes.js';
+import { mainServices } from './main-services.js';
+import { observe } from './observe.js';
+import { openCluster } from './open-cluster.js';
+import { type ReadyLine, readyLineOf } from './ready-line.js';
+import { Reloader } from './reloader.js';
 
 export interface ServerParts {
   readonly config: Configuration;
@@ -66,31 +69,44 @@ export class Server {
   private readonly replication: ReplicationService;
   /** Undefined where the clock was given from outside. */
   private readonly guardedClock: GuardedClock | undefined;
+  private readonly scripts = new ScriptBoard();
   private readonly clockFollower: ClockFollower | undefined;
   private readonly quotas: QuotaService;
-  private transport: Transport | undefined = undefined;
+  readonly limits: LimitService;
+  /** Undefined where no file is given. */
+  private readonly limitsFile: LimitsFile | undefined;
+  /** Undefined where there is no cluster map. */
+  private readonly cluster: ClusterNode | undefined;
+  private readonly lanes = new Lanes();
   private readonly tracing: Tracing | undefined;
   private readonly counts: CountsService;
   private readonly feeder: Feeder;
+  /** Undefined where no usage is exported. */
+  private readonly usage: UsageExporter | undefined;
   private readonly http: HttpPorts;
+  /** Undefined without --rls. */
+  private readonly envoy: EnvoyService | undefined;
   private readonly logins: LoginQueue;
   private readonly processMetrics: ProcessMetrics;
   private readonly certificates: Certificates | undefined;
-  private readonly configFile: string | undefined;
-  private readonly reread: (() => Promise<Configuration>) | undefined;
-  /** The configuration as it was last read. */
-  private configured: Configuration;
+  private readonly reloader: Reloader;
   private serving = false;
+  private starting: Promise<void> | undefined = undefined;
   private stopping: Promise<void> | undefined = undefined;
 
   constructor({ config, clock, logger, fileSystem, reread, configFile }: ServerParts) {
     this.logger = logger;
-    this.configFile = configFile;
-    this.reread = reread;
-    this.configured = { ...config };
     this.tracing = startTracing(config, logger);
     this.certificates = Certificates.areNeeded(config) ? new Certificates(config) : undefined;
     this.logins = new LoginQueue({ users: () => config.users, clock, logger });
+    const { lanes, certificates, logins } = this;
+    this.reloader = new Reloader({
+      ...{ config, reread, configFile, logger, logins, certificates, lanes },
+      readFiles: async () => {
+        await this.limitsFile?.reload();
+        await this.cluster?.service.reload();
+      },
+    });
     const persistence = config.dataDirectory === '' ? undefined : new Persistence(config, clock, logger, fileSystem);
     this.persistence = persistence;
     const origin = persistence?.directory.origin ?? newIncarnation(config);
@@ -107,95 +123,100 @@ export class Server {
     const acknowledgements = new Acknowledgements(engine);
     this.acknowledgements = acknowledgements;
     const isNewIncarnation = persistence?.directory.isNewIncarnation ?? true;
-    const quotas = this.openQuotas({ config, clock, logger, engine, origin, isNewIncarnation });
+    const quotas = this.openOrClose(
+      () => new QuotaService({ config, clock, logger, engine, origin, isNewIncarnation, catalogue: catalogueReader }),
+    );
     this.quotas = quotas;
+    this.cluster = this.openOrClose(() =>
+      openCluster({ config, logger, engine, quotas, certificates, lanes, state: () => this.state }),
+    );
     const remembered = persistence === undefined ? [] : loadMembers(config.dataDirectory);
-    this.hasMembers = config.peers.length > 0 || remembered.length > 0;
+    this.hasMembers = peersOf(config).length > 0 || remembered.length > 0;
     const surroundings = { config, clock, logger, engine, acknowledgements, origin, quotas };
     this.guardedClock = clock instanceof GuardedClock ? clock : undefined;
     this.replication = new ReplicationService({ ...surroundings, remembered, guardedClock: this.guardedClock });
     this.clockFollower =
       this.guardedClock &&
       new ClockFollower({ clock: this.guardedClock, peerClocks: () => this.replication.peerClocks(), logger });
-    this.services = this.mainServices();
+    this.services = mainServices({
+      ...{ persistence, replication: this.replication, quotas, logins },
+      limits: () => this.limits,
+      http: () => this.http,
+      cluster: this.cluster,
+      reload: () => this.reload(),
+    });
     const askMain = askDirectly(this.services);
-    const state = createState(config, clock, { askMain, boards: this.boards() });
+    const state = createState(config, clock, {
+      askMain,
+      boards: this.boards(),
+      logScript: scriptLogger(logger),
+    });
     this.state = state;
     const access = new HttpAccess(() => config.users, state.access, askMain);
     const countsWatch = new CountsWatch(this.tracing && traceCounts());
     const counts = createCounts(config, logger, access, countsWatch);
     this.counts = counts;
     this.feeder = createFeeder({ config, engine, persistence, record: counts.feed, logger });
+    this.usage = this.openOrClose(() =>
+      createUsageExporter({ config, clock, engine, persistence, quotas, state, logger }),
+    );
     const rates = new RateDecisions(engine, state);
-    this.processMetrics = processMetrics(this.logins.failed);
-    const observed = {
-      state,
+    const share = () => lanes.share();
+    this.limits = new LimitService({
       engine,
-      countsWatch,
-      figures: () => this.ask('figures', null),
-      disk: persistence && (() => persistence.durations()),
-      clockJumpMs: () => this.guardedClock?.jumpMs ?? 0,
-      counts: () => counts.figures(),
-      decisions: new Decisions({
-        hottest: () => this.ask('hottest', null),
-        mainRates: rates.statistics,
-        mainTakes: quotas.takes,
-      }),
-    };
-    this.metrics = createMetrics({
-      ...observed,
-      policies: () => quotas.policies,
-      tokens: quotas.figures,
-      shardsOf: (region) => this.replication.shardsOf(region),
+      state,
+      logger,
+      askQuotas: (request, answered) => (this.cluster?.policies ?? quotas).ask(request, answered),
+      tokenSource: () => quotas.tokenSource,
+      share,
+      whenSafe: () => whenSafe(state, engine),
+    });
+    const { limits } = this;
+    this.envoy =
+      config.rlsPort === -1
+        ? undefined
+        : new EnvoyService({
+            ...{ state, engine, logger, access, limits, quotas, certificates, share },
+            whenSafe: () => whenSafe(state, engine),
+          });
+    const isAlone = peersOf(config).length === 0;
+    this.limitsFile =
+      config.limitsFile === ''
+        ? undefined
+        : new LimitsFile({ path: config.limitsFile, limits, quotas, isAlone, logger });
+    this.processMetrics = processMetrics(logins.failed);
+    const { replication, guardedClock, cluster, limitsFile, envoy, usage } = this;
+    const { metrics, snapshots } = observe({
+      ...{ state, engine, lanes, guardedClock, persistence, replication, cluster, quotas, rates, limits, limitsFile },
+      ...{ envoy, counts, countsWatch, usage },
       process: this.processMetrics,
     });
+    this.metrics = metrics;
     this.http = new HttpPorts({
       state,
       engine,
       logger,
       access,
       status: {
-        isReady: () => this.serving && !state.disk.refusesWrites && this.clockFollower?.findTrouble() === undefined,
-        reason: () => this.clockFollower?.findTrouble(),
+        isReady: () => this.serving && !state.disk.refusesWrites && this.findTrouble() === undefined,
+        reason: () => this.findTrouble(),
+        page: '/dashboard/',
         describe: () => {
           const { version, respPort: resp } = state.identity;
-          return { name: 'quotadb', version, region: config.region, resp };
+          return { name: 'quotadb', version, region: serverName(config), resp };
         },
         metrics: () => this.metrics.render(),
       },
       counts,
       quotas,
+      limits: this.limits,
       rates,
-      snapshots: new SnapshotTaker({ ...observed, quotas, slowCommands: () => this.ask('slowCommands', null) }),
-      certificates: this.certificates,
+      snapshots,
+      certificates,
       isTraced: this.tracing !== undefined,
-      share: () => (this.transport as Transport).share(),
+      share,
+      forward: config.clusterForward === 'yes' ? this.cluster?.forward : undefined,
     });
-  }
-
-  private mainServices(): ServiceHandlers<MainServices> {
-    const { persistence, replication, quotas, logins } = this;
-    return {
-      login: (attempt, answered) => logins.login(attempt, answered),
-      abandonLogin: (address) => logins.abandon(address),
-      reload: (_, answered) =>
-        this.reload().then(
-          () => answered(undefined),
-          (error: Error) => answered(error.message),
-        ),
-      disk: (request, answered) =>
-        persistence === undefined
-          ? answered('there is no data directory: start the server with --data DIR')
-          : persistence.ask(request, answered),
-      flush: () => persistence?.signal(),
-      write: (_, answered) => {
-        if (persistence === undefined) answered(null);
-        else persistence.write().then(() => answered(null));
-      },
-      replication: (request, answered) => replication.ask(request, answered),
-      quotas: (request, answered) => quotas.ask(request, answered),
-      refill: ({ allotment, target }) => quotas.requestRefill(allotment, target),
-    };
   }
 
   /** The memory that lanes share with the main thread beside the store. */
@@ -206,149 +227,97 @@ export class Server {
       disk: persistence?.board.buffer,
       log: persistence?.sharedLog,
       clock: this.guardedClock?.shared,
+      scripts: this.scripts.buffer,
+      cluster: this.cluster?.service.board.buffer,
     };
   }
 
-  private openQuotas(options: QuotaServiceOptions): QuotaService {
+  /** A part that reads files of the data directory; where it cannot, the directory is free again. */
+  private openOrClose<Part>(open: () => Part): Part {
     try {
-      return new QuotaService(options);
+      return open();
     } catch (error) {
       this.persistence?.directory.close();
       throw error;
     }
   }
 
-  /** The answers of every lane; empty before lanes have started. */
-  private async ask<Name extends QuestionName>(
-    name: Name,
-    question: Questions[Name]['ask'],
-  ): Promise<readonly Questions[Name]['answer'][]> {
-    return (await this.transport?.ask(name, question)) ?? [];
+  /** Why clients should go elsewhere, where the operator has to do something. */
+  private findTrouble(): string | undefined {
+    return this.clockFollower?.findTrouble() ?? (this.replication.oldCopyTrouble || undefined);
   }
 
   /** Listens on all ports or on none. HTTP comes first, so that /readyz answers while the data is loaded. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.starting = this.startOnce();
+    return this.starting;
+  }
+
+  private async startOnce(): Promise<void> {
     const { config, identity } = this.state;
     try {
       const ports = await this.http.listen();
       identity.httpPort = ports.http;
       identity.internalHttpPort = ports.internalHttp;
       await this.load();
+      await this.cluster?.service.start();
       await this.letClientsIn();
       identity.replicationPort = await this.replication.listen();
+      identity.rlsPort = await this.envoy?.start();
     } catch (error) {
       await this.close(0).catch(() => {});
       throw error;
     }
-    this.warnOfAccess();
-    if (config.feeds.length > 0) await this.transport?.share();
+    this.reloader.warnOfAccess();
+    await this.limitsFile?.start();
+    if (config.feeds.length > 0 || this.usage !== undefined) await this.lanes.share();
+    this.cluster?.startWork();
     this.feeder.start();
+    this.usage?.start();
     this.serving = true;
-    const { respPort: resp, httpPort: http, replicationPort: repl } = identity;
-    this.logger.info({ resp, http, repl, transport: identity.transport }, 'ready');
   }
 
-  private async replicate(transport: Transport): Promise<void> {
-    const { persistence, replication, quotas } = this;
+  private async letClientsIn(): Promise<void> {
+    const { state, engine, logger, services, persistence, replication, quotas, lanes } = this;
+    const boards = this.boards();
+    await lanes.start({ state, engine, logger, services, boards, persistence, replication, quotas });
+    await this.replicate();
+    await lanes.listen(state, this.certificates);
+  }
+
+  private async replicate(): Promise<void> {
+    const { persistence, replication, quotas, state, engine, lanes } = this;
+    const share = () => lanes.share();
     await quotas.start({
       disk: persistence && {
         durable: (shard) => persistence.durable(shard),
         flushSoon: () => persistence.flushSoon(),
+        write: () => persistence.write(),
+        flush: () => persistence.flush(),
       },
-      share: () => transport.share(),
-    });
-    await replication.start({
-      durable: persistence && ((shard) => persistence.durable(shard)),
-      durableOf: persistence && ((shard, origin) => persistence.durableOf(shard, origin)),
+      share,
+      whenReplicated: state.replication.held && (() => whenSafe(state, engine)),
       reDatedAtMs: persistence?.reDatedAtMs,
-      keepClockNote: persistence && ((note) => persistence.keepClockNote(note)),
-      flushes: persistence?.flushes,
-      share: () => transport.share(),
     });
+    await replication.start({ disk: persistence, share });
     persistence?.flushes.subscribe({ afterFlush: () => quotas.tick() });
   }
 
-  private async letClientsIn(): Promise<void> {
-    const { config, identity } = this.state;
-    const { engine, logger, replication, quotas, persistence, services } = this;
-    const transport = await chooseTransport(this.state, engine, logger, {
-      services,
-      boards: this.boards(),
-      policies: () => quotas.policies,
-    });
-    this.transport = transport;
-    identity.transport = transport.name;
-    identity.laneCount = transport.laneCount;
-    persistence?.flushes.subscribe({
-      diskReleased: () => {
-        this.state.disk.settle();
-        transport.diskReleased();
-      },
-    });
-    replication.onAcknowledged = () => {
-      this.state.replication.settle();
-      transport.peersAcknowledged();
-    };
-    quotas.onPolicies = (policies) => {
-      this.state.quotas.policies.replace(policies);
-      transport.replacePolicies(policies);
-    };
-    await this.replicate(transport);
-    if (config.respPort !== -1) identity.respPort = await transport.listen(config.host, config.respPort);
-    if (config.respTlsPort !== -1 && this.certificates !== undefined) {
-      identity.respTlsPort = await transport.listenSecurely(config.host, config.respTlsPort, this.certificates);
-    }
-  }
-
   /** Reads the configuration again and applies every setting that can change at run time; or rejects, unchanged. */
-  async reload(): Promise<void> {
-    if (this.reread === undefined)
-      throw new Error('this server was started without a configuration that can be read again');
-    const found = await this.reread();
-    const unknown = findUnknownCommands(found.users);
-    if (unknown.length > 0) throw new Error(unknown.join('; '));
-    this.certificates?.reload();
-    const changes = findChanges(this.configured, found);
-    this.configured = found;
-    await this.transport?.ask('configure', changes.parameters);
-    if (changes.hasOtherUsers) await this.transport?.ask('users', found.users);
-    this.logins.dropStale();
-    logChanges(this.logger, changes);
-    this.warnOfAccess();
-  }
-
-  /** At the start, and when the configuration was read again. */
-  private warnOfAccess(): void {
-    const { config } = this.state;
-    for (const sentence of [...doorsWithoutKey(config), ...looseFileModes(config, this.configFile)])
-      this.logger.warn(sentence);
+  reload(): Promise<void> {
+    return this.reloader.reload();
   }
 
   private async load(): Promise<void> {
-    if (this.persistence === undefined) {
-      this.logger.warn('all data is in memory: nothing is kept when the server stops (--data DIR writes it to disk)');
-      return;
-    }
+    if (this.persistence === undefined) return;
     // Deletions read from the disk are kept for peers that may not have them yet.
     if (this.hasMembers) this.acknowledgements.joinPeers();
     await this.persistence.load(this.engine, this.acknowledgements, this.hasMembers);
   }
 
-  /** The first line of standard output. */
-  readyLine(): object {
-    const { config, identity } = this.state;
-    return {
-      ready: true,
-      region: config.region,
-      resp: identity.respPort,
-      ...(identity.respTlsPort !== undefined && { respTls: identity.respTlsPort }),
-      http: identity.httpPort,
-      ...(identity.internalHttpPort !== undefined && { internalHttp: identity.internalHttpPort }),
-      ...(identity.replicationPort !== undefined && { repl: identity.replicationPort }),
-      pid: identity.processId,
-      transport: identity.transport,
-      lanes: identity.laneCount,
-    };
+  /** What runs where: of the program, the first line of standard output. */
+  readyLine(): ReadyLine {
+    return readyLineOf(this.state);
   }
 
   /** Rejects where the last changes could not be written to the disk; everything else has ended then. */
@@ -358,18 +327,34 @@ export class Server {
   }
 
   private async stopOnce(): Promise<void> {
-    this.serving = false;
     this.logger.info('stopping');
-    await this.close(Server.STOP_BOUND_MS);
+    if (await this.hasStarted()) {
+      this.serving = false;
+      await this.close(Server.STOP_BOUND_MS);
+    }
     this.logger.info('stopped');
+  }
+
+  /** A start that waits for a cluster map is given up, and has then closed everything itself. */
+  private async hasStarted(): Promise<boolean> {
+    if (this.serving || this.starting === undefined) return true;
+    await this.cluster?.stop();
+    return this.starting.then(
+      () => true,
+      () => false,
+    );
   }
 
   /** A bound of 0 is that of a failed start: clients and peers are not waited for. */
   private async close(boundMs: number): Promise<void> {
     this.clockFollower?.stop();
-    await this.transport?.close(boundMs);
+    await this.envoy?.stop();
+    this.limitsFile?.stop();
+    await this.lanes.close(boundMs);
+    await this.cluster?.stop();
     this.quotas.stop();
     await this.feeder.stop();
+    await this.usage?.stop();
     const written = this.persistence?.close();
     await written?.catch(() => {});
     if (boundMs > 0) await this.replication.drain();
@@ -384,6 +369,6 @@ export class Server {
 }
 
 /** Without a disk every start is a new incarnation of the replica; see the invariants in ARCHITECTURE.md. */
-function newIncarnation({ cluster, region }: Configuration): Uint8Array {
-  return Buffer.concat([replicaIdOf(cluster, region), randomBytes(REPLICA_ID_BYTES)]);
+function newIncarnation(config: Configuration): Uint8Array {
+  return Buffer.concat([replicaIdOf(config.cluster, serverName(config)), randomBytes(REPLICA_ID_BYTES)]);
 }

@@ -1,5 +1,6 @@
 import type { Policy } from '@quotadb/quota';
 import type { Figures } from '@quotadb/resp';
+import type { WatchedFileFigures } from '../files/watched-file.js';
 import type { FlowCounts, RefillCounts, TokenFigures } from '../quotas/token-figures.js';
 import type { Decisions } from './decisions.js';
 import { counter, gauge, type MetricSource, type Sample, type Samples } from './metric.js';
@@ -7,12 +8,22 @@ import { counter, gauge, type MetricSource, type Sample, type Samples } from './
 /** Rate decisions, takes from quotas, and the flow of tokens between regions. */
 export const decisionMetricTable = {
   quotadb_rate_decisions_total: counter('Rate decisions, by outcome.'),
+  quotadb_limit_decisions_total: counter(
+    'Decisions of a limit of the catalogue: allowed, denied, or shadow-denied, which it would have denied.',
+  ),
+  quotadb_limits_file_reads_total: counter('Times the file of limits had another content, by outcome.'),
+  quotadb_limits_file_mistakes: gauge(
+    'Mistakes in the file of limits; the limits are earlier ones while there are some.',
+  ),
   quotadb_quota_limit: gauge('The limit of a quota.'),
   quotadb_quota_takes_total: counter('Takes from a quota in this region, by outcome.'),
   quotadb_quota_tokens_taken_total: counter('Tokens taken from a quota in this region.'),
   quotadb_quota_refills_total: counter('Times tokens of a quota were set aside to be spent here.'),
   quotadb_quota_tokens_refilled_total: counter('Tokens of a quota set aside to be spent here.'),
   quotadb_quota_exhausted_total: counter('Times that no region had tokens of a quota left to give.'),
+  quotadb_quota_tokens_admitted_total: counter(
+    'Tokens beyond the limit of a quota that this region admitted while it could not reach the allocator.',
+  ),
   quotadb_tokens_given_total: counter('Tokens of all quotas given to another region.'),
   quotadb_tokens_received_total: counter('Tokens of all quotas that another region gave when it was asked.'),
   quotadb_token_requests_total: counter('Requests for tokens that another region has answered.'),
@@ -29,13 +40,15 @@ export interface DecisionMetricsOptions {
   readonly decisions: Decisions;
   readonly policies: () => readonly Policy[];
   readonly tokens: TokenFigures;
+  /** Undefined where no file of limits is given. */
+  readonly limitsFile: () => WatchedFileFigures | undefined;
 }
 
 export function decisionMetrics(options: DecisionMetricsOptions): MetricSource<Name> {
   return {
     metrics: decisionMetricTable,
     async collect() {
-      const { ratesAllowed, ratesDenied, takes } = options.decisions.counts(await options.figures());
+      const { ratesAllowed, ratesDenied, takes, limits } = options.decisions.counts(await options.figures());
       const policies = options.policies();
       const outcomes = policies.flatMap(({ name, number }): Sample[] => [
         { labels: { quota: name, outcome: 'allowed' }, value: takes.get(number)?.allowed ?? 0 },
@@ -46,6 +59,12 @@ export function decisionMetrics(options: DecisionMetricsOptions): MetricSource<N
           { labels: { outcome: 'allowed' }, value: ratesAllowed },
           { labels: { outcome: 'denied' }, value: ratesDenied },
         ],
+        quotadb_limit_decisions_total: [...limits].flatMap(([limit, { allowed, denied, shadowDenied }]) => [
+          { labels: { limit, outcome: 'allowed' }, value: allowed },
+          { labels: { limit, outcome: 'denied' }, value: denied },
+          { labels: { limit, outcome: 'shadow-denied' }, value: shadowDenied },
+        ]),
+        ...ofLimitsFile(options.limitsFile()),
         quotadb_quota_limit: policies.map(({ name, limit }) => ({ labels: { quota: name }, value: limit })),
         quotadb_quota_takes_total: outcomes,
         quotadb_quota_tokens_taken_total: policies.map(({ name, number }) => ({
@@ -62,6 +81,18 @@ export function decisionMetrics(options: DecisionMetricsOptions): MetricSource<N
   };
 }
 
+function ofLimitsFile(figures: WatchedFileFigures | undefined): Samples<Name> {
+  if (figures === undefined) return { quotadb_limits_file_reads_total: [], quotadb_limits_file_mistakes: [] };
+  const { loaded, refused, mistakes } = figures;
+  return {
+    quotadb_limits_file_reads_total: [
+      { labels: { outcome: 'loaded' }, value: loaded },
+      { labels: { outcome: 'refused' }, value: refused },
+    ],
+    quotadb_limits_file_mistakes: [{ labels: {}, value: mistakes }],
+  };
+}
+
 function ofRefills(policies: readonly Policy[], { byQuota }: TokenFigures): Samples<Name> {
   const each = (pick: (counts: RefillCounts) => number): Sample[] =>
     policies.map(({ name, number }) => {
@@ -72,6 +103,7 @@ function ofRefills(policies: readonly Policy[], { byQuota }: TokenFigures): Samp
     quotadb_quota_refills_total: each(({ refills }) => refills),
     quotadb_quota_tokens_refilled_total: each(({ tokensRefilled }) => tokensRefilled),
     quotadb_quota_exhausted_total: each(({ exhausted }) => exhausted),
+    quotadb_quota_tokens_admitted_total: each(({ admitted }) => admitted),
   };
 }
 

@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { settingNames, settingOf } from '@quotadb/config';
+import { commands } from '@quotadb/resp';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { metricTables } from './all-metrics.js';
@@ -74,12 +76,16 @@ interface Rule {
   readonly expr: string;
   readonly for: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
+}
+
+async function alerts(): Promise<readonly Rule[]> {
+  const { groups } = parse(await read('prometheus/alerts.yaml')) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap((group) => group.rules);
 }
 
 test('every alert asks for metrics that exist, and says how bad it is and what to do', async () => {
-  const { groups } = parse(await read('prometheus/alerts.yaml')) as { groups: { rules: Rule[] }[] };
-  const rules = groups.flatMap((group) => group.rules);
+  const rules = await alerts();
   expect(rules.length).toBeGreaterThan(5);
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
   for (const rule of rules) {
@@ -90,6 +96,43 @@ test('every alert asks for metrics that exist, and says how bad it is and what t
     expect(rule.annotations.summary).not.toBe('');
   }
 });
+
+/** Words in capitals that are neither commands nor error codes. */
+const ABBREVIATIONS = new Set(['TLS', 'OOM']);
+
+test('the texts of alerts name flags, commands and pages that exist', async () => {
+  const flags = new Set(settingNames.map((name) => `--${settingOf(name).flag}`));
+  const words = new Set(
+    commands.flatMap(({ name, syntax, subcommands = [] }) => [
+      name.toUpperCase(),
+      ...subcommands.map((subcommand) => subcommand.name.toUpperCase()),
+      ...(syntax.match(/[A-Z][A-Z-]+/g) ?? []),
+    ]),
+  );
+  const tools = await readFile(new URL('../../../../docs/cli.md', import.meta.url), 'utf8');
+  for (const { alert, annotations } of await alerts()) {
+    const text = `${annotations.summary} ${annotations.description}`;
+    const unknown = [
+      ...(text.match(/--[a-z][a-z-]+/g) ?? []).filter((flag) => !flags.has(flag)),
+      ...(text.match(/\b[A-Z][A-Z.]{2,}\b/g) ?? []).filter((word) => !words.has(word) && !ABBREVIATIONS.has(word)),
+      ...[...text.matchAll(/"(quotadb [a-z ]+)"/g)].filter(([, line]) => !tools.includes(line)).map(([, line]) => line),
+    ];
+    expect([alert, unknown]).toEqual([alert, []]);
+    const [, page = '', heading = ''] = /\/docs\/([a-z-]+\.md)#(.+)$/.exec(annotations.runbook_url) ?? [];
+    expect([alert, await headingsOf(page)]).toEqual([alert, expect.arrayContaining([heading])]);
+  }
+});
+
+/** As GitHub makes addresses from headings. */
+async function headingsOf(page: string): Promise<readonly string[]> {
+  const text = await readFile(new URL(`../../../../docs/${page}`, import.meta.url), 'utf8');
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 describe('the Grafana dashboard', () => {
   interface Panel {

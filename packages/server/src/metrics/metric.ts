@@ -9,7 +9,7 @@
  */
 export interface Metric {
   readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
 }
 
@@ -34,6 +34,8 @@ export type MetricDeclaration = Omit<Metric, 'name'>;
 export const counter = (help: string): MetricDeclaration => ({ type: 'counter', help });
 export const gauge = (help: string): MetricDeclaration => ({ type: 'gauge', help });
 export const histogram = (help: string): MetricDeclaration => ({ type: 'histogram', help });
+/** Quantiles that the server has worked out itself, each a sample with the label `quantile`. */
+export const summary = (help: string): MetricDeclaration => ({ type: 'summary', help });
 
 /** A part of the server with metrics of its own; no two parts declare the same name. */
 export interface MetricSource<Name extends string = string> {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { processMemory } from '@quotadb/resp';
 import type { FailedLogins } from '../access/failed-logins.js';
-import { counter, gauge, type MetricSource, type Sample } from './metric.js';
+import { counter, gauge, type MetricSource, type Sample, summary } from './metric.js';
 
 /** `process_` metrics have the names of Prometheus's own clients; all others begin with `quotadb_`. */
 export const processMetricTable = {
@@ -11,7 +11,7 @@ export const processMetricTable = {
   process_open_fds: gauge('Open file descriptors; absent where the system does not report them.'),
   quotadb_heap_used_bytes: gauge('JavaScript heap of the main thread.'),
   quotadb_main_thread_busy_seconds_total: counter('Time that the main thread did not wait.'),
-  quotadb_main_thread_delay_seconds: gauge('How late timers of the main thread were, since the last scrape.'),
+  quotadb_main_thread_delay_seconds: summary('How late timers of the main thread were, since the last scrape.'),
   quotadb_logins_failed_total: counter('Logins with a wrong password or token.'),
 } satisfies MetricSource['metrics'];
 

@@ -97,7 +97,8 @@ function about({ state, engine, clockJumpMs }: ServerMetricsOptions): Samples<Na
   const { keys, keysWithExpiry, keysUnpublished, expiredKeysTotal, usedBytes, maxMemoryBytes, ...table } =
     engine.stats();
   const { version } = identity;
-  const labels = { version, region: config.region, transport: identity.transport, lanes: identity.laneCount };
+  const { region, member } = config;
+  const labels = { version, region, member, transport: identity.transport, lanes: identity.laneCount };
   return {
     quotadb_info: [{ labels, value: 1 }],
     quotadb_start_time_seconds: identity.startedAtMs / 1000,

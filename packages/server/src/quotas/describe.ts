@@ -4,7 +4,8 @@ type Fields = readonly (readonly [string, string | number])[];
 
 /** QUOTA.INFO of a policy. */
 export function describePolicy(policy: Policy, book: PolicyBook, nowMs: number): Fields {
-  const { number, name, limit, windowMs, leaseMs = 0, allocator, shares, waitMs } = policy;
+  const { number, name, limit, windowMs, leaseMs = 0, allocator, shares, waitMs, calendar } = policy;
+  const { overrides = [], extras = [], admitFraction = 0, isCatalogued = false } = policy;
   return [
     ['name', name],
     ['number', number],
@@ -18,6 +19,11 @@ export function describePolicy(policy: Policy, book: PolicyBook, nowMs: number):
     ['policies-version', book.version],
     // A region that lost its data starts without tokens in a window that it may have started before.
     ['starts-here', book.mayStart(policy, windowAt(policy, nowMs)) ? 1 : 0],
+    ['calendar', calendar === undefined ? '' : `${calendar.unit} ${calendar.timeZone} ${calendar.anchorDay}`],
+    ['overrides', overrides.length],
+    ['extras', extras.length],
+    ['admit-fraction', String(admitFraction)],
+    ['catalogued', isCatalogued ? 1 : 0],
   ];
 }
 
@@ -34,9 +40,12 @@ export function describeAllotment(
   if ('error' in standing) return [];
   return [
     ['window', allotment.window],
+    ['subject-limit', standing.limit],
     ['rights-here', ledger.rights(policy, allotment)],
     // The former name of local-balance-here, for one minor release.
     ['pocket-here', ledger.balance(allotment)],
+    ['admitted-here', ledger.admitted(policy, allotment).own],
+    ['admitted-everywhere', ledger.admitted(policy, allotment).everywhere],
     ['remaining-everywhere', standing.remainingEverywhere],
     ['reset-ms', standing.resetMs],
     ['local-balance-here', ledger.balance(allotment)],

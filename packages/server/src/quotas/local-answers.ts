@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Engine } from '@quotadb/engine';
+import type { LimitEntry } from '@quotadb/limits';
 import {
   type Acquired,
+  findAmountMistake,
   KeptKind,
   KeptRecords,
   Leases,
@@ -10,18 +12,25 @@ import {
   type Operation,
   Operations,
   type PolicyBook,
+  type Refunded,
+  Refunds,
   Repeats,
   Reservations,
   type Reserved,
   type Standing,
+  subjectOfMarks,
   type TakeAnswer,
   type TakeItem,
   type TokenBroker,
+  windowAt,
 } from '@quotadb/quota';
 import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { systemMonotonicMs } from '@quotadb/resp';
+import type { UsageCounter } from '@quotadb/usage';
 import { startSpan } from '../tracing/tracing.js';
+import type { CountedSubjects } from './counted-subjects.js';
 import { describeAllotment, describePolicy } from './describe.js';
+import { listSubjects, type SubjectPage } from './subject-list.js';
 
 const ID_BYTES = 15;
 
@@ -35,12 +44,23 @@ interface LocalAnswersOptions {
   readonly waitsForDisk: boolean;
   /** Called for every take and reservation, allowed or denied. */
   readonly noteTakes: (items: readonly TakeItem[], isAllowed: boolean) => void;
+  /** Of limits that are no quotas. */
+  readonly counted: CountedSubjects;
+  /** Where usage is exported. */
+  readonly usage?: UsageCounter | undefined;
+  /** Resolves when the system has all changes so far. */
+  readonly write?: (() => Promise<void>) | undefined;
 }
 
 /** A request to this region's quotas; changes of policies are apart. */
-export type LocalRequest = Exclude<QuotaRequest, { readonly kind: 'define' | 'drop' | 'home' | 'describeHome' }>;
+export type LocalRequest = Exclude<
+  QuotaRequest,
+  {
+    readonly kind: 'define' | 'drop' | 'catalogue' | 'shared' | 'extra' | 'home' | 'describeHome' | 'remint' | 'events';
+  }
+>;
 
-type Repeatable = TakeAnswer | Reserved | Acquired;
+type Repeatable = TakeAnswer | Reserved | Acquired | Refunded;
 type Answered<Answer> = (answer: Answer | { readonly error: string }) => void;
 /** A request that is done once, if it has an ID. */
 interface Once<Answer> {
@@ -56,9 +76,10 @@ const HELD_NO_MORE =
 /** Takes, reservations and leases of this region, and their answers, kept for repeated requests. */
 export class LocalAnswers {
   private readonly options: LocalAnswersOptions;
-  private readonly operations: Operations;
+  readonly operations: Operations;
   private readonly reservations: Reservations;
-  private readonly leases: Leases;
+  readonly leases: Leases;
+  private readonly refunds: Refunds;
   private readonly records: KeptRecords;
   /** Answers by the ID of the request, which stands for one operation of any kind. */
   private readonly repeats: Repeats<Repeatable>;
@@ -68,15 +89,17 @@ export class LocalAnswers {
     const { engine, book, region, hasDisk } = options;
     const monotonicMs = systemMonotonicMs;
     this.operations = new Operations({ ...options, monotonicMs });
+    this.operations.taker.usage = options.usage;
     this.records = new KeptRecords(engine);
     const { records, operations } = this;
     const held = { operations, monotonicMs, newId: () => newId(region), records: hasDisk ? records : undefined };
     this.reservations = new Reservations(held);
     this.leases = new Leases(held);
+    this.refunds = new Refunds({ ...options, operations, reservations: this.reservations, leases: this.leases });
     this.repeats = new Repeats({
       monotonicMs,
       nowMs: () => engine.nowMs,
-      isDone: (answer) => 'isAllowed' in answer && answer.isAllowed,
+      isDone: (answer) => 'refunded' in answer || ('isAllowed' in answer && answer.isAllowed),
       records,
     });
     if (book.isContinued) {
@@ -113,6 +136,10 @@ export class LocalAnswers {
     else if (request.kind === 'renew') leases.renew(request.lease, request.ttlMs, request.waitMs, plainly);
     else if (request.kind === 'release') answered({ value: leases.release(request.lease) });
     else if (request.kind === 'peek') plainly(operations.peek(request.name, request.subject));
+    else if (request.kind === 'refund') this.refund(request, request.amount, request.id, plainly);
+    else if (request.kind === 'reset') this.refund(request, Number.POSITIVE_INFINITY, this.idHere(request.id), plainly);
+    else if (request.kind === 'subjects') plainly(this.subjects(request));
+    else if (request.kind === 'unspent') answered(this.unspent(request));
     else this.info(request, answered);
   }
 
@@ -127,7 +154,7 @@ export class LocalAnswers {
     };
     const work = (finish: Answered<TakeAnswer>) => {
       const span = startSpan('quota take', { attributes: { 'quotadb.quota': items.map(({ name }) => name) } });
-      this.operations.take({ items, waitMs }, (answer) => {
+      this.operations.take({ items, waitMs, isRecorded: id !== undefined }, (answer) => {
         if (!('error' in answer)) {
           this.options.noteTakes(items, answer.isAllowed);
           span.setAttribute('quotadb.allowed', answer.isAllowed);
@@ -172,6 +199,69 @@ export class LocalAnswers {
     });
   }
 
+  /** One transaction: after a crash its tokens are refunded and its ID is known, or neither. */
+  private refund(
+    { name, subject }: Pick<TakeItem, 'name' | 'subject'>,
+    atMost: number,
+    id: string | undefined,
+    done: Answered<Refunded>,
+  ): void {
+    const { engine } = this.options;
+    const payload = () => ['refund', name, text(subject), String(atMost)];
+    const counted = this.options.counted.find(name);
+    const again = (): Refunded => {
+      const standing = counted ? this.options.counted.standing(counted, subject) : this.operations.peek(name, subject);
+      return 'error' in standing ? standing : { refunded: 0, standing };
+    };
+    const transact = (refund: () => Refunded) => {
+      let answer: Refunded = { error: 'internal error' };
+      const work = (finish: Answered<Refunded>) => finish(refund());
+      engine.lockAll();
+      try {
+        this.once<Refunded>({ id, payload, work, again }, (refunded) => {
+          answer = refunded;
+        });
+      } finally {
+        engine.unlock();
+      }
+      done(answer);
+    };
+    if (counted === undefined) this.refunds.prepare(name, subject, atMost, transact);
+    else transact(() => this.refundCounted(counted, subject, atMost));
+  }
+
+  private refundCounted(counted: LimitEntry, subject: Uint8Array, atMost: number): Refunded {
+    const mistake = findAmountMistake(atMost);
+    return mistake === undefined ? this.options.counted.refund(counted, subject, atMost) : { error: mistake };
+  }
+
+  /** Every region does its part of a reset, each under an ID of its own. */
+  private idHere(id: string | undefined): string | undefined {
+    return id === undefined ? undefined : `${id}@${this.options.region}`;
+  }
+
+  private subjects(request: Extract<QuotaRequest, { kind: 'subjects' }>): SubjectPage | { readonly error: string } {
+    const { book, engine, counted } = this.options;
+    const limit = counted.find(request.name);
+    if (limit !== undefined) return counted.list(limit, request);
+    const policy = book.named(request.name);
+    if (policy === undefined) return { error: noSuchPolicy(request.name) };
+    const window = windowAt(policy, engine.nowMs);
+    return listSubjects(request, {
+      scan: (cursor, count, visit) => engine.scanReserved(cursor, count, visit),
+      subjectOf: (key) => subjectOfMarks(key, policy.number, window),
+      standingOf: (subject) => this.operations.peek(policy.name, subject),
+    });
+  }
+
+  private unspent({ name, subject }: Extract<QuotaRequest, { kind: 'unspent' }>): QuotaAnswer {
+    const { book, broker, engine } = this.options;
+    const policy = book.named(name);
+    if (policy === undefined) return { error: noSuchPolicy(name) };
+    const allotment = { policy: policy.number, window: windowAt(policy, engine.nowMs), subject };
+    return { value: broker.ledger.balance(allotment) + broker.waitingOf(allotment) };
+  }
+
   private once<Answer extends Repeatable>({ id, payload, work, again }: Once<Answer>, done: Answered<Answer>): void {
     if (id === undefined) {
       work(done);
@@ -183,12 +273,24 @@ export class LocalAnswers {
     if (!isNewOrSame) done({ error: 'this ID was used for another operation' });
   }
 
-  /** Calls back when the disk holds what was just changed, where answers wait for that. */
+  /** Tokens in reservations that are not settled, by allotment. */
+  openReservations(): ReadonlyMap<string, number> {
+    return this.reservations.outstanding();
+  }
+
+  /**
+   * Calls back when the disk holds what was just changed, where answers wait for that. Where they do not, one whose
+   * usage is billed waits until a crash of this process cannot undo it, as the replies of lanes do.
+   */
   private acknowledge(done: () => void): void {
-    const { waitsForDisk, broker } = this.options;
-    const mark = this.records.takeLastMark();
-    if (mark === undefined || !waitsForDisk) done();
-    else broker.durable.when(mark, done);
+    const { waitsForDisk, broker, usage, write } = this.options;
+    const kept = this.records.takeLastMark();
+    const counted = usage?.takeLastMark();
+    if (waitsForDisk && kept !== undefined)
+      broker.durable.when(kept, () => (counted === undefined ? done() : broker.durable.when(counted, done)));
+    else if (waitsForDisk && counted !== undefined) broker.durable.when(counted, done);
+    else if (counted !== undefined && write !== undefined) write().then(done);
+    else done();
   }
 
   private info(

@@ -1,40 +1,41 @@
-import type { Configuration } from '@quotadb/config';
-import type { Engine } from '@quotadb/engine';
+import { peersOf } from '@quotadb/config';
 import {
+  type DefinitionSource,
   FrameGate,
+  limitOf,
+  nameOfOperation,
   type PartialDefinition,
-  PolicyBook,
+  type PolicyBook,
   PolicyError,
   type PolicySet,
-  type SavedPolicies,
   type Seal,
   type Seals,
+  startingRegions,
   textOfSet,
+  windowAt,
   writeEnvelope,
 } from '@quotadb/quota';
-import { type Link, nameOfOrigin } from '@quotadb/replication';
-import { type Clock, type QuotaAnswer, type QuotaRequest, systemMonotonicMs } from '@quotadb/resp';
-import type { Policies } from '@quotadb/wire';
-import type { Logger } from 'pino';
+import type { Link } from '@quotadb/replication';
+import { type QuotaAnswer, type QuotaRequest, systemMonotonicMs } from '@quotadb/resp';
+import { type Policies, regionOfServer, serverName } from '@quotadb/wire';
 import { OccasionalLog } from '../logging/occasional-log.js';
-import { loadBook, loadFormerPolicies, saveBook, saveFormerPolicies } from './book-file.js';
+import { MemberDivision } from './member-division.js';
+import { openBook } from './open-book.js';
+import { PolicyCopies } from './policy-copies.js';
+import type { PolicySyncOptions } from './policy-sync-options.js';
 import { RegionPeers } from './region-peers.js';
+import { type Neighbours, NO_NEIGHBOURS, Reminting } from './reminting.js';
+import { SharedChanges } from './shared-changes.js';
 
 /** How long a change of policies waits at a home that does not know yet which policies there were before it started. */
 const FIRST_POLICIES_TIMEOUT_MS = 2000;
 
-export interface PolicySyncOptions {
-  readonly config: Configuration;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly engine: Engine;
-  readonly origin: Uint8Array;
-  /** False where this incarnation of the replica has run before. */
-  readonly isNewIncarnation: boolean;
-}
-
 /** A change of policies, which is made at their home. */
-type PolicyRequest = Extract<QuotaRequest, { readonly kind: 'define' | 'drop' }>;
+export type PolicyRequest = Extract<
+  QuotaRequest,
+  { readonly kind: 'define' | 'drop' | 'catalogue' | 'shared' | 'extra' | 'home' | 'remint' }
+>;
+type ExtraRequest = Extract<QuotaRequest, { readonly kind: 'extra' }>;
 type HomeRequest = Extract<QuotaRequest, { readonly kind: 'home' }>;
 
 /** A set that a peer has sent and this region has not taken over. */
@@ -51,8 +52,14 @@ export class PolicySync {
   readonly book: PolicyBook;
   readonly peers: RegionPeers;
   readonly gate: FrameGate;
+  private readonly shared: SharedChanges;
   /** Where replication has certificates; set before the first link. */
   seals: Seals | undefined = undefined;
+  neighbours: Neighbours = NO_NEIGHBOURS;
+  /** Resolves when the disk holds all changes so far. */
+  flush: () => Promise<void> = async () => {};
+  /** Servers that an operator has removed: gone for good. */
+  removed: ReadonlySet<string> = new Set();
   /** Called after every change of the policies; resolves when the lanes have them. */
   onChange: () => Promise<void> = async () => {};
   private readonly options: PolicySyncOptions;
@@ -64,48 +71,60 @@ export class PolicySync {
   private readonly waiting: (() => void)[] = [];
   /** By region, the last one of each that has a link. */
   private readonly refused = new Map<string, RefusedSet>();
+  /** Quotas that another configuration than --quota defines, and how their names begin. */
+  private further: { readonly prefix: string; readonly definitions: readonly PartialDefinition[] } = {
+    prefix: '',
+    definitions: [],
+  };
+  private readonly copies: PolicyCopies;
+  private readonly reminting: Reminting;
+  private readonly division: MemberDivision;
   /** The home's seal, and the text that is under it. */
   private ownSeal: { readonly text: string; readonly by: Seals; readonly seal: Seal } | undefined = undefined;
 
   constructor(options: PolicySyncOptions) {
     this.options = options;
-    const { config, clock, origin, isNewIncarnation } = options;
-    const { dataDirectory, region, peers } = config;
-    const hasDisk = dataDirectory !== '';
-    this.hasDisk = hasDisk;
+    const { config } = options;
+    const region = serverName(config);
+    this.hasDisk = config.dataDirectory !== '';
     this.peers = new RegionPeers(region);
-    const saved = hasDisk ? loadBook(dataDirectory) : undefined;
-    const former = hasDisk && saved === undefined ? loadFormerPolicies(dataDirectory) : undefined;
-    if (former !== undefined)
-      options.logger.warn(
-        { data: dataDirectory, version: former.set?.version },
-        'quotas.json is gone: the policies are those of quotas.previous.json, and quotas begin with their next window',
-      );
-    let written: SavedPolicies | undefined = saved;
-    this.book = new PolicyBook({
-      home: homeOf(config),
+    this.copies = new PolicyCopies({
+      servers: config.replicateBeforeReply,
+      timeoutMs: config.replicateTimeoutMs,
+      versions: () => [...this.peers.all()].map(({ version = 0 }) => version),
+    });
+    this.book = openBook(options);
+    this.shared = new SharedChanges({
+      book: this.book,
+      nowMs: () => this.nowMs(),
+      define: (definition) => this.define(definition, { knownRegions: this.knownRegions() }),
+      replaceCatalogue: (change) => this.replaceCatalogue(change, false),
+    });
+    this.division = new MemberDivision({
+      book: this.book,
+      peers: this.peers,
+      logger: options.logger,
+      knownServers: () => this.knownServers(),
+      removed: () => this.removed,
+      nowMs: () => this.nowMs(),
+    });
+    this.reminting = new Reminting({
+      book: this.book,
+      engine: options.engine,
+      cluster: config.cluster,
       region,
-      incarnation: nameOfOrigin(origin),
-      isNewIncarnation,
-      hasDisk,
-      nowMs: clock.now(),
-      skewBoundMs: config.clockSkewBoundMs,
-      isAlone: peers.length === 0,
-      ...(saved && { saved }),
-      former,
-      save: (book) => {
-        if (!hasDisk) return;
-        if (written?.set !== undefined && written.set.version !== book.set?.version)
-          saveFormerPolicies(dataDirectory, { set: written.set, seal: written.seal });
-        saveBook(dataDirectory, book);
-        written = book;
-      },
+      logger: options.logger,
+      neighbours: () => this.neighbours,
+      reachable: () => this.peers.regions(),
+      flush: () => this.flush(),
+      checkSameHome: () => this.checkSameHome(),
+      nowMs: () => this.nowMs(),
     });
     this.gate = new FrameGate({ region, book: this.book, cluster: config.cluster, seals: () => this.seals });
   }
 
   /** Makes a change of policies. In a region that is not their home it fails, and the error says so. */
-  async change(request: PolicyRequest | HomeRequest): Promise<QuotaAnswer> {
+  async change(request: PolicyRequest): Promise<QuotaAnswer> {
     const { book } = this;
     if (book.set === undefined && request.kind !== 'home') await this.firstPolicies();
     try {
@@ -113,10 +132,19 @@ export class PolicySync {
       if (request.kind === 'home') this.settle(request);
       else {
         this.checkSameHome();
-        value = request.kind === 'define' ? this.define(request.definition) : book.drop(request.name, this.nowMs());
+        this.division.takeStep();
+        if (request.kind === 'remint') await this.reminting.remint(request);
+        else if (request.kind === 'define') this.define(request.definition, { knownRegions: this.knownRegions() });
+        else if (request.kind === 'catalogue') this.replaceCatalogue(request.change, request.isAtStart === true);
+        else if (request.kind === 'extra') value = this.giveExtra(request);
+        else if (request.kind === 'shared') value = this.shared.merge(request.shared);
+        else value = book.drop(request.name, this.nowMs());
+        if ('isShared' in request && request.isShared) value = { value, shared: this.shared.note(request) };
       }
       await this.publish();
-      return { value };
+      // A file that is read at the start is read again at the next one.
+      if (request.kind === 'catalogue' && request.isAtStart) return { value };
+      return (await this.copies.whenHeld(book.version)) ?? { value };
     } catch (error) {
       if (!(error instanceof PolicyError))
         this.options.logger.error({ err: error }, 'quotas.json could not be written; the policies stay as they were');
@@ -128,15 +156,37 @@ export class PolicySync {
   applyConfigured(): void {
     const { config, logger } = this.options;
     if (!this.book.isHome || this.book.set === undefined) return;
-    for (const definition of config.quotas) {
+    this.division.takeStep();
+    const before = this.book.shared;
+    for (const definition of [...config.quotas, ...this.further.definitions]) {
       try {
         // Without a disk every start defines it again, and how much of it an earlier incarnation gave out is unknown.
-        this.define(definition, !this.hasDisk);
+        // Regions that are reached through others are not known yet.
+        this.define(definition, { isRepeated: !this.hasDisk });
       } catch (error) {
         const fields = { quota: definition.name, reason: (error as Error).message };
-        logger.error(fields, 'a quota of the configuration is refused; correct its --quota');
+        logger.error(fields, 'a quota of the configuration is refused; correct its definition');
       }
     }
+    this.dropFurther();
+    if (config.group !== '') this.shared.noteConfigured(config.quotas, before);
+  }
+
+  /** Quotas whose names begin with `prefix` are these and no others, from now on; the home defines and drops them. */
+  async useDefinitions(prefix: string, definitions: readonly PartialDefinition[]): Promise<void> {
+    this.further = { prefix, definitions };
+    if (!this.book.isHome || this.book.set === undefined) return;
+    const versionBefore = this.book.version;
+    this.applyConfigured();
+    if (this.book.version !== versionBefore) await this.publish();
+  }
+
+  private dropFurther(): void {
+    const { prefix, definitions } = this.further;
+    if (prefix === '') return;
+    const names = new Set(definitions.map(({ name }) => name));
+    for (const { name } of this.book.list())
+      if (name.startsWith(prefix) && !names.has(name)) this.book.drop(name, this.nowMs());
   }
 
   established(link: Link): void {
@@ -160,6 +210,7 @@ export class PolicySync {
       ['policies-version', version],
       ['written-here', isHome && isOwn ? 1 : 0],
       ['sealed', this.seals === undefined ? 0 : 1],
+      ...this.division.describe(),
       ['refused', refused.join('; ')],
     ];
   }
@@ -170,6 +221,7 @@ export class PolicySync {
     const envelope = this.gate.openEnvelope(link, frame);
     const { home, set, seal } = envelope;
     if (this.peers.receive(link, envelope)) this.sendReaches();
+    this.copies.check();
     if (home !== book.home) {
       const fields = { peer: link.region, there: home, here: book.home };
       this.log.say(`home ${link.region} ${home}`, () =>
@@ -181,7 +233,10 @@ export class PolicySync {
       return;
     }
     const isChanged = set === null ? book.begin() : this.adopt(link, set, seal);
-    if (!isChanged) return;
+    if (!isChanged) {
+      void this.divide();
+      return;
+    }
     for (const resolve of this.waiting.splice(0)) resolve();
     this.applyConfigured();
     void this.publish();
@@ -233,7 +288,9 @@ export class PolicySync {
     link.send(writeEnvelope({ home, hasDisk: this.hasDisk, set, seal: this.seal(), reaches }));
   }
 
-  /** At the home its own, made anew for other policies and other certificates; elsewhere the one that came with them. */
+  /**
+   * At the home its own, made anew for other policies and other certificates; elsewhere the one that came with them.
+   */
   private seal(): Seal | undefined {
     const { book, seals } = this;
     if (!book.isHome || book.set === undefined || seals === undefined) return book.seal;
@@ -249,10 +306,40 @@ export class PolicySync {
       if (this.sentReaches.get(link) !== JSON.stringify(this.peers.reachesFor(link))) this.send(link);
   }
 
-  private define(definition: PartialDefinition, isRepeated = false): true {
-    const allocator = definition.allocator ?? this.book.home;
-    this.book.define({ ...definition, allocator }, this.nowMs(), (region) => this.peers.stateOf(region), isRepeated);
-    return true;
+  private define(definition: PartialDefinition, source: DefinitionSource): void {
+    const allocator = definition.allocator ?? this.book.homeRegion;
+    this.book.define({ ...definition, allocator }, this.nowMs(), (region) => this.peers.stateOf(region), source);
+  }
+
+  /** A file that is read at the start is like the quotas of the configuration: see applyConfigured. */
+  private replaceCatalogue(change: unknown, isAtStart: boolean): void {
+    const source = isAtStart ? { isRepeated: !this.hasDisk } : { knownRegions: this.knownRegions() };
+    const before = this.book.shared;
+    this.book.replaceCatalogue(change, this.nowMs(), (region) => this.peers.stateOf(region), source);
+    if (isAtStart && this.options.config.group !== '') this.shared.noteCatalogueAtStart(before);
+  }
+
+  /** Returns the subject's limit in this window. */
+  private giveExtra({ name, subject, amount, id }: ExtraRequest): number {
+    const nowMs = this.nowMs();
+    const operation = id === undefined ? undefined : nameOfOperation(id);
+    const policy = this.book.giveExtra(name, { subject, amount, operation }, nowMs);
+    return limitOf(policy, subject, windowAt(policy, nowMs));
+  }
+
+  /** This server and its peers, connected or not, and those behind them. */
+  knownServers(): ReadonlySet<string> {
+    const { config } = this.options;
+    const members = [...this.neighbours.members()].map((member) => member.region);
+    const peers = peersOf(config).map((peer) => peer.region);
+    return new Set([serverName(config), this.book.home, ...peers, ...members, ...this.peers.regions()]);
+  }
+
+  /** The servers that are known, their regions, and those of policies that there are. */
+  private knownRegions(): ReadonlySet<string> {
+    const servers = [...this.knownServers()];
+    const starting = this.book.list().flatMap((policy) => [...startingRegions(policy)]);
+    return new Set([...servers, ...servers.map(regionOfServer), ...starting]);
   }
 
   private nowMs(): number {
@@ -268,6 +355,13 @@ export class PolicySync {
     });
   }
 
+  /**
+   * At the home, when a server has come, or says what it holds: the next step of a division of tokens among members.
+   */
+  async divide(): Promise<void> {
+    if (this.division.takeStep()) await this.publish();
+  }
+
   /** Two homes would give out the same limit twice. */
   private checkSameHome(): void {
     const { home } = this.book;
@@ -281,7 +375,11 @@ export class PolicySync {
   }
 }
 
-/** The region where policies are defined: --home, or the first in the alphabet of this region and its peers. */
-function homeOf({ home, region, peers }: Configuration): string {
-  return home !== '' ? home : [region, ...peers.map((peer) => peer.region)].sort()[0];
+export function isPolicyRequest(request: QuotaRequest): request is PolicyRequest {
+  return ['define', 'drop', 'catalogue', 'shared', 'extra', 'home', 'remint'].includes(request.kind);
+}
+
+export function nameOfChanged(request: PolicyRequest): string | undefined {
+  if (request.kind === 'define') return request.definition.name;
+  return 'name' in request ? request.name : undefined;
 }

@@ -1,4 +1,11 @@
-import { type PolicyEnvelope, type QuotaPeers, type Reach, type RegionState, Routes } from '@quotadb/quota';
+import {
+  type HeldPolicies,
+  type PolicyEnvelope,
+  type QuotaPeers,
+  type Reach,
+  type RegionState,
+  Routes,
+} from '@quotadb/quota';
 import type { Link } from '@quotadb/replication';
 import type { TokensAnswer, TokensWanted } from '@quotadb/wire';
 
@@ -7,6 +14,9 @@ export interface RegionView {
   readonly link: Link;
   /** The region that it takes for the home of policies; undefined before its first policies. */
   home: string | undefined;
+  /** Of the policies that it holds; undefined before its first ones. */
+  version: number | undefined;
+  divides: boolean;
 }
 
 /** The regions with a link to this one, and those that can be reached through them. */
@@ -19,7 +29,7 @@ export class RegionPeers implements QuotaPeers {
   }
 
   add(link: Link): void {
-    this.views.set(link.region, { link, home: undefined });
+    this.views.set(link.region, { link, home: undefined, version: undefined, divides: false });
     this.routes.add(link.region, link.origin, link);
   }
 
@@ -31,11 +41,18 @@ export class RegionPeers implements QuotaPeers {
   }
 
   /** True where the set of reachable regions, or a way to one, has changed. */
-  receive(link: Link, { home, hasDisk, reaches }: PolicyEnvelope): boolean {
+  receive(link: Link, { home, hasDisk, set, reaches, divides }: PolicyEnvelope): boolean {
     const view = this.views.get(link.region);
     if (view === undefined) return false;
     view.home = home;
-    return this.routes.hear(link.region, hasDisk, reaches);
+    view.version = set?.version ?? 0;
+    view.divides = divides === true;
+    return this.routes.hear(link.region, hasDisk, reaches, view);
+  }
+
+  /** What a region holds of the policies, as it says itself or those between say; undefined where none reaches it. */
+  held(region: string): HeldPolicies | undefined {
+    return this.routes.way(region);
   }
 
   all(): Iterable<RegionView> {

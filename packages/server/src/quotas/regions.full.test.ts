@@ -115,6 +115,44 @@ test(
 );
 
 test(
+  'a limit lowered while a region is cut off is exceeded by the tokens that region held, and by nothing once it is back',
+  async () => {
+    const cluster = await regions(['a', 'b', 'c']);
+    await cluster.startAll();
+    await cluster.allConnected();
+    const define = (limit: number) =>
+      cluster.call('a', 'QUOTA.DEFINE', 'calls', 'LIMIT', limit, 'WINDOW', HOUR_MS, 'ON-UNREACHABLE', 'WAIT', 200);
+    await define(1000);
+    await known(cluster);
+    let allowed = 0;
+    for (const name of cluster.names)
+      await eventually(async () => {
+        expect(await take(cluster.of(name).client, 20)).toBe(true);
+        allowed += 20;
+      });
+    for (const other of ['a', 'b']) cluster.cut('c', other);
+    for (const other of ['a', 'b'])
+      await eventually(async () => expect((await cluster.peer('c', other)).state).not.toBe('connected'));
+    const held = Number((await cluster.call('c', 'QUOTA.PEEK', 'calls', 's')).split('\r\n')[1].slice(1));
+    expect(held).toBeGreaterThan(0);
+    expect(await define(200)).toBe('+OK\r\n');
+    await eventually(async () => expect(await cluster.call('b', 'QUOTA.INFO', 'calls')).toContain('limit\r\n:200\r\n'));
+    for (const name of ['a', 'b']) allowed += await load(cluster.of(name).ready.resp, 4, 60);
+    expect(allowed).toBeLessThanOrEqual(200);
+    const cutOff = await load(cluster.of('c').ready.resp, 4, 10);
+    expect(cutOff).toBeLessThanOrEqual(held);
+    for (const other of ['a', 'b']) cluster.heal('c', other);
+    await cluster.allConnected();
+    await eventually(async () => expect(await cluster.call('c', 'QUOTA.INFO', 'calls')).toContain('limit\r\n:200\r\n'));
+    // All of the lower limit and no more, unless the region that was cut off has gone beyond it already.
+    let more = 0;
+    for (const name of cluster.names) more += await load(cluster.of(name).ready.resp, 4, 60);
+    expect(allowed + cutOff + more).toBeLessThanOrEqual(Math.max(200, allowed + cutOff));
+  },
+  PATIENCE_MS,
+);
+
+test(
   'an allocator that is killed and comes back with its disk gives nothing out twice',
   async () => {
     const directory = await directories();

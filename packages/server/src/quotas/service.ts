@@ -1,11 +1,35 @@
-import { type Allotment, type Policy, type Seals, type TakeItem, TokenBroker } from '@quotadb/quota';
+import type { DeciderOptions } from '@quotadb/limits';
+import {
+  type Allotment,
+  type PartialDefinition,
+  type Policy,
+  type Seals,
+  type SharedSet,
+  type TakeItem,
+  TokenBroker,
+} from '@quotadb/quota';
 import type { Link } from '@quotadb/replication';
-import { type QuotaAnswer, type QuotaRequest, systemMonotonicMs, TakeStatistics } from '@quotadb/resp';
-import { FrameKind, type PolicyChange, type QuotaFrame } from '@quotadb/wire';
+import {
+  type PublishedPolicies,
+  type QuotaAnswer,
+  type QuotaRequest,
+  systemMonotonicMs,
+  TakeStatistics,
+} from '@quotadb/resp';
+import { UsageCounter } from '@quotadb/usage';
+import { FrameKind, type PolicyChange, type QuotaFrame, serverName } from '@quotadb/wire';
 import { OccasionalLog } from '../logging/occasional-log.js';
+import { CountedSubjects } from './counted-subjects.js';
+import { Everywhere } from './everywhere.js';
 import { answerTo, type Forwarded, ForwardedRequests, readForwarded, regionOf } from './forwarded-requests.js';
 import { LocalAnswers, type LocalRequest } from './local-answers.js';
-import { PolicySync, type PolicySyncOptions } from './policy-sync.js';
+import { MovingAllotments } from './moving-allotments.js';
+import { isPolicyRequest, nameOfChanged, PolicySync } from './policy-sync.js';
+import type { PolicySyncOptions } from './policy-sync-options.js';
+import { type AuditedRequest, isAudited, QuotaEvents } from './quota-events.js';
+import { RegionName } from './region-name.js';
+import type { Neighbours } from './reminting.js';
+import type { QuotaSurroundings } from './surroundings.js';
 import { TokenFigures } from './token-figures.js';
 import { locateTokens, type TokenLocations } from './token-locations.js';
 
@@ -14,33 +38,35 @@ const TICK_INTERVAL_MS = 10;
 
 export type QuotaServiceOptions = PolicySyncOptions;
 
-/** The parts of a server with loaded data that quotas use. */
-interface QuotaSurroundings {
-  /** Undefined where there is no disk. */
-  readonly disk: { readonly durable: (shard: number) => number; readonly flushSoon: () => void } | undefined;
-  /** Resolves when every thread locks the shards: from then on the main thread may change keys too. */
-  readonly share: () => Promise<void>;
-}
+export type TokenSource = Pick<DeciderOptions, 'operations' | 'leases' | 'broker' | 'policyOf'>;
+
+/** Requests that change nothing. */
+const READS: ReadonlySet<LocalRequest['kind']> = new Set(['peek', 'info', 'subjects', 'unspent']);
 
 type Answered = (answer: QuotaAnswer) => void;
+type Fields = readonly (readonly [string, string | number])[];
+type InfoRequest = Extract<QuotaRequest, { readonly kind: 'info' }>;
 /** A request on its way to the region that has to do it, which for most is this one. */
 type Routed = Omit<Forwarded, 'request'> & {
-  readonly request: Exclude<QuotaRequest, { readonly kind: 'describeHome' }>;
+  readonly request: Exclude<QuotaRequest, { readonly kind: 'describeHome' | 'events' }>;
 };
 
 /** Quotas of a running server, on the main thread: policies, tokens, and requests that wait for tokens. */
 export class QuotaService {
   /** Called with the policies after every change. */
-  onPolicies: (policies: readonly Policy[]) => void = () => {};
+  onPolicies: (published: PublishedPolicies) => void = () => {};
   readonly figures = new TokenFigures();
+  readonly events: QuotaEvents;
   /** Takes that a lane could not answer alone, and those over HTTP. */
   readonly takes = new TakeStatistics(systemMonotonicMs);
   private readonly options: QuotaServiceOptions;
+  /** Of this server among its peers. */
+  private readonly name: string;
   private readonly sync: PolicySync;
   private readonly forwarded = new ForwardedRequests();
   private readonly log = new OccasionalLog(systemMonotonicMs);
-  /** The regions that have refused this server the name of its region. */
-  private readonly refusedBy = new Set<string>();
+  private readonly regionName: RegionName;
+  private readonly everywhere: Everywhere;
   private broker: TokenBroker | undefined = undefined;
   private answers: LocalAnswers | undefined = undefined;
   private surroundings: QuotaSurroundings | undefined = undefined;
@@ -49,7 +75,16 @@ export class QuotaService {
 
   constructor(options: QuotaServiceOptions) {
     this.options = options;
+    this.name = serverName(options.config);
     this.sync = new PolicySync(options);
+    this.regionName = new RegionName(this.sync.book, options.logger);
+    this.everywhere = new Everywhere({
+      region: this.name,
+      knownServers: () => this.sync.knownServers(),
+      reachable: () => this.sync.peers.regions(),
+      route: (to, request, answered) => this.route({ to, hops: 0, request }, answered),
+    });
+    this.events = new QuotaEvents(options.logger, () => options.clock.now());
     this.sync.onChange = async () => {
       this.guard(() => this.broker?.policiesChanged());
       await this.publish();
@@ -60,12 +95,38 @@ export class QuotaService {
     return this.sync.book.list();
   }
 
+  /** Tokens in reservations that are not settled, by allotment. */
+  openReservations(): ReadonlyMap<string, number> {
+    return this.answers?.openReservations() ?? new Map();
+  }
+
+  /** The form that is sent to lanes. */
+  get published(): PublishedPolicies {
+    return { policies: this.policies, catalogue: this.sync.book.catalogue };
+  }
+
+  /** Whether policies are defined here. */
+  get isHome(): boolean {
+    return this.sync.book.isHome;
+  }
+
+  /** The part of the policies that is the same in all groups of a cluster, as this server has it. */
+  get shared(): SharedSet {
+    return this.sync.book.shared;
+  }
+
+  get home(): string {
+    return this.sync.book.home;
+  }
+
   /** Before the first client is served. */
   async start(surroundings: QuotaSurroundings): Promise<void> {
     const { config, engine, origin } = this.options;
-    const { region } = config;
+    const region = this.name;
     const { book, peers } = this.sync;
     this.surroundings = surroundings;
+    if (surroundings.disk !== undefined) this.sync.flush = surroundings.disk.flush;
+    if (surroundings.reDatedAtMs !== undefined) book.dateAnew(surroundings.reDatedAtMs);
     const broker = new TokenBroker({
       engine,
       region,
@@ -81,7 +142,11 @@ export class QuotaService {
     const noteTakes = (items: readonly TakeItem[], isAllowed: boolean) => this.noteTakes(items, isAllowed);
     const hasDisk = surroundings.disk !== undefined;
     const waitsForDisk = hasDisk && config.fsync === 'always';
-    this.answers = new LocalAnswers({ engine, region, book, broker, hasDisk, waitsForDisk, noteTakes });
+    const usage = config.usageExport === '' ? undefined : new UsageCounter(engine);
+    const write = surroundings.disk?.write;
+    const counted = new CountedSubjects(engine, book, () => config.ratePublishPercent);
+    const here = { engine, region, book, broker, hasDisk, waitsForDisk, counted };
+    this.answers = new LocalAnswers({ ...here, noteTakes, usage, write });
     this.sync.applyConfigured();
     await this.publish();
   }
@@ -109,11 +174,50 @@ export class QuotaService {
     this.guard(() => this.broker?.requestRefill(allotment, target));
   }
 
+  /** What slots that move to or from another group need; undefined before the start and after the stop. */
+  get moving(): MovingAllotments | undefined {
+    const { answers, broker } = this;
+    if (answers === undefined || broker === undefined) return undefined;
+    return new MovingAllotments({ answers, broker, book: this.sync.book });
+  }
+
   /** Answers a request of a lane or of HTTP, here or in the region that it belongs to. */
   ask(request: QuotaRequest, answered: Answered): void {
-    const to = regionOf(request, this.sync.book.home) ?? this.options.config.region;
+    const to = regionOf(request, this.sync.book.home) ?? this.name;
     if (request.kind === 'describeHome') answered({ value: this.sync.describe() });
+    else if (request.kind === 'events') answered({ value: this.events.last(request.count) });
+    else if (isAudited(request)) this.adjust(request, to, answered);
+    else if (request.kind === 'info')
+      this.route({ to, hops: 0, request }, (answer) => this.addUnspent(request, answer, answered));
     else this.route({ to, hops: 0, request }, answered);
+  }
+
+  /** Quotas of another configuration, whose names begin with `prefix`; at the home they are defined, others dropped. */
+  async useDefinitions(prefix: string, definitions: readonly PartialDefinition[]): Promise<void> {
+    await this.sync.useDefinitions(prefix, definitions);
+  }
+
+  /** What decisions on limits take tokens with; undefined before the start and after the stop. */
+  get tokenSource(): TokenSource | undefined {
+    const { answers, broker } = this;
+    if (answers === undefined || broker === undefined) return undefined;
+    const { book } = this.sync;
+    return { operations: answers.operations, leases: answers.leases, broker, policyOf: (name) => book.named(name) };
+  }
+
+  /** Where this region did not do it itself, that one has noted it too. */
+  private adjust(request: AuditedRequest, to: string, answered: Answered): void {
+    const note = (answer: QuotaAnswer) => {
+      this.events.note(request, answer);
+      answered(answer);
+    };
+    if (request.kind === 'reset' && request.region === undefined) this.everywhere.reset(request, note);
+    else this.route({ to, hops: 0, request }, note);
+  }
+
+  private addUnspent({ name, subject }: InfoRequest, answer: QuotaAnswer, answered: Answered): void {
+    if ('error' in answer || subject === undefined) answered(answer);
+    else this.everywhere.addUnspent(name, subject, answer.value as Fields, answered);
   }
 
   /** The places of a subject's tokens, as far as this region knows; undefined where there is no such quota. */
@@ -122,34 +226,27 @@ export class QuotaService {
     subject: Uint8Array,
     regionOfOrigin: (origin: Uint8Array) => string | undefined,
   ): TokenLocations | undefined {
-    const { config, engine } = this.options;
+    const { engine } = this.options;
     const policy = this.sync.book.named(name);
     if (policy === undefined || this.broker === undefined) return undefined;
     this.advance();
-    const view = { engine, ledger: this.broker.ledger, region: config.region, regionOf: regionOfOrigin };
+    const view = {
+      engine,
+      ledger: this.broker.ledger,
+      book: this.sync.book,
+      region: this.name,
+      regionOf: regionOfOrigin,
+    };
     return locateTokens(view, policy, subject);
   }
 
-  /**
-   * A region has refused this server, because another one runs under the same name: until all that have let it in,
-   * it gives out no tokens that belong to the name.
-   */
+  /** A region has refused this server its name, or has let it in. */
   nameRefused(by: string): void {
-    const { logger } = this.options;
-    if (this.refusedBy.size === 0)
-      logger.error(
-        { peer: by },
-        'another server runs as this region: quotas give out no tokens of this region until the other one is gone',
-      );
-    this.refusedBy.add(by);
-    this.guard(() => this.sync.book.suspend());
+    this.guard(() => this.regionName.refused(by));
   }
 
   nameGranted(by: string): void {
-    if (!this.refusedBy.delete(by) || this.refusedBy.size > 0) return;
-    const { logger, clock } = this.options;
-    logger.warn('this server holds the name of its region: quotas give out tokens of windows that begin from now on');
-    this.guard(() => this.sync.book.resume(clock.now()));
+    this.guard(() => this.regionName.granted(by, this.options.clock.now()));
   }
 
   established(link: Link): void {
@@ -164,6 +261,17 @@ export class QuotaService {
   /** With certificates: the home signs the policies, and other regions check that it has. */
   useSeals(seals: Seals): void {
     this.sync.seals = seals;
+  }
+
+  /** The servers that this one replicates with, and those that an operator has removed. */
+  useMembers(neighbours: Neighbours, removed: ReadonlySet<string>): void {
+    this.sync.neighbours = neighbours;
+    this.sync.removed = removed;
+  }
+
+  /** A server was added or removed by an operator. */
+  membersChanged(): void {
+    void this.sync.divide();
   }
 
   /** Each frame passes a gate (FrameGate has the table); one that does not is counted and logged, and does nothing. */
@@ -196,20 +304,35 @@ export class QuotaService {
   private receiveForwarded(link: Link, frame: PolicyChange): void {
     const forwarded = readForwarded(frame, this.sync.book.home);
     const { to, request } = forwarded;
-    if (to === this.options.config.region && (request.kind === 'define' || request.kind === 'drop')) {
-      const quota = request.kind === 'define' ? request.definition.name : request.name;
+    if (to === this.name && isPolicyRequest(request)) {
+      const quota = nameOfChanged(request);
       this.options.logger.info({ peer: link.region, change: request.kind, quota }, 'a region asks to change a quota');
     }
-    this.route(forwarded, (answer) => link.send(answerTo(frame, answer)));
+    this.route(forwarded, (answer) => {
+      if (isAudited(request) && to === this.name) this.events.note(request, answer, link.region);
+      link.send(answerTo(frame, answer));
+    });
   }
 
   private route(forwarded: Routed, answered: Answered): void {
     const { to, request } = forwarded;
-    if (to !== this.options.config.region)
-      this.forwarded.forward(this.sync.peers.next(to), forwarded as Forwarded, answered);
-    else if (request.kind === 'define' || request.kind === 'drop' || request.kind === 'home')
+    if (to !== this.name) this.forwarded.forward(this.sync.peers.next(to), forwarded as Forwarded, answered);
+    else if (isPolicyRequest(request))
       this.sync.change(request).then(answered, (error: Error) => answered({ error: error.message }));
-    else if (!this.guard(() => this.answer(request, answered))) answered({ error: 'internal error' });
+    else {
+      const held = this.holdAnswer(request, answered);
+      if (!this.guard(() => this.answer(request, held))) answered({ error: 'internal error' });
+    }
+  }
+
+  /** Answers when other servers hold what was done, where answers wait for that. */
+  private holdAnswer({ kind }: LocalRequest, answered: Answered): Answered {
+    const whenReplicated = this.surroundings?.whenReplicated;
+    if (whenReplicated === undefined || READS.has(kind)) return answered;
+    return (answer) => {
+      if ('error' in answer || isDenied(answer.value)) answered(answer);
+      else whenReplicated().then((refused) => answered(refused ?? answer));
+    };
   }
 
   private answer(request: LocalRequest, answered: Answered): void {
@@ -235,7 +358,7 @@ export class QuotaService {
       this.sharing = surroundings.share();
     }
     await this.sharing;
-    this.onPolicies(this.policies);
+    this.onPolicies(this.published);
   }
 
   private advance(): void {
@@ -256,6 +379,11 @@ export class QuotaService {
       return false;
     }
   }
+}
+
+/** Of a take, a reservation or a lease. */
+function isDenied(value: unknown): boolean {
+  return (value as { readonly isAllowed?: boolean } | null)?.isAllowed === false;
 }
 
 function nameOfFrame(kind: QuotaFrame['kind']): string {

@@ -7,6 +7,8 @@ export interface RefillCounts {
   tokensRefilled: number;
   /** Times that no region had tokens left; requests within a moment after such a time are not counted. */
   exhausted: number;
+  /** Tokens beyond the limit that this region admitted while it could not reach the allocator. */
+  admitted: number;
 }
 
 /** Tokens that went to and came from another region. */
@@ -33,6 +35,10 @@ export class TokenFigures implements TokenBrokerEvents {
     const counts = this.quota(policy);
     counts.refills++;
     counts.tokensRefilled += amount;
+  }
+
+  admitted(policy: Policy, amount: number): void {
+    this.quota(policy).admitted += amount;
   }
 
   denied(policy: Policy): void {
@@ -67,7 +73,7 @@ export class TokenFigures implements TokenBrokerEvents {
   private quota({ number }: Policy): RefillCounts {
     let counts = this.byQuota.get(number);
     if (counts === undefined) {
-      counts = { refills: 0, tokensRefilled: 0, exhausted: 0 };
+      counts = { refills: 0, tokensRefilled: 0, exhausted: 0, admitted: 0 };
       this.byQuota.set(number, counts);
       if (this.byQuota.size > MAXIMUM_QUOTAS) this.byQuota.delete(this.byQuota.keys().next().value as number);
     }

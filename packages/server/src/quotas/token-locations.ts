@@ -2,9 +2,10 @@ import { ByteInput, countedGenerations, type Engine, OWN_ORIGIN } from '@quotadb
 import {
   type Allotment,
   AllotmentKey,
-  initialOf,
   type Ledger,
+  limitOf,
   type Policy,
+  type PolicyBook,
   windowAt,
   windowEndMs,
 } from '@quotadb/quota';
@@ -31,6 +32,7 @@ export interface Place {
 interface TokenLocationsView {
   readonly engine: Engine;
   readonly ledger: Ledger;
+  readonly book: PolicyBook;
   readonly region: string;
   /** The region of an origin; undefined where it is unknown. */
   readonly regionOf: (origin: Uint8Array) => string | undefined;
@@ -42,13 +44,14 @@ const MAXIMUM_ORIGINS = 256;
 export function locateTokens(view: TokenLocationsView, policy: Policy, subject: Uint8Array): TokenLocations {
   const { engine, ledger, region } = view;
   const allotment: Allotment = { policy: policy.number, window: windowAt(policy, engine.nowMs), subject };
+  const limit = limitOf(policy, subject, allotment.window);
   const marked = countsByOrigin(engine, new AllotmentKey().marksOf(allotment));
   const [received, granted] = grants(engine, allotment);
   const others = new Map<string, { held: number; setAside: number }>();
   for (let origin = 0; origin < originCount(engine); origin++) {
     const name = origin === OWN_ORIGIN ? region : view.regionOf(engine.origins.idOf(origin));
     if (name === undefined || name === region) continue;
-    const place = others.get(name) ?? { held: initialOf(policy, name), setAside: 0 };
+    const place = others.get(name) ?? { held: view.book.initialOf(policy, allotment.window, limit, name), setAside: 0 };
     others.set(name, place);
     const [setAside, had, gave] = [marked, received, granted].map((sums) => sums.get(origin) ?? 0);
     place.setAside += setAside;
@@ -71,7 +74,7 @@ export function locateTokens(view: TokenLocationsView, policy: Policy, subject: 
     }),
   );
   const resetMs = policy.windowMs === 0 ? -1 : Math.max(0, windowEndMs(policy, allotment.window) - engine.nowMs);
-  return { limit: policy.limit, resetMs, places: [own, ...places] };
+  return { limit, resetMs, places: [own, ...places] };
 }
 
 /** The sums that every origin was granted, and has granted, by its index. */

@@ -116,3 +116,25 @@ async function issued(name: string, region: string): Promise<string> {
   await issue(path, region);
   return path;
 }
+
+test('members have certificates of their own, under whose seal the division of tokens travels', async () => {
+  const path = await authority('ca');
+  await issue(path, 'us');
+  await issue(path, 'us', '--member', 'b');
+  regions = await TestRegions.make(['us', 'us/b'], { flags: ['--home', 'us'] });
+  const files = (name: string) => material(path, name.replace('/', '.'));
+  await regions.startAll(files);
+  await regions.allConnected();
+  expect(await regions.call('us/b', 'INFO', 'replication')).toContain('quotadb_repl_tls:1');
+  expect(await regions.call('us/b', 'QUOTA.DEFINE', 'calls', 'LIMIT', 10, 'WINDOW', '1d')).toBe('+OK\r\n');
+  for (const name of ['us', 'us/b'])
+    await eventually(async () => {
+      const home = await regions?.call(name, 'QUOTA.HOME');
+      expect(home).toContain('us: us us/b\r\n');
+      expect(home).toContain('sealed\r\n:1');
+    });
+  const wrong = spawnServer(['--region', 'us', '--member', 'c', '--home', 'us', ...files('us/b')]);
+  const { code, stderr } = await wrong.finished;
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('is for quotadb/us/b, and this is quotadb/us/c');
+});

@@ -165,6 +165,21 @@ test('a server without peers is dated anew by its clock alone', async () => {
   await eventually(async () => expect(await us.client.call('EXISTS', 'short')).toBe(':0\r\n'));
 });
 
+test('quotas that were defined or dropped in the future are dated anew too', async () => {
+  let us = await start('us', ELEVEN_YEARS_MS);
+  const define = (name: string, limit: number, window: number | 'NONE') =>
+    us.client.call('QUOTA.DEFINE', name, 'LIMIT', limit, 'WINDOW', window);
+  expect(await define('calls', 10, 60_000)).toBe('+OK\r\n');
+  expect(await define('seats', 10, 'NONE')).toBe('+OK\r\n');
+  expect(await us.client.call('QUOTA.TAKE', 'seats', 's', 4)).toMatch(/^\*5\r\n:1\r\n/);
+  await us.client.call('QUOTA.DROP', 'calls');
+  await stop(us);
+  us = await start('us', 0);
+  expect(await define('calls', 20, 60_000)).toBe('+OK\r\n');
+  expect(await us.client.call('QUOTA.TAKE', 'seats', 's', 6)).toMatch(/^\*5\r\n:1\r\n/);
+  expect(await us.client.call('QUOTA.TAKE', 'seats', 's', 1)).toMatch(/^\*5\r\n:0\r\n/);
+});
+
 test('a running server does not follow its clock into the future: nothing changes, /readyz and the log name it', async () => {
   const eu = await start('eu', 0);
   const guard = (source: Clock) => new GuardedClock({ source, skewBoundMs: 120_000 });

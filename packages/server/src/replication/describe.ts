@@ -3,6 +3,7 @@ import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { lagMs, type Member, nameOfOrigin, type Replica, shardLagMs } from '@quotadb/replication';
 import type { Dialer, Mesh } from '@quotadb/replication/mesh';
 import type { PeerDescription, PeerState, ShardLag } from '@quotadb/resp';
+import type { Logger } from 'pino';
 import type { Journal } from './journal.js';
 
 const REPLICA_ID_DIGITS = 32;
@@ -75,6 +76,12 @@ export function describeShards(replica: Replica, member: Member): ShardLag[] {
     const acknowledged = seen?.[shard] ?? 0;
     return { shard, version, acknowledged, lagMs: Math.round(shardLagMs(replica, member, shard) ?? -1) };
   });
+}
+
+/** The progress of first copies. */
+export function logCopying(peers: readonly PeerDescription[], keys: number, logger: Logger): void {
+  for (const { region, joinedPercent } of peers)
+    if (joinedPercent < 100) logger.info({ peer: region, percent: joinedPercent, keys }, 'copying');
 }
 
 function round(milliseconds: number): number {

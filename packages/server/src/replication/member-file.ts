@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Member } from '@quotadb/replication';
 import { StorageError, writeWholeFile } from '@quotadb/storage';
+import type { Logger } from 'pino';
 
 /**
  * `members.json` in the data directory: the regions that have dialed this one, and that garbage collection waits for.
@@ -23,6 +25,28 @@ export function loadMembers(directory: string): readonly string[] {
   throw new StorageError(`${path} is damaged. Remove it: regions that dial this one are known again when they do`);
 }
 
-export function saveMembers(directory: string, regions: readonly string[]): void {
-  writeWholeFile(directory, FILE, `${JSON.stringify(regions.slice(0, MAXIMUM_MEMBERS))}\n`);
+/** Keeps the regions that have dialed a running server. */
+export class MemberFile {
+  private readonly directory: string;
+  private readonly logger: Logger;
+  /** As they are on disk, with commas between. */
+  private saved: string;
+
+  constructor(directory: string, remembered: readonly string[], logger: Logger) {
+    this.directory = directory;
+    this.saved = [...remembered].sort().join();
+    this.logger = logger;
+  }
+
+  save(members: Iterable<Member>): void {
+    const regions = [...members].filter(({ isConfigured }) => !isConfigured).map(({ region }) => region);
+    const text = regions.sort().join();
+    if (text === this.saved) return;
+    try {
+      writeWholeFile(this.directory, FILE, `${JSON.stringify(regions.slice(0, MAXIMUM_MEMBERS))}\n`);
+      this.saved = text;
+    } catch (error) {
+      this.logger.error({ err: error }, 'members.json could not be written: a restart does not wait for new regions');
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import { type Configuration, hasCertificates, mayReplicateInPlaintext } from '@quotadb/config';
 import { loadTlsMaterial, type TlsMaterial, watchTlsMaterial } from '@quotadb/replication/grpc';
 import { GrpcNetwork } from '@quotadb/replication/mesh';
+import { serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
 
 /** How often the files of the certificates are checked for changes. */
@@ -33,10 +34,10 @@ export async function openNetwork(
   };
   const tls = await loadTlsMaterial(files);
   const { cluster, region } = tls.identity;
-  if (cluster !== config.cluster || region !== config.region)
+  if (cluster !== config.cluster || region !== serverName(config))
     throw new Error(
       `the certificate in ${files.certFile} is for ${cluster}/${region}, and this is ` +
-        `${config.cluster}/${config.region}: give --repl-cert the certificate of this region`,
+        `${config.cluster}/${serverName(config)}: give --repl-cert the certificate of this server`,
     );
   const network = new GrpcNetwork({ ...options, tls });
   onMaterial(tls);

@@ -73,7 +73,7 @@ test('mistakes in the flags are all said before anything starts', async () => {
   expect(stderr.trim().split('\n')).toEqual([
     expect.stringContaining('--repl-cert, --repl-key and --repl-ca belong together'),
     expect.stringContaining('--repl-host: 0.0.0.0 can be reached from other machines'),
-    expect.stringContaining('--peer: us is the name of this region itself'),
+    expect.stringContaining('--peer: us is the name of this server itself'),
     expect.stringContaining('--peer: eu is not on this machine'),
   ]);
 });
@@ -120,11 +120,11 @@ test('peers are listed, added and removed while the servers run', async () => {
   await there.agreeOn('k', 2);
   expect(await quotadb('add', 'EU!', address)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('the region "EU!"'),
+    stderr: expect.stringContaining('"EU!" must be a region'),
   });
   expect(await quotadb('add', 'us', address)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('this region itself'),
+    stderr: expect.stringContaining('this server itself'),
   });
   const client = await TestClient.open(resp);
   expect(await client.call('REPL.PEERS', 'ADD', 'ap', 'nowhere')).toMatch(/^-ERR "nowhere" must be host:port/);

@@ -1,33 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import type { Configuration } from '@quotadb/config';
-import { type Acknowledgements, type Engine, OWN_ORIGIN } from '@quotadb/engine';
-import { nameOfOrigin, Replica, type ReplicaEvents, type Start } from '@quotadb/replication';
+import { type Configuration, peersOf } from '@quotadb/config';
+import type { Acknowledgements, Engine } from '@quotadb/engine';
+import { clocksOf, nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { findSealFault, sealText } from '@quotadb/replication/grpc';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
-import type { Clock, ReplicationAnswer, ReplicationDescription, ReplicationRequest, ShardLag } from '@quotadb/resp';
+import type { Clock, ReplicationAnswer, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { type GuardedClock, ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
-import type { FlushEvents } from '@quotadb/storage';
+import { serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
-import type { ClockNote } from '../durability/clock-note.js';
+import type { Persistence } from '../durability/persistence.js';
+import { NO_NEIGHBOURS } from '../quotas/reminting.js';
 import type { QuotaService } from '../quotas/service.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
-import { ClockWatch, clocksOf } from './clock-watch.js';
-import { describePeers, describeShards } from './describe.js';
+import { describeShards } from './describe.js';
 import { Journal } from './journal.js';
-import { saveMembers } from './member-file.js';
+import { MemberFile } from './member-file.js';
 import { openNetwork } from './network.js';
-import { viewRegions } from './regions.js';
-import { noteStart } from './start-file.js';
+import { Reporter } from './reporter.js';
+import { StartKeeper } from './start-keeper.js';
+import { watchClock } from './watch-clock.js';
 
-/** The least time between two updates of the ages on the board, and of the description, which is long. */
-const AGES_INTERVAL_MS = 20;
-const DESCRIPTION_INTERVAL_MS = 250;
-/** How often a long first copy logs its progress. */
-const PROGRESS_INTERVAL_MS = 2000;
 /** The longest that a stop waits for peers to acknowledge the last changes. */
 const DRAIN_BOUND_MS = 2000;
-const REPLICA_ID_DIGITS = 32;
 
 interface ReplicationOptions {
   readonly config: Configuration;
@@ -45,19 +40,16 @@ interface ReplicationOptions {
 
 /** The parts of a server with loaded data that replication uses. */
 interface ReplicationSurroundings {
-  /** The version up to which the disk holds this node's own changes; undefined where there is no disk. */
-  readonly durable: ((shard: number) => number) | undefined;
-  /** The same for the changes of any origin, by its index. */
-  readonly durableOf: ((shard: number, origin: number) => number) | undefined;
-  /** When the data was dated anew, at this start. */
-  readonly reDatedAtMs: number | undefined;
-  /** Keeps a note about the clock, or removes it; undefined where there is no disk. */
-  readonly keepClockNote: ((note: ClockNote | undefined) => void) | undefined;
   /** Undefined where there is no disk. */
-  readonly flushes: FlushEvents | undefined;
+  readonly disk: ReplicationDisk | undefined;
   /** Resolves when every thread locks the shards: from then on the main thread may change keys too. */
   readonly share: () => Promise<void>;
 }
+
+type ReplicationDisk = Pick<
+  Persistence,
+  'durable' | 'durableOf' | 'reDatedAtMs' | 'startDisk' | 'keepClockNote' | 'flushes'
+>;
 
 /** Replication of a running server, on the main thread. */
 export class ReplicationService {
@@ -70,36 +62,35 @@ export class ReplicationService {
   private readonly removed = new Set<string>();
   private network: GrpcNetwork | undefined = undefined;
   private mesh: Mesh | undefined = undefined;
-  private clockWatch: ClockWatch | undefined = undefined;
+  private reporter: Reporter | undefined = undefined;
+  private starts: StartKeeper | undefined = undefined;
   private closeNetwork: () => void = () => {};
-  private agesAtMs = Number.NEGATIVE_INFINITY;
-  private describedAtMs = Number.NEGATIVE_INFINITY;
-  private reportedAtMs = Number.NEGATIVE_INFINITY;
-  private hasAcknowledgements = false;
-  private publishing: NodeJS.Immediate | undefined = undefined;
-  private describing: NodeJS.Timeout | undefined = undefined;
-  private port = -1;
-  /** As they are on disk, with commas between. */
-  private savedMembers: string;
-  private shownRegions: readonly string[] = [];
+  /** Undefined where there is no disk. */
+  private readonly memberFile: MemberFile | undefined = undefined;
 
   constructor(options: ReplicationOptions) {
     this.options = options;
-    this.savedMembers = [...options.remembered].sort().join();
+    const { dataDirectory } = options.config;
+    if (dataDirectory !== '') this.memberFile = new MemberFile(dataDirectory, options.remembered, options.logger);
     this.board = new ReplicationBoard(options.engine.shardCount);
     this.journal = new Journal(options.logger, systemMonotonicMs);
   }
 
   /** Before the first client: dials the configured regions, so that the first change already waits for them. */
-  async start(surroundings: ReplicationSurroundings): Promise<void> {
+  async start({ disk, share }: ReplicationSurroundings): Promise<void> {
     const { config, engine, logger, origin, remembered } = this.options;
-    const present = {
-      versions: Float64Array.from({ length: engine.shardCount }, (_, shard) => engine.seen(shard, OWN_ORIGIN)),
+    const reDatedAtMs = disk?.reDatedAtMs;
+    const hasPeers = peersOf(config).length > 0 || remembered.length > 0 || engine.origins.count > 1;
+    const starts = new StartKeeper({
+      engine,
+      origin,
+      logger,
       // Versions that were given at the start itself, when data was dated anew, are in no gap.
-      nowMs: surroundings.reDatedAtMs ?? engine.nowMs,
-    };
-    const { dataDirectory } = config;
-    const starts = dataDirectory === '' ? [present] : noteStart(dataDirectory, nameOfOrigin(origin), present);
+      nowMs: reDatedAtMs ?? engine.nowMs,
+      mayBeOldCopy: hasPeers && reDatedAtMs === undefined,
+      disk: disk?.startDisk,
+    });
+    this.starts = starts;
     const { network, close } = await openNetwork(config, logger, (tls) =>
       this.options.quotas.useSeals({
         seal: (text) => sealText(tls, text),
@@ -108,45 +99,56 @@ export class ReplicationService {
       }),
     );
     this.network = network;
-    this.clockWatch = new ClockWatch({
+    const clockWatch = watchClock({
       clock: this.options.clock,
       logger,
       skewBoundMs: config.clockSkewBoundMs,
-      keep: surroundings.keepClockNote,
+      keep: disk && ((note) => disk.keepClockNote(note)),
     });
     this.closeNetwork = close;
     const journal = this.journal.events();
     const mesh = new Mesh({
       network,
       makeReplica: async (events) => {
-        await surroundings.share();
-        return this.makeReplica(events, surroundings, starts);
+        await share();
+        return this.makeReplica(events, disk, starts);
       },
       intervalMs: config.replicationIntervalMs,
+      isUrgent: config.replicateBeforeReply > 0,
       random: Math.random,
       events: {
         ...this.eventsWithQuotas(journal),
         // Before there is a replica nothing ticks, and this event alone updates the description.
         turnedAway: (code, message, address) => {
           journal.turnedAway?.(code, message, address);
-          this.describeSoon();
+          reporter.describeSoon();
         },
         ticked: () => {
           // A password or users can come while the server runs.
           if (network.plaintextRefusal() !== undefined) for (const link of [...mesh.links]) link.end();
-          this.publish();
+          reporter.tick();
           this.options.quotas.tick();
         },
-        seen: () => this.acknowledged(),
+        seen: () => reporter.acknowledged(),
       },
     });
     this.mesh = mesh;
-    surroundings.flushes?.subscribe(mesh);
+    const { board, resyncs, removed } = this;
+    const reporter = new Reporter({
+      ...{ config, engine, logger, origin, board, mesh, network, journal: this.journal, starts, resyncs, clockWatch },
+      removed,
+      onAcknowledged: () => this.onAcknowledged(),
+    });
+    this.reporter = reporter;
+    const compare = (origins: readonly Uint8Array[]) =>
+      mesh.replica?.antiEntropy.comparison.compare(origins) ?? NO_NEIGHBOURS.compare(origins);
+    this.options.quotas.useMembers({ members: () => mesh.replica?.members.values() ?? [], compare }, this.removed);
+    disk?.flushes.subscribe(mesh);
     // The disk holds changes of other origins: their regions are peers, and deletions are kept for them.
     if (engine.origins.count > 1 || remembered.length > 0) await mesh.begin();
-    for (const peer of config.peers) await mesh.addPeer(peer);
+    for (const peer of peersOf(config)) await mesh.addPeer(peer);
     // Before the first client: a configured region that is not reached yet makes reads stale from the start.
-    this.publishNow();
+    reporter.publishNow();
   }
 
   private eventsWithQuotas(events: Partial<MeshEvents>): Partial<MeshEvents> {
@@ -164,6 +166,7 @@ export class ReplicationService {
         events.refused?.(link, reason, by);
         if (reason.code === 'twin' && by === 'there') quotas.nameRefused(link.region);
       },
+      oldCopy: (link, proof) => this.starts?.noteOldCopy(proof, link.region),
       closed: (link) => {
         events.closed?.(link);
         this.resyncs.closed(link);
@@ -179,18 +182,8 @@ export class ReplicationService {
     };
   }
 
-  /** Keeps the regions that have dialed this one on disk, where there is one: see member-file.ts. */
   private saveMembers(): void {
-    const { config, logger } = this.options;
-    const members = [...(this.mesh?.replica?.members.values() ?? [])].filter(({ isConfigured }) => !isConfigured);
-    const regions = members.map(({ region }) => region).sort();
-    if (config.dataDirectory === '' || regions.join() === this.savedMembers) return;
-    try {
-      saveMembers(config.dataDirectory, regions);
-      this.savedMembers = regions.join();
-    } catch (error) {
-      logger.error({ err: error }, 'members.json could not be written: a restart does not wait for new regions');
-    }
+    this.memberFile?.save(this.mesh?.replica?.members.values() ?? []);
   }
 
   /** After the last client: sends the last changes to the peers. */
@@ -200,7 +193,7 @@ export class ReplicationService {
 
   async stop(): Promise<void> {
     this.closeNetwork();
-    clearTimeout(this.describing);
+    this.reporter?.stop();
     await this.mesh?.stop();
   }
 
@@ -217,7 +210,7 @@ export class ReplicationService {
       if (mesh.replica === undefined || member === undefined) return { error: `${region} is no peer of this region` };
       return { value: describeShards(mesh.replica, member) };
     }
-    if (region === options.config.region) return { error: `${region} is this region itself` };
+    if (region === serverName(options.config)) return { error: `${region} is this server itself` };
     if (request.kind === 'addPeer') {
       const refusal = this.network?.plaintextRefusal();
       if (refusal !== undefined) return { error: refusal };
@@ -232,8 +225,14 @@ export class ReplicationService {
       this.saveMembers();
       options.logger.info({ peer: region, wasPeer }, 'a peer was removed');
     }
-    this.publishNow();
+    options.quotas.membersChanged();
+    this.reporter?.publishNow();
     return { value: 'OK' };
+  }
+
+  /** The data directory is an old copy, and what to do; empty where it is none. */
+  get oldCopyTrouble(): string {
+    return this.starts?.trouble ?? '';
   }
 
   /** The clocks of the connected regions, each less the monotonic clock of this one. */
@@ -260,16 +259,12 @@ export class ReplicationService {
       logger.info(`the replication port stays closed: ${refusal}`);
       return undefined;
     }
-    this.port = (await this.mesh?.listen()) ?? -1;
-    this.describe();
-    return this.port;
+    const port = (await this.mesh?.listen()) ?? -1;
+    this.reporter?.listening(port);
+    return port;
   }
 
-  private makeReplica(
-    events: Partial<ReplicaEvents>,
-    { durable, durableOf }: ReplicationSurroundings,
-    starts: readonly Start[],
-  ): Replica {
+  private makeReplica(events: Partial<ReplicaEvents>, disk: ReplicationDisk | undefined, starts: StartKeeper): Replica {
     const { config, clock, guardedClock, engine, acknowledgements, origin, logger, remembered } = this.options;
     engine.setExpiryGraceMs(config.clockSkewBoundMs);
     logger.info({ cluster: config.cluster, origin: nameOfOrigin(origin) }, 'replication begins');
@@ -277,7 +272,7 @@ export class ReplicationService {
       engine,
       identity: {
         cluster: config.cluster,
-        region: config.region,
+        region: serverName(config),
         origin,
         agreements: [
           { name: '--grow-only', value: [...config.growOnlyPrefixes].sort().join(',') },
@@ -290,111 +285,24 @@ export class ReplicationService {
         nowMs: () => clock.now(),
       },
       acknowledgements,
-      ...(durable && { durable }),
-      ...(durableOf && { durableOf }),
-      starts,
+      ...(disk && {
+        durable: (shard) => disk.durable(shard),
+        durableOf: (shard, other) => disk.durableOf(shard, other),
+      }),
+      starts: starts.starts,
+      release: starts.release,
       boot: randomBytes(6).readUIntBE(0, 6),
-      settings: { giveUpAfterMs: config.peerPatienceSeconds * 1000, skewBoundMs: config.clockSkewBoundMs },
+      settings: {
+        giveUpAfterMs: config.peerPatienceSeconds * 1000,
+        skewBoundMs: config.clockSkewBoundMs,
+        // Of the others: regions are set up alike.
+        sendWithinMs: config.replicationIntervalMs + (disk && typeof config.fsync === 'number' ? config.fsync : 0),
+      },
       events,
     });
     // Before the first tick, which would collect deletions for which no member waits.
     for (const region of remembered) replica.rememberMember(region);
-    for (const { region } of config.peers) replica.addMember(region);
+    for (const { region } of peersOf(config)) replica.addMember(region);
     return replica;
-  }
-
-  /** Updates the board that the lanes read. */
-  private publish(): void {
-    const nowMs = systemMonotonicMs();
-    if (this.hasAcknowledgements) this.publishAcknowledged();
-    if (nowMs - this.agesAtMs < AGES_INTERVAL_MS) return;
-    this.publishAges(nowMs);
-    if (nowMs - this.describedAtMs < DESCRIPTION_INTERVAL_MS) return;
-    this.describe();
-    if (this.mesh?.replica !== undefined) this.clockWatch?.check(this.mesh.replica);
-    this.reportProgress(nowMs);
-  }
-
-  /** Sessions that wait get acknowledgements before the next tick; those of one turn of the loop go out together. */
-  private acknowledged(): void {
-    this.hasAcknowledgements = true;
-    if (!this.board.isAwaited) return;
-    this.publishing ??= setImmediate(() => {
-      this.publishing = undefined;
-      this.publishAcknowledged();
-    });
-  }
-
-  private publishNow(): void {
-    this.publishAcknowledged();
-    this.publishAges(systemMonotonicMs());
-    this.describe();
-  }
-
-  private publishAcknowledged(): void {
-    const replica = this.mesh?.replica;
-    if (replica === undefined) return;
-    this.hasAcknowledgements = false;
-    const acknowledged = [...replica.members.values()].map((member) => member.seen.find(replica.ownName));
-    this.board.publish(() => this.board.setMembers(acknowledged));
-    if (this.board.isAwaited) this.onAcknowledged();
-  }
-
-  private publishAges(nowMs: number): void {
-    const replica = this.mesh?.replica;
-    if (replica === undefined) return;
-    this.agesAtMs = nowMs;
-    this.resyncs.check(replica, nowMs);
-    const views = viewRegions(replica, this.removed, nowMs);
-    this.board.publish(() => this.board.setRegions(views.map(({ asOfMs }) => asOfMs)));
-    const isSame =
-      views.length === this.shownRegions.length && views.every(({ region }, at) => region === this.shownRegions[at]);
-    if (isSame) return;
-    this.shownRegions = views.map(({ region }) => region);
-    this.describe();
-  }
-
-  /** At most one update per interval, however many connections are turned away. */
-  private describeSoon(): void {
-    this.describing ??= setTimeout(() => {
-      this.describing = undefined;
-      this.describe();
-    }, DESCRIPTION_INTERVAL_MS);
-  }
-
-  private describe(): void {
-    this.describedAtMs = systemMonotonicMs();
-    const description = this.description();
-    this.board.publish(() => this.board.setDescription(description));
-  }
-
-  private description(): ReplicationDescription {
-    const { config, origin } = this.options;
-    const name = nameOfOrigin(origin);
-    return {
-      cluster: config.cluster,
-      region: config.region,
-      replicaId: name.slice(0, REPLICA_ID_DIGITS),
-      incarnation: name.slice(REPLICA_ID_DIGITS),
-      isActive: this.mesh?.replica !== undefined,
-      isEncrypted: this.network?.isEncrypted ?? false,
-      port: this.port,
-      peers: this.mesh === undefined ? [] : describePeers(this.mesh, this.journal),
-      regions: this.shownRegions,
-      refusals: this.journal.refusals,
-      faults: this.journal.faults,
-    };
-  }
-
-  private reportProgress(nowMs: number): void {
-    if (nowMs - this.reportedAtMs < PROGRESS_INTERVAL_MS || this.mesh === undefined) return;
-    this.reportedAtMs = nowMs;
-    for (const { region, joinedPercent } of describePeers(this.mesh, this.journal)) {
-      if (joinedPercent < 100)
-        this.options.logger.info(
-          { peer: region, percent: joinedPercent, keys: this.options.engine.keyCount() },
-          'copying',
-        );
-    }
   }
 }

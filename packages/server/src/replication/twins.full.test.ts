@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -73,4 +73,44 @@ test('a second server under the name of a region is refused in both logs, and ad
   expect(stderr).toContain('this server holds the name of its region');
   second = undefined;
   expect(await regions.stop('eu')).toContain('refused to replicate with a region: another server runs as region us');
+});
+
+test('a clone beside its original is refused before it has sent anything; with the original gone, nothing is lost', async () => {
+  directory = await mkdtemp(join(tmpdir(), 'quotadb-test-'));
+  const data = (name: string) => ['--data', join(directory, name), '--fsync', '10'];
+  regions = await TestRegions.make(['us', 'eu', 'ap']);
+  await regions.startAll(data);
+  await regions.allConnected();
+  await regions.call('us', 'INCRBY', 'k', 100);
+  await regions.agreeOn('k', 100);
+  await cp(join(directory, 'us'), join(directory, 'clone'), { recursive: true });
+  const toAp = ['--peer', `ap=127.0.0.1:${regions.of('ap').ready.repl}`];
+  const common = ['--transport', 'net', '--max-memory', '32mb', '--log-level', 'info', '--region', 'us'];
+  const startClone = async () => {
+    second = spawnServer([...common, ...toAp, ...data('clone')]);
+    return TestClient.open((await second.ready()).resp);
+  };
+  const clone = await startClone();
+  await eventually(async () =>
+    expect(await clone.call('INFO', 'replication')).toContain('another server runs as region us'),
+  );
+  for (let count = 0; count < 100; count++) {
+    await clone.call('INCR', 'k');
+    await regions.call('us', 'INCR', 'k');
+  }
+  await regions.agreeOn('k', 200);
+  await regions.stop('us');
+  // Its peers hold what the original counted meanwhile: it is an old copy now.
+  await eventually(async () =>
+    expect(await clone.call('INFO', 'replication')).toMatch(/quotadb_old_copy:the data of us/),
+  );
+  clone.close();
+  await second?.stop();
+  const again = await startClone();
+  await eventually(async () => {
+    expect(await again.call('GET', 'k')).toBe('$3\r\n300\r\n');
+    for (const region of ['eu', 'ap']) expect(await regions.value(region, 'k')).toBe(300);
+  });
+  again.close();
+  expect(await regions.stop('ap')).toContain('refused to replicate with a region: another server runs as region us');
 });

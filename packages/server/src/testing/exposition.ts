@@ -24,7 +24,7 @@ export function parseExposition(text: string): ReadonlyMap<string, ParsedMetric>
     } else if (keyword === 'TYPE') {
       if (helped !== name) throw new Error(`${name} has no help`);
       if (metrics.has(name)) throw new Error(`${name} comes twice`);
-      if (!['counter', 'gauge', 'histogram'].includes(rest)) throw new Error(`${name} has the type ${rest}`);
+      if (!['counter', 'gauge', 'histogram', 'summary'].includes(rest)) throw new Error(`${name} has the type ${rest}`);
       metrics.set(name, { type: rest, samples: [] });
       current = name;
     } else {

@@ -13,6 +13,7 @@ export interface ReadyLine {
   readonly respTls?: number;
   readonly http: number;
   readonly repl?: number;
+  readonly rls?: number;
   readonly pid: number;
   readonly transport: string;
   readonly lanes: number;

@@ -1,4 +1,5 @@
 import { eventually, TestClient } from '@quotadb/resp/testing';
+import { memberOfServer, regionOfServer } from '@quotadb/wire';
 import { TcpProxy } from '@quotadb/wire/proxy';
 import { type ReadyLine, type SpawnedServer, spawnServer } from './spawned-server.js';
 
@@ -11,7 +12,7 @@ interface RunningRegion {
 /** Small, so that many fit on one machine. */
 const USUAL_FLAGS = ['--transport', 'net', '--max-memory', '32mb', '--log-level', 'info'];
 
-/** Regions as real processes, each dialing others through a proxy of its own for every other. */
+/** Regions, or members of regions (us/a), as real processes, each dialing others through a proxy of its own for every other. */
 export class TestRegions {
   readonly names: readonly string[];
   private readonly proxies = new Map<string, TcpProxy>();
@@ -51,7 +52,8 @@ export class TestRegions {
       const [from, to] = pair.split('>');
       return from === name ? ['--peer', `${to}=127.0.0.1:${port}`] : [];
     });
-    const server = spawnServer([...USUAL_FLAGS, '--region', name, ...peers, ...this.flags, ...flags], environment);
+    const identity = ['--region', regionOfServer(name), '--member', memberOfServer(name)];
+    const server = spawnServer([...USUAL_FLAGS, ...identity, ...peers, ...this.flags, ...flags], environment);
     const ready = await server.ready();
     for (const [pair, proxy] of this.proxies) if (pair.endsWith(`>${name}`)) proxy.target = ready.repl as number;
     this.running.set(name, { server, ready, client: await TestClient.open(ready.resp) });

@@ -22,8 +22,8 @@ export class Certificates {
     this.loaded = load(config);
   }
 
-  static areNeeded({ respTlsPort, httpTls }: Configuration): boolean {
-    return respTlsPort !== -1 || httpTls;
+  static areNeeded({ respTlsPort, httpTls, rlsTls }: Configuration): boolean {
+    return respTlsPort !== -1 || httpTls || rlsTls;
   }
 
   options(): TlsOptions {
@@ -34,6 +34,11 @@ export class Certificates {
       rejectUnauthorized: tlsClients === 'required',
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     };
+  }
+
+  /** For connections that this server makes: the certificate that it shows, and the authorities that it trusts. */
+  clientOptions(): SecureContextOptions {
+    return this.loaded;
   }
 
   /** Gives `user` the new certificates after every reload. */

@@ -9,6 +9,7 @@ import {
 } from '@opentelemetry/api';
 import type { Configuration } from '@quotadb/config';
 import { QUOTADB_VERSION } from '@quotadb/config';
+import { serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
 import { OtlpExporter } from './exporter.js';
 import { OwnContextManager, OwnTracer } from './provider.js';
@@ -33,7 +34,7 @@ export function startTracing(config: Configuration, logger: Logger): Tracing | u
       'service.name': 'quotadb',
       'service.version': QUOTADB_VERSION,
       'service.namespace': config.cluster,
-      'service.instance.id': config.region,
+      'service.instance.id': serverName(config),
       'process.pid': process.pid,
     },
     logger,

@@ -105,8 +105,24 @@ test('examples/leases.mjs runs two at once', async () => {
   expect(await output(run('leases.mjs'))).toBe(['denied, done, done', '2 at once', 'done', ''].join('\n'));
 });
 
+test('examples/llm-budget.mjs charges what calls to a model used, also when the caller hangs up', async () => {
+  expect(await output(run('llm-budget.mjs'))).toBe(
+    [
+      'in one piece: 104 of llm-tokens, 1010 of llm-money',
+      'streamed: 54 of llm-tokens, 510 of llm-money',
+      'the caller sees no usage that it did not ask for',
+      'hung up: less than estimated is charged',
+      "429 The budget 'llm-tokens' has too few tokens left for this request. Try again later.",
+      'all that was not used is there again',
+      '',
+    ].join('\n'),
+  );
+});
+
 test('every example is among those tested', () => {
-  const tested = [...services, 'windows.mjs', 'several-limits.mjs', 'quota.mjs', 'leases.mjs'];
+  // llm-budget.mjs starts llm-upstream.mjs.
+  const llm = ['llm-budget.mjs', 'llm-upstream.mjs'];
+  const tested = [...services, ...llm, 'windows.mjs', 'several-limits.mjs', 'quota.mjs', 'leases.mjs'];
   expect(
     readdirSync(directory)
       .filter((name) => name.endsWith('.mjs'))

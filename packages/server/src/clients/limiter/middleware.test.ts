@@ -8,13 +8,14 @@ import {
   fastifyRateLimit,
   fastifyRateLimitStore,
   honoRateLimit,
+  type LimitResult,
   Quota,
   QuotadbClient,
   RateLimiter,
 } from '@quotadb/client';
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';
-import Fastify from 'fastify';
+import Fastify, { type FastifyReply } from 'fastify';
 import { Hono } from 'hono';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../testing/index.js';
@@ -64,7 +65,7 @@ async function serveExpress(...middleware: express.RequestHandler[]): Promise<nu
 
 /** The same app three times; each says hello twice and then no more. */
 const frameworks: Record<string, (limiter: RateLimiter | Quota) => Promise<number>> = {
-  Express: (limiter) => serveExpress(expressRateLimit({ limiter, policyName: 'hello' }) as express.RequestHandler),
+  Express: (limiter) => serveExpress(expressRateLimit({ limiter, policyName: 'hello' })),
   Fastify: async (limiter) => {
     const app = Fastify({ forceCloseConnections: true });
     app.addHook('onRequest', fastifyRateLimit({ limiter, policyName: 'hello' }));
@@ -127,17 +128,81 @@ describe.each(Object.entries(frameworks))('the middleware for %s', (_name, start
 test('the key and the cost of a request can be chosen', async () => {
   const limiter = makeLimiter(10);
   const port = await serveExpress(
-    expressRateLimit<express.Request>({
+    expressRateLimit({
       limiter,
       key: async (request) => (request.get('x-user') === 'admin' ? undefined : request.get('x-user')),
       cost: (request) => Number(request.get('x-cost') ?? 1),
-    }) as unknown as express.RequestHandler,
+    }),
   );
   expect((await get(port, { 'x-user': 'a', 'x-cost': '10' })).status).toBe(200);
   expect((await get(port, { 'x-user': 'a' })).status).toBe(429);
   expect((await get(port, { 'x-user': 'b' })).status).toBe(200);
   const uncounted = await get(port, { 'x-user': 'admin', 'x-cost': '99' });
   expect([uncounted.status, uncounted.headers.get('RateLimit')]).toEqual([200, null]);
+});
+
+const ownAnswers: Record<string, (limiter: RateLimiter) => Promise<number>> = {
+  Express: (limiter) =>
+    serveExpress(
+      expressRateLimit({
+        limiter,
+        onLimited: async (request, response, _next, { limit }) => {
+          response.json({ path: request.path, limit });
+        },
+      }),
+    ),
+  Fastify: async (limiter) => {
+    const app = Fastify({ forceCloseConnections: true });
+    const onLimited = ({ url: path }: { url: string }, reply: FastifyReply, { limit }: LimitResult) =>
+      reply.send({ path, limit });
+    app.addHook('onRequest', fastifyRateLimit({ limiter, onLimited }));
+    app.get('/', async () => 'hello');
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    closers.push(() => app.close());
+    return (app.server.address() as AddressInfo).port;
+  },
+  Hono: async (limiter) => {
+    const app = new Hono();
+    app.use(
+      honoRateLimit({
+        limiter,
+        key: () => 'all',
+        onLimited: (context, { limit }) => context.json({ path: context.req.path, limit }),
+      }),
+    );
+    app.get('/', (context) => context.text('hello'));
+    const listener = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
+    await once(listener, 'listening');
+    closers.push(() => listener.close());
+    return (listener.address() as AddressInfo).port;
+  },
+};
+
+test.each(Object.entries(ownAnswers))('with %s a service answers refused requests itself', async (_name, start) => {
+  const port = await start(makeLimiter(1));
+  expect((await get(port)).status).toBe(200);
+  const refused = await get(port);
+  expect([refused.status, await refused.json()]).toEqual([429, { path: '/', limit: 1 }]);
+  expect(refused.headers.get('Content-Type')).toContain('application/json');
+  expect(refused.headers.get('RateLimit')).toMatch(/^"default";r=0;t=\d+$/);
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+});
+
+test('an answer that cannot be changed, and an error of the handler, reach the client', async () => {
+  const hono = new Hono();
+  const elsewhere = () => Response.redirect('http://127.0.0.1/slow-down', 303);
+  hono.use(honoRateLimit({ limiter: makeLimiter(0), key: () => 'all', onLimited: elsewhere }));
+  const redirected = await hono.request('/');
+  expect([redirected.status, redirected.headers.get('location')]).toEqual([303, 'http://127.0.0.1/slow-down']);
+  expect(redirected.headers.get('RateLimit')).toMatch(/^"default";r=0/);
+  const port = await serveExpress(
+    expressRateLimit({ limiter: makeLimiter(0), onLimited: () => Promise.reject(new Error('broken')) }),
+    ((error, _request, response, _next) => {
+      response.status(500).send(error.message);
+    }) as express.ErrorRequestHandler as never,
+  );
+  const failed = await get(port);
+  expect([failed.status, await failed.text()]).toEqual([500, 'broken']);
 });
 
 describe('the store for express-rate-limit', () => {

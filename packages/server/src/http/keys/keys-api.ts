@@ -1,28 +1,33 @@
 import type { User } from '@quotadb/config';
 import { ByteInput, Engine, joinInt64 } from '@quotadb/engine';
-import { type Api, defineProblems, operationsOf, ProblemError } from '@quotadb/http';
-import type { Clock, LaneReplication } from '@quotadb/resp';
+import { type Api, defineProblems, milliseconds, operationsOf, ProblemError } from '@quotadb/http';
+import type { Clock, LaneCluster, LaneReplication } from '@quotadb/resp';
 import { errors } from '@quotadb/resp';
 import { z } from 'zod';
-import { requireKeyAccess } from '../key-access.js';
-import { serverProblems } from '../problems.js';
+import { requireKeyAccess, requireKeysHere } from '../key-access.js';
+import { elsewhereProblems, serverProblems } from '../problems.js';
 
 export interface KeysContext {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly replication: LaneReplication;
+  readonly cluster: LaneCluster | undefined;
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
 }
 
 const keyProblems = defineProblems({
-  bad_max_age: [400, 'Bad maximum age', 'maxAgeMs must be a whole number of milliseconds of at most 15 digits.'],
+  bad_max_age: [
+    400,
+    'Bad maximum age',
+    'maxAgeMs must be a number of milliseconds of at most 15 digits, or a text such as "60s".',
+  ],
   no_such_key: [404, 'No such key', 'There is no key with this name.'],
   stale: [412, 'Stale', 'This region has not heard from another one for longer than maxAgeMs; `regions` has the ages.'],
 });
 
-/** As in RESP: an integer up to 2^53. */
-const MAXIMUM_AGE = /^\d{1,15}$/;
+/** Of 15 digits at most. */
+const LONGEST_AGE_MS = 999_999_999_999_999;
 
 const ages = z
   .record(z.string(), z.object({ ageMs: z.int().nullable() }))
@@ -50,17 +55,18 @@ export const keysApi: Api<KeysContext, User> = {
           .refine(({ length }) => length > 0 && length <= Engine.MAX_KEY_BYTES),
       }),
       query: z.object({
-        maxAgeMs: z.string().regex(MAXIMUM_AGE).optional().describe('Answer with 412 where a view is older.'),
+        maxAgeMs: milliseconds(0, LONGEST_AGE_MS).optional().describe('Answer with 412 where a view is older.'),
       }),
       success: {
         description: 'The value.',
         schema: z.object({ key: z.string(), value: z.string(), regions: ages }),
       },
-      problems: [keyProblems.no_such_key, keyProblems.stale, serverProblems.key_forbidden],
+      problems: [keyProblems.no_such_key, keyProblems.stale, serverProblems.key_forbidden, ...elsewhereProblems],
       run: async (context, { path: { key }, query: { maxAgeMs } }, caller) => {
         requireKeyAccess(caller, key);
         await context.share();
-        return readKey(context, key, maxAgeMs === undefined ? undefined : Number(maxAgeMs));
+        await requireKeysHere(context.cluster, [key]);
+        return readKey(context, key, maxAgeMs);
       },
     }),
   ],

@@ -2,7 +2,7 @@ import { ByteInput, type Engine, Status } from '@quotadb/engine';
 import { Charge, SlidingLimit } from '@quotadb/rate';
 import type { ServerState } from '@quotadb/resp';
 import { RateStatistics } from '@quotadb/resp';
-import { waitForDisk } from '../wait-for-disk.js';
+import { requireSafe } from '../require-safe.js';
 import { refusalOf, WindowProblem } from '../windows/problems.js';
 
 export interface RateDecision {
@@ -45,7 +45,7 @@ export class RateDecisions {
     const changesBefore = this.engine.changes;
     const decision = this.decide(key, rate, isAdmitted ? Charge.Always : Charge.IfAllowed);
     this.statistics.note(key, 0, key.length, decision.allowed);
-    if (this.engine.changes !== changesBefore) await waitForDisk(this.server);
+    if (this.engine.changes !== changesBefore) await requireSafe(this.server, this.engine);
     return decision;
   }
 

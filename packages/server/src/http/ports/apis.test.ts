@@ -116,8 +116,13 @@ describe('the OpenAPI document', () => {
     },
   );
 
-  test.each(['/api/v1/docs', '/api/v1/counts/docs'])('can be browsed at %s', async (path) => {
-    const page = await call('GET', path);
+  test('can be browsed at one address, to which older ones lead, and lies beside it', async () => {
+    const page = await call('GET', '/docs');
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    for (const former of ['/api/v1/docs', '/api/v1/counts/docs']) {
+      const { status, headers } = await call('GET', former);
+      expect([status, headers.location]).toEqual([301, '/docs']);
+    }
+    expect(await read('/openapi.json')).toEqual(await read('/api/v1/openapi.json'));
   });
 });

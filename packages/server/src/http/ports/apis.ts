@@ -3,6 +3,7 @@ import { countsApi } from '@quotadb/counts';
 import type { Api } from '@quotadb/http';
 import { dashboardApi } from '../../dashboard/dashboard-api.js';
 import { keysApi } from '../keys/keys-api.js';
+import { limitsApi } from '../limits/limits-api.js';
 import { quotasApi } from '../quotas/quotas-api.js';
 import { statusApi } from '../status/status-api.js';
 import { windowsApi } from '../windows/windows-api.js';
@@ -10,6 +11,7 @@ import { windowsApi } from '../windows/windows-api.js';
 /** Everything that a server answers over HTTP, in the order of the reference. */
 export const apis: readonly Api<never, User>[] = [
   windowsApi,
+  limitsApi,
   quotasApi,
   countsApi(['external', 'internal']),
   keysApi,

@@ -1,15 +1,19 @@
+import { slotOfKey, slotTag, withoutSlotTag } from '@quotadb/cluster';
 import type { User } from '@quotadb/config';
 import { type Api, type Operation, operationsOf, type Problem, ProblemError, problems } from '@quotadb/http';
 import { type Renewed, type Settlement, type Standing, USUAL_WAIT_MS } from '@quotadb/quota';
-import type { QuotaAnswer, QuotaRequest } from '@quotadb/resp';
+import type { LaneCluster, QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { z } from 'zod';
-import { serverProblems } from '../problems.js';
+import { withKeysHere } from '../key-access.js';
+import { elsewhereProblems, groups_missing, serverProblems } from '../problems.js';
+import { problemOf } from '../require-safe.js';
 import { quotaProblems } from './problems.js';
 import {
   acquireBody,
   commitBody,
   count,
   defineBody,
+  quotaDescription,
   renewBody,
   reserveBody,
   standing,
@@ -20,6 +24,7 @@ import {
 
 export interface QuotasContext {
   readonly policies: readonly { readonly name: string }[];
+  readonly cluster: LaneCluster | undefined;
   ask(request: QuotaRequest, answered: (answer: QuotaAnswer) => void): void;
 }
 
@@ -54,19 +59,51 @@ function quotaOperation<Body extends z.ZodType, Value>(declaration: QuotaOperati
   return operation({
     ...rest,
     roles: [refusal === quotaProblems.policy_refused ? 'admin' : 'quota'],
-    ...(body && { body: { schema: body, maximumBytes: MAXIMUM_BODY_BYTES, takesAnyMediaType: true } }),
+    ...(body && { body: { schema: body, maximumBytes: MAXIMUM_BODY_BYTES } }),
     success: { description: 'Done, or denied: `allowed` says which.', schema: success },
-    problems: [refusal, ...(isUnknownRefused ? [serverProblems.no_such_quota] : [])],
+    problems: [
+      refusal,
+      ...(rest.method === 'GET' ? [] : [serverProblems.not_replicated]),
+      ...(refusal === quotaProblems.policy_refused ? [groups_missing] : elsewhereProblems),
+      ...(rest.path.includes('{') ? [] : [serverProblems.keys_apart]),
+      ...(isUnknownRefused ? [serverProblems.no_such_quota] : []),
+    ],
     run: async (quotas, input, caller) => {
       requireAllKeys(caller);
       const [variable = ''] = Object.values(input.path);
       const asked = request(variable, input.body as z.output<Body>, input.query);
-      const answered = await new Promise<QuotaAnswer>((resolve) => quotas.ask(asked, resolve));
-      if ('value' in answered) return answer(answered.value as Value);
+      const waitMs = ('waitMs' in asked ? asked.waitMs : undefined) ?? 0;
+      const ask = () => new Promise<QuotaAnswer>((resolve) => quotas.ask(withoutTag(asked), resolve));
+      const answered = await withKeysHere(quotas.cluster, subjectsOf(asked), waitMs, ask);
+      if ('value' in answered) return answer(tagged(quotas.cluster, asked, answered.value) as Value);
       const isUnknown = isUnknownRefused && !quotas.policies.some(({ name }) => name === variable);
-      throw new ProblemError(isUnknown ? serverProblems.no_such_quota : refusal, { detail: answered.error });
+      const otherwise = isUnknown ? serverProblems.no_such_quota : refusal;
+      throw problemOf(answered, answered.isPartial ? groups_missing : otherwise);
     },
   });
+}
+
+/** The subjects that a request is about; a reservation or lease has the slot of its subject, by its tag. */
+function subjectsOf(request: QuotaRequest): readonly Uint8Array[] {
+  if ('reservation' in request) return [Buffer.from(request.reservation)];
+  if ('lease' in request) return [Buffer.from(request.lease)];
+  if ('items' in request) return request.items.map(({ subject }) => subject);
+  if ('item' in request) return [request.item.subject];
+  return 'subject' in request && request.subject !== undefined ? [request.subject] : [];
+}
+
+/** The id of a reservation or lease as the quotas know it. */
+function withoutTag(request: QuotaRequest): QuotaRequest {
+  if ('reservation' in request) return { ...request, reservation: withoutSlotTag(request.reservation) };
+  return 'lease' in request ? { ...request, lease: withoutSlotTag(request.lease) } : request;
+}
+
+/** In a cluster the id of a reservation or lease ends with a tag of its subject's slot, as over RESP. */
+function tagged(cluster: LaneCluster | undefined, request: QuotaRequest, value: unknown): unknown {
+  if (cluster === undefined || (request.kind !== 'reserve' && request.kind !== 'acquire')) return value;
+  const held = value as Held;
+  const [subject] = subjectsOf(request) as [Uint8Array];
+  return { ...held, id: `${held.id}${slotTag(slotOfKey(subject, 0, subject.length))}` };
 }
 
 function requireAllKeys({ hasPrefixes }: User): void {
@@ -197,12 +234,12 @@ const quotaOperations: readonly Operation<QuotasContext, User>[] = [
     method: 'GET',
     path: '/api/v1/quotas/{name}',
     summary: 'Describes a quota and, with ?subject=…, one of its subjects in the current window.',
-    success: z.record(z.string(), z.union([z.string(), z.number()])),
+    success: quotaDescription,
     refusal: serverProblems.no_such_quota,
     query: z.object({ subject: subject.optional() }),
     request: (name, _, query) => ({ kind: 'info', name, subject: query.subject }),
     answer: (fields: readonly (readonly [string, string | number])[]) =>
-      Object.fromEntries(fields.map(([name, value]) => [camelCase(name), value])),
+      Object.fromEntries(fields.map(([name, value]) => [camelCase(name), typedField(name, value)])),
   }),
   quotaOperation({
     id: 'defineQuota',
@@ -251,6 +288,19 @@ export const quotasApi: Api<QuotasContext, User> = {
   },
   operations: quotaOperations,
 };
+
+/** The fields of QUOTA.INFO, which has texts and integers only, as JSON has them. */
+function typedField(name: string, value: string | number): unknown {
+  if (name === 'starts-here') return value === 1;
+  if (name !== 'shares') return value;
+  return String(value)
+    .split(' ')
+    .filter((text) => text !== '')
+    .map((text) => {
+      const [region, fraction] = text.split('=');
+      return { region, fraction: Number(fraction) };
+    });
+}
 
 function camelCase(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -16,6 +16,7 @@ async function call(
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/v1/quotas${path}`, {
     method,
+    ...(body !== undefined && { headers: { 'content-type': 'application/json' } }),
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -44,6 +45,35 @@ test('what the commands do can be done over HTTP', async () => {
   expect((await call('GET', '/calls?subject=t')).body).toMatchObject({ limit: 10, remainingEverywhere: 9 });
   expect((await call('DELETE', `/reservations/${reserved.body.reservation}`)).body).toEqual({ cancelled: false });
   expect((await call('DELETE', '/calls')).body).toEqual({ dropped: true });
+});
+
+test('a cost that is left out is 1, and a span of time may be written with its unit', async () => {
+  expect((await call('PUT', '/units', { limit: 2, windowMs: '1h', waitMs: '250ms' })).status).toBe(200);
+  expect((await call('POST', '/units/take', { subject: 's' })).body).toMatchObject({ remainingEverywhere: 1 });
+  const items = [{ name: 'units', subject: 's' }];
+  expect((await call('POST', '/take-all', { items, waitMs: '1s' })).body).toMatchObject({ allowed: true });
+  expect((await call('POST', '/units/take', { subject: 's' })).body).toMatchObject({ allowed: false });
+  expect((await call('GET', '/units')).body).toMatchObject({ windowMs: 3_600_000, waitMs: 250, startsHere: true });
+  await call('DELETE', '/units');
+});
+
+test('a quota is read in the fields that define it: shares are objects', async () => {
+  const shares = [{ region: 'local', fraction: 0.5 }];
+  expect((await call('PUT', '/shared', { limit: 10, windowMs: 60_000, shares })).status).toBe(200);
+  expect((await call('GET', '/shared')).body).toMatchObject({ shares, startsHere: true });
+  await call('DELETE', '/shared');
+});
+
+test('a mistake names the field, the value and what is allowed', async () => {
+  const detailOf = async (body: unknown) => (await call('POST', '/nobody/take', body)).body.detail;
+  expect(await detailOf({})).toMatch(/ subject is missing: give a text\.$/);
+  expect(await detailOf({ subject: 's', cost: 'two' })).toMatch(/ cost "two" is not a (?:whole )?number\.$/);
+  expect(await detailOf({ subject: 's', cost: 0 })).toMatch(/ cost 0 is too small: at least 1\.$/);
+  expect(await detailOf({ subject: 's', waitMs: 'soon' })).toMatch(
+    / waitMs "soon": must be 0 to .* such as 250ms, 60s/,
+  );
+  expect(await detailOf({ subject: 's', csot: 2 })).toMatch(/ "csot" is not known; did you mean "cost"\?\.$/);
+  expect(await detailOf('{"subject": x}')).toMatch(/not a JSON document in UTF-8\. .*x/);
 });
 
 test('leases are taken, renewed and given back over HTTP', async () => {
@@ -98,15 +128,17 @@ test('the document names every operation', async () => {
 
 test('a page of another site cannot spend anything', async () => {
   await call('PUT', '/site', { limit: 10, windowMs: 3_600_000 });
-  const take = async (origin: string) => {
+  const take = async (origin: string, mediaType = 'application/json') => {
     const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/v1/quotas/site/take`, {
       method: 'POST',
-      headers: { origin, 'content-type': 'text/plain' },
+      headers: { origin, 'content-type': mediaType },
       body: JSON.stringify({ subject: 's', cost: 1 }),
     });
     return response.status;
   };
   expect(await take('http://evil.example')).toBe(403);
   expect(await take('null')).toBe(403);
+  for (const mediaType of ['text/plain', 'application/x-www-form-urlencoded'])
+    expect(await take(`http://127.0.0.1:${server.httpPort}`, mediaType)).toBe(415);
   expect(await take(`http://127.0.0.1:${server.httpPort}`)).toBe(200);
 });

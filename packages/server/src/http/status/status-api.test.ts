@@ -4,7 +4,12 @@ import { statusApi } from './status-api.js';
 
 test('alive from the start, ready when it is, and nothing else is served', async () => {
   let ready = false;
-  const context = { isReady: () => ready, describe: () => ({ name: 'quotadb' }), metrics: async () => '' };
+  const context = {
+    isReady: () => ready,
+    describe: () => ({ name: 'quotadb' }),
+    page: '/page/',
+    metrics: async () => '',
+  };
   const handle = createHandler([serveApi(statusApi, context)], {
     authenticate: () => ({}),
     sites: new Sites({ isOpen: () => false, isLoopbackName: () => true }),
@@ -22,6 +27,11 @@ test('alive from the start, ready when it is, and nothing else is served', async
   expect((await ask('/readyz?verbose=1')).status).toBe(200);
   expect(await (await ask('/')).json()).toEqual({ name: 'quotadb' });
   expect((await ask('/nothing')).status).toBe(404);
+  // A person who opens the address in a browser is sent to the page; a program is not, whatever else it accepts.
+  const open = (accept: string) => fetch(`http://127.0.0.1:${port}/`, { headers: { accept }, redirect: 'manual' });
+  const browser = await open('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+  expect([browser.status, browser.headers.get('location')]).toEqual([302, '/page/']);
+  for (const accept of ['*/*', 'application/json', 'text/plain']) expect((await open(accept)).status).toBe(200);
   expect((await ask('/healthz', 'POST')).status).toBe(405);
   server.close();
 });

@@ -7,6 +7,8 @@ export interface StatusContext {
   /** Why not, where it is none of the usual reasons. */
   readonly reason?: () => string | undefined;
   readonly describe: () => object;
+  /** The page of this server, for a browser that opens `/`. */
+  readonly page: string;
   /** The metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
 }
@@ -15,7 +17,7 @@ const { not_ready } = defineProblems({
   not_ready: [
     503,
     'Not ready',
-    'The server is starting or stopping, its disk refuses writes, or its clock has jumped.',
+    'The server is starting or stopping, its disk refuses writes, its clock has jumped, or its data is an old copy.',
   ],
 });
 
@@ -31,7 +33,8 @@ export const statusApi: Api<StatusContext, unknown> = {
       id: 'describeServer',
       method: 'GET',
       path: '/',
-      summary: 'Name, version, region and port of this server',
+      summary: 'Name, version, region and port of this server; a browser is sent to the dashboard',
+      browserPage: ({ page }) => page,
       success: {
         description: 'The server.',
         schema: z.object({ name: z.string(), version: z.string(), region: z.string(), resp: z.int().optional() }),

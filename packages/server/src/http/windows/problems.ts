@@ -12,7 +12,11 @@ export const windowProblems = {
       'Invalid key',
       `A key is 1 to ${MAX_CELL_KEY_BYTES} bytes of UTF-8, percent-encoded in the path.`,
     ],
-    invalid_window: [400, 'Invalid window', `windowMs must be an integer from 1 to ${MAX_WINDOW_MS}.`],
+    invalid_window: [
+      400,
+      'Invalid window',
+      `windowMs must be 1 to ${MAX_WINDOW_MS} milliseconds, or a text such as "60s".`,
+    ],
     invalid_start: [400, 'Invalid start', `startMs must be an integer from 0 to ${MAX_START_MS}.`],
     invalid_amount: [400, 'Invalid amount', 'The amount must be an integer from 0 to 9223372036854775807.'],
     invalid_limit: [400, 'Invalid limit', `limit must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`],

@@ -1,4 +1,4 @@
-import { integer } from '@quotadb/http';
+import { integer, milliseconds } from '@quotadb/http';
 import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
 import { z } from 'zod';
 
@@ -16,7 +16,7 @@ export const keyParameter = z.object({
 
 export const noQuery = z.strictObject({});
 
-const windowMs = z.int().min(1).max(MAX_WINDOW_MS).describe('The length of the window.');
+const windowMs = milliseconds(1, MAX_WINDOW_MS).describe('The length of the window.');
 const startMs = z
   .int()
   .min(0)
@@ -52,7 +52,7 @@ export const rateDecision = z
     allowed: z.boolean(),
     limit,
     remaining: z.int().min(0),
-    resetAfterMs: z.int().min(0).describe('Until the current window ends.'),
+    resetMs: z.int().min(0).describe('Until the current window ends.'),
     retryAfterMs: z.int().min(-1).describe('After how long to try again; -1 where it is no use.'),
   })
   .meta({ id: 'RateDecision' });

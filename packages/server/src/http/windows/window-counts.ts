@@ -1,7 +1,7 @@
 import { ByteInput, type Engine, joinInt64, Status, splitInt64 } from '@quotadb/engine';
 import { WindowCell } from '@quotadb/rate';
 import type { ServerState } from '@quotadb/resp';
-import { waitForDisk } from '../wait-for-disk.js';
+import { requireSafe } from '../require-safe.js';
 import { refusalOf, WindowProblem } from './problems.js';
 
 export interface WindowCount {
@@ -42,7 +42,7 @@ export class WindowCounts {
     const status = cell.increment(engine, ByteInput.copyOf(key), 0, key.length, ...splitInt64(amount));
     if (status !== Status.Ok) throw refusalOf(status);
     const count = this.count();
-    await waitForDisk(server);
+    await requireSafe(server, engine);
     return count;
   }
 

@@ -1,7 +1,9 @@
 import type { User } from '@quotadb/config';
 import { type Api, operationsOf } from '@quotadb/http';
+import type { LaneCluster } from '@quotadb/resp';
 import type { z } from 'zod';
-import { requireKeyAccess } from '../key-access.js';
+import { requireKeyAccess, requireKeysHere } from '../key-access.js';
+import { elsewhereProblems } from '../problems.js';
 import { windowProblems } from './problems.js';
 import {
   incrementBody,
@@ -16,18 +18,23 @@ import type { WindowCounts } from './window-counts.js';
 
 type RateRequest = z.output<typeof rateRequest>;
 
+interface RateDecision {
+  readonly resetAfterMs: number;
+}
+
 export interface WindowsContext {
   readonly windows: WindowCounts;
+  readonly cluster: LaneCluster | undefined;
   readonly rates: {
-    peek(key: Uint8Array, rate: RateRequest): object;
+    peek(key: Uint8Array, rate: RateRequest): RateDecision;
     /** Counts a request within the limit; one that is admitted already, in any case. */
-    count(key: Uint8Array, rate: RateRequest, isAdmitted: boolean): Promise<object>;
+    count(key: Uint8Array, rate: RateRequest, isAdmitted: boolean): Promise<RateDecision>;
   };
   /** Resolves when this thread may use the store. */
   readonly share: () => Promise<void>;
 }
 
-const { key_forbidden, window_over, count_out_of_range, out_of_memory, disk_failed } = windowProblems;
+const { key_forbidden, window_over, count_out_of_range, out_of_memory, disk_failed, not_replicated } = windowProblems;
 
 const operation = operationsOf<WindowsContext, User>();
 const counting = { method: 'POST', parameters: keyParameter, query: noQuery } as const;
@@ -36,7 +43,7 @@ const rateCounting = {
   roles: ['write', 'quota', 'counts token'],
   body: { schema: rateRequest, isOptional: true },
   success: { description: 'Counted, or denied: `allowed` says which.', schema: rateDecision },
-  problems: [key_forbidden, out_of_memory, disk_failed],
+  problems: [key_forbidden, ...elsewhereProblems, out_of_memory, disk_failed, not_replicated],
 } as const;
 
 /** Windows and rate limits, for callers who may run the commands that do the same, on the same keys. */
@@ -65,7 +72,15 @@ export const windowsApi: Api<WindowsContext, User> = {
       roles: ['write', 'counts token'],
       body: { schema: incrementBody, isOptional: true },
       success: { description: 'The count right after this change.', schema: windowCount },
-      problems: [key_forbidden, window_over, count_out_of_range, out_of_memory, disk_failed],
+      problems: [
+        key_forbidden,
+        ...elsewhereProblems,
+        window_over,
+        count_out_of_range,
+        out_of_memory,
+        disk_failed,
+        not_replicated,
+      ],
       run: async (context, { path: { key }, body: { amount, ...window } }, caller) => {
         const { windows } = await enter(context, caller, key);
         return { key: key.toString(), ...(await windows.increment(key, window, BigInt(amount))) };
@@ -81,7 +96,7 @@ export const windowsApi: Api<WindowsContext, User> = {
       parameters: keyParameter,
       query: windowQuery,
       success: { description: 'The count.', schema: windowCount },
-      problems: [key_forbidden],
+      problems: [key_forbidden, ...elsewhereProblems],
       run: async (context, { path: { key }, query }, caller) => {
         const { windows } = await enter(context, caller, key);
         return { key: key.toString(), ...windows.read(key, query) };
@@ -96,7 +111,7 @@ export const windowsApi: Api<WindowsContext, User> = {
         'A request that is denied is answered with 200 and `"allowed": false`, and counts for nothing. As RATE.LIMIT.',
       run: async (context, { path: { key }, body }, caller) => {
         const { rates } = await enter(context, caller, key);
-        return { key: key.toString(), ...(await rates.count(key, body, false)) };
+        return answerOf(key, await rates.count(key, body, false));
       },
     }),
     operation({
@@ -107,7 +122,7 @@ export const windowsApi: Api<WindowsContext, User> = {
       description: 'Counts it within the limit or not, and says which. As RATE.ADD.',
       run: async (context, { path: { key }, body }, caller) => {
         const { rates } = await enter(context, caller, key);
-        return { key: key.toString(), ...(await rates.count(key, body, true)) };
+        return answerOf(key, await rates.count(key, body, true));
       },
     }),
     operation({
@@ -120,18 +135,24 @@ export const windowsApi: Api<WindowsContext, User> = {
       parameters: keyParameter,
       query: rateRequest,
       success: { description: 'The decision.', schema: rateDecision },
-      problems: [key_forbidden],
+      problems: [key_forbidden, ...elsewhereProblems],
       run: async (context, { path: { key }, query }, caller) => {
         const { rates } = await enter(context, caller, key);
-        return { key: key.toString(), ...rates.peek(key, query) };
+        return answerOf(key, rates.peek(key, query));
       },
     }),
   ],
 };
 
+/** The time until the window ends has the name that it has in the answers of quotas. */
+function answerOf(key: Buffer, { resetAfterMs, ...decision }: RateDecision): object {
+  return { key: key.toString(), ...decision, resetMs: resetAfterMs };
+}
+
 /** Past this, the caller may touch the key, and this thread the store. */
 async function enter(context: WindowsContext, caller: User, key: Uint8Array): Promise<WindowsContext> {
   requireKeyAccess(caller, key);
   await context.share();
+  await requireKeysHere(context.cluster, [key]);
   return context;
 }

@@ -87,7 +87,7 @@ describe('the windows API', () => {
 
   test('limits where RATE.LIMIT limits; who is denied burns nothing', async () => {
     const rate = { limit: 10, windowMs: MINUTE_MS };
-    const decision = { key: 'rate', limit: 10, resetAfterMs: currentStart() + MINUTE_MS - clock.now() };
+    const decision = { key: 'rate', limit: 10, resetMs: currentStart() + MINUTE_MS - clock.now() };
     expect((await call('POST', 'limits/rate/take', { ...rate, cost: 7 })).json).toEqual({
       ...decision,
       allowed: true,

@@ -1,0 +1,60 @@
+import { SLOT_COUNT, slotOfKey } from '@quotadb/cluster';
+import { type Engine, RESERVED_PREFIX } from '@quotadb/engine';
+import { subjectOfAllotment } from '@quotadb/quota';
+import { identifierOf, isReservedName } from '@quotadb/rate';
+
+/** Keys between two turns of the event loop. */
+const SLICE_KEYS = 10_000;
+
+/** In no slot: keys that the server itself has named. */
+export const NO_SLOT = -1;
+
+/**
+ * The slot of a key as the store has it: of its own name, of the identifier of a cell, or the subject of an allotment.
+ */
+export function slotOfStored(key: Uint8Array): number {
+  const identifier = identifierOf(key);
+  if (!isReservedName(identifier, 0, identifier.length)) return slotOfKey(identifier, 0, identifier.length);
+  const subject = isQuotaKey(key) ? subjectOfAllotment(key) : undefined;
+  return subject === undefined ? NO_SLOT : slotOfKey(subject, 0, subject.length);
+}
+
+function isQuotaKey(key: Uint8Array): boolean {
+  return RESERVED_PREFIX.every((byte, at) => key[at] === byte);
+}
+
+/**
+ * Visits every key of the store that is in a slot, with turns of the event loop in between; `keysOnly`: no allotments.
+ */
+export async function visitSlots(
+  engine: Engine,
+  visit: (key: Uint8Array, slot: number) => void,
+  keysOnly = false,
+  turn = nextTurn,
+): Promise<void> {
+  const one = (key: Uint8Array): void => {
+    const slot = slotOfStored(key);
+    if (slot !== NO_SLOT) visit(key, slot);
+  };
+  await walk((cursor) => engine.scan(cursor, SLICE_KEYS, one), turn);
+  if (!keysOnly) await walk((cursor) => engine.scanReserved(cursor, SLICE_KEYS, one), turn);
+}
+
+/** How many keys, cells and, unless `keysOnly`, allotments this node holds, by slot. */
+export async function countBySlot(engine: Engine, keysOnly = false, turn = nextTurn): Promise<Uint32Array> {
+  const counts = new Uint32Array(SLOT_COUNT);
+  const count = (_: Uint8Array, slot: number): void => {
+    counts[slot]++;
+  };
+  await visitSlots(engine, count, keysOnly, turn);
+  return counts;
+}
+
+async function walk(page: (cursor: bigint) => bigint, turn: () => Promise<void>): Promise<void> {
+  for (let cursor = page(0n); cursor !== 0n; cursor = page(cursor)) await turn();
+}
+
+/** Of the event loop. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,92 @@
+import { ByteInput, type Engine, RESERVED_PREFIX, Status } from '@quotadb/engine';
+import { type DecideRequest, type LimitStore, refusals } from '@quotadb/envoy';
+import type { Decision, DecisionRefusal } from '@quotadb/limits';
+import { WindowCell } from '@quotadb/rate';
+import type { Refused, ServerState } from '@quotadb/resp';
+import type { LimitService } from '../limits/service.js';
+
+/**
+ * The identifier of a counter of a fixed window, which no key of a client can be:
+ *
+ *   offset | bytes | content
+ *   -------|-------|-------------------------------------
+ *   0      | 3     | 00 51 44
+ *   3      | 1     | 'e'
+ *   4      | rest  | the name of the counter, up to 1024 bytes
+ */
+const PREFIX = Uint8Array.of(...RESERVED_PREFIX.subarray(0, 3), 0x65);
+const MAXIMUM_COUNTER_BYTES = 1024;
+const TWO_POW_32 = 2 ** 32;
+
+export interface EnvoyLimitStoreOptions {
+  readonly engine: Engine;
+  readonly state: ServerState;
+  readonly limits: LimitService;
+  /** Resolves when all changes made so far are as safe as this server promises before it answers. */
+  readonly whenSafe: () => Promise<Refused | undefined>;
+}
+
+/** The counters of Envoy's limits, in the store of this server; used by the main thread. */
+export class EnvoyLimitStore implements LimitStore {
+  private readonly engine: Engine;
+  private readonly state: ServerState;
+  private readonly limits: LimitService;
+  private readonly cell = new WindowCell();
+  private readonly input = new ByteInput(new Uint8Array(PREFIX.length + MAXIMUM_COUNTER_BYTES + ByteInput.SLACK_BYTES));
+
+  /** The part of the input behind the prefix. */
+  private readonly name: Buffer;
+  private readonly whenSafe: () => Promise<Refused | undefined>;
+
+  constructor({ engine, state, limits, whenSafe }: EnvoyLimitStoreOptions) {
+    this.engine = engine;
+    this.whenSafe = whenSafe;
+    this.state = state;
+    this.limits = limits;
+    this.input.bytes.set(PREFIX);
+    this.name = Buffer.from(this.input.bytes.buffer, PREFIX.length, MAXIMUM_COUNTER_BYTES);
+  }
+
+  nowMs(): number {
+    return this.engine.nowMs;
+  }
+
+  addFixed(counter: string, windowMs: number, amount: number): number {
+    const { engine, state, cell, input } = this;
+    if (state.disk.refusesWrites) throw refusals.undecided('the disk has failed: nothing is counted');
+    engine.advanceTo(state.clock.now());
+    cell.chooseCurrent(engine, Math.floor(windowMs / TWO_POW_32), windowMs | 0);
+    const length = PREFIX.length + this.name.write(counter);
+    if (amount > 0) this.add(length, amount);
+    else {
+      cell.read(engine, input, 0, length);
+      const excess = Math.min(-amount, this.count);
+      if (excess > 0) this.add(length, -excess);
+    }
+    return this.count;
+  }
+
+  whenDurable(): Promise<void> | undefined {
+    const { disk, replication } = this.state;
+    if (!disk.isOn && replication.held === undefined) return undefined;
+    return this.whenSafe().then((refused) => {
+      if (refused !== undefined) throw refusals.undecided(refused.error);
+    });
+  }
+
+  decide(request: DecideRequest): Promise<Decision | DecisionRefusal> {
+    return this.limits.decide(request);
+  }
+
+  private add(length: number, amount: number): void {
+    const { engine, cell, input } = this;
+    const status = cell.increment(engine, input, 0, length, amount < 0 ? -1 : 0, amount | 0);
+    if (status !== Status.Ok)
+      throw refusals.undecided('the store has no memory left for another counter: raise --max-memory');
+  }
+
+  private get count(): number {
+    const { countHigh, countLow } = this.cell;
+    return countHigh < 0 ? 0 : countHigh * TWO_POW_32 + (countLow >>> 0);
+  }
+}
