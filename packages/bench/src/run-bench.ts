@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { availability } from './availability/suite.js';
 import { helpText, type Options, parseFlags, UsageError } from './command-line/flags.js';
 import { type AnySuite, helpFlag, type Output, rowFlags, type sharedFlags } from './command-line/suite.js';
 import { counts } from './counts/suite.js';
 import { durability } from './durability/suite.js';
+import { groups } from './groups/suite.js';
 import { limits } from './limits/suite.js';
 import { Cleanup } from './machine/cleanup.js';
 import { quotas } from './quotas/suite.js';
@@ -12,13 +14,26 @@ import { replication } from './replication/suite.js';
 import { report } from './report/suite.js';
 import { readHistory, writeHistory } from './results/history.js';
 import { type RunStamp, repositoryDirectory, stampRun } from './results/stamp.js';
+import { rls } from './rls/suite.js';
 import { NoRedisError } from './servers/redis.js';
 import { sideBySide } from './side-by-side/suite.js';
 import { steps } from './steps/suite.js';
 
 export const ExitCode = { Ok: 0, Failed: 1, Usage: 2, NoRedis: 3, Interrupted: 130 } as const;
 
-const suites: readonly AnySuite[] = [sideBySide, counts, durability, replication, limits, quotas, steps, report];
+const suites: readonly AnySuite[] = [
+  sideBySide,
+  counts,
+  durability,
+  replication,
+  limits,
+  quotas,
+  rls,
+  availability,
+  groups,
+  steps,
+  report,
+];
 
 const STANDARD_OUTPUT: Output = {
   print: (text) => process.stdout.write(`${text}\n`),

@@ -1,7 +1,7 @@
 import { byTurns } from '../measure/rounds.js';
 import { type Summary, summarize } from '../results/summary.js';
 
-/** Several ways to do the same, each measured in this process. */
+/** Several ways to do the same, measured by turns. */
 export interface Contest {
   readonly name: string;
   readonly description: string;
@@ -10,15 +10,15 @@ export interface Contest {
 
 export interface ContestSide {
   readonly name: string;
-  /** Operations that are under way at once; 0 where an operation is over when it returns. */
-  readonly concurrency: number;
-  readonly operate: (index: number) => unknown;
+  readonly measure: (seconds: number, signal: AbortSignal) => Promise<Round>;
 }
 
-interface Round {
+export interface Round {
   readonly operationsPerSecond: number;
-  /** Of this process, in which the client runs; the servers have their own. */
+  /** Of the process in which the client runs. */
   readonly clientCpuMicrosecondsPerOperation: number;
+  /** Where only this side's operations reached a server during its round. */
+  readonly serverCpuMicrosecondsPerOperation?: number;
 }
 
 export type SideResult = { readonly [Name in keyof Round]: Summary };
@@ -34,27 +34,35 @@ export async function measureContest(
 ): Promise<Record<string, SideResult>> {
   const measure = (side: ContestSide, length: number) => {
     signal.throwIfAborted();
-    return measureRound(side, length);
+    return side.measure(length, signal);
   };
   for (const side of sides) await measure(side, seconds * WARMUP_SHARE);
   const measured = await byTurns(sides, rounds, (side) => measure(side, seconds));
   return Object.fromEntries(sides.map(({ name }, index) => [name, summarize(measured[index]!)]));
 }
 
-async function measureRound(side: ContestSide, seconds: number): Promise<Round> {
+interface Operations {
+  /** Operations that are under way at once; 0 where an operation is over when it returns. */
+  readonly concurrency: number;
+  readonly operate: (index: number) => unknown;
+}
+
+/** A round of operations in this process. */
+export async function measureHere(operations: Operations, seconds: number): Promise<Round> {
   const cpuBefore = process.cpuUsage();
   const startedAtMs = performance.now();
   const endsAtMs = startedAtMs + seconds * 1_000;
-  const operations = side.concurrency === 0 ? operateAtOnce(side, endsAtMs) : await operateTogether(side, endsAtMs);
+  const done =
+    operations.concurrency === 0 ? operateAtOnce(operations, endsAtMs) : await operateTogether(operations, endsAtMs);
   const elapsedMs = performance.now() - startedAtMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   return {
-    operationsPerSecond: (operations * 1_000) / elapsedMs,
-    clientCpuMicrosecondsPerOperation: (user + system) / operations,
+    operationsPerSecond: (done * 1_000) / elapsedMs,
+    clientCpuMicrosecondsPerOperation: (user + system) / done,
   };
 }
 
-function operateAtOnce(side: ContestSide, endsAtMs: number): number {
+function operateAtOnce(side: Operations, endsAtMs: number): number {
   let operations = 0;
   while (performance.now() < endsAtMs) {
     for (let index = 0; index < OPERATIONS_PER_CLOCK_READ; index++) side.operate(operations + index);
@@ -63,7 +71,7 @@ function operateAtOnce(side: ContestSide, endsAtMs: number): number {
   return operations;
 }
 
-async function operateTogether(side: ContestSide, endsAtMs: number): Promise<number> {
+async function operateTogether(side: Operations, endsAtMs: number): Promise<number> {
   let operations = 0;
   const worker = async () => {
     while (performance.now() < endsAtMs) await side.operate(operations++);

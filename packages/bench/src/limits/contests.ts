@@ -9,12 +9,24 @@ import {
   type WindowCounterStore,
 } from '@quotadb/windows';
 import pg from 'pg';
+import { loadJob } from '../load/load-job.js';
+import type { Request } from '../load/request.js';
+import { runLoad } from '../load/run-load.js';
 import type { Cleanup } from '../machine/cleanup.js';
-import type { Contest, ContestSide } from './contest.js';
+import { perSecond } from '../measure/rounds.js';
+import { ask } from '../servers/ask.js';
+import { type Contest, type ContestSide, measureHere } from './contest.js';
+import { libraryScripts } from './library-scripts.js';
 
-interface Ports {
-  readonly redis: number;
-  readonly quotadb: number;
+interface Server {
+  readonly port: number;
+  readonly pid: number;
+}
+
+/** What the contests run against. */
+export interface Servers {
+  readonly redis: Server;
+  readonly quotadb: Server;
 }
 
 const HOUR_MS = 3_600_000;
@@ -25,7 +37,8 @@ const CONCURRENCY = 64;
 const DATABASE_CONNECTIONS = 8;
 
 function sideOf(name: string, operate: (key: string) => unknown, concurrency = CONCURRENCY): ContestSide {
-  return { name, concurrency, operate: (index) => operate(KEYS[index % KEYS.length]!) };
+  const operations = { concurrency, operate: (index: number) => operate(KEYS[index % KEYS.length]!) };
+  return { name, measure: (seconds) => measureHere(operations, seconds) };
 }
 
 /** The packages that QuotaDB's are compared with; imported when this bench runs, and by no other. */
@@ -39,10 +52,10 @@ async function others() {
 }
 
 /** Rate decisions: in the process, in the process with a promise, and by a server each time. */
-export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest> {
+export async function decisions(servers: Servers, cleanup: Cleanup): Promise<Contest> {
   const { Redis, RateLimiterMemory, RateLimiterRedis } = await others();
-  const client = QuotadbClient.open({ port: ports.quotadb });
-  const redis = new Redis(ports.redis);
+  const client = QuotadbClient.open({ port: servers.quotadb.port });
+  const redis = new Redis(servers.redis.port);
   await client.quotaDefine('bench', { limit: LIMIT, windowMs: HOUR_MS });
   const quota = new Quota({ client, name: 'bench', whenAway: 'closed', timeoutMs: 10_000 });
   onCleanup(cleanup, async () => {
@@ -73,10 +86,10 @@ export async function decisions(ports: Ports, cleanup: Cleanup): Promise<Contest
 }
 
 /** The four stores of @quotadb/windows. */
-export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest> {
+export async function adapters(servers: Servers, cleanup: Cleanup): Promise<Contest> {
   const { Redis } = await others();
-  const client = QuotadbClient.open({ port: ports.quotadb });
-  const redis = new Redis(ports.redis);
+  const client = QuotadbClient.open({ port: servers.quotadb.port });
+  const redis = new Redis(servers.redis.port);
   const postgres = new EmbeddedPostgres({});
   const pool = new pg.Pool({ ...(await postgres.start()), max: DATABASE_CONNECTIONS });
   // `end` does not wait for the sockets: PostgreSQL sends them an error when it stops, which would end the bench.
@@ -103,11 +116,11 @@ export async function adapters(ports: Ports, cleanup: Cleanup): Promise<Contest>
 }
 
 /** The same INCR to the same server through three clients. */
-export async function clients(ports: Ports, cleanup: Cleanup): Promise<Contest> {
+export async function clients(servers: Servers, cleanup: Cleanup): Promise<Contest> {
   const { Redis, createClient } = await others();
-  const ours = QuotadbClient.open({ port: ports.quotadb });
-  const ioredis = new Redis(ports.quotadb, { enableAutoPipelining: true });
-  const nodeRedis = createClient({ socket: { port: ports.quotadb } });
+  const ours = QuotadbClient.open({ port: servers.quotadb.port });
+  const ioredis = new Redis(servers.quotadb.port, { enableAutoPipelining: true });
+  const nodeRedis = createClient({ socket: { port: servers.quotadb.port } });
   await nodeRedis.connect();
   onCleanup(cleanup, async () => {
     ioredis.disconnect();
@@ -122,6 +135,46 @@ export async function clients(ports: Ports, cleanup: Cleanup): Promise<Contest> 
       sideOf('ioredis', (key) => ioredis.incr(key)),
       sideOf('node-redis', (key) => nodeRedis.incr(key)),
     ],
+  };
+}
+
+const SCRIPT_CONNECTIONS = 50;
+const SCRIPT_PIPELINES = [1, 16];
+const SCRIPT_KEYS = 100_000;
+
+/** The scripts of limiter libraries by EVALSHA, the same bytes to both servers. */
+export async function scripts(servers: Servers): Promise<Contest> {
+  const sides: ContestSide[] = [];
+  for (const { library, script, request } of libraryScripts) {
+    for (const server of Object.values(servers)) await ask(server.port, 'SCRIPT', 'LOAD', script);
+    for (const pipeline of SCRIPT_PIPELINES) {
+      for (const [name, server] of Object.entries(servers)) {
+        sides.push(scriptSide(`${library}, pipeline ${pipeline}, ${name}`, server, pipeline, [request]));
+      }
+    }
+  }
+  return {
+    name: 'scripts',
+    description: `EVALSHA of limiter libraries, ${SCRIPT_CONNECTIONS} connections, ${SCRIPT_KEYS.toLocaleString('en')} keys`,
+    sides,
+  };
+}
+
+function scriptSide(name: string, server: Server, pipeline: number, request: Request): ContestSide {
+  const settings = { pattern: [request], keyCount: SCRIPT_KEYS, pipeline, connections: SCRIPT_CONNECTIONS };
+  return {
+    name,
+    async measure(seconds, signal) {
+      const result = await runLoad(loadJob(server, { ...settings, measureMs: seconds * 1_000 }), signal);
+      const { operations, serverCpuMicroseconds, clientCpuMicroseconds = 0 } = result;
+      return {
+        operationsPerSecond: perSecond(result),
+        clientCpuMicrosecondsPerOperation: clientCpuMicroseconds / operations,
+        ...(serverCpuMicroseconds !== undefined && {
+          serverCpuMicrosecondsPerOperation: serverCpuMicroseconds / operations,
+        }),
+      };
+    },
   };
 }
 

@@ -16,6 +16,7 @@ describeWithRedis('quotadb bench limits', () => {
       ['decisions', 6],
       ['adapters', 4],
       ['clients', 3],
+      ['scripts', 16],
     ]);
     for (const { sides } of rows) {
       for (const side of Object.values(sides)) expect(side.operationsPerSecond.median).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ import type { RunStamp } from '../results/stamp.js';
 import { requireQuotaDB, startQuotaDB } from '../servers/quotadb.js';
 import { requireRedis, startRedis } from '../servers/redis.js';
 import { measureContest, type SideResult } from './contest.js';
-import { adapters, clients, decisions } from './contests.js';
+import { adapters, clients, decisions, scripts } from './contests.js';
 
 /** A row of bench/results/limits: a contest, and the figures of every side. */
 export interface LimitsRow extends RunStamp {
@@ -17,7 +17,7 @@ export interface LimitsRow extends RunStamp {
   readonly sides: Readonly<Record<string, SideResult>>;
 }
 
-const contests = { decisions, adapters, clients } as const;
+const contests = { decisions, adapters, clients, scripts } as const;
 const contestNames = Object.keys(contests) as (keyof typeof contests)[];
 
 const flags = {
@@ -29,7 +29,7 @@ const flags = {
 /** `quotadb bench limits`: the measured clients run in this process; Redis and QuotaDB are started for them. */
 export const limits = defineSuite({
   name: 'limits',
-  summary: 'the rate limiter, window stores and clients, each beside others',
+  summary: 'the rate limiter, window stores, clients and scripts of libraries, each beside others',
   flags,
   rows: { folder: 'limits', format: formatContest },
   async run(options, run: BenchRun<LimitsRow>) {
@@ -38,12 +38,12 @@ export const limits = defineSuite({
     const redis = await startRedis('redis', redisProgram, ['--appendonly', 'no'], false, run.cleanup);
     const serve = ['--memory', '--lanes', '1'];
     const quotadb = await startQuotaDB({ program: quotadbProgram, flags: serve }, run.cleanup);
-    const ports = { redis: redis.port, quotadb: quotadb.port };
+    const servers = { redis, quotadb };
     const machine = describeMachine();
     const { seconds: secondsPerRound, rounds } = options;
     for (const name of options.contest) {
       run.progress(`measuring ${name}`);
-      const contest = await contests[name](ports, run.cleanup);
+      const contest = await contests[name](servers, run.cleanup);
       const sides = await measureContest(contest, options, run.signal);
       const { description } = contest;
       run.keep({ ...run.stamp, machine, secondsPerRound, rounds, contest: contest.name, description, sides });
@@ -52,10 +52,14 @@ export const limits = defineSuite({
 });
 
 function formatContest({ contest, description, sides }: LimitsRow): string {
-  const lines = Object.entries(sides).map(([side, { operationsPerSecond, clientCpuMicrosecondsPerOperation }]) => {
-    const rate = Math.round(operationsPerSecond.median).toLocaleString('en').padStart(12);
-    const cpu = clientCpuMicrosecondsPerOperation.median.toFixed(3);
-    return `  ${side.padEnd(36)} ${rate} operations/s   ${cpu} µs CPU here`;
+  const lines = Object.entries(sides).map(([side, figures]) => {
+    const rate = Math.round(figures.operationsPerSecond.median).toLocaleString('en').padStart(12);
+    const { serverCpuMicrosecondsPerOperation: server } = figures;
+    const cpu =
+      server === undefined
+        ? `${figures.clientCpuMicrosecondsPerOperation.median.toFixed(3)} µs CPU here`
+        : `${server.median.toFixed(2)} µs CPU of the server`;
+    return `  ${side.padEnd(48)} ${rate} operations/s   ${cpu}`;
   });
   return [`${contest}: ${description}`, ...lines].join('\n');
 }

@@ -11,8 +11,13 @@ const ENTRY = fileURLToPath(new URL('../../dist/load/load-process.js', import.me
  * names a core, and the machine can do it, the process stays on that core.
  */
 export function runLoad(job: LoadJob, signal: AbortSignal, core?: number): Promise<LoadResult> {
+  return runLoadProcess(ENTRY, job, signal, core);
+}
+
+/** The same for a load of another kind, with an entry point of its own. */
+export function runLoadProcess(entry: string, job: object, signal: AbortSignal, core?: number): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
-    const child = fork(ENTRY, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'], signal });
+    const child = fork(entry, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'], signal });
     if (core !== undefined && child.pid !== undefined) pinToCore(child.pid, core);
     let report: LoadReport | undefined;
     child.once('message', (message) => {

@@ -2,12 +2,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { readHistory, readNewestRun, writeHistory } from '../results/history.js';
-import type { QuotasRow } from '../results/quotas-row.js';
+import { readHistory, writeHistory } from '../results/history.js';
 import { bench } from '../testing/bench.js';
 import { rowOf } from '../testing/rows.js';
 import { temporaryDirectory } from '../testing/temporary-directory.js';
 import { renderReport } from './render.js';
+import { readOtherRows } from './suite.js';
 
 const load = { throughputPerSecond: 1000, serverCpuMicrosecondsPerOperation: 1, p99Ms: 2, halfLoadP99Ms: 1 };
 const first = rowOf({ redis: [load], quotadb: [{ ...load, serverCpuMicrosecondsPerOperation: 1.5 }] });
@@ -68,8 +68,7 @@ const results = join(root, 'bench', 'results');
 
 test('the report in the repository is that of the results in the repository', () => {
   const history = existsSync(results) ? readHistory(results) : [];
-  const quotas = readNewestRun<QuotasRow>(join(results, 'quotas'));
-  const expected = history.length > 0 ? renderReport(history, quotas) : new Map<string, string>();
+  const expected = history.length > 0 ? renderReport(history, readOtherRows(results)) : new Map<string, string>();
   for (const [file, content] of expected) {
     expect(readFileSync(join(root, 'docs', file), 'utf8'), `run: npx quotadb bench report (${file})`).toBe(content);
   }

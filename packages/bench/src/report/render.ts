@@ -1,7 +1,11 @@
+import type { AvailabilityRow } from '../results/availability-row.js';
+import type { GroupsRow } from '../results/groups-row.js';
 import { type MeasureName, measureOf } from '../results/measures.js';
 import type { QuotasRow } from '../results/quotas-row.js';
 import { BASELINE, OWN_CLIENT, type ResultRow } from '../results/row.js';
 import { leadOf } from '../results/summary.js';
+import { renderAvailability } from './availability.js';
+import { renderGroups } from './groups.js';
 import { markdownTable } from './markdown.js';
 import { drawPlot } from './plot.js';
 import { renderQuotas } from './quotas.js';
@@ -24,13 +28,20 @@ const isLoad = (row: ResultRow) => row.pipeline > 0;
 const isMemory = (row: ResultRow) => row.pipeline === 0;
 
 /** The page and its plots: file names below the documentation's directory, and their content. */
-export function renderReport(history: readonly ResultRow[], quotas: readonly QuotasRow[] = []): Map<string, string> {
+export function renderReport(history: readonly ResultRow[], more: OtherRows = {}): Map<string, string> {
   const rows = rowsOfLatestMachine(history);
   if (rows.length === 0) throw new Error('there are no results to report; run `npx quotadb bench` first');
   const runs = runsOf(rows);
   const plots = drawPlots(rows, runs);
   const latest = latestOfEachScenario(rows);
-  return new Map([[PAGE, page(latest, runs, plots, quotas)], ...plots.map(({ file, svg }) => [file, svg] as const)]);
+  return new Map([[PAGE, page(latest, runs, plots, more)], ...plots.map(({ file, svg }) => [file, svg] as const)]);
+}
+
+/** Rows of other shapes. */
+export interface OtherRows {
+  readonly quotas?: readonly QuotasRow[];
+  readonly availability?: readonly AvailabilityRow[];
+  readonly groups?: readonly GroupsRow[];
 }
 
 interface Plot {
@@ -73,7 +84,7 @@ function page(
   latest: readonly ResultRow[],
   runs: readonly Run[],
   plots: readonly Plot[],
-  quotas: readonly QuotasRow[],
+  { quotas = [], availability = [], groups = [] }: OtherRows,
 ): string {
   const { cpuModel, cpuCount, memoryBytes, system, node } = latest[0]!.machine;
   const { date, commit } = runs.at(-1)!;
@@ -95,6 +106,8 @@ function page(
     ...table('Load', latest.filter(isLoad), LOAD_MEASURES),
     ...table('Memory', latest.filter(isMemory), MEMORY_MEASURES),
     ...renderQuotas(quotas),
+    ...renderAvailability(availability),
+    ...renderGroups(groups),
     '## Where Redis is ahead',
     '',
     '```',

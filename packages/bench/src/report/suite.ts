@@ -2,10 +2,12 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { text } from '../command-line/flags.js';
 import { defineSuite } from '../command-line/suite.js';
+import type { AvailabilityRow } from '../results/availability-row.js';
+import type { GroupsRow } from '../results/groups-row.js';
 import { readHistory, readNewestRun } from '../results/history.js';
 import type { QuotasRow } from '../results/quotas-row.js';
 import { repositoryDirectory } from '../results/stamp.js';
-import { PLOTS, renderReport } from './render.js';
+import { type OtherRows, PLOTS, renderReport } from './render.js';
 
 /** `quotadb bench report`: draws the history into the documentation, and prints the files it wrote. */
 export const report = defineSuite({
@@ -19,7 +21,7 @@ export const report = defineSuite({
     const results = repositoryDirectory(givenResults, 'bench', 'results');
     const documentation = repositoryDirectory(docs, 'docs');
     if (!existsSync(results)) throw new Error(`there is no ${results}; run \`npx quotadb bench\` first`);
-    const files = renderReport(readHistory(results), readNewestRun<QuotasRow>(join(results, 'quotas')));
+    const files = renderReport(readHistory(results), readOtherRows(results));
     removeOldPlots(join(documentation, PLOTS));
     for (const [name, content] of files) {
       const file = join(documentation, name);
@@ -29,6 +31,15 @@ export const report = defineSuite({
     }
   },
 });
+
+/** The rows of other shapes, below bench/results. */
+export function readOtherRows(results: string): OtherRows {
+  return {
+    quotas: readNewestRun<QuotasRow>(join(results, 'quotas')),
+    availability: readHistory<AvailabilityRow>(join(results, 'availability')),
+    groups: readNewestRun<GroupsRow>(join(results, 'groups')),
+  };
+}
 
 /** Plots of scenarios that are no longer measured would otherwise stay for ever. */
 function removeOldPlots(directory: string): void {

@@ -17,20 +17,20 @@ export function writeHistory(directory: string, rows: readonly RunStamp[]): stri
   return file;
 }
 
-/** All rows of a directory, oldest first. */
-export function readHistory(directory: string): ResultRow[] {
-  const rows = historyFiles(directory).flatMap((name) => readRows<ResultRow>(directory, name));
+/** All rows of a directory, oldest first; none where it is missing. */
+export function readHistory<Row extends RunStamp = ResultRow>(directory: string): Row[] {
+  const rows = historyFiles(directory).flatMap((name) => readRows<Row>(directory, name));
   return rows.sort((a, b) => a.date.localeCompare(b.date));
 }
 
 /** The rows of the newest run; none where the directory is missing or empty. */
 export function readNewestRun<Row>(directory: string): Row[] {
-  const newest = existsSync(directory) ? historyFiles(directory).sort().at(-1) : undefined;
+  const newest = historyFiles(directory).sort().at(-1);
   return newest === undefined ? [] : readRows<Row>(directory, newest);
 }
 
 function historyFiles(directory: string): string[] {
-  return readdirSync(directory).filter((name) => name.endsWith('.ndjson'));
+  return !existsSync(directory) ? [] : readdirSync(directory).filter((name) => name.endsWith('.ndjson'));
 }
 
 function readRows<Row>(directory: string, name: string): Row[] {

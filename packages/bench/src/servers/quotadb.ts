@@ -7,6 +7,8 @@ import { type ServerProcess, startServerProcess } from './server-process.js';
 export interface QuotaDBProcess extends ServerProcess {
   readonly httpPort: number;
   readonly replicationPort: number;
+  /** Undefined without --rls. */
+  readonly rlsPort: number | undefined;
 }
 
 export interface QuotaDBStart {
@@ -27,8 +29,8 @@ export function startQuotaDB(start: QuotaDBStart, cleanup: Cleanup): Promise<Quo
 
 function readyPorts(line: string) {
   if (!line.startsWith('{"ready":true')) return undefined;
-  const { resp, http, repl } = JSON.parse(line) as { resp: number; http: number; repl: number };
-  return { port: resp, httpPort: http, replicationPort: repl };
+  const { resp, http, repl, rls } = JSON.parse(line) as { resp: number; http: number; repl: number; rls?: number };
+  return { port: resp, httpPort: http, replicationPort: repl, rlsPort: rls };
 }
 
 export function requireQuotaDB(given = ''): string {
