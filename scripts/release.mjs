@@ -3,7 +3,8 @@
  *
  * 1. checks that the version is newer, that CHANGELOG.md has lines under Unreleased, and that nothing is uncommitted;
  * 2. packs every public package under that version, from copies, into DIRECTORY (artifacts/VERSION), with SHA256SUMS;
- * 3. with --write, sets the version in every package.json and in package-lock.json, and dates the section in CHANGELOG.md.
+ * 3. with --write, sets the version in every package.json, in package-lock.json and in the Python client's pyproject.toml,
+ *    and dates the section in CHANGELOG.md.
  *
  * Without --write the repository stays as it is. Neither commits, tags nor publishes: the commands for that are printed.
  */
@@ -65,7 +66,6 @@ function packAll(destination) {
     const packed = packages.map(({ path, manifest }) => {
       const copy = join(staging, path);
       cpSync(join(root, path), copy, { recursive: true, filter: (source) => !/\/(src|node_modules)$/.test(source) });
-      cpSync(join(root, 'LICENSE'), join(copy, 'LICENSE'));
       writeJson(join(copy, 'package.json'), withVersion(manifest));
       const [{ filename, size, entryCount }] = JSON.parse(
         execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', destination], {
@@ -95,6 +95,8 @@ function writeAll() {
     lock.packages[path] = withVersion(lock.packages[path]);
   }
   writeJson(join(root, 'package-lock.json'), lock);
+  const python = join(root, 'clients/python/pyproject.toml');
+  writeFileSync(python, readFileSync(python, 'utf8').replace(/^version = ".*"$/m, `version = "${version}"`));
   writeFileSync(join(root, 'CHANGELOG.md'), changelog);
 }
 
@@ -110,6 +112,7 @@ function report() {
   console.log(`Versions and CHANGELOG.md are changed. To publish:
   git commit --all --message "Release ${version}" && git tag v${version}
   for archive in ${directory}/*.tgz; do npm publish "$archive" --access public; done
+  python3 -m build clients/python --outdir ${directory}/python && python3 -m twine upload ${directory}/python/*
   git push --follow-tags`);
 }
 
