@@ -237,6 +237,22 @@ test('what the disk failed to take is in the next segment, and the store goes on
   }
 });
 
+test('a flush that waits for a write which fails begins a segment, with all that is missing', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'key', 1);
+  fileSystem.fault = (operation) => {
+    if (operation !== 'append') return undefined;
+    fileSystem.fault = () => undefined;
+    return errorOf('EIO');
+  };
+  const written = disk.write();
+  await disk.close();
+  await written;
+  const again = await open(fileSystem.afterPowerFailure(() => 0));
+  expect(counterOf(again.engine, 'key')).toBe(1);
+});
+
 test('what was removed all at once stays removed, and what came after it is there', async () => {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);

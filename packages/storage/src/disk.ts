@@ -299,14 +299,11 @@ export class Disk {
     this.mustSync = false;
     this.flushes.beforeFlush();
     try {
-      if (!this.log.isOpen) {
-        await this.exclusively(() => this.log.reopen(syncs));
-        this.segments++;
-      } else if (this.options.fsync === 'always') {
-        await this.exclusively(() => this.log.flush(syncs));
-      } else {
-        await this.log.flushBeside(syncs);
-      }
+      const { number } = this.log;
+      const isBeside = this.options.fsync !== 'always' && this.log.isOpen;
+      if (isBeside) await this.log.flushBeside(syncs);
+      else await this.exclusively(() => this.log.flush(syncs));
+      this.segments += this.log.number - number;
     } catch (error) {
       this.fail(error as Error);
       throw error;
@@ -361,7 +358,6 @@ export class Disk {
     while (this.running !== undefined) await this.running.catch(() => {});
     let number = 0;
     const rotating = this.exclusively(async () => {
-      if (!this.log.isOpen) await this.log.reopen(true);
       number = await this.log.rotate();
       this.segments++;
     });

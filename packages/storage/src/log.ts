@@ -158,8 +158,12 @@ export class Log {
     }
   }
 
-  /** Writes and settles, while no lane writes. Without a sync, bytes that the system has taken count as durable. */
+  /**
+   * Writes and settles, while no lane writes. Without a sync, bytes that the system has taken count as durable. After a
+   * failure it begins a segment.
+   */
   async flush(syncs: boolean): Promise<void> {
+    if (!this.isOpen) return this.reopen(syncs);
     const startedAtMs = performance.now();
     const cut = await this.write();
     try {
@@ -174,7 +178,9 @@ export class Log {
   /** The same, and lanes may write during the sync. They must not sync: an error is reported to one thread alone. */
   async flushBeside(syncs: boolean): Promise<void> {
     const startedAtMs = performance.now();
-    const cut = await this.exclusively(() => this.write());
+    // A write that failed while this one waited has given the segment up.
+    const cut = await this.exclusively<WrittenCut | void>(() => (this.isOpen ? this.write() : this.reopen(syncs)));
+    if (cut === undefined) return;
     try {
       await this.makeDurable(cut, syncs);
     } catch (error) {
@@ -269,7 +275,7 @@ export class Log {
   }
 
   /** After a failure: begins a segment with all changes that were missed. */
-  async reopen(syncs: boolean): Promise<void> {
+  private async reopen(syncs: boolean): Promise<void> {
     const { fileSystem, directory } = this.options;
     // With --fsync never: the next segment states that these bytes are there, so a power failure must not take them.
     if (this.state.durable > this.state.synced) await fileSystem.sync(logPath(directory, this.number));

@@ -11,7 +11,6 @@ import { createServer as createQuotadb } from '../lifecycle/create-server.js';
 import { eventually, useTestServers } from '../testing/index.js';
 
 const WINDOW_MS = 1_000;
-const startServer = useTestServers();
 let directory: string;
 let endpoint: Server | undefined;
 beforeEach(() => {
@@ -23,6 +22,8 @@ afterEach(() => {
   endpoint = undefined;
   rmSync(directory, { recursive: true, force: true });
 });
+// After the hook above, because hooks run in reverse: a server is stopped before its directory is removed.
+const startServer = useTestServers();
 
 /** The sum of usage by subject, each id once. */
 function sumsOf(events: readonly UsageEvent[]): Record<string, number> {
