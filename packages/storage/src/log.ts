@@ -179,7 +179,7 @@ export class Log {
   async flushBeside(syncs: boolean): Promise<void> {
     const startedAtMs = performance.now();
     // A write that failed while this one waited has given the segment up.
-    const cut = await this.exclusively<WrittenCut | void>(() => (this.isOpen ? this.write() : this.reopen(syncs)));
+    const cut = await this.exclusively(() => (this.isOpen ? this.write() : this.reopen(syncs)));
     if (cut === undefined) return;
     try {
       await this.makeDurable(cut, syncs);
@@ -275,7 +275,7 @@ export class Log {
   }
 
   /** After a failure: begins a segment with all changes that were missed. */
-  private async reopen(syncs: boolean): Promise<void> {
+  private async reopen(syncs: boolean): Promise<undefined> {
     const { fileSystem, directory } = this.options;
     // With --fsync never: the next segment states that these bytes are there, so a power failure must not take them.
     if (this.state.durable > this.state.synced) await fileSystem.sync(logPath(directory, this.number));
