@@ -134,7 +134,7 @@ test('a mistake in the command line has an exit code of its own', async () => {
 test('the help names every suite, workload and flag', async () => {
   const { code, printed } = await bench('--help');
   expect(code).toBe(ExitCode.Ok);
-  const suites = ['counts', 'durability', 'replication', 'limits', 'quotas', 'steps', 'report'];
+  const suites = ['aims', 'counts', 'durability', 'replication', 'limits', 'quotas', 'steps', 'report'];
   for (const suite of suites) {
     expect(printed).toContain(`quotadb bench ${suite}`);
     expect(await bench(suite, '--help')).toMatchObject({

@@ -16,6 +16,7 @@ import { readHistory, writeHistory } from './results/history.js';
 import { type RunStamp, repositoryDirectory, stampRun } from './results/stamp.js';
 import { rls } from './rls/suite.js';
 import { NoRedisError } from './servers/redis.js';
+import { aims } from './side-by-side/aims-suite.js';
 import { sideBySide } from './side-by-side/suite.js';
 import { steps } from './steps/suite.js';
 
@@ -23,6 +24,7 @@ export const ExitCode = { Ok: 0, Failed: 1, Usage: 2, NoRedis: 3, Interrupted: 1
 
 const suites: readonly AnySuite[] = [
   sideBySide,
+  aims,
   counts,
   durability,
   replication,

@@ -67,6 +67,11 @@ export function names<Name extends string>(
   return { placeholder: 'NAME,…', help, default: usual, smoke: usual, parse };
 }
 
+/** The same flag with defaults of another suite. */
+export function withDefault<Value>(flag: Flag<Value>, usual: string, smoke = usual): Flag<Value> {
+  return { ...flag, default: usual, smoke };
+}
+
 /** One of `choices`, or an empty text where that is the default. */
 export function choice<Name extends string>(help: string, choices: readonly Name[], usual = ''): Flag<Name | ''> {
   const parse = (given: string, report: Report) => {

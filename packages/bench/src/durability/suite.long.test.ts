@@ -22,11 +22,13 @@ testWithRedis(
       'durability-100ms',
       'durability-always',
       'durability-log',
+      'durability-start',
       'durability-recovery',
     ]);
     for (const { sides } of rows) expect(Object.keys(sides)).toEqual(['redis', 'quotadb']);
     const log = rows[4]?.ratiosToRedis.quotadb?.logBytesPerMillionIncrements ?? Number.NaN;
     expect(log).toBeLessThan(1);
+    expect(rows[5]?.sides.quotadb?.measures.loadSeconds?.median).toBeGreaterThan(0);
     expect(readdirSync(data)).toEqual([]);
   },
   120_000,

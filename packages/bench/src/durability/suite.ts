@@ -31,6 +31,7 @@ const MILLION = 1_000_000;
 /** Both sides write in the background; by then the last increments are in the log. */
 const SETTLE_MS = 1500;
 const POLL_MS = 20;
+const NO_LOAD = { pipeline: 0, connections: 0, warmupSeconds: 0, secondsPerRound: 0 };
 
 const flags = {
   seconds: seconds('length of a round', [0.01, 3600], '3', '0.2'),
@@ -48,13 +49,14 @@ const flags = {
   redis: sharedFlags.redis,
   quotadb: sharedFlags.quotadb,
   noLog: toggle('leave out the bytes that a hot key costs in the log'),
+  noStart: toggle('leave out the start of an empty store'),
   noLimits: sharedFlags.noLimits,
   smoke: sharedFlags.smoke,
 };
 
 /**
  * `quotadb bench durability`: INCR with nothing, some and all of it synced to disk, beside Redis and its append-only
- * file; the bytes that a hot key costs in the log; how long a full store takes to start.
+ * file; the bytes that a hot key costs in the log; how long an empty and a full store take to start.
  */
 export const durability = defineSuite({
   name: 'durability',
@@ -67,6 +69,7 @@ export const durability = defineSuite({
       for (const pipeline of options.pipeline) await bench.measureLoad(`durability-${name}`, modes[name], pipeline);
     }
     if (!options.noLog) await bench.measureLog();
+    if (!options.noStart) await bench.measureStart();
     if (options.recoveryKeys > 0) await bench.measureRecovery();
   },
 });
@@ -112,6 +115,16 @@ class DurabilityBench {
     });
   }
 
+  async measureStart(): Promise<void> {
+    const workload = 'durability-start';
+    const description = 'starting in an empty directory, until the line that says ready';
+    this.#run.progress(workload);
+    await this.#measure({ workload, description, keys: 0, ...NO_LOAD, operationsPerRound: 1 }, async (contender) => {
+      const server = await this.#start(contender, modes['100ms'], this.#makeDirectory());
+      return [server, { loadSeconds: server.readySeconds }];
+    });
+  }
+
   /** Each side starts from its own snapshot: Redis from an RDB file, with nothing else on disk. */
   async measureRecovery(): Promise<void> {
     const keys = this.#options.recoveryKeys;
@@ -129,15 +142,12 @@ class DurabilityBench {
       await ask(server.port, 'CONFIG', 'SET', 'save', '');
       await server.stop();
     }
-    const noLoad = { pipeline: 0, connections: 0, warmupSeconds: 0, secondsPerRound: 0, operationsPerRound: keys };
-    await this.#measure({ workload, description, keys, ...noLoad }, async (contender) => {
+    await this.#measure({ workload, description, keys, ...NO_LOAD, operationsPerRound: keys }, async (contender) => {
       const directory = directories.get(contender)!;
-      const startedAtMs = performance.now();
       const server = await this.#start(contender, mode, directory);
-      const loadSeconds = (performance.now() - startedAtMs) / 1000;
       const held = Number(await ask(server.port, 'DBSIZE'));
       if (held !== keys) throw new Error(`${contender.name} came back with ${held} of ${keys} keys`);
-      return [server, { loadSeconds, diskBytesPerKey: sizeOf(directory) / keys }];
+      return [server, { loadSeconds: server.readySeconds, diskBytesPerKey: sizeOf(directory) / keys }];
     });
   }
 

@@ -1,5 +1,17 @@
 import { byTurns } from '../measure/rounds.js';
-import { type Summary, summarize } from '../results/summary.js';
+import type { LimitsRatio, LimitsRound, LimitsSide } from '../results/limits-row.js';
+import { summarize } from '../results/summary.js';
+
+export interface Server {
+  readonly port: number;
+  readonly pid: number;
+}
+
+/** What the contests run against. */
+export interface Servers {
+  readonly redis: Server;
+  readonly quotadb: Server;
+}
 
 /** Several ways to do the same, measured by turns. */
 export interface Contest {
@@ -10,18 +22,10 @@ export interface Contest {
 
 export interface ContestSide {
   readonly name: string;
-  readonly measure: (seconds: number, signal: AbortSignal) => Promise<Round>;
+  readonly measure: (seconds: number, signal: AbortSignal) => Promise<LimitsRound>;
+  /** The name of another side that this one is compared with. */
+  readonly comparedWith?: string;
 }
-
-export interface Round {
-  readonly operationsPerSecond: number;
-  /** Of the process in which the client runs. */
-  readonly clientCpuMicrosecondsPerOperation: number;
-  /** Where only this side's operations reached a server during its round. */
-  readonly serverCpuMicrosecondsPerOperation?: number;
-}
-
-export type SideResult = { readonly [Name in keyof Round]: Summary };
 
 const OPERATIONS_PER_CLOCK_READ = 1_000;
 /** Of a round, before the first one. */
@@ -31,7 +35,7 @@ export async function measureContest(
   { sides }: Contest,
   { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
   signal: AbortSignal,
-): Promise<Record<string, SideResult>> {
+): Promise<Record<string, LimitsSide>> {
   const measure = (side: ContestSide, length: number) => {
     signal.throwIfAborted();
     return side.measure(length, signal);
@@ -41,6 +45,24 @@ export async function measureContest(
   return Object.fromEntries(sides.map(({ name }, index) => [name, summarize(measured[index]!)]));
 }
 
+/** Of every side that is compared with another, its medians over that one's. */
+export function ratiosOf(
+  { sides }: Contest,
+  results: Readonly<Record<string, LimitsSide>>,
+): Readonly<Record<string, LimitsRatio>> | undefined {
+  const ratios = sides.flatMap(({ name, comparedWith: to }): [string, LimitsRatio][] => {
+    if (to === undefined) return [];
+    const ours = results[name]!;
+    const theirs = results[to]!;
+    const ourCpu = ours.serverCpuMicrosecondsPerOperation?.median;
+    const theirCpu = theirs.serverCpuMicrosecondsPerOperation?.median;
+    const operationsPerSecond = ours.operationsPerSecond.median / theirs.operationsPerSecond.median;
+    if (!ourCpu || !theirCpu) return [[name, { to, operationsPerSecond }]];
+    return [[name, { to, operationsPerSecond, serverCpuMicrosecondsPerOperation: ourCpu / theirCpu }]];
+  });
+  return ratios.length === 0 ? undefined : Object.fromEntries(ratios);
+}
+
 interface Operations {
   /** Operations that are under way at once; 0 where an operation is over when it returns. */
   readonly concurrency: number;
@@ -48,7 +70,7 @@ interface Operations {
 }
 
 /** A round of operations in this process. */
-export async function measureHere(operations: Operations, seconds: number): Promise<Round> {
+export async function measureHere(operations: Operations, seconds: number): Promise<LimitsRound> {
   const cpuBefore = process.cpuUsage();
   const startedAtMs = performance.now();
   const endsAtMs = startedAtMs + seconds * 1_000;

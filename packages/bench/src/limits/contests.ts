@@ -9,25 +9,8 @@ import {
   type WindowCounterStore,
 } from '@quotadb/windows';
 import pg from 'pg';
-import { loadJob } from '../load/load-job.js';
-import type { Request } from '../load/request.js';
-import { runLoad } from '../load/run-load.js';
 import type { Cleanup } from '../machine/cleanup.js';
-import { perSecond } from '../measure/rounds.js';
-import { ask } from '../servers/ask.js';
-import { type Contest, type ContestSide, measureHere } from './contest.js';
-import { libraryScripts } from './library-scripts.js';
-
-interface Server {
-  readonly port: number;
-  readonly pid: number;
-}
-
-/** What the contests run against. */
-export interface Servers {
-  readonly redis: Server;
-  readonly quotadb: Server;
-}
+import { type Contest, type ContestSide, measureHere, type Servers } from './contest.js';
 
 const HOUR_MS = 3_600_000;
 /** Never reached: the figures are of requests that are allowed, as nearly all are. */
@@ -135,46 +118,6 @@ export async function clients(servers: Servers, cleanup: Cleanup): Promise<Conte
       sideOf('ioredis', (key) => ioredis.incr(key)),
       sideOf('node-redis', (key) => nodeRedis.incr(key)),
     ],
-  };
-}
-
-const SCRIPT_CONNECTIONS = 50;
-const SCRIPT_PIPELINES = [1, 16];
-const SCRIPT_KEYS = 100_000;
-
-/** The scripts of limiter libraries by EVALSHA, the same bytes to both servers. */
-export async function scripts(servers: Servers): Promise<Contest> {
-  const sides: ContestSide[] = [];
-  for (const { library, script, request } of libraryScripts) {
-    for (const server of Object.values(servers)) await ask(server.port, 'SCRIPT', 'LOAD', script);
-    for (const pipeline of SCRIPT_PIPELINES) {
-      for (const [name, server] of Object.entries(servers)) {
-        sides.push(scriptSide(`${library}, pipeline ${pipeline}, ${name}`, server, pipeline, [request]));
-      }
-    }
-  }
-  return {
-    name: 'scripts',
-    description: `EVALSHA of limiter libraries, ${SCRIPT_CONNECTIONS} connections, ${SCRIPT_KEYS.toLocaleString('en')} keys`,
-    sides,
-  };
-}
-
-function scriptSide(name: string, server: Server, pipeline: number, request: Request): ContestSide {
-  const settings = { pattern: [request], keyCount: SCRIPT_KEYS, pipeline, connections: SCRIPT_CONNECTIONS };
-  return {
-    name,
-    async measure(seconds, signal) {
-      const result = await runLoad(loadJob(server, { ...settings, measureMs: seconds * 1_000 }), signal);
-      const { operations, serverCpuMicroseconds, clientCpuMicroseconds = 0 } = result;
-      return {
-        operationsPerSecond: perSecond(result),
-        clientCpuMicrosecondsPerOperation: clientCpuMicroseconds / operations,
-        ...(serverCpuMicroseconds !== undefined && {
-          serverCpuMicrosecondsPerOperation: serverCpuMicroseconds / operations,
-        }),
-      };
-    },
   };
 }
 

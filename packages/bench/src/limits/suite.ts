@@ -1,23 +1,15 @@
 import { names, seconds } from '../command-line/flags.js';
 import { type BenchRun, defineSuite, sharedFlags } from '../command-line/suite.js';
-import { describeMachine, type MachineDescription } from '../machine/describe.js';
-import type { RunStamp } from '../results/stamp.js';
+import { describeMachine } from '../machine/describe.js';
+import type { LimitsRatio, LimitsRow } from '../results/limits-row.js';
 import { requireQuotaDB, startQuotaDB } from '../servers/quotadb.js';
 import { requireRedis, startRedis } from '../servers/redis.js';
-import { measureContest, type SideResult } from './contest.js';
-import { adapters, clients, decisions, scripts } from './contests.js';
+import { commands } from './commands.js';
+import { measureContest, ratiosOf } from './contest.js';
+import { adapters, clients, decisions } from './contests.js';
+import { scripts } from './scripts.js';
 
-/** A row of bench/results/limits: a contest, and the figures of every side. */
-export interface LimitsRow extends RunStamp {
-  readonly machine: MachineDescription;
-  readonly secondsPerRound: number;
-  readonly rounds: number;
-  readonly contest: string;
-  readonly description: string;
-  readonly sides: Readonly<Record<string, SideResult>>;
-}
-
-const contests = { decisions, adapters, clients, scripts } as const;
+const contests = { commands, decisions, adapters, clients, scripts } as const;
 const contestNames = Object.keys(contests) as (keyof typeof contests)[];
 
 const flags = {
@@ -29,7 +21,7 @@ const flags = {
 /** `quotadb bench limits`: the measured clients run in this process; Redis and QuotaDB are started for them. */
 export const limits = defineSuite({
   name: 'limits',
-  summary: 'the rate limiter, window stores, clients and scripts of libraries, each beside others',
+  summary: 'limit commands beside INCR; the rate limiter, stores, clients and scripts of libraries, each beside others',
   flags,
   rows: { folder: 'limits', format: formatContest },
   async run(options, run: BenchRun<LimitsRow>) {
@@ -45,13 +37,14 @@ export const limits = defineSuite({
       run.progress(`measuring ${name}`);
       const contest = await contests[name](servers, run.cleanup);
       const sides = await measureContest(contest, options, run.signal);
-      const { description } = contest;
-      run.keep({ ...run.stamp, machine, secondsPerRound, rounds, contest: contest.name, description, sides });
+      const ratios = ratiosOf(contest, sides);
+      const what = { contest: contest.name, description: contest.description, limits: quotadb.limits };
+      run.keep({ ...run.stamp, machine, secondsPerRound, rounds, ...what, sides, ...(ratios && { ratios }) });
     }
   },
 });
 
-function formatContest({ contest, description, sides }: LimitsRow): string {
+function formatContest({ contest, description, sides, ratios }: LimitsRow): string {
   const lines = Object.entries(sides).map(([side, figures]) => {
     const rate = Math.round(figures.operationsPerSecond.median).toLocaleString('en').padStart(12);
     const { serverCpuMicrosecondsPerOperation: server } = figures;
@@ -59,7 +52,12 @@ function formatContest({ contest, description, sides }: LimitsRow): string {
       server === undefined
         ? `${figures.clientCpuMicrosecondsPerOperation.median.toFixed(3)} µs CPU here`
         : `${server.median.toFixed(2)} µs CPU of the server`;
-    return `  ${side.padEnd(48)} ${rate} operations/s   ${cpu}`;
+    return `  ${side.padEnd(48)} ${rate} operations/s   ${cpu}${ratioText(ratios?.[side])}`;
   });
   return [`${contest}: ${description}`, ...lines].join('\n');
+}
+
+function ratioText(ratio: LimitsRatio | undefined): string {
+  const cpu = ratio?.serverCpuMicrosecondsPerOperation;
+  return cpu === undefined ? '' : ` (${cpu.toFixed(2)}x ${ratio!.to})`;
 }

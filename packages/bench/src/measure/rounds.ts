@@ -6,8 +6,8 @@ import { summarize } from '../results/summary.js';
 import type { RunningServer } from '../servers/contenders.js';
 
 /**
- * Measures all sides by turns (A B A B …), so that other work on the machine meets them alike. Returns the rounds of
- * each side, in the order of the sides.
+ * Measures all sides by turns, every other round in reverse (A B, B A, A B, …), so that other work on the machine meets
+ * them alike and no side always goes first. Returns the rounds of each side, in the order of the sides.
  */
 export async function byTurns<Side, Measured>(
   sides: readonly Side[],
@@ -16,7 +16,9 @@ export async function byTurns<Side, Measured>(
 ): Promise<Measured[][]> {
   const measured: Measured[][] = sides.map(() => []);
   for (let round = 0; round < rounds; round++) {
-    for (const [index, side] of sides.entries()) measured[index]!.push(await measure(side, round));
+    const inOrder = [...sides.entries()];
+    const turn = round % 2 === 0 ? inOrder : inOrder.reverse();
+    for (const [index, side] of turn) measured[index]!.push(await measure(side, round));
   }
   return measured;
 }

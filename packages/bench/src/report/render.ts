@@ -1,16 +1,20 @@
 import type { AvailabilityRow } from '../results/availability-row.js';
+import type { CountsAtRate } from '../results/figure-aims.js';
 import type { GroupsRow } from '../results/groups-row.js';
+import type { LimitsRow } from '../results/limits-row.js';
 import { type MeasureName, measureOf } from '../results/measures.js';
 import type { QuotasRow } from '../results/quotas-row.js';
-import { BASELINE, OWN_CLIENT, type ResultRow } from '../results/row.js';
-import { leadOf } from '../results/summary.js';
+import type { ResultRow } from '../results/row.js';
+import { renderAims } from './aims.js';
 import { renderAvailability } from './availability.js';
 import { renderGroups } from './groups.js';
-import { markdownTable } from './markdown.js';
+import { renderLimits } from './limits.js';
+import { renderLosses } from './losses.js';
 import { drawPlot } from './plot.js';
 import { renderQuotas } from './quotas.js';
-import { groupBy, latestOfEachScenario, type Run, rowsOfLatestMachine, runsOf, seriesOf } from './select.js';
-import { formatVerdict } from './verdict.js';
+import { countText, folded, scenarioTables } from './scenario-tables.js';
+import { groupBy, rowsOfLatestMachine, runsOf, type Scenario, scenariosOf, seriesOf } from './select.js';
+import { whenText } from './when.js';
 
 /** Where everything goes, under the directory of the documentation. */
 export const PAGE = 'benchmarks.md';
@@ -21,20 +25,22 @@ const PLOTTED_LOAD_MEASURES: readonly MeasureName[] = [
   'serverCpuMicrosecondsPerOperation',
   'halfLoadP99Ms',
 ];
-const LOAD_MEASURES: readonly MeasureName[] = PLOTTED_LOAD_MEASURES.toSpliced(2, 0, 'p99Ms');
 const MEMORY_MEASURES: readonly MeasureName[] = ['residentBytesPerKey', 'usedBytesPerKey'];
 
-const isLoad = (row: ResultRow) => row.pipeline > 0;
-const isMemory = (row: ResultRow) => row.pipeline === 0;
+/** Sections of scenarios, by how the names of their workloads begin; the last one takes all others. */
+const SECTIONS: readonly (readonly [title: string, beginning: RegExp])[] = [
+  ['Memory', /^memory/],
+  ['With a disk', /^durability-/],
+  ['Across regions', /^replication-/],
+  ['Load', /^/],
+];
 
 /** The page and its plots: file names below the documentation's directory, and their content. */
 export function renderReport(history: readonly ResultRow[], more: OtherRows = {}): Map<string, string> {
   const rows = rowsOfLatestMachine(history);
   if (rows.length === 0) throw new Error('there are no results to report; run `npx quotadb bench` first');
-  const runs = runsOf(rows);
-  const plots = drawPlots(rows, runs);
-  const latest = latestOfEachScenario(rows);
-  return new Map([[PAGE, page(latest, runs, plots, more)], ...plots.map(({ file, svg }) => [file, svg] as const)]);
+  const plots = drawPlots(rows);
+  return new Map([[PAGE, page(rows, plots, more)], ...plots.map(({ file, svg }) => [file, svg] as const)]);
 }
 
 /** Rows of other shapes. */
@@ -42,6 +48,8 @@ export interface OtherRows {
   readonly quotas?: readonly QuotasRow[];
   readonly availability?: readonly AvailabilityRow[];
   readonly groups?: readonly GroupsRow[];
+  readonly limits?: readonly LimitsRow[];
+  readonly counts?: readonly CountsAtRate[];
 }
 
 interface Plot {
@@ -50,118 +58,99 @@ interface Plot {
   readonly svg: string;
 }
 
-function drawPlots(rows: readonly ResultRow[], runs: readonly Run[]): Plot[] {
-  const byScenario = groupBy(rows.filter(isLoad), (row) => `${row.workload}-${row.connections}-connections`);
-  const plots = [...byScenario.keys()].sort().map((name) => {
-    const group = byScenario.get(name)!;
-    const title = `${group[0]!.workload}, ${group[0]!.connections} connections: QuotaDB over Redis`;
-    const label = (row: ResultRow, side: string) => `${side}, pipeline ${row.pipeline}`;
-    return plot(name, title, group, runs, PLOTTED_LOAD_MEASURES, label);
+/** How the ratios of a scenario went; a scenario that was measured once has no plot. */
+function drawPlots(rows: readonly ResultRow[]): Plot[] {
+  const loads = rows.filter(({ pipeline }) => pipeline > 0);
+  const byScenario = groupBy(loads, ({ workload, connections, keys, client }) => {
+    return `${workload}-${connections}-connections-${keys}-keys-${client}`;
   });
-  const memoryRows = rows.filter(isMemory);
-  if (memoryRows.length === 0) return plots;
+  const plots = [...byScenario]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .flatMap(([name, group]) => {
+      const { workload, connections, keys, client } = group[0]!;
+      const title = `${workload}, ${connections} connections, ${keys.toLocaleString('en-US')} keys, ${client}`;
+      const label = (row: ResultRow, side: string) => `${side}, pipeline ${row.pipeline}`;
+      return plot(name, title, group, PLOTTED_LOAD_MEASURES, label);
+    });
+  const memoryRows = rows.filter(({ workload }) => SECTIONS[0]![1].test(workload));
   const label = (row: ResultRow, side: string) => `${side}, ${row.workload}, ${row.keys / 1_000_000} M keys`;
-  return [...plots, plot('memory', 'Memory of a key: QuotaDB over Redis', memoryRows, runs, MEMORY_MEASURES, label)];
+  return [...plots, ...plot('memory', 'Memory of a key', memoryRows, MEMORY_MEASURES, label)];
 }
 
 function plot(
   name: string,
   title: string,
   rows: readonly ResultRow[],
-  runs: readonly Run[],
   measures: readonly MeasureName[],
   label: (row: ResultRow, side: string) => string,
-): Plot {
+): Plot[] {
+  const runs = runsOf(rows);
   const panels = measures.map((measure) => {
     const { title, better } = measureOf(measure);
     return { title, hint: `${better} is better`, series: seriesOf(rows, runs, measure, label) };
   });
   const drawn = panels.filter((panel) => panel.series.length > 0);
-  return { file: `${PLOTS}/${name}.svg`, title, svg: drawPlot(title, runs, drawn) };
+  if (runs.length < 2 || drawn.length === 0) return [];
+  return [{ file: `${PLOTS}/${name}.svg`, title, svg: drawPlot(`${title}: QuotaDB over Redis`, runs, drawn) }];
 }
 
-function page(
-  latest: readonly ResultRow[],
-  runs: readonly Run[],
-  plots: readonly Plot[],
-  { quotas = [], availability = [], groups = [] }: OtherRows,
-): string {
-  const { cpuModel, cpuCount, memoryBytes, system, node } = latest[0]!.machine;
-  const { date, commit } = runs.at(-1)!;
-  const limits = new Set(latest.flatMap((row) => Object.values(row.sides).map((side) => side.limits)));
+function page(rows: readonly ResultRow[], plots: readonly Plot[], more: OtherRows): string {
+  const { quotas = [], availability = [], groups = [], limits = [], counts = [] } = more;
+  const { cpuModel, cpuCount, memoryBytes, system, node } = rows.at(-1)!.machine;
+  const scenarios = scenariosOf(rows);
   return [
     '# Benchmarks beside Redis',
     '',
     '<!-- Generated by `npx quotadb bench report` from bench/results. Do not edit: run it again. -->',
     '',
-    'Both servers run on the same machine, started by the bench without persistence, and are measured by turns with',
-    "the same client. A figure is the median of its rounds; a ratio is QuotaDB's figure over Redis's. **Bold** marks",
-    'where Redis is ahead; a question mark marks doubt: rounds of the two sides overlap, or there was only one. "Half',
-    'load" is half of the highest throughput of Redis, sent to both at an even pace. Run it yourself:',
-    '`npx quotadb bench`.',
+    ...INTRODUCTION,
     '',
     `Machine: ${cpuModel}, ${cpuCount} CPUs, ${Math.round(memoryBytes / 1024 ** 3)} GiB, ${system}, Node ${node}.`,
-    `Newest run: ${date.slice(0, 10)}, commit ${commit.slice(0, 7)}. Limits of each server: ${[...limits].join('; ')}.`,
+    `Newest run: ${whenText(rows.at(-1)!)}.`,
+    ...valkeyText(rows),
     '',
-    ...table('Load', latest.filter(isLoad), LOAD_MEASURES),
-    ...table('Memory', latest.filter(isMemory), MEMORY_MEASURES),
+    ...renderLosses(scenarios),
+    ...renderAims({ rows, limits, counts }),
+    ...renderSections(scenarios),
+    ...renderLimits(limits),
     ...renderQuotas(quotas),
     ...renderAvailability(availability),
     ...renderGroups(groups),
-    '## Where Redis is ahead',
-    '',
-    '```',
-    formatVerdict(latest).trimEnd(),
-    '```',
-    '',
-    '## Over time',
-    '',
-    ...plots.flatMap(({ file, title }) => [`![${title}](${file})`, '']),
-    '## Commands sent',
-    '',
-    ...new Map(latest.map((row) => [row.workload, commandLine(row)])).values(),
-    '',
+    ...renderPlots(plots),
   ].join('\n');
 }
 
-function table(title: string, rows: readonly ResultRow[], measures: readonly MeasureName[]): string[] {
-  if (rows.length === 0) return [];
-  const header = ['scenario', 'side', ...measures.flatMap((measure) => [measureOf(measure).title, 'ratio'])];
-  const lines = rows.flatMap((row) =>
-    Object.entries(row.sides).map(([side, { version }]) => [
-      side === BASELINE ? scenarioText(row) : '',
-      `${side} ${version}`,
-      ...measures.flatMap((measure) => figureAndRatio(row, side, measure)),
-    ]),
-  );
-  return [`## ${title}`, '', ...markdownTable(header, [0, 1], lines), ''];
+const INTRODUCTION = [
+  'Servers run on one machine, started by the bench, and are measured by turns with the same client. A figure is the',
+  "median of its rounds; behind it is its ratio to Redis's figure, **bold** where Redis is ahead, with a question mark",
+  'where that is in doubt (rounds of the two sides overlap, or there was only one), and the range of that ratio in the',
+  'last three rows. The newest row of a scenario is shown, older ones are folded under it: none is left out. A plus',
+  'behind a commit: the working tree had changes that the commit lacks. Clients: `quotadb-bench` is our own load',
+  'generator. "Half load" is half of the highest throughput of Redis, sent to all at an even pace by our own.',
+  'Run it yourself: `npx quotadb bench`, `npx quotadb bench aims`.',
+];
+
+function valkeyText(rows: readonly ResultRow[]): string[] {
+  const versions = rows.flatMap((row) => Object.values(row.sides)).filter(({ kind }) => kind === 'valkey');
+  if (versions.length > 0) return [`Valkey ${versions.at(-1)!.version} took part.`];
+  return [
+    'Valkey is in no row: Debian 12, which this machine runs, has no package of it, and npm no binary of its server',
+    '(looked for in November 2026). Where `valkey-server` is on the PATH, or given with `--valkey`, it takes part.',
+  ];
 }
 
-function scenarioText({ workload, pipeline, connections, client, keys, keyBytes }: ResultRow): string {
-  const count = keys.toLocaleString('en-US');
-  if (pipeline === 0) return `${workload}, ${count} keys of ${keyBytes} bytes`;
-  const sender = client === OWN_CLIENT ? '' : `, sent by ${client}`;
-  const over = keys > 1 ? ` over ${count} keys` : '';
-  return `${workload}${over}, pipeline ${pipeline}, ${connections} connections${sender}`;
-}
-
-function figureAndRatio(row: ResultRow, side: string, measure: MeasureName): [string, string] {
-  const { better, format } = measureOf(measure);
-  const ours = row.sides[side]!.measures[measure];
-  const theirs = row.sides[BASELINE]?.measures[measure];
-  if (ours === undefined) return ['', ''];
-  const ratio = row.ratiosToRedis[side]?.[measure];
-  if (side === BASELINE || theirs === undefined || ratio === undefined) return [format(ours.median), ''];
-  const lead = leadOf(theirs, ours, better!);
-  const text = `${ratio.toFixed(2)}×`;
-  return [format(ours.median), lead === undefined ? text : `**${text}**${lead.doubt && '?'}`];
-}
-
-/** The commands of a workload; with the names of the sides where they differ. */
-function commandLine({ workload, description, sides }: ResultRow): string {
-  const byCommands = groupBy(Object.entries(sides), ([, side]) => side.commands);
-  const texts = [...byCommands].map(([commands, senders]) => {
-    return byCommands.size === 1 ? `\`${commands}\`` : `${senders.map(([name]) => name).join(', ')}: \`${commands}\``;
+function renderSections(scenarios: readonly Scenario[]): string[] {
+  const bySection = groupBy(scenarios, ({ newest: { workload } }) => {
+    return SECTIONS.find(([, beginning]) => beginning.test(workload))![0];
   });
-  return `- **${workload}**: ${description}. ${texts.join('; ')}`;
+  return SECTIONS.toReversed().flatMap(([title]) => {
+    const group = bySection.get(title) ?? [];
+    return group.length === 0 ? [] : [`## ${title}`, '', ...scenarioTables(group)];
+  });
+}
+
+function renderPlots(plots: readonly Plot[]): string[] {
+  if (plots.length === 0) return [];
+  const images = plots.flatMap(({ file, title }) => [`![${title}](${file})`, '']);
+  return ['## Over time', '', ...folded(countText(plots.length, 'plot'), images.slice(0, -1))];
 }

@@ -18,18 +18,46 @@ export function runsOf(rows: readonly ResultRow[]): Run[] {
   return [...new Map(rows.map((row) => [row.date, { date: row.date, commit: row.commit }])).values()];
 }
 
-/** The newest row of each scenario, in the order the scenarios are listed in. */
-export function latestOfEachScenario(rows: readonly ResultRow[]): ResultRow[] {
-  const latest = new Map<string, ResultRow>();
-  for (const row of rows) latest.set(scenarioKey(row), row);
-  return [...latest.values()].sort(
-    (a, b) => a.workload.localeCompare(b.workload) || a.connections - b.connections || a.pipeline - b.pipeline,
+/** What was measured more than once in the same way. */
+export interface Scenario {
+  readonly newest: ResultRow;
+  /** Newest first. */
+  readonly older: readonly ResultRow[];
+}
+
+/** All scenarios, in the order they are listed in; rows come oldest first. */
+export function scenariosOf(rows: readonly ResultRow[]): Scenario[] {
+  const scenarios = [...groupBy(rows, scenarioKey).values()].map((group): Scenario => {
+    const [newest, ...older] = group.toReversed();
+    return { newest: newest!, older };
+  });
+  return scenarios.sort(
+    ({ newest: a }, { newest: b }) =>
+      a.workload.localeCompare(b.workload) ||
+      a.connections - b.connections ||
+      a.keys - b.keys ||
+      a.client.localeCompare(b.client) ||
+      a.pipeline - b.pipeline,
   );
 }
 
-/** The sides are part of it: a run of other lanes or another transport does not replace one of these. */
-function scenarioKey(row: ResultRow): string {
-  return [row.workload, row.pipeline, row.connections, row.keys, row.client, ...Object.keys(row.sides)].join();
+/**
+ * How many lanes took part is not part of it, so a newer run of other lanes is newer; another transport, or a load that
+ * is described in other words, is another scenario.
+ */
+function scenarioKey({ workload, description, pipeline, connections, keys, client, sides }: ResultRow): string {
+  const ours = Object.keys(sides).filter((name) => sides[name]!.kind === 'quotadb');
+  const settings = new Set(ours.map((name) => name.replace(/ \d+ lanes?/, '')));
+  return JSON.stringify([workload, description, pipeline, connections, keys, client, ...settings]);
+}
+
+/** How many of the newest rows a figure of the record is the worst of. */
+export const ROWS_THAT_COUNT = 3;
+
+/** The ratio to Redis of a side in the newest rows that have it, newest first. */
+export function recentRatios({ newest, older }: Scenario, side: string, measure: MeasureName): number[] {
+  const ratios = [newest, ...older].map((row) => row.ratiosToRedis[side]?.[measure]);
+  return ratios.filter((ratio) => ratio !== undefined).slice(0, ROWS_THAT_COUNT);
 }
 
 export interface Series {

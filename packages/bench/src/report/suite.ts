@@ -3,8 +3,10 @@ import { dirname, join } from 'node:path';
 import { text } from '../command-line/flags.js';
 import { defineSuite } from '../command-line/suite.js';
 import type { AvailabilityRow } from '../results/availability-row.js';
+import type { CountsAtRate } from '../results/figure-aims.js';
 import type { GroupsRow } from '../results/groups-row.js';
 import { readHistory, readNewestRun } from '../results/history.js';
+import type { LimitsRow } from '../results/limits-row.js';
 import type { QuotasRow } from '../results/quotas-row.js';
 import { repositoryDirectory } from '../results/stamp.js';
 import { type OtherRows, PLOTS, renderReport } from './render.js';
@@ -38,6 +40,8 @@ export function readOtherRows(results: string): OtherRows {
     quotas: readNewestRun<QuotasRow>(join(results, 'quotas')),
     availability: readHistory<AvailabilityRow>(join(results, 'availability')),
     groups: readNewestRun<GroupsRow>(join(results, 'groups')),
+    limits: readHistory<LimitsRow>(join(results, 'limits')),
+    counts: readHistory<CountsAtRate>(join(results, 'counts')),
   };
 }
 

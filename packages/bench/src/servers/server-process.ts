@@ -38,6 +38,8 @@ export interface ServerProcess {
   readonly port: number;
   /** What the server is held to, in words. */
   readonly limits: string;
+  /** From the start of the process to the line that says it is ready. */
+  readonly readySeconds: number;
   stop(): Promise<void>;
 }
 
@@ -58,6 +60,7 @@ export async function startServerProcess<Ready extends { readonly port: number }
   const removeGroup = group && cleanup.add(group);
 
   const words = ['-c', JOIN_AND_RUN, 'sh', ...(group?.joinFiles ?? []), '--', program, ...command.arguments];
+  const startedAtMs = performance.now();
   // Detached, a process group of its own: Ctrl-C is for the bench, which then stops its servers in order.
   const child = spawn('sh', words, {
     cwd: directory,
@@ -67,12 +70,13 @@ export async function startServerProcess<Ready extends { readonly port: number }
   });
   const stopProcess = cleanup.add(processUndo(child));
   const ready = await untilReady(command, child);
+  const readySeconds = (performance.now() - startedAtMs) / 1000;
   const stop = async () => {
     await stopProcess();
     await removeGroup?.();
     await removeDirectory();
   };
-  return { name, pid: child.pid!, limits: describeLimits(outcome, child.pid!), stop, ...ready };
+  return { name, pid: child.pid!, limits: describeLimits(outcome, child.pid!), readySeconds, stop, ...ready };
 }
 
 /** The caller's own settings must not change the figures. */

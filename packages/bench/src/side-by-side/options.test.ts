@@ -9,7 +9,7 @@ test('by default: INCR, GET and memory, pipelines 1, 16 and 64, a million keys',
     workload: ['incr-uniform', 'get', 'memory', 'memory-expiring'],
     pipeline: [1, 16, 64],
     connections: [50],
-    keys: 1_000_000,
+    keys: [1_000_000],
     lanes: [],
     noLimits: false,
   });
@@ -31,9 +31,9 @@ test('lists, numbers and switches are taken from the command line', () => {
 });
 
 test('a smoke run is small, except for flags that are given', () => {
-  expect(parse('--smoke')).toMatchObject({ rounds: 1, keys: 10_000, seconds: 0.1 });
+  expect(parse('--smoke')).toMatchObject({ rounds: 1, keys: [10_000], seconds: 0.1 });
   expect(parse('--smoke').workload.length).toBeGreaterThan(5);
-  expect(parse('--smoke', '--keys', '77')).toMatchObject({ keys: 77 });
+  expect(parse('--smoke', '--keys', '77')).toMatchObject({ keys: [77] });
 });
 
 test('all mistakes are reported at once', () => {

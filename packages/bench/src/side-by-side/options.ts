@@ -1,6 +1,7 @@
-import { choice, integer, integers, names, type Options, seconds, text, toggle } from '../command-line/flags.js';
+import { integer, integers, names, type Options, seconds, text, toggle } from '../command-line/flags.js';
 import { sharedFlags } from '../command-line/suite.js';
 import { MAX_KEYS } from '../load/request.js';
+import { clientNames } from './clients.js';
 import { memoryWorkloads, workloads } from './workloads.js';
 
 const workloadNames = [...workloads, ...memoryWorkloads].map(({ name }) => name);
@@ -17,10 +18,10 @@ export const flags = {
   requests: integer('operations of a round, instead of a length in seconds', [0, 10_000_000_000], '0'),
   warmup: seconds('seconds of load before each round counts', [0, 3600], '0.5', '0.05'),
   rounds: sharedFlags.rounds,
-  keys: integer('keys in the store', [1, MAX_KEYS], '1000000', '10000'),
+  keys: integers('keys in the store', [1, MAX_KEYS], '1000000', '10000'),
   lanes: integers('threads of QuotaDB; each number becomes a side of its own', [1, 1024], ''),
   serveArguments: text('TEXT', 'more flags for quotadb serve: --serve-arguments="--flag …"'),
-  client: choice('load generator: own, or redis-benchmark where it can', ['own', 'redis-benchmark'], 'own'),
+  client: names('load generators: own, and redis-benchmark where it can', clientNames, 'own'),
   redis: sharedFlags.redis,
   valkey: text('PATH', 'valkey-server; looked for on the PATH, left out if not there'),
   quotadb: sharedFlags.quotadb,

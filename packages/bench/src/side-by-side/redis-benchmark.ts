@@ -11,7 +11,7 @@ import { findExecutable, isExecutable } from '../machine/executable.js';
  * one key or on evenly chosen ones). It takes a number of requests rather than a time, so a short run comes first, to
  * learn how many fill the time. Its text report is read rather than its CSV, which leaves p99.9 out.
  */
-const CALIBRATION_REQUESTS = 50_000;
+const CALIBRATION_REQUESTS = 20_000;
 const MAX_REQUESTS = 2 ** 31 - 1;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 

@@ -1,38 +1,22 @@
 import type { BenchRun } from '../command-line/suite.js';
-import { type LoadJob, type LoadResult, loadJob } from '../load/load-job.js';
+import { type LoadJob, loadJob } from '../load/load-job.js';
 import { runLoad } from '../load/run-load.js';
 import { byTurns, fullLoadRound, halfLoadRound } from '../measure/rounds.js';
 import type { Round } from '../results/measures.js';
-import { BASELINE, OWN_CLIENT, type ResultRow } from '../results/row.js';
+import { BASELINE, type ResultRow } from '../results/row.js';
 import { median } from '../results/summary.js';
 import { ask } from '../servers/ask.js';
 import type { RunningServer } from '../servers/contenders.js';
 import { fill } from '../servers/fill.js';
+import type { LoadClient } from './clients.js';
 import type { SideBySideOptions } from './options.js';
-import { findRedisBenchmark, redisBenchmarkCommand, runRedisBenchmark } from './redis-benchmark.js';
 import type { Workload } from './workloads.js';
 
 export interface Scenario {
   readonly workload: Workload;
+  readonly keys: number;
   readonly pipeline: number;
   readonly connections: number;
-}
-
-export interface LoadClient {
-  readonly name: string;
-  readonly load: (job: LoadJob, signal: AbortSignal) => Promise<LoadResult>;
-}
-
-/** The client of a workload is the same for all sides: redis-benchmark only where it can send it to all of them. */
-export function chooseClient(
-  { pattern, keys }: Workload,
-  servers: readonly RunningServer[],
-  options: SideBySideOptions,
-): LoadClient {
-  const canSend = ({ contender }: RunningServer) => redisBenchmarkCommand(pattern(contender.kind), keys) !== undefined;
-  if (options.client === 'own' || !servers.every(canSend)) return { name: OWN_CLIENT, load: runLoad };
-  const program = findRedisBenchmark(servers[0]!.contender.program);
-  return { name: 'redis-benchmark', load: (job, signal) => runRedisBenchmark(program, job, signal) };
 }
 
 /**
@@ -48,7 +32,7 @@ export async function measureScenario(
 ): Promise<Round[][]> {
   const { workload } = scenario;
   for (const server of servers) {
-    await fill(server, workload.dataset, options.keys, signal);
+    await fill(server, workload.dataset, scenario.keys, signal);
     for (const command of workload.preparation?.(server.contender.kind) ?? []) await ask(server.port, ...command);
   }
   const fullLoad = await byTurns(servers, options.rounds, async (server, round) => {
@@ -70,11 +54,11 @@ export async function measureScenario(
 }
 
 function jobOf(scenario: Scenario, server: RunningServer, options: SideBySideOptions, round: number): LoadJob {
-  const { workload, pipeline, connections } = scenario;
+  const { workload, keys, pipeline, connections } = scenario;
   return loadJob(server, {
     pattern: workload.pattern(server.contender.kind),
     keys: workload.keys,
-    keyCount: options.keys,
+    keyCount: keys,
     // The same keys for all sides, other keys in every round.
     seed: round + 1,
     pipeline,
