@@ -71,7 +71,7 @@ testWithRedis(
     expect(rows[0]!.ratiosToRedis.quotadb!.throughputPerSecond).toBeGreaterThan(0);
     expect(rows[0]!.sides.redis!.commands).toContain('MULTI; INCR {key}; EXPIRE {same key}');
     expect(rows[0]!.sides.quotadb!.commands).toContain('INCRBYEX {key} 1');
-    expect(printed).toContain('incrbyex, pipeline 16, 2 connections');
+    expect(printed).toContain('incrbyex, 100 keys, pipeline 16, 2 connections');
     expect(printed).toMatch(/Redis is ahead of quotadb in (none|\d+) of \d+ measures/);
     expect(leftovers(process.pid)).toEqual([]);
   },

@@ -7,7 +7,7 @@ import { folded, SHOWN_MEASURES } from './scenario-tables.js';
 import { recentRatios, type Scenario } from './select.js';
 import { whenText } from './when.js';
 
-/** The longest list that somebody reads; the rest is folded. */
+/** More than a reader takes in are folded. */
 const LISTED = 20;
 
 interface Loss {

@@ -9,7 +9,7 @@ test('sides stand beside each other with spread, ratio and who is ahead', () => 
   });
   expect(formatRow(row)).toBe(
     [
-      'incr-uniform, pipeline 16, 50 connections: INCR (client: quotadb-bench)',
+      'incr-uniform, 1,000,000 keys, pipeline 16, 50 connections: INCR',
       '                          redis 1.0.0  quotadb 1.0.0        : redis',
       'throughput, operations/s    1,000,000        800,000  0.80x behind?',
       'p99, ms                         1.000          0.500   0.50x ahead?',

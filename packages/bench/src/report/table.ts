@@ -1,5 +1,5 @@
 import { measureNames, measureOf } from '../results/measures.js';
-import { BASELINE, type ResultRow } from '../results/row.js';
+import { BASELINE, OWN_CLIENT, type ResultRow } from '../results/row.js';
 import { leadOf, type Summary, spread } from '../results/summary.js';
 
 /** One scenario for people to read: measures downwards, sides across, and beside each side its ratio to Redis. */
@@ -34,13 +34,15 @@ function clientLimitNote(row: ResultRow): string[] {
 }
 
 export function scenarioTitle(row: ResultRow): string {
-  if (row.pipeline === 0) return `${row.workload}, ${row.keys.toLocaleString('en-US')} keys`;
+  const keys = `${row.workload}, ${row.keys.toLocaleString('en-US')} keys`;
+  if (row.pipeline === 0) return keys;
   const connections = `${row.connections} ${row.connections === 1 ? 'connection' : 'connections'}`;
-  return `${row.workload}, pipeline ${row.pipeline}, ${connections}`;
+  const sender = row.client === OWN_CLIENT ? '' : `, sent by ${row.client}`;
+  return `${keys}, pipeline ${row.pipeline}, ${connections}${sender}`;
 }
 
 function headline(row: ResultRow): string {
-  return `${scenarioTitle(row)}: ${row.description} (client: ${row.client})`;
+  return `${scenarioTitle(row)}: ${row.description}`;
 }
 
 function titleOf(row: ResultRow, name: string): string[] {

@@ -9,7 +9,7 @@ test('every measure in which Redis is ahead is named, the largest lead first', (
       quotadb: [{ throughputPerSecond: 1000, serverCpuMicrosecondsPerOperation: 1.5, p99Ms: 1 }],
     }),
   ];
-  const scenario = '  incr-uniform, pipeline 16, 50 connections';
+  const scenario = '  incr-uniform, 1,000,000 keys, pipeline 16, 50 connections';
   expect(formatVerdict(rows)).toBe(
     [
       'Redis is ahead of quotadb in 2 of 3 measures:',

@@ -8,14 +8,13 @@ testWithRedis(
   'one command measures every cell of the table of aims with both clients, and gives a verdict on each',
   async () => {
     const results = temporaryDirectory();
-    const { code, progress, printed } = await bench('aims', '--smoke', '--keys', '500,1000', '--results', results);
+    const few = ['--keys', '500,1000', '--pipeline', '16'];
+    const { code, progress, printed } = await bench('aims', '--smoke', ...few, '--results', results);
     expect(progress).not.toContain('quotadb bench:');
     expect(code).toBe(ExitCode.Ok);
     const rows = readHistory(results);
     const cells = ['incr-uniform', 'get'].flatMap((workload) =>
-      ['quotadb-bench', 'redis-benchmark'].flatMap((client) =>
-        [1, 16].map((pipeline) => ({ workload, client, pipeline })),
-      ),
+      ['quotadb-bench', 'redis-benchmark'].map((client) => ({ workload, client, pipeline: 16 })),
     );
     const expected = [500, 1000].flatMap((keys) => cells.map((cell) => ({ ...cell, keys })));
     expect(rows).toMatchObject(expected);
