@@ -77,7 +77,7 @@ function SettingTable(props: { answers: readonly Answer[] }) {
           ) : (
             <>
               <strong>{value || '–'}</strong>
-              <div class="note">usually {standard || '–'}</div>
+              <div class="note">default {standard || '–'}</div>
             </>
           );
         },

@@ -144,7 +144,7 @@ describeWithChromium('the views of the page', () => {
     await expect.poll(() => page.getByRole('rowheader', { name: '--region' }).count()).toBe(0);
     await page.getByLabel('Find a setting').fill('');
     await page.getByLabel('Only those that differ').check();
-    await page.getByRole('row', { name: /--region the name of this region.*us usually local/s }).waitFor();
+    await page.getByRole('row', { name: /--region the name of this region.*us default local/s }).waitFor();
     await page.reload();
     await page.getByRole('row', { name: /--region/ }).waitFor();
     expect(await page.getByLabel('Only those that differ').isChecked()).toBe(true);
