@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { clock, moment } from './format.js';
 import { Name } from './name.js';
-import { labelsFor, type Scale, scaleFor, type Unit } from './scale.js';
+import { alone, labelsFor, type Scale, scaleFor, type Unit } from './scale.js';
 import { isDark } from './screen.js';
 import 'uplot/dist/uPlot.min.css';
 
@@ -177,7 +177,7 @@ function optionsFor(
         stroke: color(line.color),
         width: 1.75,
         // A line needs two points.
-        points: { show: ({ data }) => data[0].length < 2, size: 6 },
+        points: { show: true, filter: ({ data }, index) => alone(data[index]), size: 6 },
         fill: latest.current.lines.length === 1 ? `${color(line.color)}14` : undefined,
       })) as uPlot.Series[]),
     ],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BYTES, COUNTS, labelsFor, MICROSECONDS, MILLISECONDS, scaleFor, WHOLE } from './scale.js';
+import { alone, BYTES, COUNTS, labelsFor, MICROSECONDS, MILLISECONDS, scaleFor, WHOLE } from './scale.js';
 
 const UNITS = { BYTES, COUNTS, MICROSECONDS, MILLISECONDS };
 
@@ -35,4 +35,10 @@ test('ticks are round in the unit of the axis', () => {
     '2m',
   ]);
   expect(labelsFor(MICROSECONDS, scaleFor(MICROSECONDS, 0, 0, true).ticks)).toEqual(['0 ms', '5 µs', '10 µs']);
+});
+
+test('a value without one beside it is found, so that it is drawn as a point', () => {
+  expect(alone([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+  expect(alone([7])).toEqual([0]);
+  expect(alone([null, undefined])).toEqual([]);
 });

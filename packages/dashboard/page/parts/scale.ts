@@ -67,3 +67,11 @@ export function labelsFor(unit: Unit, ticks: readonly number[]): string[] {
 function trim(label: string): string {
   return label.replace(/(\.\d*?)0+(?=[BKMGT]|$)/, '$1').replace(/\.(?=[BKMGT]|$)/, '');
 }
+
+/** The places of values that have none beside them: no line reaches these. */
+export function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const isThere = (index: number) => values[index] !== null && values[index] !== undefined;
+  return Array.from(values, (_, index) => index).filter(
+    (index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1),
+  );
+}

@@ -447,7 +447,9 @@ test('leases that make no sense get an error that says why', async () => {
     /^-ERR syntax error: 'FOR', argument 3, is not understood here: TTL and a duration are needed/,
   );
   expect(await client.call('QUOTA.RENEW', 'nobody', 'TTL', 1)).toMatch(/^-ERR there is no such lease/);
-  expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, 'LEASE', 0)).toMatch(/^-ERR a lease holds for at least 1/);
+  expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, 'LEASE', 0)).toMatch(
+    /^-ERR a LEASE is a time of at least 1 millisecond, .*, not '0'/,
+  );
   const both = ['LEASE', 5, 'WINDOW', 5] as const;
   expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, ...both)).toMatch(/^-ERR a quota has a WINDOW or a LEASE/);
   expect(await client.call('QUOTA.PEEK', 'jobs', 's')).toBe('*3\r\n:0\r\n:1\r\n:-1\r\n');
