@@ -57,6 +57,10 @@ function Shown(props: { view: string; View: () => ReturnType<typeof Overview> })
 function Header(props: { view: string }) {
   const names = [...regions.value.keys()];
   const user = sources.value?.user;
+  useEffect(() => {
+    // On a phone the last views are past the edge.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [props.view]);
   return (
     <header class="top">
       <div class="brand">

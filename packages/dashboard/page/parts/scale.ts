@@ -58,7 +58,7 @@ export function scaleFor(unit: Unit, low: number, high: number, isFromZero: bool
 
 /** Each label once: where the usual form makes two ticks the same, they are written out. */
 export function labelsFor(unit: Unit, ticks: readonly number[]): string[] {
-  const labels = ticks.map((tick) => trim(unit.format(tick)));
+  const labels = ticks.map((tick) => (tick === 0 ? '0' : trim(unit.format(tick))));
   if (new Set(labels).size === labels.length) return labels;
   return ticks.map((tick) => tick.toLocaleString('en', { maximumFractionDigits: 6 }));
 }
