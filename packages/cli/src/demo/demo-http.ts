@@ -59,7 +59,7 @@ const demoApi: Api<DemoControls, unknown> = {
       run: ({ regions }) => ({
         sources: regions.map((region) => ({ region, base: `/regions/${region}` })),
         isDemo: true,
-        // Its regions ask nobody who they are.
+        // Its regions have no credentials.
         user: { name: 'default', isAdmin: true, mayTake: true },
       }),
     }),

@@ -8,7 +8,7 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 
 /** Longer numbers are read by their size, not by their digits. */
 const COMPACT_FROM = 1_000_000;
-/** What is written 0.0 is something. */
+/** Smaller figures are not nothing, which 0.0 would say. */
 const LEAST = 0.1;
 
 /** Figures that are measured: one decimal while they are small, none while they are short, then 1.23M. */
