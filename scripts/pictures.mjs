@@ -12,10 +12,8 @@ const [executablePath = '/usr/bin/chromium'] = process.argv.slice(2);
 const root = fileURLToPath(new URL('../', import.meta.url));
 const WIDTH = 1200;
 const WINDOW_MS = 60_000;
-/** Charts need some points, a quota some takes, and a lost link some time until it is known. */
+/** Charts need some points, and a quota some takes, of which half a minute has enough. */
 const TRAFFIC_MS = 16_000;
-/** Before that, for the rates of the last ten seconds and for some minutes of keys. */
-const LEAST_BEFORE_MS = 12_000;
 
 const demo = spawn(process.execPath, [`${root}packages/cli/bin/quotadb.js`, 'demo', '--http', '0'], {
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -24,32 +22,34 @@ const browser = await chromium.launch({ executablePath, chromiumSandbox: false }
 try {
   const base = await addressOf(demo);
   const context = await browser.newContext({ viewport: { width: WIDTH, height: 900 }, colorScheme: 'light' });
+  await take(
+    context,
+    `${base}dashboard/#keys?match=requests:a*&key=requests:all`,
+    'keys',
+    /Find a key|Watching/,
+    TRAFFIC_MS,
+  );
+  await setLink(base, 'cut');
   await untilWindow();
-  await Promise.all([
-    take(context, `${base}dashboard/#keys?match=requests:a*&key=requests:all`, 'keys', 'Watching'),
-    take(context, `${base}dashboard/#quotas?quota=emails&subject=acme`, 'quotas', 'Where the tokens of acme are'),
-  ]);
-  await fetch(`${base}demo/cut`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ from: 'us', to: 'ap' }),
-  });
-  await take(context, `${base}dashboard/`, 'demo', 'Regions');
+  await take(context, `${base}dashboard/`, 'demo', /^Regions$/, TRAFFIC_MS);
+  await setLink(base, 'heal');
+  const quota = `${base}dashboard/#quotas?quota=emails&subject=acme`;
+  await take(context, quota, 'quotas', /^Where the tokens/, TRAFFIC_MS / 2);
 } finally {
   await browser.close();
   demo.kill('SIGINT');
   await once(demo, 'exit');
 }
 
-/** The page from its top to the end of this panel. */
-async function take(context, address, name, lastPanel) {
+/** The page from its top to the end of these panels. One page at a time: a hidden one does not watch. */
+async function take(context, address, name, panels, afterMs) {
   const page = await context.newPage();
   await page.goto(address);
-  const panel = page.getByRole('region', { name: lastPanel, exact: true });
-  await panel.waitFor();
-  await wait(TRAFFIC_MS);
-  const { y, height } = await panel.boundingBox();
-  const clip = { x: 0, y: 0, width: WIDTH, height: Math.ceil(y + height + 16) };
+  await wait(afterMs);
+  const found = await page.getByRole('region', { name: panels }).all();
+  const boxes = await Promise.all(found.map((panel) => panel.boundingBox()));
+  const end = Math.max(...boxes.map(({ y, height }) => y + height));
+  const clip = { x: 0, y: 0, width: WIDTH, height: Math.ceil(end + 16) };
   await page.screenshot({ path: `${root}docs/images/${name}.png`, fullPage: true, clip });
   await page.close();
 }
@@ -62,10 +62,14 @@ async function addressOf({ stdout }) {
   throw new Error('the demo did not start');
 }
 
+function setLink(base, action) {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${base}demo/${action}`, { method: 'POST', headers, body: JSON.stringify({ from: 'us', to: 'ap' }) });
+}
+
 /** Until a minute of the quota begins. */
-async function untilWindow() {
-  await wait(LEAST_BEFORE_MS);
-  await wait(WINDOW_MS - (Date.now() % WINDOW_MS));
+function untilWindow() {
+  return wait(WINDOW_MS - (Date.now() % WINDOW_MS));
 }
 
 function wait(milliseconds) {

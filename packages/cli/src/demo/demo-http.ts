@@ -29,6 +29,7 @@ const MAXIMUM_CONNECTIONS = 1000;
 
 const demoProblems = defineProblems({
   action_refused: [400, 'Action refused', 'The demo cannot do this; the detail says why.'],
+  no_such_region: [404, 'No such region', 'The demo has no region of this name.'],
   region_silent: [502, 'Region silent', 'The region is running but does not answer.'],
   region_stopped: [503, 'Region stopped', 'The region is not running.'],
 });
@@ -95,8 +96,7 @@ const demoApi: Api<DemoControls, unknown> = {
         path: '/regions/{region}/{+rest}',
         summary: 'The HTTP port of a region',
         success: { description: 'The answer of the region.' },
-        respond: (controls, { path: { region } }, _caller, exchange) =>
-          pass(exchange, region, controls.httpPortOf(region)),
+        respond: (controls, { path: { region } }, _caller, exchange) => pass(exchange, region, controls),
       }),
     ),
   ],
@@ -135,8 +135,10 @@ export class DemoHttp {
   }
 }
 
-function pass({ request: incoming, response }: Exchange, region: string, port: number | undefined): Promise<void> {
+function pass({ request: incoming, response }: Exchange, region: string, demo: DemoControls): Promise<void> {
+  const port = demo.httpPortOf(region);
   const detail = `Region ${region} is not running. Start it on the page.`;
+  if (!demo.regions.includes(region)) throw new ProblemError(demoProblems.no_such_region);
   if (port === undefined) throw new ProblemError(demoProblems.region_stopped, { detail });
   return new Promise((resolve, reject) => {
     const path = (incoming.url as string).replace(/^\/regions\/[^/]+/, '');
