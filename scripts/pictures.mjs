@@ -12,6 +12,8 @@ const [executablePath = '/usr/bin/chromium'] = process.argv.slice(2);
 const root = fileURLToPath(new URL('../', import.meta.url));
 const WIDTH = 1200;
 const WINDOW_MS = 60_000;
+/** Less than the space between two panels. */
+const BELOW = 10;
 /** Charts need some points, and a quota some takes, of which half a minute has enough. */
 const TRAFFIC_MS = 16_000;
 
@@ -49,7 +51,7 @@ async function take(context, address, name, panels, afterMs) {
   const found = await page.getByRole('region', { name: panels }).all();
   const boxes = await Promise.all(found.map((panel) => panel.boundingBox()));
   const end = Math.max(...boxes.map(({ y, height }) => y + height));
-  const clip = { x: 0, y: 0, width: WIDTH, height: Math.ceil(end + 16) };
+  const clip = { x: 0, y: 0, width: WIDTH, height: Math.ceil(end + BELOW) };
   await page.screenshot({ path: `${root}docs/images/${name}.png`, fullPage: true, clip });
   await page.close();
 }
