@@ -6,7 +6,7 @@ import { deadRegions } from './live/links.js';
 import { followPast, loadPast } from './live/past.js';
 import { failure, needsLogin, regions, silentRegions, sources, start } from './live/regions.js';
 import { Mark } from './parts/mark.js';
-import { Loading, State } from './parts/panel.js';
+import { Empty, Loading, State } from './parts/panel.js';
 import { Counts } from './views/counts.js';
 import { Demo, followDemo } from './views/demo.js';
 import { Keys } from './views/keys.js';
@@ -49,7 +49,7 @@ function Shown(props: { view: string; View: () => ReturnType<typeof Overview> })
   return (
     <>
       {sources.value?.isDemo && <Demo isWhole={props.view === 'overview'} />}
-      <View />
+      {isLost() ? <Empty title="No server answers">The figures are back as soon as one does.</Empty> : <View />}
     </>
   );
 }
@@ -57,6 +57,10 @@ function Shown(props: { view: string; View: () => ReturnType<typeof Overview> })
 function Header(props: { view: string }) {
   const names = [...regions.value.keys()];
   const user = sources.value?.user;
+  useEffect(() => {
+    // On a phone the last views are past the edge.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [props.view]);
   return (
     <header class="top">
       <div class="brand">
@@ -91,25 +95,28 @@ function Header(props: { view: string }) {
   );
 }
 
+/** No server of the page answers, or the page itself cannot be reached. */
+function isLost(): boolean {
+  const all = [...regions.value.values()];
+  return failure.value !== '' || (all.length > 0 && all.every(({ state }) => state === 'silent'));
+}
+
 /** One dead region is news, not the end of the page: the others are live. */
 function Liveness() {
   const all = [...regions.value.values()];
-  if (failure.value !== '' || (all.length > 0 && all.every(({ state }) => state === 'silent')))
-    return <State dot="bad">disconnected</State>;
+  if (isLost()) return <State dot="bad">disconnected</State>;
   if (!all.some(({ state }) => state === 'connected')) return <State dot="">connecting …</State>;
   const dead = deadRegions();
   return dead.length === 0 ? <State dot="good">live</State> : <State dot="warn">live, {dead.join(', ')} down</State>;
 }
 
 function Banner() {
-  const all = [...regions.value.values()];
-  const silent = silentRegions();
-  if (failure.value === '' && (all.length === 0 || silent.length < all.length)) return null;
+  if (!isLost()) return null;
   return (
     <p class="banner" role="alert">
       {failure.value !== ''
         ? `Disconnected: ${failure.value}. Trying again …`
-        : `No data from ${silent.join(', ')}: the server does not answer. Trying again …`}
+        : `No data from ${silentRegions().join(', ')}: the server does not answer. Trying again …`}
     </p>
   );
 }

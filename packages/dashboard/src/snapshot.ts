@@ -329,8 +329,7 @@ export interface Sources {
   readonly sources: readonly Source[];
   /** The page can cut links, stop regions and change the traffic. */
   readonly isDemo: boolean;
-  /** Left out by the demo, which knows no users. */
-  readonly user?: PageUser;
+  readonly user: PageUser;
 }
 
 /** Snapshots come from this server, or in the demo from each of its regions. */

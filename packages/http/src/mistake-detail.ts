@@ -20,6 +20,7 @@ export function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodType): strin
   const value = input === undefined ? 'nothing' : showValue(input);
   switch (issue.code) {
     case 'invalid_type': {
+      if (typeof input === 'bigint') return describeBig(input, schema, issue.path);
       const expected = TYPE_NAMES[issue.expected] ?? issue.expected;
       return isMissing ? `is missing: give ${expected}` : `${value} is not ${expected}`;
     }
@@ -36,6 +37,20 @@ export function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodType): strin
     default:
       return `${value}: ${issue.message}`;
   }
+}
+
+/** An integer past 2^53, which is read exactly, where a field takes numbers up to there or fewer. */
+function describeBig(value: bigint, schema: z.ZodType, [name]: readonly PropertyKey[]): string {
+  const field = schema instanceof z.ZodObject ? schema.shape[String(name)] : undefined;
+  const { minimum, maximum } = (
+    field === undefined ? {} : z.toJSONSchema(field, { io: 'input', unrepresentable: 'any' })
+  ) as {
+    minimum?: number;
+    maximum?: number;
+  };
+  return value > 0n
+    ? `${value} is too large: at most ${maximum ?? Number.MAX_SAFE_INTEGER}`
+    : `${value} is too small: at least ${minimum ?? Number.MIN_SAFE_INTEGER}`;
 }
 
 /** For a problem whose own text names the allowed values: the value that was given. */

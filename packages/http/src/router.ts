@@ -3,6 +3,9 @@ import type { Operation } from './operation.js';
 import { ProblemError } from './problem.js';
 import { problems } from './problems.js';
 
+/** Longer paths are cut in messages. */
+const SHOWN_CHARACTERS = 128;
+
 /** An operation with its place in the table. */
 export interface Route extends ServedApi {
   readonly operation: Operation;
@@ -63,9 +66,15 @@ export function requireMatch(
   const queryAt = target.indexOf('?');
   const match = router.find(method, queryAt === -1 ? target : target.slice(0, queryAt));
   if ('route' in match) return { match, query: queryAt === -1 ? '' : target.slice(queryAt + 1) };
-  if (match.length === 0) throw new ProblemError(problems.route_not_found);
+  if (match.length === 0) {
+    const [path = ''] = target.split('?', 1);
+    const shown = path.length > SHOWN_CHARACTERS ? `${path.slice(0, SHOWN_CHARACTERS)}…` : path;
+    const detail = `There is nothing at ${shown}: /docs and /openapi.json have all that there is.`;
+    throw new ProblemError(problems.route_not_found, { detail });
+  }
   const allowed = [...new Set(match)].join(', ');
-  throw new ProblemError(problems.method_not_allowed, { headers: { Allow: allowed } });
+  const detail = `${method} is not allowed here: use ${allowed}.`;
+  throw new ProblemError(problems.method_not_allowed, { detail, headers: { Allow: allowed } });
 }
 
 function variablesOf({ segments }: Route): number {

@@ -28,8 +28,10 @@ test.each([
 test.each([
   ['calls LIMIT 10', /a WINDOW is needed.*60s/],
   ['calls LIMIT 10 WINDOW 0', /at least 1 millisecond/],
-  ['calls LIMIT 10 WINDOW 5min', /a WINDOW is needed/],
-  ['calls LIMIT 10 WINDOW YEAR', /a WINDOW is needed/],
+  ['calls LIMIT 10 WINDOW 5min', /'5min' is no WINDOW: give milliseconds, a time such as .*60s/],
+  ['calls LIMIT 10 WINDOW YEAR', /'YEAR' is no WINDOW/],
+  ['calls LIMIT ten WINDOW 1h', /a limit is a whole number from 0 to \d+, not 'ten'/],
+  ['jobs LIMIT 5 LEASE soon', /a LEASE is a time .*, not 'soon'/],
   ['calls LIMIT 10 WINDOW 1h ZONE UTC', /ZONE and ANCHOR belong to a WINDOW of the calendar/],
   ['calls LIMIT 10 WINDOW DAY ZONE Europe/Atlantis', /'Europe\/Atlantis' is no time zone/],
   ['calls LIMIT 10 WINDOW DAY ANCHOR 2', /windows of a day have no anchor day/],

@@ -1,6 +1,6 @@
 import { CALENDAR_UNITS, type Calendar, type CalendarUnit } from '@quotadb/engine';
 import { DURATION_EXAMPLES, parseDuration } from '@quotadb/wire';
-import { calendarWindowMs, type Definition, type Share } from './policy.js';
+import { calendarWindowMs, type Definition, MAXIMUM_LIMIT, type Share } from './policy.js';
 import { checkDefinition, PolicyError } from './policy-set.js';
 
 /** Where no allocator is named it is the home. */
@@ -11,6 +11,8 @@ export const USUAL_WAIT_MS = 1000;
 
 export const DEFINE_SYNTAX =
   'name LIMIT limit <WINDOW <milliseconds | duration | HOUR | DAY | WEEK | MONTH | NONE> [ZONE zone] [ANCHOR day] | LEASE <milliseconds | duration>> [ALLOCATOR region] [SHARE region fraction [SHARE …]] [ON-UNREACHABLE <DENY | WAIT <milliseconds | duration> | ADMIT fraction>]';
+
+const WINDOWS = `milliseconds, a time such as ${DURATION_EXAMPLES}, HOUR, DAY, WEEK, MONTH, or NONE`;
 
 /** What the words have said so far. */
 interface Draft {
@@ -30,7 +32,7 @@ type ReadWord = () => string;
 
 const PARTS: Readonly<Record<string, (draft: Draft, next: ReadWord) => void>> = {
   LIMIT: (draft, next) => {
-    draft.limit = whole(next());
+    draft.limit = limitOf(next());
   },
   WINDOW: (draft, next) => readWindow(draft, next()),
   ZONE: (draft, next) => {
@@ -119,6 +121,7 @@ function readWindow(draft: Draft, word: string): void {
   }
   draft.unit = undefined;
   draft.windowMs = word.toUpperCase() === 'NONE' ? 0 : spanOf(word);
+  if (Number.isNaN(draft.windowMs)) throw new PolicyError(`'${word}' is no WINDOW: give ${WINDOWS}`);
   if (draft.windowMs === 0 && word.toUpperCase() !== 'NONE')
     throw new PolicyError('a window has at least 1 millisecond, or there is NONE');
 }
@@ -134,10 +137,7 @@ function lastingOf(draft: Draft): Pick<Definition, 'windowMs' | 'calendar' | 'le
   const { windowMs, unit, timeZone, anchorDay, leaseMs } = draft;
   const hasWindow = unit !== undefined || !Number.isNaN(windowMs);
   if (leaseMs === 0 && !hasWindow)
-    throw new PolicyError(
-      `a WINDOW is needed: milliseconds, a time such as ${DURATION_EXAMPLES}, HOUR, DAY, WEEK, MONTH, or NONE; or a ` +
-        'LEASE where it limits how much may be held at once',
-    );
+    throw new PolicyError(`a WINDOW is needed: ${WINDOWS}; or a LEASE where it limits how much may be held at once`);
   if (leaseMs > 0 && hasWindow) throw new PolicyError('a quota has a WINDOW or a LEASE, not both');
   if (unit === undefined && (timeZone !== undefined || anchorDay !== undefined))
     throw new PolicyError('ZONE and ANCHOR belong to a WINDOW of the calendar: HOUR, DAY, WEEK or MONTH');
@@ -147,9 +147,16 @@ function lastingOf(draft: Draft): Pick<Definition, 'windowMs' | 'calendar' | 'le
   return { windowMs: calendarWindowMs(calendar), calendar };
 }
 
+function limitOf(word: string): number {
+  const limit = whole(word);
+  if (Number.isNaN(limit)) throw new PolicyError(`a limit is a whole number from 0 to ${MAXIMUM_LIMIT}, not '${word}'`);
+  return limit;
+}
+
 function leaseOf(word: string): number {
   const leaseMs = spanOf(word);
-  if (!(leaseMs >= 1)) throw new PolicyError('a lease holds for at least 1 millisecond');
+  if (!(leaseMs >= 1))
+    throw new PolicyError(`a LEASE is a time of at least 1 millisecond, such as ${DURATION_EXAMPLES}, not '${word}'`);
   return leaseMs;
 }
 

@@ -4,7 +4,7 @@ import type { DemandOutcome } from './allotment-states.js';
 import type { ChangeMark } from './ledger.js';
 import { isLeased, MAXIMUM_WAIT_MS, type Policy, windowAt, windowEndMs } from './policy.js';
 import type { PolicyBook } from './policy-book.js';
-import { COST_TOO_SMALL, noLeases, noSuchPolicy, onlyLeases, SUBJECT_TOO_LONG } from './request-mistakes.js';
+import { costTooSmall, noLeases, noSuchPolicy, onlyLeases, SUBJECT_TOO_LONG } from './request-mistakes.js';
 import type { HoldRequest, Standing, TakeAnswer, TakeItem, TakeRequest } from './take-request.js';
 import { Taker, Verdict } from './taker.js';
 import type { TokenBroker } from './token-broker.js';
@@ -332,7 +332,7 @@ export class Operations {
       if (policy === undefined) return noSuchPolicy(name);
       if (isLeased(policy) && leastCost > 0) return onlyLeases(policy);
       if (subject.length > MAXIMUM_SUBJECT_BYTES) return SUBJECT_TOO_LONG;
-      if (!Number.isSafeInteger(cost) || cost < leastCost) return COST_TOO_SMALL;
+      if (!Number.isSafeInteger(cost) || cost < leastCost) return costTooSmall(cost);
       resolved.push({ policy, subject, cost });
     }
     if (items.length === 1) return resolved;

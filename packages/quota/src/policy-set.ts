@@ -64,7 +64,8 @@ export function checkDefinition(definition: Definition): void {
   const { name, limit, windowMs, leaseMs = 0, shares, waitMs, allocator, admitFraction = 0 } = definition;
   if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > MAXIMUM_NAME_BYTES)
     throw new PolicyError(`a policy's name has 1 to ${MAXIMUM_NAME_BYTES} bytes`);
-  if (!isWhole(limit, 0, MAXIMUM_LIMIT)) throw new PolicyError(`a limit is a whole number from 0 to ${MAXIMUM_LIMIT}`);
+  if (!isWhole(limit, 0, MAXIMUM_LIMIT))
+    throw new PolicyError(`a limit is a whole number from 0 to ${MAXIMUM_LIMIT}, not ${limit}`);
   if (!isWhole(windowMs, 0, MAXIMUM_WINDOW_MS))
     throw new PolicyError(`a window has 1 to ${MAXIMUM_WINDOW_MS} milliseconds, or there is NONE`);
   if (!isWhole(leaseMs, 0, MAXIMUM_LEASE_MS))

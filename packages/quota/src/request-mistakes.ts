@@ -2,7 +2,11 @@ import { MAXIMUM_SUBJECT_BYTES } from './allotment.js';
 import type { Policy } from './policy.js';
 
 export const SUBJECT_TOO_LONG = `a subject has at most ${MAXIMUM_SUBJECT_BYTES} bytes`;
-export const COST_TOO_SMALL = 'a cost is a whole number of at least 1';
+
+/** A cost that was given, in words or as a number. */
+export function costTooSmall(given: string | number): string {
+  return `a cost is a whole number of at least 1, not ${given}`;
+}
 
 export function noSuchPolicy(name: string): string {
   return `there is no quota '${name}'`;

@@ -10,6 +10,8 @@ export interface Target {
   readonly user?: string | undefined;
   readonly password?: string | undefined;
   readonly tls?: TlsTarget | undefined;
+  /** What to do where no server listens, in place of the usual advice. */
+  readonly advice?: string;
 }
 
 interface TlsTarget {
@@ -30,7 +32,9 @@ export class Refused extends Error {
 }
 
 const CONNECT_TIMEOUT_MS = 5000;
-const NOBODY_LISTENS = 'no server listens there; "quotadb serve" starts one, --host and -p name another';
+const NOBODY_LISTENS = 'no server listens there';
+/** How to reach another server, for the commands of which it is the one. */
+const USUAL_ADVICE = '"quotadb serve" starts one, --host and -p name another';
 
 /** A connection for tools: one command after another, replies in RESP3 where the server has it. */
 export class RespClient {
@@ -127,7 +131,7 @@ export function checkedText(reply: Reply): string {
   return textOf(checked(reply));
 }
 
-function reach({ host, port, tls }: Target, where: string): Promise<Socket> {
+function reach({ host, port, tls, advice = USUAL_ADVICE }: Target, where: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = tls === undefined ? connect({ host, port, noDelay: true }) : secureSocket(host, port, tls);
     const fail = (reason: string): void => {
@@ -135,7 +139,7 @@ function reach({ host, port, tls }: Target, where: string): Promise<Socket> {
       reject(new Unreachable(`cannot reach ${where}: ${reason}`));
     };
     const onError = (error: NodeJS.ErrnoException): void =>
-      fail(error.code === 'ECONNREFUSED' ? NOBODY_LISTENS : error.message);
+      fail(error.code === 'ECONNREFUSED' ? `${NOBODY_LISTENS}; ${advice}` : error.message);
     socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail(`no answer in ${CONNECT_TIMEOUT_MS} ms`));
     socket.once('error', onError);
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {

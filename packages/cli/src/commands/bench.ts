@@ -9,8 +9,8 @@ export function benchCommand(program: Command, exit: Exit): void {
     .description('measure this server side by side with Redis')
     .helpOption(false)
     .allowUnknownOption()
-    .allowExcessArguments()
-    .action((_options, command: Command) =>
+    .argument('[flag...]')
+    .action((_flags, _options, command: Command) =>
       runCommand(exit, async () => {
         const { runBench } = await loadOptionalPackage('bench', '@quotadb/bench', () => import('@quotadb/bench'));
         return runBench([...command.args]);

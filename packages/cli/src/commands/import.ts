@@ -56,6 +56,7 @@ function sourceOf({ from, fromUser, fromTls, fromTlsCa }: Flags): Target {
     user: fromUser,
     password: process.env[PASSWORD_VARIABLE],
     tls: isSecure ? { authority: fromTlsCa } : tls,
+    advice: '--from names the Redis that has the counters',
   };
 }
 

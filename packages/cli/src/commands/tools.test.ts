@@ -275,8 +275,8 @@ test('a command that is not there gets the nearest one', async () => {
   const mistyped = await run(['cli', ...at(), 'INCRE', 'a']);
   expect(mistyped).toMatchObject({ code: 1, stderr: 'quotadb: did you mean INCR?\n' });
   expect((await run(['cli', 'help', '@quota'])).stdout).toContain('QUOTA.TAKE');
-  expect((await run(['statsu'])).stderr).toContain('Did you mean status?');
-  expect((await run(['serve', '--max-memroy', '1gb'])).stderr).toContain('Did you mean --max-memory?');
+  expect((await run(['statsu'])).stderr).toContain('did you mean status?');
+  expect((await run(['serve', '--max-memroy', '1gb'])).stderr).toContain('did you mean --max-memory?');
 });
 
 test('bench has a help of its own', async () => {

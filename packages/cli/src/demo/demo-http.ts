@@ -29,6 +29,7 @@ const MAXIMUM_CONNECTIONS = 1000;
 
 const demoProblems = defineProblems({
   action_refused: [400, 'Action refused', 'The demo cannot do this; the detail says why.'],
+  no_such_region: [404, 'No such region', 'The demo has no region of this name.'],
   region_silent: [502, 'Region silent', 'The region is running but does not answer.'],
   region_stopped: [503, 'Region stopped', 'The region is not running.'],
 });
@@ -59,6 +60,8 @@ const demoApi: Api<DemoControls, unknown> = {
       run: ({ regions }) => ({
         sources: regions.map((region) => ({ region, base: `/regions/${region}` })),
         isDemo: true,
+        // Its regions have no credentials.
+        user: { name: 'default', isAdmin: true, mayTake: true },
       }),
     }),
     operation({
@@ -86,17 +89,21 @@ const demoApi: Api<DemoControls, unknown> = {
         return controls.state();
       },
     }),
-    operation({
-      id: 'askRegion',
-      method: 'GET',
-      path: '/regions/{region}/{+rest}',
-      summary: 'The HTTP port of a region',
-      success: { description: 'The answer of the region.' },
-      respond: (controls, { path: { region } }, _caller, exchange) =>
-        pass(exchange, region, controls.httpPortOf(region)),
-    }),
+    ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
+      operation({
+        id: `askRegion${method}`,
+        method,
+        path: '/regions/{region}/{+rest}',
+        summary: 'The HTTP port of a region',
+        success: { description: 'The answer of the region.' },
+        respond: (controls, { path: { region } }, _caller, exchange) => pass(exchange, region, controls),
+      }),
+    ),
   ],
 };
+
+/** Of a request with a body. Who sent it, and from which page, has been checked here. */
+const PASSED_HEADERS = ['content-type', 'content-length', 'transfer-encoding'] as const;
 
 /** The demo's own port, on this machine only. */
 export class DemoHttp {
@@ -128,12 +135,18 @@ export class DemoHttp {
   }
 }
 
-function pass({ request: incoming, response }: Exchange, region: string, port: number | undefined): Promise<void> {
+function pass({ request: incoming, response }: Exchange, region: string, demo: DemoControls): Promise<void> {
+  const port = demo.httpPortOf(region);
   const detail = `Region ${region} is not running. Start it on the page.`;
+  if (!demo.regions.includes(region)) throw new ProblemError(demoProblems.no_such_region);
   if (port === undefined) throw new ProblemError(demoProblems.region_stopped, { detail });
   return new Promise((resolve, reject) => {
     const path = (incoming.url as string).replace(/^\/regions\/[^/]+/, '');
-    const outgoing = request({ host: '127.0.0.1', port, path, method: 'GET' }, (answer: IncomingMessage) => {
+    const { method, headers: given } = incoming;
+    const headers = Object.fromEntries(
+      PASSED_HEADERS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+    );
+    const outgoing = request({ host: '127.0.0.1', port, path, method, headers }, (answer: IncomingMessage) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
       answer.on('error', () => response.destroy());
@@ -141,6 +154,6 @@ function pass({ request: incoming, response }: Exchange, region: string, port: n
     });
     outgoing.on('error', () => reject(new ProblemError(demoProblems.region_silent)));
     response.on('close', () => outgoing.destroy());
-    outgoing.end();
+    incoming.pipe(outgoing);
   });
 }

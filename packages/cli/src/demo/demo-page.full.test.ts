@@ -29,4 +29,30 @@ describeWithChromium('the page of the demo', () => {
       await demo.stop();
     }
   });
+
+  test('its quotas can be tried and changed, as those of any server', async () => {
+    const { demo, port } = await Demo.start([0]);
+    const browser = await launchChromium();
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://127.0.0.1:${port}/dashboard/#quotas`);
+      const take = page.getByRole('region', { name: 'Try a take' });
+      await take.getByLabel('Subject to take for').fill('nobody-else');
+      await take.getByRole('button', { name: 'Take' }).click();
+      await take.getByText('2,999 left').waitFor();
+      const editor = page.getByRole('region', { name: 'Change emails' });
+      await editor.getByLabel('Limit').fill('4000');
+      await editor.getByRole('button', { name: 'Save' }).click();
+      await editor.getByText('emails is changed.').waitFor();
+      // A page of another site has no say, though its reader's browser could send the same.
+      const foreign = await fetch(`http://127.0.0.1:${port}/regions/us/api/v1/quotas/emails`, {
+        method: 'DELETE',
+        headers: { origin: 'https://example.com' },
+      });
+      expect(foreign.status).toBe(403);
+    } finally {
+      await browser.close();
+      await demo.stop();
+    }
+  });
 });

@@ -18,6 +18,7 @@ import { statusCommand } from '../commands/status.js';
 import { watchCommand } from '../commands/watch.js';
 import { EXIT_OK, EXIT_USAGE } from '../terminal/exit-codes.js';
 import type { Exit } from '../terminal/run-command.js';
+import { refuseExcessWords, rewordUsageError } from '../terminal/usage-errors.js';
 
 const EXAMPLES = `
 Examples:
@@ -64,11 +65,14 @@ export function buildProgram(exit: Exit): Command {
     .description('Counters and limits over the Redis protocol.')
     .version(QUOTADB_VERSION, '--version')
     .enablePositionalOptions()
+    .allowExcessArguments()
+    .configureOutput({ outputError: (text, write) => write(rewordUsageError(text)) })
     .addHelpText('after', EXAMPLES)
     .exitOverride((error) => exit(error.exitCode === EXIT_OK ? EXIT_OK : EXIT_USAGE));
   for (const addTo of COMMANDS) addTo(program, exit);
   for (const command of program.commands) command.option('--no-color', 'no colours; NO_COLOR=1 does the same');
   program.hook('preAction', (_program, action) => {
+    refuseExcessWords(action);
     // Processes that a command starts are to have no colours either.
     if (action.optsWithGlobals().color === false) process.env.NO_COLOR = '1';
   });

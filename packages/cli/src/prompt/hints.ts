@@ -65,7 +65,9 @@ export class Hints {
 
   /** For the reply that a command is unknown: which one was most likely meant. */
   suggestFor(name: string, reply: Reply): string | undefined {
-    return reply.kind === 'error' && reply.text.startsWith('ERR unknown command') ? this.suggest(name) : undefined;
+    if (reply.kind !== 'error') return undefined;
+    if (reply.text.startsWith('NOAUTH')) return 'log in first: AUTH user password, or --user with QUOTADB_PASSWORD';
+    return reply.text.startsWith('ERR unknown command') ? this.suggest(name) : undefined;
   }
 
   private suggest(name: string): string | undefined {

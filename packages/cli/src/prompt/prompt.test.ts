@@ -69,6 +69,8 @@ test('help @GROUP lists the commands of a group, and a mistyped name gets the ne
   expect(hints.explain('incre')).toBe('there is no command incre; did you mean INCR?');
   const unknown = { kind: 'error', text: "ERR unknown command 'QUOTA.TAK', with args beginning with: " } as const;
   expect(hints.suggestFor('QUOTA.TAK', unknown)).toBe('did you mean QUOTA.TAKE?');
+  const locked = { kind: 'error', text: 'NOAUTH Authentication required.' } as const;
+  expect(hints.suggestFor('GET', locked)).toBe('log in first: AUTH user password, or --user with QUOTADB_PASSWORD');
   expect(hints.suggestFor('INCR', { kind: 'error', text: 'ERR wrong number of arguments' })).toBeUndefined();
 });
 

@@ -8,6 +8,12 @@ import {
 } from '@quotadb/config';
 import { type Command, Option } from 'commander';
 
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'this user lacks the permission',
+};
+
 export type Flags = ConfigurationSources['flags'];
 
 /** Flags from the table of settings, which also checks their values, all at once. */
@@ -41,7 +47,8 @@ export async function configFile(flags: Flags, environment: NodeJS.ProcessEnv): 
   try {
     return { path, text: await readFile(path, 'utf8') };
   } catch (error) {
-    throw new ConfigurationError([`--config: ${(error as Error).message}`]);
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError([`--config: ${path} cannot be read: ${READ_ERRORS[code ?? ''] ?? message}`]);
   }
 }
 

@@ -10,6 +10,9 @@ const UNITS_MICROSECONDS = {
   microseconds: 1,
 } as const;
 
+/** As durations are written, which have no unit below a millisecond. */
+const SHORT = { hours: 'h', seconds: 's', milliseconds: 'ms' } as const;
+
 type Unit = keyof typeof UNITS_MICROSECONDS;
 
 /** Past this many parts, such as 3550w5d3h14m7s, a duration is shown as a number of its unit. */
@@ -39,6 +42,8 @@ function fromDuration(text: string, unit: Unit): number {
 
 function show(value: number, unit: Unit): string {
   const milliseconds = (value * UNITS_MICROSECONDS[unit]) / 1000;
-  const text = value >= 0 && Number.isInteger(milliseconds) ? formatDuration(milliseconds) : '';
-  return READABLE.test(text) ? text : value < 0 ? String(value) : `${value} ${unit}`;
+  if (value < 0) return String(value);
+  const text = Number.isInteger(milliseconds) ? formatDuration(milliseconds) : '';
+  if (READABLE.test(text)) return text;
+  return unit === 'microseconds' ? `${value} ${unit}` : `${value}${SHORT[unit]}`;
 }

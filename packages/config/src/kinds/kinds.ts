@@ -227,7 +227,7 @@ function parseQuota(text: string): PartialDefinition {
 export function quotaDefinitions(): Kind<readonly PartialDefinition[]> {
   return kind({
     placeholder: 'definition',
-    range: 'such as "calls LIMIT 1000 WINDOW 60000"; several with ";" between them',
+    range: 'such as "calls LIMIT 1000 WINDOW 60s"; several with ";" between them',
     parse: (value) =>
       value
         .split(';')

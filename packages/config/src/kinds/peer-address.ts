@@ -15,14 +15,18 @@ export function parsePeerAddress(text: string): PeerAddress {
   const [, region, address] = /^([^=]*)=(.*)$/.exec(text) ?? [];
   if (region === undefined)
     throw new Mistake(`must be region=host:port or region/member=host:port, such as eu=10.0.0.2:7380`, text);
-  return { region: checkServerName(region), ...parseAddress(address) };
+  return { region: checkServerName(region), ...parseAddress(address, text) };
 }
 
-export function parseAddress(text: string): { readonly host: string; readonly port: number } {
+/** `whole` is the value that has the address, for the message. */
+export function parseAddress(text: string, whole = text): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]\s]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined || Number(port) < 1 || Number(port) > MAXIMUM_PORT)
-    throw new Mistake(`must be host:port, with a port from 1 to ${MAXIMUM_PORT}`, text);
+    throw new Mistake(
+      `must ${whole === text ? 'be' : 'end in'} host:port, with a port from 1 to ${MAXIMUM_PORT}`,
+      whole,
+    );
   return { host, port: Number(port) };
 }
 

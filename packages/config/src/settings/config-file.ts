@@ -8,6 +8,7 @@ export interface Given {
   readonly from: string;
 }
 
+const SEVERAL_DOCUMENTS = 'a second document begins here: all settings are in one, without "---" between them';
 const NO_VALUE = /^(?:null|~|)$/i;
 
 /**
@@ -18,17 +19,28 @@ export function readConfigFile(path: string, text: string, mistakes: string[]): 
   const values = new Map<string, Given>();
   const lines = new LineCounter();
   const at = (offset: number): string => `${path}:${lines.linePos(offset).line}`;
-  const options = { schema: 'failsafe', lineCounter: lines, prettyErrors: false } as const;
+  // Names that are given twice are reported here, by name, beside all other mistakes.
+  const options = { schema: 'failsafe', lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
   const document = parseDocument(withoutComments(text), options);
-  for (const { pos, message } of document.errors) mistakes.push(`${at(pos[0])}: neither YAML nor JSON: ${message}`);
+  for (const { pos, code, message } of document.errors)
+    mistakes.push(
+      `${at(pos[0])}: ${code === 'MULTIPLE_DOCS' ? SEVERAL_DOCUMENTS : `neither YAML nor JSON: ${message}`}`,
+    );
   if (document.errors.length > 0) return values;
   if (!isMap(document.contents)) {
     mistakes.push(`${path}: must hold settings by their names, such as "max-memory: 512mb"`);
     return values;
   }
+  const lineOf = new Map<string, number>();
   for (const pair of document.contents.items) {
     const key = isScalar(pair.key) ? String(pair.key.value) : '';
     const from = `${at(offsetOf(pair))}: "${key}"`;
+    const first = lineOf.get(key);
+    if (first !== undefined) {
+      mistakes.push(`${from}: it is in line ${first} already: give it once`);
+      continue;
+    }
+    lineOf.set(key, lines.linePos(offsetOf(pair)).line);
     if (!known.has(key)) {
       mistakes.push(`${from}: no such setting${suggestion(key)}`);
       continue;

@@ -268,7 +268,7 @@ describe('mistakes', () => {
       'q.json:1: "region": cannot be an object: it must be 1 to 32 of a-z, 0-9 and -',
       '--resp: "70000" must be a whole number, -1 to 65535',
       'QUOTADB_MAX_CLIENTS: "0" must be a whole number, 1 to 4294967295',
-      'q.json:1: "timeout": "soon" must be a duration, 0s to 2147483647 seconds, such as 250ms, 60s, 5m, 1h30m, 1d ' +
+      'q.json:1: "timeout": "soon" must be a duration, 0s to 2147483647s, such as 250ms, 60s, 5m, 1h30m, 1d ' +
         'or 2w; a bare number is seconds',
       'QUOTADB_MAX_MEMORY: "much" must be a size, 4mb to 16gb, such as 512mb, 2gb or a number of bytes',
       '--log-level: "loud" must be one of: trace, debug, info, warn, error, fatal, silent',
@@ -284,7 +284,8 @@ describe('mistakes', () => {
   test.each([
     ['{', /^q.json:1: neither YAML nor JSON: /],
     ['[]', /must hold settings by their names/],
-    ['region: us\nregion: eu', /^q.json:2: neither YAML nor JSON: .*unique/],
+    ['region: us\nregion: eu', /^q.json:2: "region": it is in line 1 already: give it once$/],
+    ['region: us\n---\nhttp: 1', /^q.json:2: a second document begins here/],
     ['timeout:\n', /^q.json:1: "timeout": has no value: it must be 0s to/],
     ['{\n"timeout": null}', /^q.json:2: "timeout": has no value/],
   ])('a config file that holds %s is refused', (text, expected) => {

@@ -69,7 +69,9 @@ async function expectAllowed(response: Response): Promise<void> {
   const text = await response.text();
   try {
     const { code, detail, errors } = JSON.parse(text) as Problem;
-    const reasons = (errors ?? []).map(({ pointer, detail: reason }) => `${pointer.slice(1)}: ${reason}`);
+    // The detail has those that no rule of its own words.
+    const others = (errors ?? []).filter(({ detail: reason }) => !detail.includes(reason));
+    const reasons = others.map(({ pointer, detail: reason }) => `${pointer.slice(1)}: ${reason}`);
     throw new Refused(response.status, code, [detail, ...reasons].join(' '));
   } catch (error) {
     if (error instanceof Refused) throw error;

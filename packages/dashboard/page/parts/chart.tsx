@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { clock, moment } from './format.js';
 import { Name } from './name.js';
-import { labelsFor, type Scale, scaleFor, type Unit } from './scale.js';
+import { alone, labelsFor, type Scale, scaleFor, type Unit } from './scale.js';
 import { isDark } from './screen.js';
 import 'uplot/dist/uPlot.min.css';
 
@@ -115,6 +115,8 @@ function written(value: number | null | undefined, unit: Unit): string {
 const FONT = '11px ui-sans-serif, system-ui, sans-serif';
 const LABEL_GAP = 10;
 const CHARACTER_PIXELS = 6.4;
+/** Half of the point that marks the last value. */
+const RIGHT_PIXELS = 4;
 /** Leaves room for half of the first label of the time axis. */
 const SHORTEST_LABEL = 3;
 
@@ -136,8 +138,7 @@ function optionsFor(
     width: element.clientWidth,
     height: element.clientHeight,
     legend: { show: false },
-    // Half of the last label of the time axis.
-    padding: [8, 28, 0, 0],
+    padding: [8, RIGHT_PIXELS, 0, 0],
     cursor: {
       y: false,
       drag: { x: false, y: false },
@@ -156,7 +157,7 @@ function optionsFor(
         size: 26,
         gap: 8,
         incrs: TIME_STEPS,
-        values: (_, ticks, _axis, _space, step) => timeLabels(ticks, step),
+        values: (plot, ticks, _axis, _space, step) => withoutCut(plot, ticks, timeLabels(ticks, step)),
       },
       {
         ...axis,
@@ -176,7 +177,7 @@ function optionsFor(
         stroke: color(line.color),
         width: 1.75,
         // A line needs two points.
-        points: { show: ({ data }) => data[0].length < 2, size: 6 },
+        points: { show: true, filter: ({ data }, index) => alone(data[index]), size: 6 },
         fill: latest.current.lines.length === 1 ? `${color(line.color)}14` : undefined,
       })) as uPlot.Series[]),
     ],
@@ -192,6 +193,14 @@ function optionsFor(
 
 /** In seconds: round for a clock. */
 const TIME_STEPS = [1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600];
+
+/** Without the last labels where half of one would be past the edge of the plot. */
+function withoutCut(plot: uPlot, ticks: readonly number[], labels: readonly string[]): string[] {
+  const width = plot.bbox.width / devicePixelRatio + RIGHT_PIXELS;
+  const isCut = (tick: number, label: string) =>
+    plot.valToPos(tick, 'x') + (label.length * CHARACTER_PIXELS) / 2 > width;
+  return labels.map((label, index) => (isCut(ticks[index], label) ? '' : label));
+}
 
 /** Hours and minutes; seconds only where the axis needs them. */
 function timeLabels(ticks: readonly number[], step: number): string[] {

@@ -1,7 +1,19 @@
 import { expect, test } from 'vitest';
-import { bytes, count, duration, exact, microseconds, milliseconds, parseSpan, span, timeLeft } from './format.js';
+import {
+  bytes,
+  count,
+  duration,
+  exact,
+  microseconds,
+  milliseconds,
+  moment,
+  parseSpan,
+  span,
+  timeLeft,
+} from './format.js';
 
 test('figures have commas, one decimal while they are small, and a letter once they are long', () => {
+  expect([0.04, -0.01, 0.1].map(count)).toEqual(['<0.1', '<0.1', '0.1']);
   expect([0, 1.25, 2, 9999, 123_456, 1_234_567].map(count)).toEqual(['0', '1.3', '2', '9,999', '123,456', '1.23M']);
 });
 
@@ -33,6 +45,14 @@ test('times have the unit that people read, three digits, and say where none is 
   ]);
   expect([null, 12.4, 2500].map(microseconds)).toEqual(['–', '12.4 µs', '2.5 ms']);
   expect([0, 59, 3600, 5430, 90_000].map(duration)).toEqual(['0s', '59s', '1h', '1h30m', '1d1h']);
+});
+
+test('a moment of another day has the day that its clock belongs to', () => {
+  const halfPastMidnight = new Date(2026, 10, 18, 0, 30).getTime();
+  expect(moment(halfPastMidnight, halfPastMidnight + 60_000)).toBe('00:30:00');
+  expect(moment(halfPastMidnight, halfPastMidnight + 2 * 86_400_000)).toBe('2026-11-18 00:30:00');
+  const beforeMidnight = new Date(2026, 10, 18, 23, 30).getTime();
+  expect(moment(beforeMidnight, beforeMidnight + 2 * 86_400_000)).toBe('2026-11-18 23:30:00');
 });
 
 test('the time that a key has left is never negative', () => {

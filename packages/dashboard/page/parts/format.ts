@@ -8,11 +8,14 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 
 /** Longer numbers are read by their size, not by their digits. */
 const COMPACT_FROM = 1_000_000;
+/** Smaller figures are not nothing, which 0.0 would say. */
+const LEAST = 0.1;
 
 /** Figures that are measured: one decimal while they are small, none while they are short, then 1.23M. */
 export function count(value: number): string {
   const size = Math.abs(value);
   if (size >= COMPACT_FROM) return compact.format(value);
+  if (size > 0 && size < LEAST / 2) return `<${LEAST}`;
   return size < 10 && !Number.isInteger(value) ? tenths.format(value) : whole.format(value);
 }
 
@@ -78,10 +81,10 @@ export function clock(atMs: number): string {
 
 const DAY_MS = 86_400_000;
 
-/** The time of today, or the day and the time. */
+/** The time of today, or the day and the time, both of the reader's time zone. */
 export function moment(atMs: number, nowMs: number): string {
   const isToday = nowMs - atMs < DAY_MS && new Date(atMs).getDate() === new Date(nowMs).getDate();
-  return isToday ? clock(atMs) : `${new Date(atMs).toISOString().slice(0, 10)} ${clock(atMs)}`;
+  return isToday ? clock(atMs) : `${new Date(atMs).toLocaleDateString('sv')} ${clock(atMs)}`;
 }
 
 /** The time that a key has left. */

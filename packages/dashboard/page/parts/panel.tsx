@@ -54,7 +54,7 @@ export function Empty(props: { title: string; children?: ComponentChildren }) {
   return (
     <div class="nothing" role="status">
       <strong>{props.title}</strong>
-      {props.children !== undefined && <p>{props.children}</p>}
+      {Boolean(props.children) && <p>{props.children}</p>}
     </div>
   );
 }

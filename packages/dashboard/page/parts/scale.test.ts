@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BYTES, COUNTS, labelsFor, MICROSECONDS, MILLISECONDS, scaleFor, WHOLE } from './scale.js';
+import { alone, BYTES, COUNTS, labelsFor, MICROSECONDS, MILLISECONDS, scaleFor, WHOLE } from './scale.js';
 
 const UNITS = { BYTES, COUNTS, MICROSECONDS, MILLISECONDS };
 
@@ -25,14 +25,20 @@ test('values that hardly change have an axis of their own, with labels that diff
 });
 
 test('ticks are round in the unit of the axis', () => {
-  expect(labelsFor(BYTES, scaleFor(BYTES, 0, 70 * 1024 ** 2, true).ticks)).toEqual(['0B', '32M', '64M', '96M']);
+  expect(labelsFor(BYTES, scaleFor(BYTES, 0, 70 * 1024 ** 2, true).ticks)).toEqual(['0', '32M', '64M', '96M']);
   expect(labelsFor(COUNTS, scaleFor(COUNTS, 0, 900, true).ticks)).toEqual(['0', '500', '1,000']);
   expect(labelsFor(MILLISECONDS, scaleFor(MILLISECONDS, 0, 95_000, true).ticks)).toEqual([
-    '0 ms',
+    '0',
     '30s',
     '1m',
     '1m30s',
     '2m',
   ]);
-  expect(labelsFor(MICROSECONDS, scaleFor(MICROSECONDS, 0, 0, true).ticks)).toEqual(['0 ms', '5 µs', '10 µs']);
+  expect(labelsFor(MICROSECONDS, scaleFor(MICROSECONDS, 0, 0, true).ticks)).toEqual(['0', '5 µs', '10 µs']);
+});
+
+test('a value without one beside it is found, so that it is drawn as a point', () => {
+  expect(alone([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+  expect(alone([7])).toEqual([0]);
+  expect(alone([null, undefined])).toEqual([]);
 });

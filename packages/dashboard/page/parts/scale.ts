@@ -58,7 +58,7 @@ export function scaleFor(unit: Unit, low: number, high: number, isFromZero: bool
 
 /** Each label once: where the usual form makes two ticks the same, they are written out. */
 export function labelsFor(unit: Unit, ticks: readonly number[]): string[] {
-  const labels = ticks.map((tick) => trim(unit.format(tick)));
+  const labels = ticks.map((tick) => (tick === 0 ? '0' : trim(unit.format(tick))));
   if (new Set(labels).size === labels.length) return labels;
   return ticks.map((tick) => tick.toLocaleString('en', { maximumFractionDigits: 6 }));
 }
@@ -66,4 +66,12 @@ export function labelsFor(unit: Unit, ticks: readonly number[]): string[] {
 /** 64.00M is 64M on an axis. */
 function trim(label: string): string {
   return label.replace(/(\.\d*?)0+(?=[BKMGT]|$)/, '$1').replace(/\.(?=[BKMGT]|$)/, '');
+}
+
+/** The places of values that have none beside them: no line reaches these. */
+export function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const isThere = (index: number) => values[index] !== null && values[index] !== undefined;
+  return Array.from(values, (_, index) => index).filter(
+    (index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1),
+  );
 }

@@ -108,7 +108,13 @@ function CountList(props: { source: Source; isUsed: boolean }) {
         <button type="submit">Search</button>
       </form>
       {found.items.length === 0 ? (
-        <Empty title={prefix === '' ? 'There are no counts' : `No item id begins with ${prefix}`} />
+        <Empty title={prefix === '' ? 'There are no counts' : `No item id begins with ${prefix}`}>
+          {prefix === '' && (
+            <>
+              <code>POST /api/v1/internal/counts</code> with an <code>itemId</code> makes one.
+            </>
+          )}
+        </Empty>
       ) : (
         <Table columns={COUNT_COLUMNS} rows={found.items} keyOf={({ itemId }) => itemId} label="Counts" />
       )}
@@ -138,7 +144,7 @@ const COLUMNS = [
       {now.trouble !== '' && <div class="trouble small">{now.trouble}</div>}
     </>
   )),
-  number('Changes per second', ({ recent }: Row) => count(growth(recent, (one) => one.counts.changesTotal, 1) ?? 0)),
+  number('Changes / s', ({ recent }: Row) => count(growth(recent, (one) => one.counts.changesTotal, 1) ?? 0)),
   number('Mean latency', (row: Row) => ratio(row, 'latencyMsTotal', 'changesTotal', milliseconds)),
   number('p99 of statements', ({ now }: Row) => microseconds(now.statementP99Microseconds)),
   number('Changes per statement', (row: Row) => ratio(row, 'changesTotal', 'statementsTotal', count)),

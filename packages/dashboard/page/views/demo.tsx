@@ -129,8 +129,8 @@ const CLIENT_COLUMNS = [
     return <State dot={doing !== undefined ? 'warn' : isRunning ? 'good' : 'bad'}>{`${name}${words}`}</State>;
   }),
   number('All requests, as known here', ({ total }: DemoRegion) => (/^\d+$/.test(total) ? exact(total) : total)),
-  number('Calls per second', ({ calls }: DemoRegion) => outcomes(calls)),
-  number('Emails per second', ({ emails }: DemoRegion) => outcomes(emails)),
+  number('Calls / s', ({ calls }: DemoRegion) => outcomes(calls)),
+  number('Emails / s', ({ emails }: DemoRegion) => outcomes(emails)),
 ];
 
 function outcomes({ allowed, denied }: Outcomes): string {

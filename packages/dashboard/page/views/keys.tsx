@@ -136,7 +136,7 @@ const KEY_COLUMNS = [
   ),
   number('Value', ({ value }: KeySummary) => exact(value)),
   number('TTL', ({ expiresAtMs }: KeySummary) => timeLeft(expiresAtMs, Date.now())),
-  text('Counted in', ({ regions }: KeySummary) => regions.join(', ')),
+  text('Counted in', ({ regions }: KeySummary) => [...regions].sort().join(', ')),
 ];
 
 function Watching(props: { source: Source; name: string }) {

@@ -64,16 +64,12 @@ function Tiles(props: { known: readonly KnownRegion[] }) {
   return (
     <dl class="tiles">
       <Tile
-        name="Commands per second"
+        name="Commands / s"
         value={count(total(known, ({ snapshot }) => snapshot.traffic.commandsPerSecond))}
         more={`${count(total(known, ({ snapshot }) => snapshot.traffic.connections))} connections`}
       />
       <Tile name="p99 in the server" value={microseconds(worst(({ snapshot }) => snapshot.traffic.p99Microseconds))} />
-      <Tile
-        name="Keys"
-        value={count(worst(({ snapshot }) => snapshot.memory.keys) ?? 0)}
-        more={`${count(worst(({ snapshot }) => snapshot.memory.keysWithExpiry) ?? 0)} expire`}
-      />
+      <Tile name="Keys" value={count(worst(({ snapshot }) => snapshot.memory.keys) ?? 0)} />
       <Tile
         name="Memory"
         value={bytes(total(known, ({ snapshot }) => snapshot.memory.usedBytes))}
@@ -89,14 +85,14 @@ function Tiles(props: { known: readonly KnownRegion[] }) {
       )}
       {hasQuotas && (
         <Tile
-          name="Quota takes per second"
+          name="Quota takes / s"
           value={count(growthOfAll((one) => total(one.quotas, (quota) => quota.allowedTotal), 1))}
           more={denied((one) => total(one.quotas, (quota) => quota.deniedTotal))}
         />
       )}
       {hasRates && (
         <Tile
-          name="Rate decisions per second"
+          name="Rate decisions / s"
           value={count(growthOfAll((one) => one.rates.allowedTotal, 1))}
           more={denied((one) => one.rates.deniedTotal)}
         />

@@ -40,11 +40,14 @@ export function Subjects(props: { quota: string }) {
           {subjects.map(([subject, perSecond]) => (
             <li key={subject}>
               <a
-                class="row mono"
+                class="row"
                 href={addressWith({ quota: props.quota, subject })}
                 aria-current={chosen('subject') === subject || undefined}
               >
-                <Name text={subject} /> <span class="note">{count(perSecond)} takes / s</span>
+                <span class="mono">
+                  <Name text={subject} />
+                </span>{' '}
+                <span class="note">{count(perSecond)} takes / s</span>
               </a>
             </li>
           ))}
@@ -90,16 +93,19 @@ export function Subject(props: { quota: string; subject: string; title?: string 
       {details === null && trouble === '' && <Loading what="the tokens" />}
       {details !== null && <TokenBar of={details} />}
       {details !== null && (
-        <Chart
-          title="Tokens left"
-          times={points.value.map((point) => point.atMs)}
-          lines={details.places.map(({ region }) => ({
-            label: region,
-            color: colorOf(region),
-            values: points.value.map((point) => point.left.get(region) ?? null),
-          }))}
-          unit={WHOLE}
-        />
+        <>
+          <h3>Tokens left, by region</h3>
+          <Chart
+            title="Tokens left"
+            times={points.value.map((point) => point.atMs)}
+            lines={details.places.map(({ region }) => ({
+              label: region,
+              color: colorOf(region),
+              values: points.value.map((point) => point.left.get(region) ?? null),
+            }))}
+            unit={WHOLE}
+          />
+        </>
       )}
     </Panel>
   );

@@ -23,8 +23,8 @@ export function RateLimits() {
   return (
     <>
       <dl class="tiles">
-        <Tile name="Allowed per second" value={count(allowed)} />
-        <Tile name="Denied per second" value={count(denied)} />
+        <Tile name="Allowed / s" value={count(allowed)} />
+        <Tile name="Denied / s" value={count(denied)} />
         <Tile name="Share denied" value={percent(denied, allowed + denied)} />
       </dl>
       <Panel
@@ -33,7 +33,7 @@ export function RateLimits() {
       >
         {hottest.length === 0 ? (
           <Empty title="No rate decisions in the last ten seconds">
-            <code>RATE.LIMIT key limit window-ms</code> makes one.
+            <code>RATE.LIMIT alice 100 60s</code> makes one.
           </Empty>
         ) : (
           <Table columns={columnsFor(hottest)} rows={hottest} keyOf={({ identifier }) => identifier} />
@@ -59,8 +59,8 @@ function columnsFor(hottest: readonly Hot[]) {
   const most = Math.max(1, ...hottest.map((hot) => hot.allowed + hot.denied));
   return [
     head('Identifier', (hot: Hot) => <LongName text={hot.identifier} />, 'mono'),
-    number('Allowed per second', (hot: Hot) => count(hot.allowed)),
-    number('Denied per second', (hot: Hot) => count(hot.denied)),
+    number('Allowed / s', (hot: Hot) => count(hot.allowed)),
+    number('Denied / s', (hot: Hot) => count(hot.denied)),
     text(
       'Allowed and denied',
       (hot: Hot) => (

@@ -3,7 +3,7 @@ import { knownRegions } from '../live/regions.js';
 import { bytes, count, microseconds, milliseconds, moment } from '../parts/format.js';
 import { LongName } from '../parts/name.js';
 import { Empty, Loading, Panel, State } from '../parts/panel.js';
-import { head, number, Table, text } from '../parts/table.js';
+import { number, Table, text } from '../parts/table.js';
 import { Settings } from './settings.js';
 
 interface Fact {
@@ -39,7 +39,7 @@ export function ServerView() {
                     {snapshot.persistence.isFailed ? 'writing has failed; see the log' : 'everything is written'}
                   </State>
                 </p>
-                <Table columns={FACT_COLUMNS} rows={factsOf(snapshot.persistence)} keyOf={({ name }) => name} />
+                <Facts of={factsOf(snapshot.persistence)} />
               </>
             )}
           </Panel>
@@ -57,10 +57,18 @@ export function ServerView() {
   );
 }
 
-const FACT_COLUMNS = [
-  head('', ({ name }: Fact) => name),
-  text('', ({ value }: Fact) => (value === '' ? '–' : value), 'mono'),
-];
+function Facts(props: { of: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {props.of.map(({ name, value }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
 
 type Slow = SlowCommand & { readonly region: string };
 

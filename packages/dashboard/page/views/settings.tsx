@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { SettingFacts } from '../../src/snapshot.js';
 import { chooseQuietly, chosen } from '../live/address.js';
-import { getJson, Refused } from '../live/connection.js';
-import { knownRegions } from '../live/regions.js';
+import { getJson } from '../live/connection.js';
+import { knownRegions, sources } from '../live/regions.js';
 import { Alert, Empty, Loading, Panel } from '../parts/panel.js';
 import { head, Table, text } from '../parts/table.js';
 
@@ -15,6 +15,18 @@ interface Answer {
 
 /** Every setting with what it does, its bounds, and a column of values for each region. */
 export function Settings() {
+  return (
+    <Panel title="Settings" caption="As they are now. Secrets are left out.">
+      {sources.value?.user.isAdmin === false ? (
+        <Empty title="Settings are shown to admins">This user may see figures only.</Empty>
+      ) : (
+        <AllSettings />
+      )}
+    </Panel>
+  );
+}
+
+function AllSettings() {
   const answers = useSignal<readonly Answer[] | null>(null);
   const trouble = useSignal('');
   const asked = knownRegions().map(({ source }) => source);
@@ -30,18 +42,17 @@ export function Settings() {
         trouble.value = '';
       },
       (error: Error) => {
-        const isForbidden = error instanceof Refused && error.status === 403;
-        trouble.value = isForbidden ? 'Settings are shown to admins.' : `The settings cannot be read: ${error.message}`;
+        trouble.value = `The settings cannot be read: ${error.message}`;
       },
     );
   }, [asked.map(({ region }) => region).join(' ')]);
   return (
-    <Panel title="Settings" caption="As they are now. Secrets are left out.">
+    <>
       <Alert text={trouble.value} />
       {answers.value === null
         ? trouble.value === '' && <Loading what="the settings" />
         : answers.value.length > 0 && <SettingTable answers={answers.value} />}
-    </Panel>
+    </>
   );
 }
 
@@ -77,7 +88,7 @@ function SettingTable(props: { answers: readonly Answer[] }) {
           ) : (
             <>
               <strong>{value || '–'}</strong>
-              <div class="note">usually {standard || '–'}</div>
+              <div class="note">default {standard || '–'}</div>
             </>
           );
         },

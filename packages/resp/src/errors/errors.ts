@@ -1,5 +1,5 @@
 import { Engine, Status } from '@quotadb/engine';
-import { MAX_CELL_KEY_BYTES, MAX_START_MS, MAX_WINDOW_MS } from '@quotadb/rate';
+import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS } from '@quotadb/rate';
 import { DURATION_EXAMPLES, formatDuration } from '@quotadb/wire';
 
 /** Patterns that people write have a few dozen bytes. At this length a match takes 33 steps per byte of the text. */
@@ -59,19 +59,20 @@ export const errors = {
   // Windows and rate limits.
   reservedKey: 'ERR keys that begin with the bytes 00 51 44 are reserved for cells of windows and limits',
   cellKeyTooLong: `ERR key is too long: at most ${MAX_CELL_KEY_BYTES} bytes in windows and limits`,
-  windowLength: `ERR window is out of range, must be from 1 to ${MAX_WINDOW_MS} milliseconds`,
+  /** A number of a window or a limit, by its name in the syntax of the command. */
+  notBetween: (name: string, value: string, lowest: number | string, highest: number | string) =>
+    `ERR ${name} is not an integer or out of range: ${value}. Give ${lowest} to ${highest}`,
+  windowLength: (given: string) =>
+    `ERR window is out of range, must be from 1 to ${MAX_WINDOW_MS} milliseconds: ${given}`,
   windowUnit: (given: number) => `ERR the window ${given} has no unit: write ${given}s or ${given}ms`,
   windowNotUnderstood: (given: string) =>
     `ERR '${given}' is no window: write milliseconds from 1000 on, or ${DURATION_EXAMPLES}`,
   calendarNotUnderstood: (given: string, fault: string) =>
     `ERR '${given}' is no window: ${fault}. Windows of the calendar are written ` +
     'month, day@Europe/Berlin or month@UTC:15',
-  windowStart: `ERR window start is out of range, must be from 0 to ${MAX_START_MS} milliseconds`,
   windowOver: 'ERR the window is over',
-  amountNegative: 'ERR amount must not be negative',
-  limitOutOfRange: `ERR limit is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
-  costOutOfRange: `ERR cost is out of range, must not be negative and at most ${Number.MAX_SAFE_INTEGER}`,
-  publishOutOfRange: 'ERR PUBLISH is out of range, must be from 0 to 100 percent',
+  limitsIncomplete: (words: number) =>
+    `ERR syntax error: each limit is three words, key limit window, and there are ${words} after the cost`,
   tooManyLimits: (maximum: number) => `ERR too many limits, at most ${maximum} at once`,
   rateTooFine: 'ERR burst, count and period are too large to be worked with exactly',
 

@@ -127,7 +127,7 @@ describeWithChromium('the views of the page', () => {
     await page.getByRole('button', { name: 'Define', exact: true }).click();
     await page
       .getByRole('alert')
-      .getByText(/limit: /)
+      .getByText(/limit 10000000000000000 is too large: at most/)
       .waitFor();
     await page.getByLabel('Limit').fill('1000');
     await page.getByRole('button', { name: 'Define', exact: true }).click();
@@ -144,7 +144,7 @@ describeWithChromium('the views of the page', () => {
     await expect.poll(() => page.getByRole('rowheader', { name: '--region' }).count()).toBe(0);
     await page.getByLabel('Find a setting').fill('');
     await page.getByLabel('Only those that differ').check();
-    await page.getByRole('row', { name: /--region the name of this region.*us usually local/s }).waitFor();
+    await page.getByRole('row', { name: /--region the name of this region.*us default local/s }).waitFor();
     await page.reload();
     await page.getByRole('row', { name: /--region/ }).waitFor();
     expect(await page.getByLabel('Only those that differ').isChecked()).toBe(true);

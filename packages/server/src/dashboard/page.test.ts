@@ -99,6 +99,7 @@ describeWithChromium('the page in a browser', () => {
     await server.stop();
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('No data from us');
+    await page.getByText('No server answers').waitFor();
     server = await startTestServer();
   });
 

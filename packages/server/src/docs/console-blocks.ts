@@ -36,8 +36,12 @@ export function withoutChance(text: string): string {
     .trimEnd();
 }
 
-/** The window lengths of the guide. */
-const WINDOWS_MS = [60_000, 3_600_000, 86_400_000];
+/** The windows of the guide, as it writes them. */
+const WINDOWS = [
+  { written: /\b(?:60s|60000)\b/, lengthMs: 60_000 },
+  { written: /\b(?:1h|3600000)\b/, lengthMs: 3_600_000 },
+  { written: /\b(?:1d|86400000)\b/, lengthMs: 86_400_000 },
+];
 /** The commands of a page take less, on a busy machine too. */
 const ROOM_MS = 25_000;
 
@@ -46,7 +50,7 @@ const ROOM_MS = 25_000;
  * at multiples of their length, so there is nothing to ask but the clock.
  */
 export async function awaitRoomInWindows(page: string): Promise<void> {
-  const lengths = WINDOWS_MS.filter((length) => page.includes(String(length)));
+  const lengths = WINDOWS.filter(({ written }) => written.test(page)).map(({ lengthMs }) => lengthMs);
   const waits = lengths.map((length) => length - (Date.now() % length)).filter((leftMs) => leftMs < ROOM_MS);
   if (waits.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(...waits) + 1));
 }

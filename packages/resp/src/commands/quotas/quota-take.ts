@@ -1,5 +1,5 @@
 import {
-  COST_TOO_SMALL,
+  costTooSmall,
   isLeased,
   MAXIMUM_SUBJECT_BYTES,
   onlyLeases,
@@ -10,7 +10,7 @@ import {
 } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
-import { copyArgument, numberArgument, textArgument } from '../../request/arguments.js';
+import { copyArgument, numberArgument, quotedArgument, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
 import { askQuotas } from './ask-quotas.js';
@@ -34,11 +34,13 @@ export const quotaTake = defineCommand({
     const cost = numberArgument(request, 3);
     const options = request.argumentCount > 4 ? readOptions(request, 4) : NO_OPTIONS;
     if (typeof options === 'string') return call.reply.error(options);
+    if (!(cost >= 1 && cost <= Number.MAX_SAFE_INTEGER))
+      return call.reply.error(errors.quota(costTooSmall(quotedArgument(request, 3))));
     const { bytes } = request.input;
     const policy = server.quotas.policies.find(bytes, request.argumentStart[1], request.argumentLength[1]);
     // A policy unknown to this lane may be a new one. Ids are kept on the main thread, for all lanes.
     if (policy === undefined || options.id !== undefined) return takeElsewhere(call, cost, options);
-    const mistake = findMistake(policy, cost, request.argumentLength[2]);
+    const mistake = findMistake(policy, request.argumentLength[2]);
     if (mistake !== undefined) return call.reply.error(errors.quota(mistake));
     takeHere(call, policy, cost, options);
   },
@@ -95,8 +97,7 @@ export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: 
   reply.integerArray(numbers);
 }
 
-function findMistake(policy: Policy, cost: number, subjectBytes: number): string | undefined {
-  if (!Number.isSafeInteger(cost) || cost < 1) return COST_TOO_SMALL;
+function findMistake(policy: Policy, subjectBytes: number): string | undefined {
   if (isLeased(policy)) return onlyLeases(policy);
   return subjectBytes > MAXIMUM_SUBJECT_BYTES ? SUBJECT_TOO_LONG : undefined;
 }

@@ -30,7 +30,11 @@ export function readOptions(request: Request, first: number, isReservation = fal
   let id: string | undefined;
   let lapse: Lapse | undefined;
   for (let index = first; index < request.argumentCount; index += 2) {
-    if (index + 1 >= request.argumentCount) return errors.valueMissing(quotedArgument(request, index), allowed);
+    if (index + 1 >= request.argumentCount) {
+      const isOption = [WAIT, ID].some((word) => argumentIs(request, index, word)) || argumentIs(request, index, LAPSE);
+      const word = quotedArgument(request, index);
+      return isOption ? errors.valueMissing(word, allowed) : errors.syntaxAt(index, word, allowed);
+    }
     if (argumentIs(request, index, WAIT) && waitMs === undefined) {
       waitMs = durationArgument(request, index + 1);
       if (!(waitMs >= 0 && waitMs <= MAXIMUM_WAIT_MS))

@@ -46,13 +46,13 @@ describe('RATE.GCRA', () => {
   });
 
   test.each([
-    [[-1, 1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
-    [[1, 0, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
-    [[1, 1, 0], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
+    [[-1, 1, 1000], "ERR burst is not an integer or out of range: '-1'. Give 0 to 9007199254740990"],
+    [[1, 0, 1000], "ERR count is not an integer or out of range: '0'. Give 1 to 9007199254740991"],
+    [[1, 1, 0], "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '0'"],
     [[1, 1, 60], 'ERR the window 60 has no unit: write 60s or 60ms'],
-    [[1, 1, 1000, -1], 'ERR cost is out of range, must not be negative and at most 9007199254740991'],
-    [[1, 1, 1000, 'x'], 'ERR value is not an integer or out of range'],
-    [[1, 1, 1000, 1, 1], 'ERR syntax error'],
+    [[1, 1, 1000, -1], "ERR cost is not an integer or out of range: '-1'. Give 0 to 9007199254740991"],
+    [[1, 1, 1000, 'x'], "ERR cost is not an integer or out of range: 'x'. Give 0 to 9007199254740991"],
+    [[1, 1, 1000, 1, 1], "ERR syntax error: '1', argument 6, is not understood here: nothing comes after the cost"],
   ])('%j is refused', (words, error) => {
     expect(call('RATE.GCRA', 'k', ...words)).toBe(`-${error}\r\n`);
     expect(lane.lane.engine.keyCount()).toBe(0);

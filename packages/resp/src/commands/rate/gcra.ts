@@ -1,6 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { bucketOf, Charge, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
+import { quotedArgument } from '../../request/arguments.js';
 import { defineCommand } from '../../session/define.js';
 import { noteRate } from './limit.js';
 import { costArgument, isKeyRefused, limitArgument, windowArgument } from './limit-arguments.js';
@@ -32,11 +33,14 @@ export const rateGcra = defineCommand({
   run: (call) => {
     const { request, reply, engine } = call;
     const { input, argumentStart, argumentLength } = request;
-    if (request.argumentCount > MAXIMUM_ARGUMENTS) return reply.error(errors.syntax);
+    if (request.argumentCount > MAXIMUM_ARGUMENTS) {
+      const extra = quotedArgument(request, MAXIMUM_ARGUMENTS);
+      return reply.error(errors.syntaxAt(MAXIMUM_ARGUMENTS, extra, 'nothing comes after the cost'));
+    }
     if (isKeyRefused(call, KEY)) return;
-    const burst = limitArgument(call, BURST, 0, Number.MAX_SAFE_INTEGER - 1);
+    const burst = limitArgument(call, BURST, 'burst', 0, Number.MAX_SAFE_INTEGER - 1);
     if (Number.isNaN(burst)) return;
-    const count = limitArgument(call, COUNT, 1);
+    const count = limitArgument(call, COUNT, 'count', 1);
     if (Number.isNaN(count)) return;
     const periodMs = windowArgument(call, PERIOD);
     if (Number.isNaN(periodMs)) return;

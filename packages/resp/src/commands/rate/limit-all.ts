@@ -28,7 +28,7 @@ export const rateLimitall = defineCommand({
   run: (call) => {
     const { request, reply, engine, server } = call;
     const count = (request.argumentCount - FIRST_KEY) / STEP;
-    if (!Number.isInteger(count)) return reply.error(errors.syntax);
+    if (!Number.isInteger(count)) return reply.error(errors.limitsIncomplete(request.argumentCount - FIRST_KEY));
     if (count > MAX_LIMITS) return reply.error(errors.tooManyLimits(MAX_LIMITS));
     const cost = costArgument(call, COST);
     if (Number.isNaN(cost)) return;

@@ -1,7 +1,7 @@
 import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS, type SlidingLimit } from '@quotadb/rate';
 import { parseDuration } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
-import { argumentIs, keyword, numberArgument, textArgument } from '../../request/arguments.js';
+import { argumentIs, keyword, numberArgument, quotedArgument, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 
 /** Limits are compared as doubles, which hold every integer up to here. */
@@ -23,24 +23,27 @@ const LEAST_BARE_MS = 1000;
 export function windowArgument(call: Call, index: number): number {
   const value = numberArgument(call.request, index);
   if (value >= LEAST_BARE_MS && value <= MAX_WINDOW_MS) return value;
-  return Number.isNaN(value) ? durationArgument(call, index) : refuseWindow(call, value);
+  return Number.isNaN(value) ? durationArgument(call, index) : refuseWindow(call, index, value);
 }
 
 function durationArgument({ request, reply }: Call, index: number): number {
   const given = textArgument(request, index);
   const windowMs = parseDuration(given);
   if (windowMs !== undefined && windowMs >= 1 && windowMs <= MAX_WINDOW_MS) return windowMs;
-  reply.error(windowMs === undefined ? errors.windowNotUnderstood(given) : errors.windowLength);
+  reply.error(
+    windowMs === undefined ? errors.windowNotUnderstood(given) : errors.windowLength(quotedArgument(request, index)),
+  );
   return REFUSED;
 }
 
-function refuseWindow({ reply }: Call, value: number): number {
-  reply.error(value >= 1 && value < LEAST_BARE_MS ? errors.windowUnit(value) : errors.windowLength);
+function refuseWindow({ request, reply }: Call, index: number, value: number): number {
+  const isBare = value >= 1 && value < LEAST_BARE_MS;
+  reply.error(isBare ? errors.windowUnit(value) : errors.windowLength(quotedArgument(request, index)));
   return REFUSED;
 }
 
-export function limitArgument(call: Call, index: number, lowest = 0, highest = HIGHEST): number {
-  return boundedArgument(call, index, lowest, highest, errors.limitOutOfRange);
+export function limitArgument(call: Call, index: number, name = 'limit', lowest = 0, highest = HIGHEST): number {
+  return boundedArgument(call, index, name, lowest, highest);
 }
 
 /** Reads `key limit window` and locates that limit; false after an error reply. */
@@ -58,26 +61,33 @@ export function locateLimit(call: Call, keyIndex: number, sliding: SlidingLimit)
 /** 1 where the argument is left out. */
 export function costArgument(call: Call, index: number): number {
   if (index >= call.request.argumentCount) return 1;
-  return boundedArgument(call, index, 0, HIGHEST, errors.costOutOfRange);
+  return boundedArgument(call, index, 'cost', 0, HIGHEST);
 }
 
 const PUBLISH = keyword('publish');
 const PUBLISH_WORDS = 2;
+const OPTIONS = 'PUBLISH and a percentage may follow, once';
 const ALL_PERCENT = 100;
 
 /** The percentage of the last option, `PUBLISH percent`; without the option, the server's setting. */
 export function publishArgument(call: Call, index: number): number {
   const { request, reply } = call;
   if (index >= request.argumentCount) return call.server.config.ratePublishPercent;
-  if (request.argumentCount === index + PUBLISH_WORDS && argumentIs(request, index, PUBLISH))
-    return boundedArgument(call, index + 1, 0, ALL_PERCENT, errors.publishOutOfRange);
-  reply.error(errors.syntax);
+  const isPublish = argumentIs(request, index, PUBLISH);
+  if (isPublish && request.argumentCount === index + PUBLISH_WORDS)
+    return boundedArgument(call, index + 1, 'PUBLISH', 0, ALL_PERCENT);
+  const wrong = isPublish ? index + PUBLISH_WORDS : index;
+  reply.error(
+    wrong < request.argumentCount
+      ? errors.syntaxAt(wrong, quotedArgument(request, wrong), OPTIONS)
+      : errors.valueMissing(quotedArgument(request, index), OPTIONS),
+  );
   return REFUSED;
 }
 
-function boundedArgument(call: Call, index: number, lowest: number, highest: number, error: string): number {
+function boundedArgument(call: Call, index: number, name: string, lowest: number, highest: number): number {
   const value = numberArgument(call.request, index);
   if (value >= lowest && value <= highest) return value;
-  call.reply.error(Number.isNaN(value) ? errors.notAnInteger : error);
+  call.reply.error(errors.notBetween(name, quotedArgument(call.request, index), lowest, highest));
   return REFUSED;
 }

@@ -38,17 +38,23 @@ describe('RATE.LIMIT', () => {
   });
 
   test.each([
-    [['k', 'x', 1000], 'ERR value is not an integer or out of range'],
+    [['k', 'x', 1000], "ERR limit is not an integer or out of range: 'x'. Give 0 to 9007199254740991"],
     [['k', 10, 'x'], "ERR 'x' is no window: write milliseconds from 1000 on, or 250ms, 60s, 5m, 1h30m, 1d or 2w"],
     [['k', 3, 60], 'ERR the window 60 has no unit: write 60s or 60ms'],
     [['k', 3, 999], 'ERR the window 999 has no unit: write 999s or 999ms'],
-    [['k', 3, '0s'], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', 10, 1000, 'x'], 'ERR value is not an integer or out of range'],
-    [['k', -1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
-    [['k', '9007199254740992', 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
-    [['k', 10, 0], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', 10, 1000, -1], 'ERR cost is out of range, must not be negative and at most 9007199254740991'],
-    [['k', 10, 1000, 1, 1], 'ERR syntax error'],
+    [['k', 3, '0s'], "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '0s'"],
+    [['k', 10, 1000, 'x'], "ERR cost is not an integer or out of range: 'x'. Give 0 to 9007199254740991"],
+    [['k', -1, 1000], "ERR limit is not an integer or out of range: '-1'. Give 0 to 9007199254740991"],
+    [
+      ['k', '9007199254740992', 1000],
+      "ERR limit is not an integer or out of range: '9007199254740992'. Give 0 to 9007199254740991",
+    ],
+    [['k', 10, 0], "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '0'"],
+    [['k', 10, 1000, -1], "ERR cost is not an integer or out of range: '-1'. Give 0 to 9007199254740991"],
+    [
+      ['k', 10, 1000, 1, 1],
+      "ERR syntax error: '1', argument 5, is not understood here: PUBLISH and a percentage may follow, once",
+    ],
     [['k'.repeat(65_513), 10, 1000], 'ERR key is too long: at most 65512 bytes in windows and limits'],
   ])('%j is refused', (words, error) => {
     expect(call('RATE.LIMIT', ...words)).toBe(`-${error}\r\n`);
@@ -82,11 +88,17 @@ describe('the publish threshold', () => {
     expect(publishedCells()).toBe(1);
     call('RATE.LIMIT', 'all', 100, WINDOW_MS, 1, 'PUBLISH', 0);
     expect(publishedCells()).toBe(2);
-    for (const words of [['PUBLISH'], ['PUBLISH', 1, 2], ['PUBLISHED', 1]])
-      expect(call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, ...words)).toBe('-ERR syntax error\r\n');
+    for (const [words, mistake] of [
+      [['PUBLISH'], "nothing comes after 'PUBLISH'"],
+      [['PUBLISH', 1, 2], "'2', argument 7, is not understood here"],
+      [['PUBLISHED', 1], "'PUBLISHED', argument 5, is not understood here"],
+    ] as const)
+      expect(call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, ...words)).toBe(
+        `-ERR syntax error: ${mistake}: PUBLISH and a percentage may follow, once\r\n`,
+      );
     for (const percent of [-1, 101])
       expect(call('RATE.LIMIT', 'k', 100, WINDOW_MS, 1, 'PUBLISH', percent)).toBe(
-        '-ERR PUBLISH is out of range, must be from 0 to 100 percent\r\n',
+        `-ERR PUBLISH is not an integer or out of range: '${percent}'. Give 0 to 100\r\n`,
       );
   });
 
@@ -123,12 +135,18 @@ describe('RATE.LIMITALL', () => {
   });
 
   test.each([
-    [[1, 'a', 10, 1000, 'b'], 'ERR syntax error'],
+    [
+      [1, 'a', 10, 1000, 'b'],
+      'ERR syntax error: each limit is three words, key limit window, and there are 4 after the cost',
+    ],
     [
       [1, ...Array.from({ length: 17 }, (_, key) => [`k${key}`, 1, 1000]).flat()],
       'ERR too many limits, at most 16 at once',
     ],
-    [[1, 'a', 10, 1000, 'b', -1, 1000], 'ERR limit is out of range, must not be negative and at most 9007199254740991'],
+    [
+      [1, 'a', 10, 1000, 'b', -1, 1000],
+      "ERR limit is not an integer or out of range: '-1'. Give 0 to 9007199254740991",
+    ],
   ])('%j is refused', (words, error) => {
     expect(call('RATE.LIMITALL', ...words)).toBe(`-${error}\r\n`);
     expect(lane.lane.engine.keyCount()).toBe(0);

@@ -1,6 +1,6 @@
 import { Status } from '@quotadb/engine';
 import { errors, statusError } from '../../errors/errors.js';
-import { integerArgument, integerHalves } from '../../request/arguments.js';
+import { integerArgument, integerHalves, quotedArgument } from '../../request/arguments.js';
 import { defineCommand } from '../../session/define.js';
 import { cell, chooseWindow, replyWindow } from './window-arguments.js';
 
@@ -23,10 +23,11 @@ export const windowIncrby = defineCommand({
   run: (call) => {
     const { request, reply, engine } = call;
     if (!chooseWindow(call, OPTIONS)) return;
-    if (!integerArgument(request, AMOUNT)) return reply.error(errors.notAnInteger);
+    const isInteger = integerArgument(request, AMOUNT);
     const amountHigh = integerHalves[0];
     const amountLow = integerHalves[1];
-    if (amountHigh < 0) return reply.error(errors.amountNegative);
+    if (!isInteger || amountHigh < 0)
+      return reply.error(errors.notBetween('amount', quotedArgument(request, AMOUNT), 0, '9223372036854775807'));
     if (cell.isOver(engine)) return reply.error(errors.windowOver);
 
     const { input, argumentStart, argumentLength } = request;

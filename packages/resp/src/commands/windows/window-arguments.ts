@@ -1,7 +1,8 @@
 import { type Calendar, calendarWindowAt, calendarWindowEndMs, calendarWindowStartMs } from '@quotadb/engine';
 import { MAX_START_MS, WindowCell } from '@quotadb/rate';
+import type { Request } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
-import { argumentIs, keyword, numberArgument } from '../../request/arguments.js';
+import { argumentIs, keyword, numberArgument, quotedArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { isKeyRefused, windowArgument } from '../rate/limit-arguments.js';
 import { calendarArgument, REFUSED_CALENDAR } from './calendar-argument.js';
@@ -11,6 +12,7 @@ const TWO_POW_32 = 0x1_0000_0000;
 
 const START = keyword('START');
 const START_WORDS = 2;
+const OPTIONS = 'START and a time in milliseconds may follow, once';
 
 /** One per thread: used by one command at a time. */
 export const cell = new WindowCell();
@@ -49,15 +51,18 @@ function chooseCalendar(call: Call, calendar: Calendar, optionsAt: number): bool
 
 /** NaN after an error reply. */
 function startArgument({ request, reply }: Call, optionsAt: number): number {
-  const startMs = numberArgument(request, optionsAt + 1);
-  let error: string | undefined;
-  if (request.argumentCount !== optionsAt + START_WORDS || !argumentIs(request, optionsAt, START))
-    error = errors.syntax;
-  else if (Number.isNaN(startMs)) error = errors.notAnInteger;
-  else if (startMs < 0 || startMs > MAX_START_MS) error = errors.windowStart;
-  if (error === undefined) return startMs;
-  reply.error(error);
+  const mistake = findOptionMistake(request, optionsAt);
+  const startMs = mistake === undefined ? numberArgument(request, optionsAt + 1) : Number.NaN;
+  if (startMs >= 0 && startMs <= MAX_START_MS) return startMs;
+  reply.error(mistake ?? errors.notBetween('START', quotedArgument(request, optionsAt + 1), 0, MAX_START_MS));
   return Number.NaN;
+}
+
+function findOptionMistake(request: Request, at: number): string | undefined {
+  const end = at + START_WORDS;
+  if (!argumentIs(request, at, START)) return errors.syntaxAt(at, quotedArgument(request, at), OPTIONS);
+  if (request.argumentCount < end) return errors.valueMissing(quotedArgument(request, at), OPTIONS);
+  return request.argumentCount === end ? undefined : errors.syntaxAt(end, quotedArgument(request, end), OPTIONS);
 }
 
 /** `[count, start-ms, end-ms]` of the chosen window. */

@@ -33,6 +33,8 @@ function expire(): void {
 
 const CALENDARS = 'Windows of the calendar are written month, day@Europe/Berlin or month@UTC:15';
 
+const OPTIONS = 'START and a time in milliseconds may follow, once';
+
 describe('WINDOW.INCRBY and WINDOW.GET', () => {
   test('count in windows of the calendar, which begin as the wall clocks of a zone say', () => {
     // Winter: Berlin is an hour ahead of UTC.
@@ -114,23 +116,29 @@ describe('WINDOW.INCRBY and WINDOW.GET', () => {
       `ERR 'day@Mars' is no window: 'Mars' is no time zone: Europe/Berlin or UTC is one. ${CALENDARS}`,
     ],
     [['k', 'day:2', 1], `ERR 'day:2' is no window: windows of a day have no anchor day. ${CALENDARS}`],
-    [['k', 1000, 'x'], 'ERR value is not an integer or out of range'],
-    [['k', 1000, 1, 'START', 'x'], 'ERR value is not an integer or out of range'],
-    [['k', 0, 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', -1000, 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', '140737488355328', 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', '9223372036854775807', 1], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', 0, 1, 'START', 0], 'ERR window is out of range, must be from 1 to 140737488355327 milliseconds'],
-    [['k', 1000, -1], 'ERR amount must not be negative'],
-    [['k', 1000, 1, 'START', -1], 'ERR window start is out of range, must be from 0 to 281474976710655 milliseconds'],
+    [['k', 1000, 'x'], "ERR amount is not an integer or out of range: 'x'. Give 0 to 9223372036854775807"],
+    [['k', 1000, 1, 'START', 'x'], "ERR START is not an integer or out of range: 'x'. Give 0 to 281474976710655"],
+    [['k', 0, 1], "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '0'"],
+    [['k', -1000, 1], "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '-1000'"],
+    [
+      ['k', '140737488355328', 1],
+      "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '140737488355328'",
+    ],
+    [
+      ['k', '9223372036854775807', 1],
+      "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '9223372036854775807'",
+    ],
+    [['k', 0, 1, 'START', 0], "ERR window is out of range, must be from 1 to 140737488355327 milliseconds: '0'"],
+    [['k', 1000, -1], "ERR amount is not an integer or out of range: '-1'. Give 0 to 9223372036854775807"],
+    [['k', 1000, 1, 'START', -1], "ERR START is not an integer or out of range: '-1'. Give 0 to 281474976710655"],
     [
       ['k', 1000, 1, 'START', 2 ** 48],
-      'ERR window start is out of range, must be from 0 to 281474976710655 milliseconds',
+      "ERR START is not an integer or out of range: '281474976710656'. Give 0 to 281474976710655",
     ],
     [['k', 1000, 1, 'START', 0], 'ERR the window is over'],
-    [['k', 1000, 1, 'START'], 'ERR syntax error'],
-    [['k', 1000, 1, 'BEGIN', 0], 'ERR syntax error'],
-    [['k', 1000, 1, 'START', 0, 0], 'ERR syntax error'],
+    [['k', 1000, 1, 'START'], `ERR syntax error: nothing comes after 'START': ${OPTIONS}`],
+    [['k', 1000, 1, 'BEGIN', 0], `ERR syntax error: 'BEGIN', argument 4, is not understood here: ${OPTIONS}`],
+    [['k', 1000, 1, 'START', 0, 0], `ERR syntax error: '0', argument 6, is not understood here: ${OPTIONS}`],
     [['k'.repeat(MAX_CELL_KEY_BYTES + 1), 1000, 1], 'ERR key is too long: at most 65512 bytes in windows and limits'],
   ])('%j is refused and changes nothing', (words, error) => {
     expect(call('WINDOW.INCRBY', ...words)).toBe(`-${error}\r\n`);
