@@ -112,7 +112,9 @@ export const GROW_ONLY_BYTES = 4096;
 export const HASH_SECRET_WORDS = 4;
 export const HASH_SECRET_BYTES = HASH_SECRET_WORDS * 4;
 
-export const SHARD_WORDS = 1024;
+/** Addresses are computed by shifts, on the way of every change. */
+export const SHARD_SHIFT = 10;
+export const SHARD_WORDS = 1 << SHARD_SHIFT;
 export const SLAB_HEADS = 96;
 export const WHEEL_LEVELS = 6;
 export const WHEEL_SLOTS = 64;
@@ -180,7 +182,8 @@ export const OriginShardNumber = {
   acknowledged: 7,
 } as const;
 
-export const ORIGIN_SHARD_WORDS = 16;
+export const ORIGIN_SHARD_SHIFT = 4;
+export const ORIGIN_SHARD_WORDS = 1 << ORIGIN_SHARD_SHIFT;
 /** This many walks can come in parts at once without looking for their place from the end of the list. */
 export const CURSORS = 4;
 

@@ -11,7 +11,7 @@ import {
   LAYOUT_VERSION,
   MAGIC,
   MAX_SHARDS,
-  ORIGIN_SHARD_WORDS,
+  ORIGIN_SHARD_SHIFT,
   ORIGIN_SLOT_WORDS,
   OriginShardWord,
   OWN_ORIGIN,
@@ -19,6 +19,7 @@ import {
   PAGE_WORDS,
   type Regions,
   regionsOf,
+  SHARD_SHIFT,
   SHARD_WORDS,
   ShardNumber,
   ShardWord,
@@ -134,11 +135,11 @@ export class Store {
 
   /** The address of a shard's header. */
   shardAt(index: number): number {
-    return this.regions.shards + index * SHARD_WORDS;
+    return this.regions.shards + (index << SHARD_SHIFT);
   }
 
   shardIndexOf(shard: number): number {
-    return (shard - this.regions.shards) / SHARD_WORDS;
+    return (shard - this.regions.shards) >> SHARD_SHIFT;
   }
 
   /** The shard of the key whose hash was just made: high bits, since other uses of the hash take the low ones. */
@@ -163,6 +164,6 @@ export class Store {
 
   /** The same by the index of the shard. */
   originShardOf(origin: number, shardIndex: number): number {
-    return this.regions.originStates + (origin * this.shardCount + shardIndex) * ORIGIN_SHARD_WORDS;
+    return this.regions.originStates + ((Math.imul(origin, this.shardCount) + shardIndex) << ORIGIN_SHARD_SHIFT);
   }
 }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Configuration } from '@quotadb/config';
+import { inlineSmallFunctions } from './inlining.js';
 
 /** More lanes than this gained nothing on the machines that were measured. */
 const MAXIMUM_USUAL_LANES = 8;
@@ -36,6 +37,7 @@ export function laneCountOf({ laneCount }: Configuration): number {
 }
 
 function newThread(lane: number): Worker {
+  inlineSmallFunctions();
   // Flags of the main thread, such as import conditions of a test runner, do not fit the built files.
   const worker = new Worker(WORKER, { name: `lane-${lane}`, execArgv: [] });
   worker.unref();

@@ -1,5 +1,6 @@
 import { type Configuration, lacksOfClient, Need, type User } from '@quotadb/config';
 import { errors } from '../errors/errors.js';
+import type { CommandEntry } from './command-index.js';
 import type { Feed } from './monitors.js';
 import type { Transaction } from './transaction.js';
 
@@ -74,8 +75,7 @@ export class Client {
   blocked = false;
   /** Closed as soon as its replies are sent; no further input is read. */
   closing = false;
-  /** The full name of the last command; as Redis, NULL before the first. */
-  lastCommand = 'NULL';
+  lastEntry: CommandEntry | undefined = undefined;
   inputBytes = 0;
   outputBytes = 0;
   /** Bytes of a command that is not complete yet. */
@@ -91,6 +91,11 @@ export class Client {
     this.user = options.user;
     this.authenticated = options.user !== undefined;
     this.lacks = lacksOfClient(options.user);
+  }
+
+  /** The full name of the last command; as Redis, NULL before the first. */
+  get lastCommand(): string {
+    return this.lastEntry?.fullName ?? 'NULL';
   }
 
   become(user: User | undefined): void {

@@ -1,4 +1,5 @@
 import { Need, needsOf } from '@quotadb/config';
+import type { ByteInput } from '@quotadb/engine';
 import { lowerCase } from '../request/arguments.js';
 import type { Call, Command } from './command.js';
 
@@ -13,6 +14,11 @@ export class CommandIndex {
   readonly entries: readonly CommandEntry[];
   private readonly slots: (CommandEntry | undefined)[];
   private readonly mask: number;
+  /** The name that findIn found last, as it was written: its length, its first four bytes and its last four. */
+  private lastLength = 0;
+  private lastHead = 0;
+  private lastTail = 0;
+  private last: CommandEntry | undefined = undefined;
 
   constructor(entries: readonly CommandEntry[]) {
     this.entries = entries;
@@ -32,6 +38,19 @@ export class CommandIndex {
     }
   }
 
+  /** The same for a name in a request: most have the name of the request before, which two words tell. */
+  findIn({ bytes, view }: ByteInput, start: number, length: number): CommandEntry | undefined {
+    if (length > LONGEST_REMEMBERED) return this.find(bytes, start, length);
+    const head = view.getInt32(start, true);
+    const tail = length > 4 ? view.getInt32(start + length - 4, true) : head;
+    if (length === this.lastLength && head === this.lastHead && tail === this.lastTail) return this.last;
+    this.last = this.find(bytes, start, length);
+    this.lastLength = length;
+    this.lastHead = head;
+    this.lastTail = tail;
+    return this.last;
+  }
+
   findText(name: string): CommandEntry | undefined {
     const bytes = encoder.encode(name);
     return this.find(bytes, 0, bytes.length);
@@ -47,6 +66,7 @@ export class CommandIndex {
   }
 }
 
+const LONGEST_REMEMBERED = 8;
 const HASH_FACTOR = 31;
 const HASH_FOLD = 15;
 const CASE_BIT = 0x20;

@@ -58,9 +58,9 @@ function keysArePermitted({ user }: Client, entry: CommandEntry, request: Reques
 export function namesReservedKey(request: Request, entry: CommandEntry): boolean {
   const { argumentStart, argumentLength } = request;
   const { bytes } = request.input;
-  const { keyStep } = entry;
-  const end = lastKeyOf(entry, request);
-  for (let index = entry.firstKey; index <= end; index += keyStep) {
+  const { firstKey, keyStep } = entry;
+  const end = firstKey === entry.lastKey ? firstKey : lastKeyOf(entry, request);
+  for (let index = firstKey; index <= end; index += keyStep) {
     if (bytes[argumentStart[index]] === 0 && isReservedName(bytes, argumentStart[index], argumentLength[index]))
       return true;
   }

@@ -2,6 +2,7 @@ import { Need } from '@quotadb/config';
 import { type ByteInput, type Engine, StoreBusy } from '@quotadb/engine';
 import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
+import type { CommandStatistics } from '../statistics/command-statistics.js';
 import { Backlog } from './backlog.js';
 import type { BusyAnswers } from './busy-answers.js';
 import { type Client, ReplyMode } from './client.js';
@@ -15,6 +16,7 @@ import { queueCommand } from './queue-command.js';
 import { isRefused, isRefusedInTransaction, reject, replyError } from './rejection.js';
 import type { ServerState } from './server-state.js';
 import { type QueuedCommand, requestOf } from './transaction.js';
+import type { TurnTiming } from './turn-timing.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
 
 /**
@@ -45,6 +47,8 @@ export class Session implements RoutedCall {
   hasMore = false;
 
   private readonly lane: Lane;
+  private readonly timing: TurnTiming;
+  private readonly commandStatistics: CommandStatistics;
   private readonly backlog = new Backlog();
   private partial: PartialRequest | undefined = undefined;
   /** Bytes at the beginning of the backlog without a line of another protocol; see RequestParser. */
@@ -54,6 +58,8 @@ export class Session implements RoutedCall {
 
   constructor(lane: Lane, client: Client) {
     this.lane = lane;
+    this.timing = lane.timing;
+    this.commandStatistics = lane.server.statistics.commands;
     this.client = client;
     this.server = lane.server;
     this.engine = lane.engine;
@@ -254,22 +260,21 @@ export class Session implements RoutedCall {
 
   private dispatch(): void {
     const { request, client } = this;
-    const bytes = request.input.bytes;
-    const { index } = this.server.commands;
-    let entry = index.find(bytes, request.argumentStart[0], request.argumentLength[0]);
+    const { input } = request;
+    let entry = this.server.commands.index.findIn(input, request.argumentStart[0], request.argumentLength[0]);
     if (entry === undefined) {
       reject(this, undefined, unknownCommand(request));
       return;
     }
     if (entry.subcommands !== undefined && request.argumentCount > 1) {
-      const subcommand = entry.subcommands.find(bytes, request.argumentStart[1], request.argumentLength[1]);
+      const subcommand = entry.subcommands.find(input.bytes, request.argumentStart[1], request.argumentLength[1]);
       if (subcommand === undefined) {
         reject(this, entry, unknownSubcommand(request));
         return;
       }
       entry = subcommand;
     }
-    client.lastCommand = entry.fullName;
+    if (client.lastEntry !== entry) client.lastEntry = entry;
     if (request.argumentCount < entry.minimumArguments || request.argumentCount > entry.maximumArguments) {
       reject(this, entry, errors.wrongArity(entry.fullName, entry.usage));
     } else if ((entry.needs & client.lacks) === 0) {
@@ -324,23 +329,21 @@ export class Session implements RoutedCall {
 
   /** `sent` is the request with the names that the client wrote. */
   private run(entry: CommandEntry, sent: Request): void {
-    const { reply } = this;
-    const { commands } = this.server.statistics;
+    const { reply, timing, commandStatistics } = this;
     const replyStart = reply.length;
     const errorsBefore = reply.errors;
-    const { timing } = this.lane;
     try {
       if (entry.timed || timing.timesEvery) {
         timing.run(entry, this, sent);
       } else {
         entry.run!(this);
-        commands.countInTurn(entry.id);
+        commandStatistics.countInTurn(entry.id);
       }
     } catch (error) {
       this.answerBusy(error, replyStart);
     }
     if (reply.errors !== errorsBefore && reply.bytes[replyStart] === MINUS) {
-      commands.failed[entry.id]++;
+      commandStatistics.failed[entry.id]++;
       this.server.statistics.errors.countReply(reply, replyStart);
     }
   }

@@ -80,9 +80,19 @@ export class ReplyWriter {
 
   integer64(high: number, low: number): void {
     this.reserve(INTEGER64_TEXT_BYTES + 3);
-    this.bytes[this.length++] = COLON;
-    this.decimal(high, low);
-    this.lineEnd();
+    const { bytes } = this;
+    let position = this.length;
+    bytes[position++] = COLON;
+    if (high === 0 && low >= 0) {
+      position += digitCount(low);
+      formatDigits(low, bytes, position);
+    } else {
+      const start = formatInteger64(high, low, this.digits, INTEGER64_TEXT_BYTES);
+      for (let at = start; at < INTEGER64_TEXT_BYTES; at++) bytes[position++] = this.digits[at];
+    }
+    bytes[position] = CARRIAGE_RETURN;
+    bytes[position + 1] = LINE_FEED;
+    this.length = position + 2;
   }
 
   bulkInteger64(high: number, low: number): void {
