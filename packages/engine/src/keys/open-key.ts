@@ -86,7 +86,7 @@ export class OpenKey extends ShardLocks {
     const shard = store.shardOf(input, start, length);
     this.lockShard(shard);
     this.shard = shard;
-    this.input = input;
+    if (this.input !== input) this.input = input;
     this.keyStart = start;
     this.keyLength = length;
     this.record = store.table.find(shard, input, start, length);

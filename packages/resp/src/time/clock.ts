@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+
 /** The source of time, which tests replace. */
 export interface Clock {
   /** Milliseconds since 1970. */

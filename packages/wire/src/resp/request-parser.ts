@@ -251,7 +251,7 @@ export class RequestParser implements Request {
     }
 
     if (shift !== 0) for (let index = 0; index < count; index++) starts[index] += shift;
-    this.input = input;
+    if (this.input !== input) this.input = input;
     this.argumentCount = count;
     this.position = position;
     return ParseResult.Complete;

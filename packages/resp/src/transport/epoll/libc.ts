@@ -64,6 +64,11 @@ export async function loadLibc(): Promise<Libc> {
     throw new EpollUnavailable('the optional dependency koffi is not installed for this machine');
   const libc = koffi.load('libc.so.6');
   const madvise = libc.func('int madvise(uintptr_t, size_t, int)');
+  const sendFrom = libc.func('int send(int, uintptr_t, size_t, int)');
+  const addressOf = (bytes: Uint8Array) => Number(koffi.address(bytes));
+  // Nearly all replies are sent from one array, the lane's: its address is taken once.
+  let sent: Uint8Array = new Uint8Array(1);
+  let sentAddress = addressOf(sent);
   return {
     socket: libc.func('int socket(int, int, int)'),
     bind: libc.func('int bind(int, void *, uint32_t)'),
@@ -75,7 +80,13 @@ export async function loadLibc(): Promise<Libc> {
     shutdown: libc.func('int shutdown(int, int)'),
     close: libc.func('int close(int)'),
     recv: libc.func('int recv(int, uintptr_t, size_t, int)'),
-    send: libc.func('int send(int, void *, size_t, int)'),
+    send: (fd, bytes, length, flags) => {
+      if (bytes !== sent) {
+        sent = bytes;
+        sentAddress = addressOf(bytes);
+      }
+      return sendFrom(fd, sentAddress, length, flags);
+    },
     epollCreate: libc.func('int epoll_create1(int)'),
     epollControl: libc.func('int epoll_ctl(int, int, int, void *)'),
     epollWait: libc.func('int epoll_wait(int, void *, int, int)'),
@@ -88,6 +99,6 @@ export async function loadLibc(): Promise<Libc> {
     },
     clockGettime: libc.func('int clock_gettime(int, void *)'),
     errno: () => koffi.errno(),
-    addressOf: (bytes) => Number(koffi.address(bytes)),
+    addressOf,
   };
 }
