@@ -22,7 +22,7 @@ export function describeWithPatroni(name: string, body: () => void): void {
 }
 
 /** A PostgreSQL with the Patroni that looks after it: as much as one machine of a cluster. */
-export class PatroniNode {
+class PatroniNode {
   readonly port: number;
   readonly #folder: string;
   readonly #api: string;
