@@ -165,7 +165,7 @@ export function printDescriptors(folder: string): string {
  * Made by \`npm run generate\` from the .proto files of this folder: their descriptors, in base64, for gRPC reflection.
  * A test makes them again and compares.
  */
-export const descriptors: ReadonlyMap<string, string> = new Map([
+const descriptors: ReadonlyMap<string, string> = new Map([
 ${lines.join('')}]);
 `;
 }
