@@ -11,7 +11,7 @@ type Of<T extends Statement['type']> = Extract<Statement, { type: T }>;
 const COUNT_TURN = 'if(--running.turns<0)running.interrupt();';
 
 /** The JavaScript of one function: its parameters and its body. */
-export function generateFunction(chunk: Chunk, { parameters, arg, body, scope }: FunctionBody): string {
+function generateFunction(chunk: Chunk, { parameters, arg, body, scope }: FunctionBody): string {
   const frame = new Frame(scope);
   const statements = new Statements(chunk, frame);
   const code = statements.block(body);
