@@ -98,7 +98,7 @@ export function printDefinition(definition: PartialDefinition): string {
 }
 
 /** The window or the lease of a definition, as words that parseDefinition reads. */
-export function printLasting({
+function printLasting({
   windowMs,
   calendar,
   leaseMs = 0,
