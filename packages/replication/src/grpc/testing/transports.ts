@@ -10,7 +10,7 @@ export interface Refusal {
 }
 
 /** A stream with what happened on it. */
-export class Recorded {
+class Recorded {
   readonly stream: PeerStream;
   readonly frames: Uint8Array[] = [];
   drains = 0;
