@@ -8,7 +8,7 @@ export interface ProxiedConnection {
 }
 
 /** One direction of all connections: how its bytes are passed on. */
-export class Direction {
+class Direction {
   /** Bytes that came in. */
   received = 0;
   delayMs = 0;
