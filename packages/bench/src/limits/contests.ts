@@ -155,7 +155,8 @@ export async function scripts(servers: Servers): Promise<Contest> {
   }
   return {
     name: 'scripts',
-    description: `EVALSHA of limiter libraries, ${SCRIPT_CONNECTIONS} connections, ${SCRIPT_KEYS.toLocaleString('en')} keys`,
+    description:
+      `EVALSHA of limiter libraries, ${SCRIPT_CONNECTIONS} connections, ` + `${SCRIPT_KEYS.toLocaleString('en')} keys`,
     sides,
   };
 }
