@@ -145,7 +145,7 @@ interface NodeSettings {
   readonly etcdPort: number;
 }
 
-/** The time to live of the primary's key is as short as Patroni takes; the standby waits that long before it promotes. */
+/** The primary's key lives as short as Patroni takes: the standby waits that long before it promotes itself. */
 function patroniSettings({ name, folder, port, apiPort, etcdPort }: NodeSettings): object {
   return {
     scope: 'counts',
