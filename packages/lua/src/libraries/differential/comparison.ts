@@ -77,5 +77,6 @@ function unframed(text: string): string[] {
 }
 
 function describeCall({ lua, given }: Call): string {
-  return `${lua}(${given.map((value) => (typeof value === 'string' ? JSON.stringify(value) : luaLiteral(value))).join(', ')})`;
+  const values = given.map((value) => (typeof value === 'string' ? JSON.stringify(value) : luaLiteral(value)));
+  return `${lua}(${values.join(', ')})`;
 }
