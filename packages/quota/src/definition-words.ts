@@ -10,7 +10,10 @@ export type PartialDefinition = Omit<Definition, 'allocator'> & { readonly alloc
 export const USUAL_WAIT_MS = 1000;
 
 export const DEFINE_SYNTAX =
-  'name LIMIT limit <WINDOW <milliseconds | duration | HOUR | DAY | WEEK | MONTH | NONE> [ZONE zone] [ANCHOR day] | LEASE <milliseconds | duration>> [ALLOCATOR region] [SHARE region fraction [SHARE …]] [ON-UNREACHABLE <DENY | WAIT <milliseconds | duration> | ADMIT fraction>]';
+  'name LIMIT limit ' +
+  '<WINDOW <milliseconds | duration | HOUR | DAY | WEEK | MONTH | NONE> [ZONE zone] [ANCHOR day] | ' +
+  'LEASE <milliseconds | duration>> [ALLOCATOR region] [SHARE region fraction [SHARE …]] ' +
+  '[ON-UNREACHABLE <DENY | WAIT <milliseconds | duration> | ADMIT fraction>]';
 
 /** What the words have said so far. */
 interface Draft {
