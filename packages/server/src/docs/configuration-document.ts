@@ -28,7 +28,8 @@ export function configurationDocument(names: readonly SettingName[]): string {
     'the values that are allowed; those of secrets are left out:',
     '',
     '```',
-    'quotadb: quotadb.yaml:5: "timeout": "soon" must be a duration, 0s to 2147483647 seconds, such as 250ms, 60s, …',
+    'quotadb: quotadb.yaml:5: "timeout": "soon" must be a duration, ' +
+      '0s to 2147483647 seconds, such as 250ms, 60s, 5m, …',
     'quotadb: quotadb.yaml:6: "pere": no such setting; did you mean "peer"?',
     '```',
     '',

@@ -46,7 +46,8 @@ export function httpDocument(apis: readonly Api[]): string {
     '',
     '```json',
     '{"type":"urn:quotadb:problem:unknown_field","title":"Unknown field","status":400,"code":"unknown_field",',
-    ' "detail":"The request body has a field that this operation does not know. \\"csot\\" is not known; did you …",',
+    ' "detail":"The request body has a field that this operation does not know. ' +
+      '\\"csot\\" is not known; did you mean …",',
     ' "errors":[{"pointer":"/","detail":"\\"csot\\" is not known; did you mean \\"cost\\"?"}]}',
     '```',
     '',
