@@ -15,7 +15,7 @@ export interface ContestSide {
 
 export interface Round {
   readonly operationsPerSecond: number;
-  /** Of the process in which the client runs. */
+  /** CPU time of the process in which the client runs. */
   readonly clientCpuMicrosecondsPerOperation: number;
   /** Where only this side's operations reached a server during its round. */
   readonly serverCpuMicrosecondsPerOperation?: number;
@@ -24,7 +24,7 @@ export interface Round {
 export type SideResult = { readonly [Name in keyof Round]: Summary };
 
 const OPERATIONS_PER_CLOCK_READ = 1_000;
-/** Of a round, before the first one. */
+/** The part of a round that is run, and not measured, before the first one. */
 const WARMUP_SHARE = 1 / 4;
 
 export async function measureContest(

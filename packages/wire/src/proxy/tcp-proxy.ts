@@ -83,7 +83,7 @@ export class TcpProxy {
     return this.#port;
   }
 
-  /** In both directions. */
+  /** How long the bytes of either direction are held. */
   set delayMs(delayMs: number) {
     this.toListener.delayMs = this.toDialer.delayMs = delayMs;
   }

@@ -35,7 +35,7 @@ export interface LimitsContext extends SubjectsContext {
   change(change: CatalogueChange): Promise<CatalogueRefusal | undefined>;
 }
 
-/** As much as a catalogue may have. */
+/** A catalogue may be as large. */
 const MAXIMUM_BODY_BYTES = 1024 * 1024;
 
 const operation = operationsOf<LimitsContext, User>();

@@ -32,7 +32,7 @@ export interface QuotasContext {
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
 type Taken = { readonly isAllowed: boolean; readonly standings: readonly Standing[] };
-/** Of a reservation or a lease. */
+/** The answer to a request for a reservation or a lease. */
 type Held = { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
 
 const operation = operationsOf<QuotasContext, User>();
