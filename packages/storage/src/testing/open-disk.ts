@@ -12,7 +12,7 @@ export interface OpenDisk {
   readonly recovered: Recovered;
 }
 
-/** A disk that takes no snapshot by itself, with a small store unless `engine` is given. */
+/** A disk that takes a snapshot only where it is asked to, with a small store unless `engine` is given. */
 export async function openDisk(fileSystem: FaultyFileSystem, options: Partial<DiskOptions> = {}): Promise<OpenDisk> {
   const engine = options.engine ?? makeEngine();
   const opened = await Disk.open({
