@@ -16,8 +16,8 @@ const overSockets = [
 const withClients = ['packages/server/src/clients/*.test.ts'];
 
 /**
- * `npm run test:full`: what `npm test` leaves out; and the tests that go over a socket again, on one epoll lane and on four
- * (`npm test` has them over node:net).
+ * `npm run test:full`: what `npm test` leaves out; and the tests that go over a socket again, on one epoll lane and on
+ * four (`npm test` has them over node:net).
  */
 export default defineConfig({
   ...shared,

@@ -4,10 +4,11 @@ import type { ViteUserConfig } from 'vitest/config';
  * Three suites, by the names of files:
  *
  *   x.test.ts        npm test           proves the whole system in seven to nine minutes on two cores
- *   x.full.test.ts   npm run test:full  every failure with real processes, more seeds, every planted mistake; CI runs it too
+ *   x.full.test.ts   npm run test:full  every failure with real processes, more seeds, every planted mistake; in CI too
  *   x.long.test.ts   npm run test:long  soaks and crash loops: minutes to hours
  *
- * No test gets a second try. Tests run on the sources; processes and workers that they start run what `npm run build` made.
+ * No test gets a second try. Tests run on the sources; processes and workers that they start run what `npm run build`
+ * made.
  */
 export const shared = {
   test: {

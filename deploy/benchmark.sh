@@ -1,6 +1,6 @@
 #!/bin/sh
-# QuotaDB beside Redis, by Redis's own tool, in turns: the same commands to one, then to the other, three times. Ends with 1
-# at the first target that fails: figures without their other side say nothing.
+# QuotaDB beside Redis, by Redis's own tool, in turns: the same commands to one, then to the other, three times. Ends with
+# 1 at the first target that fails: figures without their other side say nothing.
 #
 #   benchmark.sh quotadb-host:port redis-host:port      QUOTADB_PASSWORD is that of the first
 set -eu

@@ -1,6 +1,6 @@
 /**
- * Budgets for calls to a model: tokens, money and requests at once, held together before a call and settled with what it
- * used after it. A proxy stands in front of a server that speaks OpenAI's interface; here that is llm-upstream.mjs.
+ * Budgets for calls to a model: tokens, money and requests at once, held together before a call and settled with what
+ * it used after it. A proxy stands in front of a server that speaks OpenAI's interface; here that is llm-upstream.mjs.
  */
 import { createServer } from 'node:http';
 import { LlmBudgets, nodeHandler, openAiProxy, QuotadbClient } from '@quotadb/client';

@@ -1,4 +1,7 @@
-/** Counting in fixed windows. The counter reports counts and makes no decision; with another store the rest stays the same. */
+/**
+ * Counting in fixed windows. The counter reports counts and makes no decision; with another store the rest stays the
+ * same.
+ */
 import { QuotadbClient } from '@quotadb/client';
 import { bucketKey, QuotadbWindowStore, TimeWindowCounter } from '@quotadb/windows';
 

@@ -1,6 +1,7 @@
 /**
  * Measures rate limits across simulated regions (packages/simulator/src/rates) and writes the results: a row each in
- * bench/results/rates, the plot and the tables of docs/algorithms/sliding-window.md. The same source gives the same figures anywhere.
+ * bench/results/rates, the plot and the tables of docs/algorithms/sliding-window.md. The same source gives the same
+ * figures anywhere.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

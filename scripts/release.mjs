@@ -3,10 +3,12 @@
  *
  * 1. checks that the version is newer, that CHANGELOG.md has lines under Unreleased, and that nothing is uncommitted;
  * 2. packs every public package under that version, from copies, into DIRECTORY (artifacts/VERSION), with SHA256SUMS;
- * 3. with --write, sets the version in every package.json, in package-lock.json and in the Python client's pyproject.toml,
+ * 3. with --write, sets the version in every package.json, in package-lock.json and in the Python client's
+ *    pyproject.toml,
  *    and dates the section in CHANGELOG.md.
  *
- * Without --write the repository stays as it is. Neither commits, tags nor publishes: the commands for that are printed.
+ * Without --write the repository stays as it is. Neither commits, tags nor publishes: the commands for that are
+ * printed.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -11,16 +11,16 @@
  * Cost: the slot of a key is one step for each of its bytes, the owner of a slot one look-up; both allocate nothing.
  * Bounds: 16,384 slots, 250 groups, 64 members of a group, 1 MiB of text.
  */
-export { ClusterMap, type Group, type Member, type Move, UNASSIGNED } from './map/cluster-map.js';
-export { findRevisionFault, slotsLost } from './map/compare.js';
+export { ClusterMap, type Group, type Member, UNASSIGNED } from './map/cluster-map.js';
+export { findRevisionFault } from './map/compare.js';
 export { mapOf, readMap, readMapDocument } from './map/read-map.js';
 export type { MapDocument } from './map/schema.js';
-export { Mover, type MoverOptions } from './moves/mover.js';
-export type { Chosen, Marks, MovePeers, MoverClock, Sent, SlotSource } from './moves/ports.js';
+export { Mover } from './moves/mover.js';
+export type { Chosen, Marks, Sent } from './moves/ports.js';
 export { type PlannedMove, planRebalance } from './moves/rebalance.js';
-export { Receiver, type ReceiverOptions, type SlotSink } from './moves/receiver.js';
+export { Receiver } from './moves/receiver.js';
 export { HELD, HERE, slotStates, UNOWNED } from './moves/slot-states.js';
-export { dropCopies, goBack, handOver, holdSlots, planMove, setPaused } from './moves/steps.js';
+export { planMove, setPaused } from './moves/steps.js';
 export { SLOT_COUNT, slotOfKey, slotOfText } from './slots/key-slot.js';
 export {
   commonRanges,
@@ -32,7 +32,7 @@ export {
   type SlotRange,
 } from './slots/slot-range.js';
 export { slotTag, withoutSlotTag } from './slots/slot-tag.js';
-export type { MapLock, MapStore, MemberStatement, StoredMap } from './store/map-store.js';
+export type { MapStore, MemberStatement, StoredMap } from './store/map-store.js';
 export { type ClusterView, type ViewNode, viewOf } from './view/cluster-view.js';
 export { nodeIdOf } from './view/node-id.js';
 export { infoLines, portFor, printNodes } from './view/print-view.js';

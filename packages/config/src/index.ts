@@ -12,13 +12,7 @@
 
 // Users, roles and secrets.
 export { Access } from './access/access.js';
-export {
-  areDoorsOpen,
-  type DoorSettings,
-  doorsWithoutKey,
-  hasCredentials,
-  mayReplicateInPlaintext,
-} from './access/doors.js';
+export { areDoorsOpen, doorsWithoutKey, hasCredentials, mayReplicateInPlaintext } from './access/doors.js';
 export { isRoleMissing, Need, needsOf, type Role, roleOf, STATE_NEEDS } from './access/roles.js';
 export { createToken, hashPassword, hashToken, isPasswordHash, passwordMatches } from './access/secrets.js';
 export { DEFAULT_USER, defaultUser, lacksOfClient, User, type UserRecord, type Users } from './access/user.js';
@@ -30,16 +24,10 @@ export { duration } from './kinds/duration.js';
 export { integer, type Kind, text } from './kinds/kinds.js';
 export { Mistake } from './kinds/mistake.js';
 export { checkServerName, parseAddress, printAddress } from './kinds/peer-address.js';
-export { parseSizeBytes } from './kinds/size.js';
 // Loading and the table of settings.
 export { clusterTool } from './settings/cluster-tool.js';
 export { countsAlone } from './settings/counts-alone.js';
-export {
-  ConfigurationError,
-  type ConfigurationScope,
-  type ConfigurationSources,
-  loadConfiguration,
-} from './settings/load.js';
+export { ConfigurationError, type ConfigurationSources, loadConfiguration } from './settings/load.js';
 // CONFIG GET and SET.
 export {
   changeParameters,

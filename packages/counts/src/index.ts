@@ -1,12 +1,9 @@
-export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './adapters/embedded/embedded-postgres.js';
+export { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
 export { countsApi } from './adapters/http/counts-api.js';
-export { type Audience, type AudienceTokens, type CountsCaller, CountsTokens } from './adapters/http/counts-tokens.js';
-export type { CountUseCases } from './adapters/http/operations.js';
+export { type Audience, CountsTokens } from './adapters/http/counts-tokens.js';
 export { countProblems, problemOfError } from './adapters/http/problems.js';
 export { SchemaError } from './adapters/postgres/adopt.js';
-export type { ConnectionOptions } from './adapters/postgres/connection.js';
 export type { CountsFigures, CountsObserver, WriteReport } from './adapters/postgres/observer.js';
-export type { ComponentFeed, FedComponent, FoldOutcome } from './domain/ports/component-feed.js';
-export type { ComponentSource, CountedGeneration } from './feeder/component-source.js';
-export { type Feed, Feeder, type FeederOptions } from './feeder/feeder.js';
-export { type CountsService, type CountsServiceOptions, createCountsService } from './service.js';
+export type { ComponentFeed } from './domain/ports/component-feed.js';
+export { Feeder } from './feeder/feeder.js';
+export { type CountsService, createCountsService } from './service.js';

@@ -1,7 +1,7 @@
 import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@quotadb/wire/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedPostgres } from './adapters/embedded/embedded-postgres.js';
@@ -53,14 +53,6 @@ async function setSsl(value: 'on' | 'off'): Promise<void> {
     const { rows } = await session.query<{ ssl: string }>('SHOW ssl');
     if (rows[0]!.ssl === value) return;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const free = (server.address() as AddressInfo).port;
-  await new Promise((resolve) => server.close(resolve));
-  return free;
 }
 
 async function withService(

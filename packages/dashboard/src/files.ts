@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-export type { DemoLink, DemoRegion, DemoState, Outcomes } from './demo.js';
+export type { DemoState } from './demo.js';
 export type * from './snapshot.js';
 
 export interface PageFile {

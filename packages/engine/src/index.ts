@@ -1,17 +1,10 @@
 export { Batch, type Cancel, NOT_PASSED } from './batches/batch.js';
-export { aheadMs, BatchGate, printDuration, Verdict } from './batches/batch-gate.js';
-export { type CarryOver, carryOver } from './batches/carry-over.js';
+export { aheadMs, printDuration, Verdict } from './batches/batch-gate.js';
+export { carryOver } from './batches/carry-over.js';
 export { Applied, Merge } from './batches/merge.js';
 export { admittedUntilMs, datedUntilMs, type ReDating } from './batches/re-date.js';
-export { ALL_SHARDS, type Quarantine, Restore, type ShardShare } from './batches/restore.js';
-export {
-  batchOfKeys,
-  batchSince,
-  DEFAULT_WALK_LIMITS,
-  type WalkLimits,
-  type WalkTarget,
-  walkSince,
-} from './batches/walk.js';
+export { ALL_SHARDS, Restore, type ShardShare } from './batches/restore.js';
+export { batchOfKeys, batchSince, type WalkLimits, type WalkTarget, walkSince } from './batches/walk.js';
 export {
   CALENDAR_UNIT_MS,
   CALENDAR_UNITS,
@@ -24,20 +17,17 @@ export {
   isCalendarWindow,
   isSameCalendar,
 } from './calendar/calendar-window.js';
-export { isTimeZone, ZoneClock } from './calendar/zone-clock.js';
 export type { DroppedComponent } from './components/dropped-components.js';
 export { DATABASE_PREFIX_BYTES, databaseOf, databasePrefix, RESERVED_PREFIX } from './components/reserved.js';
 export { bucketBoundsSeconds, DURATION_BUCKETS, durationBucket } from './duration-buckets.js';
 export { Acknowledgements, type Holder } from './keys/acknowledgements.js';
 export { type CountedGeneration, countedGenerations } from './keys/counted-generations.js';
-export { Engine, type EngineOptions } from './keys/engine.js';
+export { Engine } from './keys/engine.js';
 export { addExpiring, assignExpiring } from './keys/expiring-change.js';
 export { LocalBalances } from './keys/local-balance.js';
-export type { DatabaseStats, EngineStats } from './keys/stats.js';
 export { Status } from './keys/status.js';
-export { restoreUnpublished, type UnpublishedCount, unpublishedCounts } from './keys/unpublished-keys.js';
+export { restoreUnpublished, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';
-export { copyBytes } from './memory/bytes.js';
 export { sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
 export {
@@ -49,7 +39,6 @@ export {
   OWN_ORIGIN,
   REPLICA_ID_BYTES,
 } from './memory/layout.js';
-export { MAX_STORE_BYTES } from './memory/link.js';
 export { StoreBusy } from './memory/lock.js';
 export {
   bornOf,

@@ -12,20 +12,14 @@
  *   services       the methods that the door serves
  */
 
-export type { AssignmentFigures } from './assigning/proxy-buckets.js';
 export type { ReservedTokens, TokenError, TokenStanding, TokenStore } from './assigning/token-store.js';
 export { type Domains, QUOTA_PREFIX, type Rule, rulesOf } from './configuration/rule.js';
-export {
-  type DirectoryWatch,
-  EnvoyConfigurationError,
-  WatchedDirectory,
-} from './configuration/watched-directory.js';
+export { EnvoyConfigurationError, WatchedDirectory } from './configuration/watched-directory.js';
 export type { DecideRequest, LimitStore } from './deciding/limit-store.js';
-export { Refusal, refusals } from './deciding/refusal.js';
-export type { Figures, RuleFigures } from './deciding/rule-figures.js';
-export { ShouldRateLimit, type ShouldRateLimitOptions } from './deciding/should-rate-limit.js';
-export { type Admission, GrpcDoor, type GrpcDoorOptions } from './door/grpc-door.js';
-export type { Caller, Methods } from './door/method.js';
+export { refusals } from './deciding/refusal.js';
+export { ShouldRateLimit } from './deciding/should-rate-limit.js';
+export { type Admission, GrpcDoor } from './door/grpc-door.js';
+export type { Caller } from './door/method.js';
 export { units } from './messages/units.js';
 export { HealthService } from './services/health.js';
 export { RATE_LIMIT_QUOTA_SERVICE, RateLimitQuotaService } from './services/rate-limit-quota-service.js';

@@ -8,7 +8,7 @@ import type { Sites } from './sites.js';
 export interface Credentials {
   /** The Authorization header. */
   readonly authorization: string | undefined;
-  /** Of the client: `address:port`. */
+  /** The client's, as `address:port`. */
   readonly address: string;
   /** Calls back when the client has gone, until the function that is returned is called. */
   readonly whenGone: (callback: () => void) => () => void;

@@ -17,20 +17,20 @@
  * await new HttpServer({ handle, maximumConnections: 1000 }).listen('127.0.0.1', 8380);
  */
 export type { Answer } from './answer.js';
-export { type Api, type FieldProblem, type ServedApi, serveApi } from './api.js';
-export { type CarriedRequest, type Carry, createCarriedHandler, ElsewhereError } from './carried.js';
+export { type Api, type ServedApi, serveApi } from './api.js';
+export { type Carry, createCarriedHandler, ElsewhereError } from './carried.js';
 export { documentsOf } from './documents.js';
 export { milliseconds } from './duration.js';
 export { jsonInteger } from './exact-json.js';
-export type { Authenticate, Credentials, Refusal } from './guard.js';
-export { createHandler, type HandlerOptions } from './handler.js';
-export { type CertificateSource, HttpServer, type HttpServerOptions } from './http-server.js';
+export type { Authenticate, Credentials } from './guard.js';
+export { createHandler } from './handler.js';
+export { HttpServer } from './http-server.js';
 export { integer } from './integer.js';
 export { openApiDocument, problemsOf } from './openapi.js';
 export { type Exchange, type Operation, operationsOf } from './operation.js';
-export { defineProblems, type Problem, type ProblemAnswer, ProblemError, problemAnswer } from './problem.js';
+export { defineProblems, type Problem, ProblemError } from './problem.js';
 export { problems } from './problems.js';
 export { rawProblemResponse, rawResponse } from './raw-response.js';
 export type { CheckedInput } from './request-input.js';
-export { Sites, type SitesOptions } from './sites.js';
-export { type SocketTimeouts, usualSocketTimeouts } from './socket-timeouts.js';
+export { Sites } from './sites.js';
+export { usualSocketTimeouts } from './socket-timeouts.js';

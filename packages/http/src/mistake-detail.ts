@@ -28,8 +28,10 @@ export function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodType): strin
       return `${value} is too small: at least ${issue.minimum}${unitOf(issue.origin)}`;
     case 'too_big':
       return `${value} is too large: at most ${issue.maximum}${unitOf(issue.origin)}`;
-    case 'invalid_value':
-      return `${isMissing ? 'is missing' : `${value} is not allowed`}: give ${issue.values.map(showValue).join(' or ')}`;
+    case 'invalid_value': {
+      const allowed = issue.values.map(showValue).join(' or ');
+      return isMissing ? `is missing: give ${allowed}` : `${value} is not allowed: give ${allowed}`;
+    }
     case 'unrecognized_keys':
       return issue.keys.map((key) => describeUnknown(key, schema)).join('; ');
     case 'custom':

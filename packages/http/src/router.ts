@@ -14,7 +14,7 @@ export interface Route extends ServedApi {
 
 export interface Match {
   readonly route: Route;
-  /** Of the path, still percent-encoded, by name. */
+  /** The variables of the path by name, still percent-encoded. */
   readonly values: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ export interface Match {
  * Finds the operation for a method and a path. Where several paths fit, the one with more fixed segments comes first.
  */
 export class Router {
-  /** By the number of segments. */
+  /** Routes without `{+name}`, by the number of their segments. */
   readonly #exact = new Map<number, Route[]>();
   /** Those that end in `{+name}`. */
   readonly #open: Route[] = [];

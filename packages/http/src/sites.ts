@@ -20,9 +20,9 @@ const ORIGIN = /^https?:\/\/([^/]+)$/;
  * What keeps a browser from being used against this server, in one place for every operation:
  *
  *   header          | refused                                                   | why
- *   ----------------|-----------------------------------------------------------|----------------------------------------
- *   Host            | where callers need no credentials, a name that is not the | another site can point its own name at
- *                   | machine's own and not in `names`: 421                     | this machine (DNS rebinding)
+ *   ----------------|-----------------------------------------------------------|-------------------------------------
+ *   Host            | where callers need no credentials, a name that is not the | another site can point its own name
+ *                   | machine's own and not in `names`: 421                     | at this machine (DNS rebinding)
  *   Sec-Fetch-Site, | a page of another origin, for all that it can make a      | its forms, images and fetches reach
  *   Origin          | browser send: 403. A link to a page of ours may be        | ports of the machine of its reader
  *                   | followed: an operation without roles, as a new document   |

@@ -8,32 +8,13 @@
  * A decision on one thread's counters takes the locks of these counters, a look-up and an addition for each, and never
  * waits; where tokens of an exact limit have to come from elsewhere, `Decider` waits with nothing charged.
  */
-export { CatalogueError } from './catalogue/mistakes.js';
-export { checkCatalogue, readCatalogue, readLimit } from './catalogue/read.js';
-export {
-  type Catalogue,
-  catalogueSchema,
-  EMPTY_CATALOGUE,
-  KINDS,
-  type LimitEntry,
-  limitSchema,
-} from './catalogue/schema.js';
-export { type Attempted, Attempts, type AttemptsOptions } from './decision/attempt.js';
+export { readCatalogue, readLimit } from './catalogue/read.js';
+export { type Catalogue, EMPTY_CATALOGUE, type LimitEntry } from './catalogue/schema.js';
+export { type Attempted, Attempts } from './decision/attempt.js';
 export { Counters, subjectOfCounter } from './decision/counters.js';
 export { type DecideRequest, Decider, type DeciderOptions, isRefusal, wantsLease } from './decision/decider.js';
-export {
-  type Decision,
-  type DecisionRefusal,
-  type Item,
-  type ItemDecision,
-  type Kind,
-  MAXIMUM_ITEMS,
-  type Standing,
-} from './decision/decision.js';
-export type { Tokens } from './decision/exact-meter.js';
-export { limitOfIdentifier, MAXIMUM_NAME_BYTES } from './decision/identifiers.js';
+export type { Decision, DecisionRefusal, Item, ItemDecision, Standing } from './decision/decision.js';
 export { summarise } from './decision/summarise.js';
-export { definitionsOf } from './resolution/definitions.js';
-export { applyChange, type CatalogueChange, catalogueReader } from './resolution/reader.js';
+export { type CatalogueChange, catalogueReader } from './resolution/reader.js';
 export { Resolution, type Target } from './resolution/resolution.js';
 export { unstamp, unstampLimit } from './resolution/stamp.js';

@@ -17,9 +17,9 @@ import { Table } from './values/table.js';
 import type { Value } from './values/value.js';
 
 /** What one run of a script may allocate. */
-export const SCRIPT_MEMORY_BYTES = 128 * 1024 * 1024;
+const SCRIPT_MEMORY_BYTES = 128 * 1024 * 1024;
 /** What calls inside calls may take of the stack: under half of what V8 has on the main thread. */
-export const SCRIPT_STACK_BYTES = 400 * 1024;
+const SCRIPT_STACK_BYTES = 400 * 1024;
 
 export interface EnvironmentOptions {
   /** More globals, by name: `redis`. Tables of functions are made readonly. */

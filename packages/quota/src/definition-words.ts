@@ -10,7 +10,10 @@ export type PartialDefinition = Omit<Definition, 'allocator'> & { readonly alloc
 export const USUAL_WAIT_MS = 1000;
 
 export const DEFINE_SYNTAX =
-  'name LIMIT limit <WINDOW <milliseconds | duration | HOUR | DAY | WEEK | MONTH | NONE> [ZONE zone] [ANCHOR day] | LEASE <milliseconds | duration>> [ALLOCATOR region] [SHARE region fraction [SHARE …]] [ON-UNREACHABLE <DENY | WAIT <milliseconds | duration> | ADMIT fraction>]';
+  'name LIMIT limit ' +
+  '<WINDOW <milliseconds | duration | HOUR | DAY | WEEK | MONTH | NONE> [ZONE zone] [ANCHOR day] | ' +
+  'LEASE <milliseconds | duration>> [ALLOCATOR region] [SHARE region fraction [SHARE …]] ' +
+  '[ON-UNREACHABLE <DENY | WAIT <milliseconds | duration> | ADMIT fraction>]';
 
 const WINDOWS = `milliseconds, a time such as ${DURATION_EXAMPLES}, HOUR, DAY, WEEK, MONTH, or NONE`;
 
@@ -100,7 +103,7 @@ export function printDefinition(definition: PartialDefinition): string {
 }
 
 /** The window or the lease of a definition, as words that parseDefinition reads. */
-export function printLasting({
+function printLasting({
   windowMs,
   calendar,
   leaseMs = 0,

@@ -9,8 +9,8 @@ import { type Policy, reachMs, windowStartMs } from './policy.js';
  * that servers start with never come to more than the region's tokens, whichever version of the policies each of them
  * has.** So no server gains before all others have given up:
  *
- *   1  the home proposes a step. A server that knows it starts windows that no server can have touched before it with the
- *      smaller of its part before the step and its part after it;
+ *   1  the home proposes a step. A server that knows it starts windows that no server can have touched before it with
+ *      the smaller of its part before the step and its part after it;
  *   2  when every server that the home knows holds the proposal, the home writes that it is agreed. Windows that no
  *      server can have touched before that are divided by the step.
  *

@@ -9,17 +9,16 @@ export {
   subjectOfMarks,
 } from './allotment.js';
 export type { CatalogueReader, SavedBook, SavedPolicies } from './book-options.js';
-export type { QuotaPeers, TokenBrokerEvents, TokenBrokerOptions } from './broker-options.js';
+export type { QuotaPeers, TokenBrokerEvents } from './broker-options.js';
 export {
   DEFINE_SYNTAX,
   type PartialDefinition,
   parseDefinition,
   printDefinition,
-  printLasting,
   USUAL_WAIT_MS,
 } from './definition-words.js';
-export type { Awaited, DivideContext, Divided, Division, KnownServer } from './divisions.js';
-export { FrameGate, type Sender } from './frame-gate.js';
+export type { Awaited, DivideContext, Divided, KnownServer } from './divisions.js';
+export { FrameGate } from './frame-gate.js';
 export { KeptKind, KeptRecords } from './kept-records.js';
 export { type Acquired, type LeaseRequest, Leases, type Renewed, TOO_MANY_LEASES } from './leases.js';
 export { type ChangeMark, Ledger } from './ledger.js';
@@ -32,18 +31,16 @@ export * from './policy.js';
 export { type DefinitionSource, PolicyBook } from './policy-book.js';
 export { type PolicyEnvelope, writeEnvelope } from './policy-envelope.js';
 export {
-  checkDefinition,
   checkPolicySet,
   isRegion,
   isWhole,
   MAXIMUM_CATALOGUE_BYTES,
-  MAXIMUM_OVERRIDES,
   PolicyError,
   type PolicySet,
   type RegionState,
 } from './policy-set.js';
 export { findAmountMistake, type Refunded, Refunds } from './refunds.js';
-export { nameOfOperation, type Operation, REPEAT_WINDOW_MS, Repeats } from './repeats.js';
+export { nameOfOperation, type Operation, Repeats } from './repeats.js';
 export * from './request-mistakes.js';
 export {
   type Lapse,

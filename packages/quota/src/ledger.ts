@@ -73,7 +73,7 @@ export class Ledger {
     const { book } = this.options;
     const moved = this.moved.initialOf(allotment, this.ownOrigin, limit);
     if (moved !== undefined) return moved;
-    return book.mayStart(policy, allotment.window) ? book.initialOf(policy, allotment.window, limit) : 0;
+    return book.tenure.mayStart(policy, allotment.window) ? book.initialOf(policy, allotment.window, limit) : 0;
   }
 
   /** The tokens of an allotment that are used, as far as is known here: set aside and not admitted beyond the limit. */
@@ -126,7 +126,7 @@ export class Ledger {
   /** The tokens beyond the limit that this node may still admit alone, in a region that is cut off. */
   admissible(policy: Policy, allotment: Allotment): number {
     const { admitFraction = 0 } = policy;
-    if (admitFraction === 0 || !this.options.book.mayAdmit(policy, allotment.window)) return 0;
+    if (admitFraction === 0 || !this.options.book.tenure.mayAdmit(policy, allotment.window)) return 0;
     if (this.isExpired(policy, allotment) || this.isAhead(policy, allotment)) return 0;
     const most = Math.floor(limitOf(policy, allotment.subject, allotment.window) * admitFraction);
     return Math.max(0, most - this.admitted(policy, allotment).own);

@@ -44,13 +44,13 @@ test('a life that the home saw when it defined a policy begins with it, and no o
   const policy = home.define(CALLS, NOW_MS, () => ({ incarnation: 'b1', hasDisk: false }));
   const first = open('b', 'b1');
   first.adopt(home.set as PolicySet, NOW_MS);
-  expect(first.mayStart(policy, THIS_WINDOW)).toBe(true);
+  expect(first.tenure.mayStart(policy, THIS_WINDOW)).toBe(true);
   // It lost its memory, hears an older set from a region that was cut off, and the policy after that.
   const second = open('b', 'b2');
   expect(second.adopt({ ...empty, version: 2 }, NOW_MS)).toBe(true);
   expect(second.adopt(home.set as PolicySet, NOW_MS)).toBe(true);
-  expect(second.mayStart(policy, THIS_WINDOW)).toBe(false);
-  expect(second.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+  expect(second.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(second.tenure.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
 });
 
 test('while another server runs under its name a region begins with nothing, and then with the next window', () => {
@@ -62,19 +62,19 @@ test('while another server runs under its name a region begins with nothing, and
   };
   const book = open('b', 'b1', { save });
   book.adopt(home.set as PolicySet, NOW_MS);
-  expect(book.mayStart(policy, THIS_WINDOW)).toBe(true);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW)).toBe(true);
   book.suspend();
-  expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
-  expect(book.mayStart(policy, THIS_WINDOW + 100)).toBe(false);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW + 100)).toBe(false);
   // A restart before the other is gone, and before a peer has said so again.
   const restarted = open('b', 'b1', { nowMs: NOW_MS + 10, saved: saved as unknown as SavedBook });
-  expect(restarted.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(restarted.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
   book.resume(NOW_MS + 10);
-  expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
-  expect(book.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
   const later = open('b', 'b1', { nowMs: NOW_MS + 20, saved: saved as unknown as SavedBook });
-  expect(later.mayStart(policy, THIS_WINDOW)).toBe(false);
-  expect(later.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+  expect(later.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(later.tenure.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
 });
 
 test('a region that was not there when a policy was defined begins with its next window', () => {
@@ -82,8 +82,8 @@ test('a region that was not there when a policy was defined begins with its next
   const policy = home.define(CALLS, NOW_MS, () => undefined);
   const book = open('b', 'b1', { nowMs: NOW_MS + 1 });
   book.adopt(home.set as PolicySet, NOW_MS);
-  expect(book.mayStart(policy, THIS_WINDOW)).toBe(false);
-  expect(book.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(book.tenure.mayStart(policy, THIS_WINDOW + 1)).toBe(true);
 });
 
 test('a life whose file is gone does not begin with what it may have begun with before', () => {
@@ -92,9 +92,9 @@ test('a life whose file is gone does not begin with what it may have begun with 
   const policy = home.define(CALLS, NOW_MS, state);
   const forgetful = open('b', 'b1', { isNewIncarnation: false, hasDisk: true, nowMs: NOW_MS + 10 });
   forgetful.adopt(home.set as PolicySet, NOW_MS);
-  expect(forgetful.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(forgetful.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
   const later = home.define({ ...CALLS, name: 'later' }, NOW_MS + 10 + SKEW_BOUND_MS, state);
-  expect(forgetful.mayStart(later, THIS_WINDOW)).toBe(true);
+  expect(forgetful.tenure.mayStart(later, THIS_WINDOW)).toBe(true);
 });
 
 test('what is saved comes back, also when this life began and whom it granted to', () => {
@@ -113,10 +113,10 @@ test('what is saved comes back, also when this life began and whom it granted to
     nowMs: NOW_MS + 99,
   });
   expect(again.named('calls')).toEqual(policy);
-  expect(again.mayStart(policy, THIS_WINDOW)).toBe(true);
+  expect(again.tenure.mayStart(policy, THIS_WINDOW)).toBe(true);
   expect([...again.grantees.all()]).toEqual([new Uint8Array(32).fill(7)]);
   const newLife = open('a', 'a2', { hasDisk: true, saved: saved as SavedBook, save, nowMs: NOW_MS + 99 });
-  expect(newLife.mayStart(policy, THIS_WINDOW)).toBe(false);
+  expect(newLife.tenure.mayStart(policy, THIS_WINDOW)).toBe(false);
   expect([...newLife.grantees.all()]).toEqual([]);
 });
 
@@ -208,9 +208,9 @@ test('dated anew, a book has no dates of a clock that was ahead', () => {
   const [before, calls] = book.list();
   expect([calls.definedMs, book.set?.dropped?.[0].droppedMs, book.version]).toEqual([NOW_MS, NOW_MS, NOW_MS]);
   // The counters of windows that were over by that clock have expired: what was given out in this one is not known.
-  expect(book.mayStart(before, THIS_WINDOW)).toBe(false);
-  expect(book.mayStart(before, THIS_WINDOW + 1)).toBe(true);
-  expect(book.mayStart(calls, THIS_WINDOW)).toBe(true);
+  expect(book.tenure.mayStart(before, THIS_WINDOW)).toBe(false);
+  expect(book.tenure.mayStart(before, THIS_WINDOW + 1)).toBe(true);
+  expect(book.tenure.mayStart(calls, THIS_WINDOW)).toBe(true);
 });
 
 test('an incarnation is inherited from once, of a quota without a window, by a home with a disk', () => {

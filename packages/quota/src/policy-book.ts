@@ -5,7 +5,7 @@ import { type Awaited, type Divided, divide, findAwaited, partOf } from './divis
 import { type ExtraRequest, giveExtra } from './extras.js';
 import { Grantees, type SavedGrantees } from './grantees.js';
 import { inherit, type Lost } from './inheritance.js';
-import { type Definition, initialOf, type Policy, reachMs, windowStartMs } from './policy.js';
+import { type Definition, initialOf, type Policy } from './policy.js';
 import { type ChangeContext, definePolicy, dropPolicy, replaceCatalogued } from './policy-changes.js';
 import {
   checkPolicySet,
@@ -20,6 +20,7 @@ import { noSuchPolicy } from './request-mistakes.js';
 import type { Seal } from './seals.js';
 import { type SharedSet, sharedOf } from './shared-policies.js';
 import { type Stamp, withStamps } from './stamps.js';
+import { Tenure } from './tenure.js';
 
 type StateOf = (region: string) => RegionState | undefined;
 /** Where a definition comes from. */
@@ -28,36 +29,23 @@ export type DefinitionSource = Partial<Pick<ChangeContext, 'isRepeated' | 'known
 /**
  * The policies of the cluster. One region is their home: only there they are defined and changed, so that no limit is
  * ever given out by two allocators; every other region holds the newest set that the home has sent.
- *
- * An allocator that lost its memory must not give the limit out a second time. So an incarnation of a region starts an
- * allotment with its share only where no earlier incarnation can have done so: the window began after this incarnation,
- * with room for clocks that differ; or the home saw this incarnation when it defined the policy.
  */
 export class PolicyBook {
   private readonly options: PolicyBookOptions;
-  private beganMs: number;
-  private startsFromMs: number;
-  private heldFromMs: number;
-  private isSuspended = false;
-  /** The book of this very incarnation was on disk: what the process before this one did with tokens is known. */
-  readonly isContinued: boolean;
   private current: PolicySet | undefined;
   private currentSeal: Seal | undefined;
   private isWritten: boolean;
   private byName = new Map<string, Policy>();
   private byNumber = new Map<number, Policy>();
   readonly grantees: Grantees;
+  readonly tenure: Tenure;
 
   constructor(options: PolicyBookOptions) {
     this.options = options;
-    const { saved, former, home, region, incarnation, nowMs } = options;
-    const isSameIncarnation = saved?.incarnation === incarnation;
-    this.isContinued = isSameIncarnation;
-    this.beganMs = isSameIncarnation ? saved.beganMs : nowMs;
-    const hasLostFile = saved === undefined && !options.isNewIncarnation;
-    this.startsFromMs = isSameIncarnation ? saved.startsFromMs : hasLostFile ? nowMs + options.skewBoundMs : 0;
-    this.heldFromMs = !isSameIncarnation ? 0 : saved.isSuspended ? nowMs : (saved.heldFromMs ?? 0);
-    this.grantees = new Grantees(isSameIncarnation ? saved : undefined, (grantees) => this.save(grantees));
+    const { saved, former, home, region } = options;
+    this.tenure = new Tenure(options);
+    const { isContinued } = this.tenure;
+    this.grantees = new Grantees(isContinued ? saved : undefined, (grantees) => this.save(grantees));
     const kept = saved ?? former;
     const isOfHome = kept?.set?.home === home;
     this.current = isOfHome ? kept.set : undefined;
@@ -65,7 +53,7 @@ export class PolicyBook {
     this.isWritten = home === region && saved?.set !== undefined && isOfHome && saved.isOwn !== false;
     this.index();
     if (home === region && options.isAlone && this.current === undefined) this.begin();
-    else if (!isSameIncarnation) this.save(this.grantees.saved);
+    else if (!isContinued) this.save(this.grantees.saved);
   }
 
   /** Undefined until a set of the home has arrived. */
@@ -108,27 +96,17 @@ export class PolicyBook {
       isOwn: this.isWritten,
     },
   ): void {
-    const { incarnation, save } = this.options;
-    const { beganMs, startsFromMs, heldFromMs, isSuspended } = this;
-    const held = { ...(heldFromMs > 0 && { heldFromMs }), ...(isSuspended && { isSuspended }) };
-    save({ ...policies, incarnation, beganMs, startsFromMs, ...held, ...grantees });
+    this.options.save({ ...policies, ...this.tenure.saved, ...grantees });
   }
 
   /** Another server runs under the name of this region: until `resume` this one starts no allotment. */
   suspend(): void {
-    if (this.isSuspended) return;
-    this.isSuspended = true;
-    this.save(this.grantees.saved);
+    if (this.tenure.suspend()) this.save(this.grantees.saved);
   }
 
-  /**
-   * The name is this server's. It starts the allotments of windows that begin from now on, as a new incarnation does.
-   */
+  /** The name is this server's again. */
   resume(nowMs: number): void {
-    if (!this.isSuspended) return;
-    this.isSuspended = false;
-    this.heldFromMs = nowMs;
-    this.save(this.grantees.saved);
+    if (this.tenure.resume(nowMs)) this.save(this.grantees.saved);
   }
 
   named(name: string): Policy | undefined {
@@ -150,21 +128,6 @@ export class PolicyBook {
 
   get catalogue(): unknown {
     return this.current?.catalogue;
-  }
-
-  /** Whether this incarnation may hold its share of an allotment as it begins. */
-  mayStart(policy: Policy, window: number): boolean {
-    const { region, incarnation, skewBoundMs } = this.options;
-    if (this.isSuspended) return false;
-    if (windowStartMs(policy, window) < (policy.startsFromMs ?? Number.NEGATIVE_INFINITY)) return false;
-    const isStarter = policy.starters.some(
-      (starter) => starter.region === region && starter.incarnation === incarnation,
-    );
-    // Only one incarnation is ever the starter of a quota without a window; all windows of others come again.
-    const isHeld = policy.windowMs === 0 || policy.definedMs >= this.heldFromMs;
-    if (isStarter && policy.definedMs >= this.startsFromMs && isHeld) return true;
-    const fromMs = Math.max(this.beganMs, this.heldFromMs);
-    return windowStartMs(policy, window) >= fromMs + skewBoundMs + reachMs(policy, skewBoundMs);
   }
 
   /** The tokens that a server starts an allotment of this limit with, where it may start it. */
@@ -198,15 +161,6 @@ export class PolicyBook {
   awaited(view: ServersView, nowMs: number): Awaited[] {
     const set = this.current;
     return this.isHome && set !== undefined ? findAwaited(set.divisions, divideContext(set, view, nowMs)) : [];
-  }
-
-  /**
-   * Whether this incarnation may admit tokens alone: in windows that began after it, so that no earlier one has done
-   * so, and while no other server runs under its name.
-   */
-  mayAdmit(policy: Policy, window: number): boolean {
-    const fromMs = Math.max(this.beganMs, this.heldFromMs, policy.startsFromMs ?? 0);
-    return !this.isSuspended && windowStartMs(policy, window) >= fromMs + this.options.skewBoundMs;
   }
 
   /** At the home: a new policy, or other numbers for one that exists. */
@@ -333,9 +287,7 @@ export class PolicyBook {
    * over by it have expired, so windowed quotas begin with the next window.
    */
   dateAnew(nowMs: number): void {
-    this.beganMs = Math.min(this.beganMs, nowMs);
-    this.startsFromMs = Math.min(this.startsFromMs, nowMs);
-    this.heldFromMs = nowMs;
+    this.tenure.dateAnew(nowMs);
     if (this.isHome && this.isWritten) this.settle(dateSetAnew(this.current as PolicySet, nowMs), nowMs);
     else this.save(this.grantees.saved);
   }

@@ -183,11 +183,10 @@ function checkOwner({ name, isCatalogued }: Policy, context: ChangeContext): voi
 /** Tokens that an unknown region should start with could never be spent. */
 function checkRegions(definition: Definition, { knownRegions }: ChangeContext): void {
   if (knownRegions === undefined) return;
+  const known = [...knownRegions].sort().join(', ');
   for (const region of startingRegions(definition))
     if (!knownRegions.has(region))
-      throw new PolicyError(
-        `region '${region}' of '${definition.name}' is not known: the regions are ${[...knownRegions].sort().join(', ')}`,
-      );
+      throw new PolicyError(`region '${region}' of '${definition.name}' is not known: the regions are ${known}`);
 }
 
 /** Whether tokens of a dropped policy may be from a window that is not over by every clock. */

@@ -40,7 +40,7 @@ export interface DroppedPolicy extends Policy {
 
 export const MAXIMUM_POLICIES = 1000;
 /** Of one policy. */
-export const MAXIMUM_OVERRIDES = 10_000;
+const MAXIMUM_OVERRIDES = 10_000;
 export const MAXIMUM_EXTRAS = 10_000;
 /** Of a catalogue, and of a whole set, in JSON: a set is sent in one frame of at most 4 MiB. */
 export const MAXIMUM_CATALOGUE_BYTES = 1024 * 1024;
@@ -116,7 +116,7 @@ function checkOverrides({ overrides, windowMs, leaseMs = 0 }: Definition): void 
 }
 
 /** Throws a PolicyError where a set, or its catalogue, is larger than can be sent. */
-export function checkSize(set: PolicySet): void {
+function checkSize(set: PolicySet): void {
   if (set.catalogue !== undefined && jsonBytes(set.catalogue) > MAXIMUM_CATALOGUE_BYTES)
     throw new PolicyError(`a catalogue of limits has at most ${MAXIMUM_CATALOGUE_BYTES} bytes as JSON`);
   if (jsonBytes(set) > MAXIMUM_SET_BYTES)

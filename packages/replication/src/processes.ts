@@ -38,6 +38,6 @@ export class Processes {
   }
 }
 
-export function nameOfProcess({ origin, boot }: { readonly origin: string; readonly boot: number }): string {
+function nameOfProcess({ origin, boot }: { readonly origin: string; readonly boot: number }): string {
   return `${origin}:${boot}`;
 }

@@ -13,7 +13,6 @@
 // Commands.
 export { commands } from './command-table/commands.js';
 export { findUnknownCommands } from './command-table/taken-commands.js';
-export { humanBytes } from './commands/admin/info/format.js';
 export { counterCommands } from './commands/counters/index.js';
 export { Glob, keyFilter } from './commands/keys/glob.js';
 export { keyCommands } from './commands/keys/index.js';

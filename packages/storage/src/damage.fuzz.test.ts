@@ -10,8 +10,8 @@ import { contentOf, counterOf, makeEngine, START_MS } from './testing/counters.j
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
 
 /**
- * Damaged files of a data directory, made from packages/storage/golden and a seed: as by a failing disk, a bad copy or a
- * hex editor. Some get right checksums again, so that the reader of records meets the damage and not the check of the
+ * Damaged files of a data directory, made from packages/storage/golden and a seed: as by a failing disk, a bad copy or
+ * a hex editor. Some get right checksums again, so that the reader of records meets the damage and not the check of the
  * checksum. Of format-3-rounds the manifest is left out: without one every cut must be read.
  */
 const CORPORA = [

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { Batch, batchSince, type Engine, Merge, OWN_ORIGIN } from '@quotadb/engine';
 import { expect, test } from 'vitest';
 import { type Identity, readIdentity, writeIdentity } from './data-directory.js';
-import { Disk } from './disk.js';
 import { FORMAT_VERSION } from './format.js';
 import { add, contentOf, makeEngine, openKey, remove, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
+import { DIRECTORY, openDisk } from './testing/open-disk.js';
 
 /**
  * Files of every format that this release reads, in packages/storage/golden, held to their content and, for the format
@@ -17,7 +17,6 @@ import { FaultyFileSystem } from './testing/faulty-file-system.js';
  */
 const golden = fileURLToPath(new URL('../golden', import.meta.url));
 const isUpdate = process.env.UPDATE_GOLDEN === '1';
-const DIRECTORY = '/data';
 const EXPIRES_AT_MS = START_MS + 3_600_000;
 
 const IDENTITY: Identity = {
@@ -51,10 +50,8 @@ const FORMAT_1_CONTENT = [
 /** Of a log whose rounds have several records: more shards than are written at once. */
 const ROUNDS = { shardCount: 16, recordBytes: 32 };
 
-async function open(fileSystem: FaultyFileSystem, { shardCount = 4, recordBytes = 1024 * 1024 } = {}) {
-  const engine = makeEngine(1, shardCount);
-  const options = { directory: DIRECTORY, engine, fsync: 100, snapshotLogBytes: Number.POSITIVE_INFINITY, fileSystem };
-  return { engine, ...(await Disk.open({ ...options, recordBytes, now: () => START_MS })) };
+function open(fileSystem: FaultyFileSystem, { shardCount = 4, recordBytes = 1024 * 1024 } = {}) {
+  return openDisk(fileSystem, { engine: makeEngine(1, shardCount), recordBytes });
 }
 
 function receive(merge: Merge, other: Engine): void {

@@ -7,7 +7,7 @@ export { LaneLog } from './lane-log.js';
 export type { Flock } from './lock.js';
 export type { LogDurations } from './log-state.js';
 export { canCarryOver } from './new-incarnation.js';
-export { type LogPlace, markOldCopy, type OldCopy, readOldCopy, removeOldCopy } from './old-copy.js';
+export { type LogPlace, markOldCopy, readOldCopy, removeOldCopy } from './old-copy.js';
 export type { Progress } from './recover.js';
 export { repair } from './repair.js';
 export { syncFile, writeWholeFile } from './whole-file.js';

@@ -1,21 +1,9 @@
 import { Batch, batchSince, Component, type Engine, MAX_VERSION, Merge, OWN_ORIGIN, Verdict } from '@quotadb/engine';
 import { checkConsistency, recordOf } from '@quotadb/engine/testing';
 import { expect, test } from 'vitest';
-import { Disk } from './disk.js';
-import type { Recovered } from './recover.js';
 import { add, contentOf, makeEngine, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
-
-async function open(fileSystem: FaultyFileSystem, engine: Engine): Promise<{ disk: Disk; recovered: Recovered }> {
-  return Disk.open({
-    directory: '/data',
-    engine,
-    fsync: 100,
-    snapshotLogBytes: Number.POSITIVE_INFINITY,
-    fileSystem,
-    now: () => START_MS,
-  });
-}
+import { openDisk } from './testing/open-disk.js';
 
 /** Lets a component into the store that the gate would not, as servers without the gate did. */
 function mergePoisoned(engine: Engine, key: string): void {
@@ -35,7 +23,7 @@ function mergePoisoned(engine: Engine, key: string): void {
 test('a server whose log holds components that cannot be starts without them, and keeps them in a file', async () => {
   const fileSystem = new FaultyFileSystem();
   const engine = makeEngine();
-  const { disk } = await open(fileSystem, engine);
+  const { disk } = await openDisk(fileSystem, { engine });
   for (const key of ['one', 'two', 'three']) add(engine, key, 1);
   mergePoisoned(engine, 'four');
   // A spilled version made a key longer, and so another one, in the shard of the first.
@@ -46,7 +34,7 @@ test('a server whose log holds components that cannot be starts without them, an
 
   const after = fileSystem.afterProcessEnd();
   const restarted = makeEngine();
-  const { disk: again, recovered } = await open(after, restarted);
+  const { disk: again, recovered } = await openDisk(after, { engine: restarted });
   expect(contentOf(restarted)).toBe('one=1 three=1');
   checkConsistency(restarted);
   expect(recovered.quarantined).toMatchObject({ components: 2, path: `/data/quarantine-${START_MS}.ndjson` });
@@ -66,7 +54,7 @@ test('a server whose log holds components that cannot be starts without them, an
   add(restarted, 'four', 2);
   await again.snapshot();
   const last = makeEngine();
-  const { recovered: clean } = await open(after.afterProcessEnd(), last);
+  const { recovered: clean } = await openDisk(after.afterProcessEnd(), { engine: last });
   expect(clean.quarantined).toBeUndefined();
   expect(contentOf(last)).toBe('four=2 one=1 three=1');
 });

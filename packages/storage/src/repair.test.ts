@@ -1,30 +1,16 @@
 import { expect, test } from 'vitest';
-import { Disk } from './disk.js';
 import { logPath, snapshotPath } from './file-names.js';
 import { RecordScanner } from './record-scanner.js';
 import { repair } from './repair.js';
 import { add, contentOf, makeEngine, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
-
-const DIRECTORY = '/data';
-
-async function open(fileSystem: FaultyFileSystem, engine = makeEngine()): Promise<Disk> {
-  const { disk } = await Disk.open({
-    directory: DIRECTORY,
-    engine,
-    fsync: 100,
-    snapshotLogBytes: Number.POSITIVE_INFINITY,
-    fileSystem,
-    now: () => START_MS,
-  });
-  return disk;
-}
+import { DIRECTORY, openDisk } from './testing/open-disk.js';
 
 /** A log of four flushes, each with a key of its own and a shared one, and where the records begin. */
 async function fourFlushes(): Promise<{ fileSystem: FaultyFileSystem; offsets: number[] }> {
   const fileSystem = new FaultyFileSystem();
   const engine = makeEngine();
-  const disk = await open(fileSystem, engine);
+  const { disk } = await openDisk(fileSystem, { engine });
   for (let flush = 1; flush <= 4; flush++) {
     add(engine, `only-${flush}`, flush);
     add(engine, 'shared', 10);
@@ -46,7 +32,7 @@ test('whole records are salvaged, losses are named, and the old files are kept',
   const { fileSystem, offsets } = await fourFlushes();
   const path = logPath(DIRECTORY, 1);
   fileSystem.contentOf(path)[offsets[1] + 30] ^= 1;
-  await expect(open(fileSystem.afterProcessEnd())).rejects.toThrow('is damaged at byte');
+  await expect(openDisk(fileSystem.afterProcessEnd())).rejects.toThrow('is damaged at byte');
   const { losses, movedTo } = await repairIn(fileSystem);
   expect(losses).toEqual([
     {
@@ -59,7 +45,7 @@ test('whole records are salvaged, losses are named, and the old files are kept',
   const moved = ['log-0000000001.qdb', 'manifest.qdb'].map((name) => `${movedTo}/${name}`);
   expect(fileSystem.names).toEqual([...moved, snapshotPath(DIRECTORY, 2)]);
   const engine = makeEngine();
-  await open(fileSystem.afterProcessEnd(), engine);
+  await openDisk(fileSystem.afterProcessEnd(), { engine });
   expect(contentOf(engine)).toBe('only-1=1 only-3=3 only-4=4 shared=40');
 });
 
@@ -68,7 +54,7 @@ test('as a new incarnation it claims to have seen nothing, so that peers send ev
   fileSystem.contentOf(logPath(DIRECTORY, 1))[offsets[2] + 30] ^= 1;
   await repairIn(fileSystem);
   const engine = makeEngine(2);
-  await open(fileSystem.afterProcessEnd(), engine);
+  await openDisk(fileSystem.afterProcessEnd(), { engine });
   expect(engine.origins.count).toBe(2);
   for (let shard = 0; shard < engine.shardCount; shard++) expect(engine.seen(shard, 1)).toBe(0);
   add(engine, 'shared', 1);
@@ -77,11 +63,11 @@ test('as a new incarnation it claims to have seen nothing, so that peers send ev
 
 test('a segment that is missing is named', async () => {
   const { fileSystem } = await fourFlushes();
-  await open(fileSystem);
+  await openDisk(fileSystem);
   await fileSystem.remove(logPath(DIRECTORY, 1));
   const { losses } = await repairIn(fileSystem);
   expect(losses).toMatchObject([{ path: logPath(DIRECTORY, 1), reason: 'the file is missing' }]);
-  await open(fileSystem.afterProcessEnd());
+  await openDisk(fileSystem.afterProcessEnd());
 });
 
 test('where nothing is wrong nothing is done', async () => {

@@ -1,20 +1,8 @@
 import { Batch, batchSince, type Engine, MAX_ORIGINS_OF_REPLICA, Merge, OWN_ORIGIN } from '@quotadb/engine';
 import { expect, test } from 'vitest';
-import { Disk } from './disk.js';
 import { add, contentOf, makeEngine, openKey, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
-
-async function open(fileSystem: FaultyFileSystem, engine: Engine): Promise<Disk> {
-  const { disk } = await Disk.open({
-    directory: '/data',
-    engine,
-    fsync: 100,
-    snapshotLogBytes: Number.POSITIVE_INFINITY,
-    fileSystem,
-    now: () => START_MS,
-  });
-  return disk;
-}
+import { openDisk } from './testing/open-disk.js';
 
 /** All that another node holds. */
 function merge(from: Engine, to: Engine): void {
@@ -26,7 +14,7 @@ function merge(from: Engine, to: Engine): void {
 test('changes of an origin that came into the slot of another are written, not taken for those on disk', async () => {
   const fileSystem = new FaultyFileSystem();
   const engine = makeEngine(1);
-  const disk = await open(fileSystem, engine);
+  const { disk } = await openDisk(fileSystem, { engine });
   const first = makeEngine(2);
   // Later versions than those of the next one.
   first.advanceTo(START_MS + 30_000);
@@ -58,6 +46,6 @@ test('changes of an origin that came into the slot of another are written, not t
   expect(disk.durableOf(0, index)).toBe(0);
   await disk.flush();
   const restarted = makeEngine(1);
-  await open(fileSystem.afterProcessEnd(), restarted);
+  await openDisk(fileSystem.afterProcessEnd(), { engine: restarted });
   expect(contentOf(restarted)).toBe('a=5 b=5 c=5 d=5');
 });

@@ -1,15 +1,15 @@
 import type { Engine } from '@quotadb/engine';
 import { Random } from '@quotadb/engine/testing';
 import { expect, test } from 'vitest';
-import { Disk, type FsyncMode } from './disk.js';
+import type { FsyncMode } from './disk.js';
 import { logPath } from './file-names.js';
 import { FILE_HEADER_BYTES } from './format.js';
 import { RecordScanner } from './record-scanner.js';
 import { repair } from './repair.js';
 import { add, counterOf, makeEngine, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
+import { DIRECTORY, openDisk } from './testing/open-disk.js';
 
-const DIRECTORY = '/data';
 /** Several times as many as are walked at once: a round has several records, and is written in several pieces. */
 const SHARDS = 32;
 const RECORD_BYTES = 32;
@@ -24,9 +24,8 @@ function newEngine(maxMemoryBytes?: number): Engine {
   return makeEngine(1, SHARDS, maxMemoryBytes);
 }
 
-async function open(fileSystem: FaultyFileSystem, fsync: FsyncMode, engine = newEngine()) {
-  const options = { directory: DIRECTORY, engine, fsync, snapshotLogBytes: 1e9, fileSystem, recordBytes: RECORD_BYTES };
-  return { engine, ...(await Disk.open({ ...options, now: () => START_MS })) };
+function open(fileSystem: FaultyFileSystem, fsync: FsyncMode, engine = newEngine()) {
+  return openDisk(fileSystem, { engine, fsync, recordBytes: RECORD_BYTES });
 }
 
 function transact(engine: Engine, group: number): void {

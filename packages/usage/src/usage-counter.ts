@@ -17,7 +17,7 @@ const DAY_MS = 24 * 3600 * 1000;
  * How long usage waits in the store for its export after its window: only while the spool is full does it wait for more
  * than moments. Usage that waited longer is lost, which quotadb_usage_export_lag_seconds shows days before.
  */
-export const KEPT_MS = 7 * DAY_MS;
+const KEPT_MS = 7 * DAY_MS;
 
 /**
  * Counts usage, on any thread: tokens taken from quotas with windows, and what limits with fixed windows have

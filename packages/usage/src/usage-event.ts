@@ -3,7 +3,7 @@ import type { LimitWindow } from '@quotadb/quota';
 import type { QuotaWindow } from './quota-usage-key.js';
 
 /** Of a quota, and of a limit with a fixed window. */
-export const USAGE_EVENT_TYPES = { quota: 'quotadb.quota.used', limit: 'quotadb.limit.used' } as const;
+const USAGE_EVENT_TYPES = { quota: 'quotadb.quota.used', limit: 'quotadb.limit.used' } as const;
 
 /** An event of CloudEvents 1.0 in JSON. `source` and `id` together are the same whenever it is sent again. */
 export interface UsageEvent {

@@ -28,7 +28,7 @@ export interface ContestSide {
 }
 
 const OPERATIONS_PER_CLOCK_READ = 1_000;
-/** Of a round, before the first one. */
+/** The part of a round that is run, and not measured, before the first one. */
 const WARMUP_SHARE = 1 / 4;
 
 export async function measureContest(

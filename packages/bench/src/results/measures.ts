@@ -6,7 +6,7 @@ export interface Measure {
   readonly format: (value: number) => string;
 }
 
-export const measures = {
+const measures = {
   throughputPerSecond: { title: 'throughput, operations/s', better: 'higher', format: thousands },
   serverCpuMicrosecondsPerOperation: { title: 'server CPU, µs/operation', better: 'lower', format: decimals(3) },
   p50Ms: { title: 'p50, ms', better: 'lower', format: decimals(3) },

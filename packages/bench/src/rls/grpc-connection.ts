@@ -5,7 +5,7 @@ import { Flag, FRAME_BYTES, FrameType, frame, opening, setStream } from './grpc-
 /** One HTTP/2 connection with calls at once, each answered when its stream has ended. */
 export class GrpcConnection {
   readonly #socket: Socket;
-  /** By stream: called when it has ended. */
+  /** What to call when a stream has ended, by its number. */
   readonly #waiting = new Map<number, () => void>();
   /** Streams whose reply has come, up to its trailers. */
   readonly #replied = new Set<number>();

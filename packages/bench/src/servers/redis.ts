@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import type { Cleanup } from '../machine/cleanup.js';
 import { findExecutable, isExecutable } from '../machine/executable.js';
+import { freePorts } from './free-ports.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
 /** Redis is the baseline of most figures: without it there is nothing to compare with. */
@@ -30,7 +29,7 @@ export async function startRedis(
   cleanup: Cleanup,
 ): Promise<ServerProcess> {
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
+    const port = (await freePorts(1))[0]!;
     const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...flags];
     const ready = (line: string) => (line.includes('Ready to accept connections') ? { port } : undefined);
     try {
@@ -40,13 +39,4 @@ export async function startRedis(
       if (!portWasTaken || attempt === START_ATTEMPTS) throw error;
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

@@ -129,5 +129,6 @@ function quoted(text: string): string {
 /** As redis-cli shows bytes, and as the prompt accepts them. */
 function quotedBytes(bytes: Buffer): string {
   const ascii = bytes.toString('latin1').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  return `"${makeVisible(ascii).replace(/[\u0080-\u00ff]/g, (character) => `\\x${character.charCodeAt(0).toString(16)}`)}"`;
+  const asHex = (character: string) => `\\x${character.charCodeAt(0).toString(16)}`;
+  return `"${makeVisible(ascii).replace(/[\u0080-\u00ff]/g, asHex)}"`;
 }

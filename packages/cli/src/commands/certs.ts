@@ -124,6 +124,7 @@ async function issue(flags: IssueFlags): Promise<Made> {
   });
   const { certFile: authority } = filesOf(flags.dir, AUTHORITY);
   const mayRelay = flags.relay === true;
+  const relays = mayRelay ? ', which may relay' : '';
   const { cluster } = readCertificate(await readFile(certFile, 'utf8'));
   const files = ['--repl-cert', certFile, '--repl-key', keyFile, '--repl-ca', authority];
   const named = cluster === undefined || cluster === settings.cluster.default ? [] : ['--cluster', cluster];
@@ -147,7 +148,7 @@ async function issue(flags: IssueFlags): Promise<Made> {
       next,
     },
     text: [
-      `${certFile}: the certificate of ${member === '' ? 'region' : 'member'} "${name}"${mayRelay ? ', which may relay' : ''}`,
+      `${certFile}: the certificate of ${member === '' ? 'region' : 'member'} "${name}"${relays}`,
       `${keyFile}: its key, for that server alone`,
       'next, with a --peer NAME=HOST:PORT for each other server:',
       `  ${next}`,

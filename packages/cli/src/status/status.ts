@@ -1,6 +1,5 @@
 import type { ClusterFigures } from '@quotadb/dashboard';
-import { humanBytes } from '@quotadb/resp';
-import { serverName } from '@quotadb/wire';
+import { briefDuration, humanBytes, serverName } from '@quotadb/wire';
 import { alignColumns } from '../terminal/table.js';
 import { formatCluster } from './cluster-status.js';
 import { Info } from './info.js';
@@ -108,7 +107,7 @@ const COLUMNS: readonly Column[] = [
   ['server', ({ server }) => server],
   ['state', ({ state }) => state],
   ['region', ({ region }) => region ?? ''],
-  ['up for', ({ uptimeSeconds }) => (uptimeSeconds === undefined ? '' : duration(uptimeSeconds))],
+  ['up for', ({ uptimeSeconds }) => (uptimeSeconds === undefined ? '' : briefDuration(uptimeSeconds))],
   ['lanes', ({ transport, lanes }) => (transport === undefined ? '' : `${lanes} ${transport}`)],
   ['clients', ({ connections }) => count(connections)],
   ['commands/s', ({ operationsPerSecond }) => count(operationsPerSecond)],
@@ -154,19 +153,4 @@ function memory({ memoryUsedBytes, memoryMaximumBytes }: Status): string {
 
 function count(value: number | undefined): string {
   return value === undefined ? '' : value.toLocaleString('en');
-}
-
-function duration(seconds: number): string {
-  const units = [
-    ['d', 86_400],
-    ['h', 3600],
-    ['m', 60],
-    ['s', 1],
-  ] as const;
-  const first = units.findIndex(([, size]) => seconds >= size);
-  if (first < 0) return '0s';
-  const [unit, size] = units[first];
-  const [smaller, smallerSize] = units[first + 1] ?? ['', 0];
-  const rest = smallerSize > 0 ? Math.floor((seconds % size) / smallerSize) : 0;
-  return `${Math.floor(seconds / size)}${unit}${rest > 0 ? `${rest}${smaller}` : ''}`;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What etcd answers over its JSON gateway; nothing else of an answer is looked at. Numbers of 64 bits are texts there, a
- * zero is left out, keys and values are Base64.
+ * What etcd answers over its JSON gateway; nothing else of an answer is looked at. Numbers of 64 bits are texts there,
+ * a zero is left out, keys and values are Base64.
  */
 const INT64 = /^\d{1,19}$/;
 /** Revisions: one that a double cannot hold is no revision. */

@@ -3,7 +3,7 @@ import { request as requestSecure } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import { EtcdUnreachable } from './errors.js';
 
-/** A map has at most 1 MiB, the statements of all members that there can be fewer than 4 MiB, and Base64 a third more. */
+/** A map has at most 1 MiB, the statements of all members fewer than 4 MiB, and Base64 is a third more. */
 const MAXIMUM_ANSWER_BYTES = 8 * 1024 * 1024;
 
 export interface HttpCall {

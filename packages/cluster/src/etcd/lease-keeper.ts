@@ -106,8 +106,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * A put that was given up may be carried out later, after a newer one or under a lease that has ended here: each names the
-   * state that it replaces, so that it does nothing then.
+   * A put that was given up may be carried out later, after a newer one or under a lease that has ended here: each
+   * names the state that it replaces, so that it does nothing then.
    */
   private async putOne(key: string, value: string, lease: string): Promise<void> {
     const { client } = this.options;

@@ -8,7 +8,7 @@ import type { Clocks } from './lease.js';
 const FIRST_PAUSE_MS = 50;
 /** Twice as long after each failure, up to this. */
 const LONGEST_PAUSE_MS = 1000;
-/** A stream that etcd's member has forgotten, or that member itself cut off from the others, is found out after this. */
+/** After this it is found out that etcd's member has forgotten the stream, or is cut off from the others. */
 const CHECK_MS = 3000;
 
 export interface MapWatchOptions {

@@ -15,7 +15,8 @@ function indexOf({ groups }: ClusterMap, name: string): number {
 /** Why a map cannot take the place of another; undefined where it can. */
 export function findRevisionFault(before: ClusterMap, after: ClusterMap): string | undefined {
   if (after.revision > before.revision) return undefined;
-  if (after.revision === before.revision)
-    return `the map has changed and its revision ${after.revision} has not: give it the revision ${before.revision + 1}`;
-  return `its revision ${after.revision} is older than that of the map in force, ${before.revision}`;
+  const { revision } = before;
+  if (after.revision === revision)
+    return `the map has changed and its revision ${revision} has not: give it the revision ${revision + 1}`;
+  return `its revision ${after.revision} is older than that of the map in force, ${revision}`;
 }

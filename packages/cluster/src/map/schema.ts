@@ -3,8 +3,8 @@ import { z } from 'zod';
 /** A byte of the table of slots has the number of a group, and two values have other meanings. */
 export const MAXIMUM_GROUPS = 250;
 /** Of one group, in all regions. */
-export const MAXIMUM_MEMBERS = 64;
-export const MAXIMUM_MOVES = 100;
+const MAXIMUM_MEMBERS = 64;
+const MAXIMUM_MOVES = 100;
 export const MAXIMUM_MAP_BYTES = 1024 * 1024;
 
 const NAME = { error: 'a name has 1 to 32 lower-case letters, digits and dashes' };

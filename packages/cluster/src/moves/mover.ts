@@ -49,8 +49,8 @@ class Waits extends Error {
 }
 
 /**
- * Runs the moves that the map has from one group to others, batch by batch. Every member of the group has a mover; the one
- * that holds the group's lock works. It keeps nothing between two steps that the map does not have: each begins by
+ * Runs the moves that the map has from one group to others, batch by batch. Every member of the group has a mover; the
+ * one that holds the group's lock works. It keeps nothing between two steps that the map does not have: each begins by
  * reading the map, so a mover that dies anywhere is replaced by another.
  */
 export class Mover {
@@ -235,8 +235,9 @@ export class Mover {
   }
 
   /**
-   * The step of one move, on the map as it is now: movers of other groups and operators change other parts of it meanwhile.
-   * Returns the map that it made; undefined where there is no such move any more, or the lock is another's by now.
+   * The step of one move, on the map as it is now: movers of other groups and operators change other parts of it
+   * meanwhile. Returns the map that it made; undefined where there is no such move any more, or the lock is another's
+   * by now.
    */
   private async changeMove(
     isMeant: (move: Move, document: MapDocument) => boolean,
@@ -276,9 +277,8 @@ export class Mover {
       const statements = await this.options.store.members();
       const late = members.find((member) => (statements.get(nodeIdOf(member))?.revision ?? 0) < revision);
       if (late === undefined) return;
-      const isThere = statements.has(nodeIdOf(late));
-      const why = `${nameOf(late)} ${isThere ? 'has not stated the revision' : 'is not there; needed for the revision'} ${revision}`;
-      await this.pause(untilMs, why);
+      const fault = statements.has(nodeIdOf(late)) ? 'has not stated the' : 'is not there; needed for the';
+      await this.pause(untilMs, `${nameOf(late)} ${fault} revision ${revision}`);
     }
   }
 

@@ -43,8 +43,8 @@ export interface Chosen {
 /** The keys of this member. */
 export interface SlotSource {
   /**
-   * Chooses slots that can be moved at once, in their order, and collects the names of their keys. None where nothing is
-   * to move. `share`, up to 1, makes batches smaller where larger ones took too long.
+   * Chooses slots that can be moved at once, in their order, and collects the names of their keys. None where nothing
+   * is to move. `share`, up to 1, makes batches smaller where larger ones took too long.
    */
   choose(slots: readonly SlotRange[], share: number): Promise<Chosen>;
   /** Collects the names of keys that have changed since; returns how many. */

@@ -11,8 +11,8 @@ export interface PlannedMove {
 }
 
 /**
- * The fewest slots that have to move so that every group has its part by weight; groups without a weight have 1, and one
- * with 0 gives all away. Throws where slots move already, or a weight is of no group.
+ * The fewest slots that have to move so that every group has its part by weight; groups without a weight have 1, and
+ * one with 0 gives all away. Throws where slots move already, or a weight is of no group.
  */
 export function planRebalance(
   document: MapDocument,

@@ -7,7 +7,7 @@ import type { Marks, MoverClock } from './ports.js';
 export interface SlotSink {
   /** Deletes everything in these slots. Asks `mayGoOn` right before every deletion, and rejects where it may not. */
   empty(slots: readonly SlotRange[], mayGoOn: () => boolean): Promise<void>;
-  /** Counts the keys as this member's own, at once; throws, with nothing counted, where one is in no slot of `isMeant`. */
+  /** Counts the keys as this member's own, at once; throws, with nothing counted, where a slot is not in `isMeant`. */
   count(entries: Uint8Array, isMeant: (slot: number) => boolean, members: readonly Marks[]): void;
   covers(marks: Marks): boolean;
   marks(): Marks;
@@ -34,9 +34,9 @@ const PREPARE_PATIENCE_MS = 10_000;
 const POLL_MS = 5;
 
 /**
- * A member of `to`, as movers of other groups use it. What a mover sends is fenced by the revision at which it holds the
- * slots: every hold has another one, and a member whose map has not that hold takes nothing of it. So when slots are
- * emptied here, and all members of `to` have that map, nothing of an earlier attempt comes after.
+ * A member of `to`, as movers of other groups use it. What a mover sends is fenced by the revision at which it holds
+ * the slots: every hold has another one, and a member whose map has not that hold takes nothing of it. So when slots
+ * are emptied here, and all members of `to` have that map, nothing of an earlier attempt comes after.
  */
 export class Receiver {
   private readonly options: ReceiverOptions;
@@ -63,8 +63,8 @@ export class Receiver {
       if (marks.revision < revision) throw new Error(`a member has the map of revision ${marks.revision} only`);
       while (!sink.covers(marks)) await this.pause(untilMs, 'changes of another member have not arrived');
     }
-    // All of this takes a while, in which another mover may have begun to hold the slots, or handed them over. It has not
-    // while the map here does not say so: a hold begins with the statements of all members.
+    // All of this takes a while, in which another mover may have begun to hold the slots, or handed them over. It has
+    // not while the map here does not say so: a hold begins with the statements of all members.
     const mayGoOn = () => {
       const now = this.options.map();
       const moves = now === undefined ? [] : this.movesHere(now).filter((move) => move.from === from);

@@ -1,7 +1,7 @@
 /**
  * The slot of a key, as Redis Cluster has it: CRC16 (XMODEM: polynomial 0x1021, initial value 0) of the key modulo
- * 16,384. Where the key has a hash tag, the first `{` with a `}` behind it and something between the two, only the bytes
- * between them count, so that keys can be put into one slot.
+ * 16,384. Where the key has a hash tag, the first `{` with a `}` behind it and something between the two, only the
+ * bytes between them count, so that keys can be put into one slot.
  */
 export const SLOT_COUNT = 16_384;
 
@@ -10,8 +10,8 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * Four tables of 256: what a byte on top of the checksum does to it, with 0 to 3 bytes behind it. So four bytes of a key
- * are one step, whose look-ups do not wait for each other.
+ * Four tables of 256: what a byte on top of the checksum does to it, with 0 to 3 bytes behind it. So four bytes of a
+ * key are one step, whose look-ups do not wait for each other.
  */
 const BYTE = 0x100;
 const tables = new Uint16Array(4 * BYTE);

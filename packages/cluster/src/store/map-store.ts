@@ -35,8 +35,8 @@ export interface MapStore {
   /** Reports every newer map, none twice; after a gap, of the newest. Returns the end of it. */
   watch(changed: (map: StoredMap) => void): () => void;
   /**
-   * `member` is the name of a node, see nodeIdOf. A new statement replaces the one before; gone when the lease is. Where it
-   * rejects, the statement is sent as soon as the store can be reached.
+   * `member` is the name of a node, see nodeIdOf. A new statement replaces the one before; gone when the lease is.
+   * Where it rejects, the statement is sent as soon as the store can be reached.
    */
   announce(member: string, statement: MemberStatement): Promise<void>;
   /** Of all members whose leases live. */

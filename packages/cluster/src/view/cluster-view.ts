@@ -32,9 +32,9 @@ export interface ViewOptions {
 }
 
 /**
- * Every member of a group takes every write, so the slots of a group are divided among its live members: each looks like
- * a master of its part, and one that is not reachable has none. All nodes that know the same map and reach the same
- * members make the same view.
+ * Every member of a group takes every write, so the slots of a group are divided among its live members: each looks
+ * like a master of its part, and one that is not reachable has none. All nodes that know the same map and reach the
+ * same members make the same view.
  */
 export function viewOf({ map, own, isLive }: ViewOptions): ClusterView {
   const nodes = map.groups.flatMap((group) => nodesOf(group, own.region, isLive));

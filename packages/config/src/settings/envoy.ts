@@ -25,7 +25,7 @@ export const envoySettings = {
     flag: 'rls-headers',
     kind: yesOrNo(),
     default: false,
-    help: 'replies of the rate limit service add x-ratelimit-limit, -remaining and -reset to the responses of the proxy',
+    help: 'replies of the rate limit service add x-ratelimit-limit, -remaining and -reset to responses of the proxy',
   }),
   rlsMetadata: setting({
     flag: 'rls-metadata',

@@ -4,8 +4,9 @@ import type { TestDatabase } from './test-database.js';
 export type Moment = 'in the statement' | 'at the commit';
 
 /**
- * Lets PostgreSQL itself end transactions with an error, as it does when they conflict: whatever they did is undone. The
- * verdict falls by the number of the transaction, so it is the same for all rows of one, and another for the next attempt.
+ * Lets PostgreSQL itself end transactions with an error, as it does when they conflict: whatever they did is undone.
+ * The verdict falls by the number of the transaction, so it is the same for all rows of one, and another for the next
+ * attempt.
  */
 export class InjectedConflicts {
   readonly #database: TestDatabase;

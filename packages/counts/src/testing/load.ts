@@ -4,7 +4,7 @@ import type { CountsService } from '../service.js';
 
 const CALLERS = 40;
 
-/** Increases by one of one count, from many callers of some instances, until they are stopped; and what became of them. */
+/** Increases by one of one count, from many callers of some instances, until stopped; and what became of them. */
 export class Load {
   readonly itemId: string;
   applied = 0;

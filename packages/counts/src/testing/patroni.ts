@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@quotadb/wire/testing';
 import { describe } from 'vitest';
 import { chooseAccount } from '../adapters/embedded/account.js';
 import { until } from './until.js';
@@ -22,7 +22,7 @@ export function describeWithPatroni(name: string, body: () => void): void {
 }
 
 /** A PostgreSQL with the Patroni that looks after it: as much as one machine of a cluster. */
-export class PatroniNode {
+class PatroniNode {
   readonly port: number;
   readonly #folder: string;
   readonly #api: string;
@@ -71,7 +71,7 @@ export class PatroniCluster {
     const account = await chooseAccount();
     const folder = await mkdtemp(join(tmpdir(), 'quotadb-patroni-'));
     await chmod(folder, 0o755);
-    const [etcdPort, peerPort, ...ports] = (await freePorts(6)) as [number, number, ...number[]];
+    const [etcdPort, peerPort] = [await freePort(), await freePort()];
     const etcdFolder = await ownFolder(join(folder, 'etcd'), account);
     const url = `http://127.0.0.1:${etcdPort}`;
     const peerUrl = `http://127.0.0.1:${peerPort}`;
@@ -92,7 +92,7 @@ export class PatroniCluster {
     const nodes: PatroniNode[] = [];
     for (const name of ['a', 'b']) {
       const nodeFolder = await ownFolder(join(folder, name), account);
-      const [port, apiPort] = ports.splice(0, 2) as [number, number];
+      const [port, apiPort] = [await freePort(), await freePort()];
       const settings = patroniSettings({ name, folder: nodeFolder, port, apiPort, etcdPort });
       await writeFile(join(nodeFolder, 'patroni.json'), JSON.stringify(settings));
       nodes.push(new PatroniNode(nodeFolder, port, apiPort));
@@ -145,7 +145,7 @@ interface NodeSettings {
   readonly etcdPort: number;
 }
 
-/** The time to live of the primary's key is as short as Patroni takes; the standby waits that long before it promotes. */
+/** The primary's key lives as short as Patroni takes: the standby waits that long before it promotes itself. */
 function patroniSettings({ name, folder, port, apiPort, etcdPort }: NodeSettings): object {
   return {
     scope: 'counts',
@@ -222,20 +222,4 @@ function signalIfThere(pid: number | undefined, signal: NodeJS.Signals): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
-}
-
-/** Taken all at once, so that no two are the same. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer().listen(0, '127.0.0.1', () => resolve(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@quotadb/wire/testing';
 import { describe } from 'vitest';
 import { chooseAccount } from '../adapters/embedded/account.js';
 import type { ConnectionOptions } from '../adapters/postgres/connection.js';
@@ -83,13 +84,4 @@ async function untilItListens(port: number, bouncer: ChildProcess, log: () => st
     if (isThere) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

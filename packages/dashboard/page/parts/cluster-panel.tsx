@@ -23,11 +23,9 @@ export function ClusterPanel(props: { of: ClusterFigures; seenBy: string }) {
   const rows = groups.flatMap((each, index) =>
     each.members.map((member, at): Row => ({ ...member, group: each, index, isFirst: at === 0 })),
   );
+  const size = `${count(groups.length)} groups, revision ${revision} of the map.`;
   return (
-    <Panel
-      title="Cluster"
-      caption={`${count(groups.length)} groups, revision ${revision} of the map. As ${props.seenBy} of the group ${group} sees it.`}
-    >
+    <Panel title="Cluster" caption={`${size} As ${props.seenBy} of the group ${group} sees it.`}>
       <Alert
         text={unassignedSlots === 0 ? '' : `${count(unassignedSlots)} slots are of no group: their keys are refused.`}
       />

@@ -1,16 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  bytes,
-  count,
-  duration,
-  exact,
-  microseconds,
-  milliseconds,
-  moment,
-  parseSpan,
-  span,
-  timeLeft,
-} from './format.js';
+import { bytes, count, duration, exact, microseconds, milliseconds, moment, timeLeft } from './format.js';
 
 test('figures have commas, one decimal while they are small, and a letter once they are long', () => {
   expect([0.04, -0.01, 0.1].map(count)).toEqual(['<0.1', '<0.1', '0.1']);
@@ -57,19 +46,4 @@ test('a moment of another day has the day that its clock belongs to', () => {
 
 test('the time that a key has left is never negative', () => {
   expect([timeLeft(0, 5), timeLeft(61_000, 1000), timeLeft(1000, 5000)]).toEqual(['none', '1m', '0s']);
-});
-
-test.each([
-  ['250ms', 250],
-  ['60s', 60_000],
-  ['1h30m', 5_400_000],
-  ['1d', 86_400_000],
-  ['2w', 1_209_600_000],
-])('%s is a span that can be typed, and is shown as it was typed', (text, expected) => {
-  expect(parseSpan(text)).toBe(expected);
-  expect(span(parseSpan(text) as number)).toBe(text === '60s' ? '1m' : text);
-});
-
-test.each(['', '60', 'm5', '5m5m', '30s1h', '1.5h', '0s'])('"%s" is no span', (text) => {
-  expect(parseSpan(text)).toBeUndefined();
 });

@@ -1,3 +1,7 @@
+import { briefDuration as duration } from '@quotadb/wire/text';
+
+export { briefDuration as duration, formatDuration as span, humanBytes as bytes } from '@quotadb/wire/text';
+
 /**
  * One form for each kind of figure, the same as in `quotadb status`: sizes as 1.50K and 64.00M (1024 bytes are 1K),
  * spans as 45s, 5m and 1h30m, numbers with a comma between thousands.
@@ -24,18 +28,6 @@ export function exact(value: number | string): string {
   return whole.format(typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : Number(value));
 }
 
-const SIZES = ['B', 'K', 'M', 'G', 'T'] as const;
-
-export function bytes(value: number): string {
-  let unit = 0;
-  let scaled = value;
-  while (scaled >= 1024 && unit < SIZES.length - 1) {
-    scaled /= 1024;
-    unit++;
-  }
-  return unit === 0 ? `${scaled}B` : `${scaled.toFixed(2)}${SIZES[unit]}`;
-}
-
 /** A measured time. */
 export function milliseconds(value: number): string {
   if (value < 0) return 'not known';
@@ -52,23 +44,6 @@ export function microseconds(value: number | null): string {
 /** At most three digits that count, none of them a zero at the end. */
 function digits(value: number): string {
   return String(Number(value.toPrecision(3)));
-}
-
-const STEPS = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'm'],
-  [1, 's'],
-] as const;
-
-/** A span of time by its two largest units. */
-export function duration(seconds: number): string {
-  const index = STEPS.findIndex(([length]) => seconds >= length);
-  if (index === -1) return '0s';
-  const [length, unit] = STEPS[index];
-  const rest = STEPS[index + 1];
-  const more = rest === undefined ? 0 : Math.floor((seconds % length) / rest[0]);
-  return `${Math.floor(seconds / length)}${unit}${rest !== undefined && more > 0 ? `${more}${rest[1]}` : ''}`;
 }
 
 export function percent(part: number, of: number): string {
@@ -90,42 +65,4 @@ export function moment(atMs: number, nowMs: number): string {
 /** The time that a key has left. */
 export function timeLeft(expiresAtMs: number, nowMs: number): string {
   return expiresAtMs === 0 ? 'none' : duration(Math.max(0, (expiresAtMs - nowMs) / 1000));
-}
-
-const SPAN_PART = /^(\d{1,12})(ms|[wdhms])/;
-const SPAN_UNITS: readonly (readonly [string, number])[] = [
-  ['w', 604_800_000],
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1000],
-  ['ms', 1],
-];
-
-/** Milliseconds of a span as people write it: 250ms, 60s, 5m, 1h30m, 1d, 2w; undefined where it is none. */
-export function parseSpan(text: string): number | undefined {
-  let rest = text.trim().toLowerCase();
-  let total = 0;
-  let next = 0;
-  while (rest !== '') {
-    const [part, amount, unit] = SPAN_PART.exec(rest) ?? [];
-    const at = SPAN_UNITS.findIndex(([name]) => name === unit);
-    if (part === undefined || at < next) return undefined;
-    next = at + 1;
-    total += Number(amount) * SPAN_UNITS[at][1];
-    rest = rest.slice(part.length);
-  }
-  return total > 0 && Number.isSafeInteger(total) ? total : undefined;
-}
-
-/** The whole span, as parseSpan reads it. */
-export function span(totalMs: number): string {
-  let rest = totalMs;
-  let text = '';
-  for (const [unit, length] of SPAN_UNITS) {
-    const amount = Math.floor(rest / length);
-    rest -= amount * length;
-    if (amount > 0) text += `${amount}${unit}`;
-  }
-  return text === '' ? '0s' : text;
 }

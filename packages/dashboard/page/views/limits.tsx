@@ -68,7 +68,8 @@ export function Limits() {
 
 function captionOf({ limits, plans }: Catalogue): string {
   const total = Object.keys(plans ?? {}).length;
-  const words = `${limits.length} ${limits.length === 1 ? 'limit' : 'limits'}, ${total} ${total === 1 ? 'plan' : 'plans'}`;
+  const limitsWord = limits.length === 1 ? 'limit' : 'limits';
+  const words = `${limits.length} ${limitsWord}, ${total} ${total === 1 ? 'plan' : 'plans'}`;
   return `The catalogue, the same in all regions: ${words}. Rates of the last ten seconds.`;
 }
 

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
+import { parseDuration } from '@quotadb/wire/text';
 import type { ComponentChildren } from 'preact';
 import type { QuotaFigures } from '../../src/snapshot.js';
 import { choose } from '../live/address.js';
 import { send } from '../live/connection.js';
-import { parseSpan, span } from '../parts/format.js';
+import { span } from '../parts/format.js';
 import { Alert, Panel } from '../parts/panel.js';
 import { chosenSource } from '../parts/source-choice.js';
 
@@ -40,7 +41,7 @@ export function QuotaEditor(props: { quota: QuotaFigures | undefined }) {
   };
   const save = () =>
     act(async () => {
-      const lengthMs = lasting.value === 'ever' ? null : parseSpan(length.value);
+      const lengthMs = lasting.value === 'ever' ? null : parseDuration(length.value.trim()) || undefined;
       if (lengthMs === undefined) throw new Error(`"${length.value}" is no span of time: write it ${SPAN_HELP}.`);
       await send('PUT', pathOf(name.value), {
         limit: Number(limit.value),

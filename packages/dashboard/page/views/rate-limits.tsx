@@ -29,7 +29,7 @@ export function RateLimits() {
       </dl>
       <Panel
         title="Busiest identifiers"
-        caption="The last ten seconds of all regions. A busy server samples its decisions: rare identifiers may be missing."
+        caption="The last ten seconds of all regions. A busy server samples decisions: rare identifiers may be missing."
       >
         {hottest.length === 0 ? (
           <Empty title="No rate decisions in the last ten seconds">

@@ -14,7 +14,7 @@ export interface WalkLimits {
 /** Where no part of a walk ends: parts are chained by `from`, and nothing is chained to this. */
 const STRAY = 1;
 
-export const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256 * 1024 };
+const DEFAULT_WALK_LIMITS: WalkLimits = { components: 4096, keyBytes: 256 * 1024 };
 
 /** A walk fills this, under the shard's lock: a batch for peers, the bytes of a section for a file. */
 export interface WalkTarget {

@@ -38,7 +38,7 @@ export const Kind = {
 } as const;
 export type Kind = (typeof Kind)[keyof typeof Kind];
 
-export const AttachmentWord = { next: 0, kind: 1 } as const;
+const AttachmentWord = { next: 0, kind: 1 } as const;
 export const ATTACHMENT_HEADER_WORDS = 2;
 
 export const ExpiryWord = { previous: 6, next: 7 } as const;

@@ -11,7 +11,7 @@ const LONGEST_KEY_BYTES = 2000;
 /** Keys begin with this number and the next ones: none is of a reserved name. */
 const FIRST_KEY = 0x41000000;
 
-/** Keys of 16 to 2,000 bytes, each with a value of its own, until the store is past 9.5 GiB: none is lost or mixed up. */
+/** Keys of 16 to 2,000 bytes, each with its own value, until the store is past 9.5 GiB: none is lost or mixed up. */
 test.skipIf(freemem() < MEMORY_BYTES * 1.1)(
   'a store of 10 GiB is filled with real keys, and each has its own value',
   () => {

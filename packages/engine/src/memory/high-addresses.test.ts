@@ -24,8 +24,8 @@ function canReserve(bytes: number): boolean {
 }
 
 /**
- * Stores that begin to take pages just below a boundary, and cross it at once; all but a few pages stay untouched. Links
- * with a sign would be negative from the first boundary on, and a view of bytes on Node 20 ends before both.
+ * Stores that begin to take pages just below a boundary, and cross it at once; all but a few pages stay untouched.
+ * Links with a sign would be negative from the first boundary on, and a view of bytes on Node 20 ends before both.
  */
 const PLACES = [
   { boundary: '8 GiB, where an index of a word leaves 31 bits', at: 8 * GIBIBYTE },

@@ -29,7 +29,7 @@ export function lowHalf(value: bigint): number {
 }
 
 /** In memory a 64-bit amount is two words, the low half first. */
-export const HIGH_HALF = 1;
+const HIGH_HALF = 1;
 
 export function uint64At(memory: Int32Array, at: number): bigint {
   return joinUint64(memory[at + HIGH_HALF], memory[at]);

@@ -24,14 +24,14 @@ export interface HammerReport {
 
 export const HOT_KEY = 'hot';
 export const GROWING_KEYS = 200;
-export const CHURNED_KEYS = 50;
+const CHURNED_KEYS = 50;
 export const PAIR_TOTAL = 1_000_000n;
 
 export function growingKey(index: number): string {
   return `growing:${index}`;
 }
 
-export function churnedKey(index: number): string {
+function churnedKey(index: number): string {
   return `churned:${index}:${'x'.repeat((index * 37) % 300)}`;
 }
 

@@ -13,7 +13,7 @@ export interface Increment {
   readonly madeAtMs: number;
 }
 
-export const INCREMENTS_PER_KEY = 31;
+const INCREMENTS_PER_KEY = 31;
 
 export class Ledger {
   readonly increments = new Map<string, Increment[]>();

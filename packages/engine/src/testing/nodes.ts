@@ -59,7 +59,7 @@ export function sendOrigin(from: TestNode, to: TestNode, origin: number): void {
 }
 
 /** Acknowledges the changes of a node that every other node has seen. */
-export function acknowledge(node: TestNode, nodes: readonly TestNode[]): void {
+function acknowledge(node: TestNode, nodes: readonly TestNode[]): void {
   for (let shard = 0; shard < node.engine.shardCount; shard++) {
     let version = node.engine.seen(shard, OWN_ORIGIN);
     for (const other of nodes) {

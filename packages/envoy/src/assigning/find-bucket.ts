@@ -9,7 +9,7 @@ export interface BucketMatch {
 }
 
 /** More entries could be ordered in too many ways. */
-export const MAXIMUM_BUCKET_ENTRIES = 6;
+const MAXIMUM_BUCKET_ENTRIES = 6;
 
 /**
  * The rule of a bucket. Its entries have no order, and those of a configuration have: the first order that leads to a

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FileWatch } from '@quotadb/wire/files';
 import { readConfiguration, type SourceFile } from './read-configuration.js';
 import type { Domains } from './rule.js';
 import { type Mistake, printMistake } from './yaml-file.js';
@@ -26,13 +27,17 @@ function parse(files: readonly SourceFile[]): Domains {
 
 async function readFiles(directory: string): Promise<SourceFile[]> {
   try {
-    const names = (await readdir(directory)).filter((name) => name.endsWith('.yaml')).sort();
+    const names = await namesIn(directory);
     if (names.length > MAXIMUM_FILES) throw new Error(`it has ${names.length} files: at most ${MAXIMUM_FILES}`);
     return await Promise.all(names.map((name) => readSource(join(directory, name), name)));
   } catch (error) {
     if (error instanceof EnvoyConfigurationError) throw error;
     throw new EnvoyConfigurationError([`${directory}: ${(error as Error).message}`]);
   }
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.endsWith('.yaml')).sort();
 }
 
 async function readSource(path: string, name: string): Promise<SourceFile> {
@@ -50,18 +55,12 @@ export interface DirectoryWatch {
   onError(error: EnvoyConfigurationError): void;
 }
 
-/**
- * The *.yaml files of a directory. They are read at an interval, and compared: notifications of the file system are not
- * reliable where files are mounted. A mistake is reported when the files have stood still for an interval, because an
- * editor may be in the middle of writing them.
- */
+/** The *.yaml files of a directory, read at the start and when the text of one has changed. */
 export class WatchedDirectory {
   private readonly directory: string;
-  /** The files that were last taken over, or whose mistakes were last reported. */
-  private settled = '';
-  private failed = '';
-  private isStopped = false;
-  private timer: NodeJS.Timeout | undefined = undefined;
+  /** The texts that were last read, or why they could not be. */
+  private known = '';
+  private files: FileWatch | undefined = undefined;
 
   constructor(directory: string) {
     this.directory = directory;
@@ -70,39 +69,32 @@ export class WatchedDirectory {
   /** Throws an EnvoyConfigurationError. */
   async load(): Promise<Domains> {
     const files = await readFiles(this.directory);
-    this.settled = JSON.stringify(files);
+    this.known = JSON.stringify(files);
     return parse(files);
   }
 
   watch(watch: DirectoryWatch): void {
-    if (this.isStopped) return;
-    this.timer = setTimeout(() => void this.look(watch).finally(() => this.watch(watch)), watch.intervalMs);
-    this.timer.unref();
+    const paths = async () => {
+      const names = await namesIn(this.directory).catch(() => []);
+      return names.slice(0, MAXIMUM_FILES + 1).map((name) => join(this.directory, name));
+    };
+    this.files = new FileWatch({ intervalMs: watch.intervalMs, paths, changed: () => this.read(watch) });
+    this.files.start();
   }
 
   stop(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+    this.files?.stop();
   }
 
-  private async look(watch: DirectoryWatch): Promise<void> {
-    let text = '';
+  private async read(watch: DirectoryWatch): Promise<void> {
+    const before = this.known;
     try {
       const files = await readFiles(this.directory);
-      text = JSON.stringify(files);
-      if (text === this.settled || this.isStopped) return;
-      const domains = parse(files);
-      this.settled = text;
-      watch.onChange(domains);
+      this.known = JSON.stringify(files);
+      if (this.known !== before) watch.onChange(parse(files));
     } catch (error) {
       if (!(error instanceof EnvoyConfigurationError)) throw error;
-      const fault = text === '' ? error.message : text;
-      if (this.isStopped || fault === this.settled) return;
-      if (this.failed === fault) {
-        this.settled = fault;
-        watch.onError(error);
-      }
-      this.failed = fault;
+      watch.onError(error);
     }
   }
 }

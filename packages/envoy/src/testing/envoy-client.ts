@@ -16,7 +16,7 @@ root.loadSync([
 ]);
 
 /** Messages as protobufjs reads and writes them: enums are names, 64-bit numbers are texts. */
-export function messageType(name: string): protobuf.Type {
+function messageType(name: string): protobuf.Type {
   return root.lookupType(name);
 }
 

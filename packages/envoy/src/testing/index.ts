@@ -1,2 +1,2 @@
-export { decodeBy, EnvoyClient, encodeBy, messageType, type RateLimitReply } from './envoy-client.js';
+export { EnvoyClient, encodeBy, type RateLimitReply } from './envoy-client.js';
 export { ProxyModel } from './proxy-model.js';

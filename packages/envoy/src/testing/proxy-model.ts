@@ -28,10 +28,6 @@ export class ProxyModel {
     this.allowsWithoutAssignment = allowsWithoutAssignment;
   }
 
-  get hasAssignment(): boolean {
-    return this.assignment !== undefined;
-  }
-
   /** A RateLimitQuotaResponse, as protobufjs reads it. */
   receive(response: Plain, nowMs: number): void {
     for (const action of (response.bucketAction ?? []) as Plain[]) {

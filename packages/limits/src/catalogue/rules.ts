@@ -6,7 +6,7 @@ import { type Catalogue, type LimitEntry, MAXIMUM_SUBJECTS, type OverrideEntry }
 import { durationOf, isFault, windowOf } from './window.js';
 
 /** The longest way from a limit to the top of its parents. */
-export const MAXIMUM_DEPTH = 8;
+const MAXIMUM_DEPTH = 8;
 
 /** Every region keeps them all in memory, and sends them in one frame. */
 const MAXIMUM_OVERRIDES_OF_ALL = 50_000;

@@ -2,8 +2,8 @@ import { MAXIMUM_LIMIT, MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
 import { z } from 'zod';
 import { MAXIMUM_NAME_BYTES } from '../decision/identifiers.js';
 
-export const MAXIMUM_LIMITS = 1000;
-export const MAXIMUM_PLANS = 1000;
+const MAXIMUM_LIMITS = 1000;
+const MAXIMUM_PLANS = 1000;
 /** Of a limit or a plan. */
 export const MAXIMUM_SUBJECTS = 10_000;
 /** In the flat overrides of a limit this number stands for no limit, so no limit is as high. */
@@ -40,7 +40,7 @@ const moment = z.iso.datetime({ offset: true, error: 'a time is written like 202
 const FRACTION = { error: 'a part of the limit is a number above 0 and at most 1' };
 const fraction = z.number(FRACTION).gt(0, FRACTION).max(1, FRACTION);
 
-export const KINDS = ['exact', 'sliding', 'fixed', 'bucket', 'concurrency'] as const;
+const KINDS = ['exact', 'sliding', 'fixed', 'bucket', 'concurrency'] as const;
 
 const override = z.strictObject({
   subject: subject.optional(),

@@ -84,7 +84,7 @@ export class Resolution {
 }
 
 /** The subject without its last parts; empty where it has no more. */
-export function parentOf(subject: Uint8Array, depth: number): Uint8Array {
+function parentOf(subject: Uint8Array, depth: number): Uint8Array {
   let end = subject.length;
   for (let level = 0; level < depth; level++) end = Math.max(subject.lastIndexOf(SLASH, end - 1), 0);
   return end === subject.length ? subject : subject.subarray(0, end);

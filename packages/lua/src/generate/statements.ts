@@ -11,7 +11,7 @@ type Of<T extends Statement['type']> = Extract<Statement, { type: T }>;
 const COUNT_TURN = 'if(--running.turns<0)running.interrupt();';
 
 /** The JavaScript of one function: its parameters and its body. */
-export function generateFunction(chunk: Chunk, { parameters, arg, body, scope }: FunctionBody): string {
+function generateFunction(chunk: Chunk, { parameters, arg, body, scope }: FunctionBody): string {
   const frame = new Frame(scope);
   const statements = new Statements(chunk, frame);
   const code = statements.block(body);
@@ -221,7 +221,8 @@ class Statements {
     const second = value === undefined ? '' : `L${value.id}=${i}.value;`;
     const rest = variables.slice(1).map((each, place) => `L${each.id}=${r}[${place + 1}];`);
     const fast = isPair ? `if(${i}!==undefined){if(!${i}.step())break;L${key!.id}=${i}.key;${second}}else` : '';
-    const step = `{nest();const ${r}=all(${call});running.nested--;if((${c}=L${key!.id}=${r}[0])===undefined)break;${rest.join('')}}`;
+    const next = `nest();const ${r}=all(${call});running.nested--;`;
+    const step = `{${next}if((${c}=L${key!.id}=${r}[0])===undefined)break;${rest.join('')}}`;
     const declarations = `let ${variables.map((each) => `L${each.id}`).join(',')};`;
     const start = `${setup}const ${f}=${names[0]},${s}=${names[1]};let ${c}=${names[2]};`;
     const iteration = isPair ? `const ${i}=iterationOf(${f},${s},${c});` : '';

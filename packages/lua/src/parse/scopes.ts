@@ -1,8 +1,8 @@
 import { type Expression, FunctionScope, Variable } from './syntax.js';
 
 /** As luaconf.h has them. */
-export const LOCALS_MAX = 200;
-export const UPVALUES_MAX = 60;
+const LOCALS_MAX = 200;
+const UPVALUES_MAX = 60;
 
 /** Which variable a name is, function by function and block by block. */
 export class Scopes {

@@ -41,7 +41,7 @@ const STRANGE = [
   '\n(',
 ];
 
-/** A program with a few tokens lost, twice there or strange. It returns before it begins: only its syntax is looked at. */
+/** A program with a few tokens lost, doubled or strange. It returns before it begins: only its syntax is looked at. */
 export function brokenProgram(seed: number): string {
   const random = new Random(seed);
   const body = randomProgram(seed).slice(PRELUDE.length, -CONCLUSION.length);

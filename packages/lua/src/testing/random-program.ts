@@ -224,7 +224,8 @@ class ProgramWriter {
 
   #indexed(object: string, depth: number): string {
     if (this.#random.chance(0.6)) return `${object}.${this.#random.pick(KEYS)}`;
-    return `${object}[${this.#random.chance(0.6) ? this.#random.pick(['1', '2', '3', "'x'", '1.5']) : this.#any(depth + 1)}]`;
+    const key = this.#random.chance(0.6) ? this.#random.pick(['1', '2', '3', "'x'", '1.5']) : this.#any(depth + 1);
+    return `${object}[${key}]`;
   }
 
   #list(depth: number): string {

@@ -56,7 +56,7 @@ export function registerChunk(chunk: Chunk): string {
  * The name says in a stack that a library calls a function of the script: between the two, Lua's stack has the
  * library's. Libraries call functions through it only (`callFunction`).
  */
-export const BOUNDARY = 'callFromLibrary';
+const BOUNDARY = 'callFromLibrary';
 
 /**
  * Level 1 is the running Lua function, or the one that called the running library function; 2 its caller; and so on.

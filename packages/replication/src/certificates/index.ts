@@ -1,2 +1,2 @@
-export { type CertificateContent, describeCertificate, readCertificate } from './describe.js';
+export { describeCertificate, readCertificate } from './describe.js';
 export { AUTHORITY, CertificatesError, filesOf, initDirectory, issueInto } from './directory.js';

@@ -1,8 +1,8 @@
 import * as grpc from '@grpc/grpc-js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { EXCHANGE_PATH } from './protocol.js';
 import { materialOf, testAuthority } from './testing/material.js';
-import { Transports } from './testing/transports.js';
+import { Transports, until } from './testing/transports.js';
 import type { TlsMaterial } from './tls-material.js';
 
 /** Real gRPC at the other end: frames are bytes to it as they are to us. */
@@ -29,10 +29,6 @@ afterEach(async () => {
   transports.accepted.length = 0;
   transports.refused.length = 0;
 });
-
-function until(condition: () => unknown): Promise<unknown> {
-  return vi.waitUntil(condition, { timeout: 20_000, interval: 5 });
-}
 
 function patterned(length: number): Buffer {
   return Buffer.alloc(length, 'quotadb');

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { FileWatch } from '@quotadb/wire/files';
 import { identityOf, type PeerIdentity } from './peer-identity.js';
 import { PemFiles } from './pem-files.js';
 
@@ -64,58 +64,28 @@ export interface TlsWatch {
   onError(error: TlsMaterialError): void;
 }
 
-/**
- * Checks the files at an interval, and loads them when one has changed: notifications of the file system are not
- * reliable where files are mounted. Files are replaced one after another, so a set that does not fit together is tried
- * again before it is reported. Returns a function that stops it.
- */
+/** Loads the files when one has changed. Returns a function that stops it. */
 export function watchTlsMaterial(files: TlsFiles, current: TlsMaterial, watch: TlsWatch): () => void {
-  let isStopped = false;
-  let timer: NodeJS.Timeout;
   let known = current;
-  let settled = '';
-  let failed = '';
-  const look = async () => {
-    const now = await fingerprint(files);
-    if (now === settled || isStopped) return;
+  const changed = async () => {
     try {
       const material = await loadTlsMaterial(files);
-      if ((await fingerprint(files)) !== now || isStopped) return;
-      settled = now;
       if (isSameMaterial(material, known)) return;
       known = material;
       watch.onChange(material);
     } catch (error) {
       if (!(error instanceof TlsMaterialError)) throw error;
-      if (failed === now && !isStopped) {
-        settled = now;
-        watch.onError(error);
-      }
-      failed = now;
+      watch.onError(error);
     }
   };
-  const again = () => {
-    if (isStopped) return;
-    timer = setTimeout(() => void look().finally(again), watch.intervalMs);
-    timer.unref();
-  };
-  void look().finally(again);
-  return () => {
-    isStopped = true;
-    clearTimeout(timer);
-  };
+  const paths = () => [files.certFile, files.keyFile, files.caFile];
+  const fileWatch = new FileWatch({ intervalMs: watch.intervalMs, paths, changed });
+  fileWatch.start();
+  return () => fileWatch.stop();
 }
 
 function isSameMaterial(one: TlsMaterial, other: TlsMaterial): boolean {
   return one.certificate === other.certificate && one.key === other.key && one.authority === other.authority;
-}
-
-async function fingerprint({ certFile, keyFile, caFile }: TlsFiles): Promise<string> {
-  const parts = [certFile, keyFile, caFile].map(async (file) => {
-    const { mtimeMs, size, ino } = await stat(file).catch(() => ({ mtimeMs: 0, size: 0, ino: 0 }));
-    return `${mtimeMs}:${size}:${ino}`;
-  });
-  return (await Promise.all(parts)).join(' ');
 }
 
 /** What both sides of a connection, and a reload, need. */

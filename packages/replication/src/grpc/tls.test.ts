@@ -1,8 +1,8 @@
 import { connect as connectPlain } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { CLUSTER, materialOf, testAuthority } from './testing/material.js';
-import { Transports } from './testing/transports.js';
+import { Transports, until } from './testing/transports.js';
 
 const authority = await testAuthority();
 const [us, eu, relay] = await Promise.all([
@@ -27,10 +27,6 @@ afterEach(async () => {
   transports.accepted.length = 0;
   transports.refused.length = 0;
 });
-
-function until(condition: () => unknown): Promise<unknown> {
-  return vi.waitUntil(condition, { timeout: 20_000, interval: 5 });
-}
 
 test('both sides know from the certificates who is at the other end, and with which rights', async () => {
   const { port } = await transports.listen({ tls: us });

@@ -3,7 +3,7 @@ import { MAXIMUM_FRAME_BYTES } from '@quotadb/wire';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { QUEUE_BYTES } from './bounds.js';
 import { dial } from './dial.js';
-import { Transports } from './testing/transports.js';
+import { Transports, until } from './testing/transports.js';
 
 const transports = new Transports();
 afterEach(async () => {
@@ -11,11 +11,6 @@ afterEach(async () => {
   transports.accepted.length = 0;
   transports.refused.length = 0;
 });
-
-/** Awaited, never slept for. */
-function until(condition: () => unknown): Promise<unknown> {
-  return vi.waitUntil(condition, { timeout: 20_000, interval: 5 });
-}
 
 function patterned(length: number, seed: number): Uint8Array {
   return new Uint8Array(length).map((_, at) => (at * 31 + seed) & 255);

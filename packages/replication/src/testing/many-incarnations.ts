@@ -12,7 +12,7 @@ export function restart(cluster: TestCluster, incarnation: number): void {
 
 const regions = ['us', 'eu', 'ap'];
 
-/** A region without a disk is restarted again and again; most of its counts expire, some stay; a third region counts. */
+/** A region without a disk restarts again and again; most of its counts expire, some stay; a third region counts. */
 export function restartMany(restarts: number): void {
   const cluster = new TestCluster(regions, { shardCount: 1, settings: { statusIntervalMs: 40 } });
   cluster.connect('us', 'eu');

@@ -11,7 +11,7 @@ type Answers = {
   readonly [Name in QuestionName]: (state: ServerState, ask: Questions[Name]['ask']) => Questions[Name]['answer'];
 };
 
-export const answers: Answers = {
+const answers: Answers = {
   figures: (state) => collectFigures(state),
   unsettled: ({ clients, cluster }) =>
     cluster === undefined ? 0 : [...clients].filter((client) => isUnsettled(client, cluster.owners)).length,

@@ -28,7 +28,7 @@ export interface OperationRequest {
 
 /** Another group compares policies with those here, or sends newer ones. */
 export interface PoliciesRequest {
-  /** Of the policies that the other group has. */
+  /** The digest of the other group's policies. */
   readonly digest: string;
   /** JSON of a SharedSet; empty where it sends none. */
   readonly changes: string;

@@ -14,7 +14,7 @@ export interface ReplicationDescription {
   readonly peers: readonly PeerDescription[];
   /** Every known region, in the order of the ages on the board. */
   readonly regions: readonly string[];
-  /** By code. */
+  /** How often connections were refused, by the code of the reason. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly faults: number;
 }

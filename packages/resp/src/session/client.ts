@@ -15,7 +15,7 @@ export interface ClientConnection {
 }
 
 /** The input that may wait behind a login: the smallest client-query-buffer-limit. */
-export const UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
+const UNAUTHENTICATED_INPUT_BYTES = 1024 * 1024;
 
 /** After a SELECT that was refused: a program that did not notice would use the keys of another database. */
 export const NO_DATABASE = -1;

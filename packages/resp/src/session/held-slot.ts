@@ -12,7 +12,7 @@ import { NO_SLOT, SEVERAL_SLOTS } from './slots.js';
 import { copyRequest } from './transaction.js';
 
 /** A command waits this long for its slot. A hold takes less, or goes back. */
-export const HELD_PATIENCE_MS = 2000;
+const HELD_PATIENCE_MS = 2000;
 
 /** The slot of the request that is on its way between groups; NO_SLOT where none is. */
 export function heldSlotOf(cluster: LaneCluster, entry: CommandEntry, request: Request, slot: number): number {

@@ -241,7 +241,7 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     this.release(isReplicated ? undefined : errors.notReplicated(error));
   }
 
-  /** One hold is over. Held replies acknowledge what did not happen: an error replaces them, and the connection closes. */
+  /** One hold is over. Held replies acknowledge what did not happen: an error replaces them, the connection closes. */
   private release(error: string | undefined): void {
     this.holds--;
     if (this.closed) return;

@@ -19,7 +19,7 @@ interface Host {
   readonly name: string;
   readonly waiting: Waiting[];
   isHashing: boolean;
-  /** Until the first of them may be checked. */
+  /** Runs until the first of them may be checked. */
   timer: NodeJS.Timeout | undefined;
 }
 

@@ -100,7 +100,7 @@ export class StoreSource implements MapSource {
       this.trouble = undefined;
       if (found !== undefined && found.document.revision >= (known?.revision ?? 0)) return found.document;
       if (found !== undefined)
-        reason = `the cluster map in etcd has the revision ${found.document.revision}, which is older: was etcd restored?`;
+        reason = `the cluster map in etcd has revision ${found.document.revision}, which is older: was etcd restored?`;
     } catch (error) {
       reason = (error as Error).message;
       this.trouble = reason;

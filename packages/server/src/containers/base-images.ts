@@ -34,7 +34,7 @@ fi
 exec setpriv --reuid=postgres --regid=postgres --clear-groups postgres -D "$data" -c listen_addresses='*'
 `;
 
-/** Stand-ins on Debian for images of others: other versions, the same way to be started. By the name without the tag. */
+/** Stand-ins on Debian for images of others: other versions, started the same way. By the name without the tag. */
 const standIns: Readonly<Record<string, string>> = {
   // Packages come from a registry whose certificate this machine trusts.
   node: `COPY bin /usr/local/bin
@@ -55,7 +55,7 @@ ENTRYPOINT ["/usr/bin/prometheus"]`,
   redis: install('redis-server redis-tools'),
 };
 
-/** Has the images there: pulled, or where that cannot be done, made from Debian's packages and npm under their names. */
+/** Has the images there: pulled, or where that fails, made from Debian's packages and npm under their names. */
 export async function provideImages(podman: Podman, names: readonly string[]): Promise<void> {
   for (const name of names) {
     if (await podman.hasImage(name)) continue;

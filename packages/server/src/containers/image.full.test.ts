@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '@quotadb/wire/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseExposition } from '../testing/exposition.js';
 import { eventually, QUOTADB_BINARY, TestClient } from '../testing/index.js';
@@ -35,15 +35,6 @@ afterAll(async () => {
   for (const child of children.values()) child.kill('SIGKILL');
   await rm(directory, { recursive: true, force: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 async function regionEnvironments(): Promise<Map<string, Record<string, string>>> {
   const image = parseDockerfile(await readFile(join(root, 'Dockerfile'), 'utf8')).at(-1) ?? expect.unreachable();

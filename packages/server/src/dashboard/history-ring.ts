@@ -15,7 +15,7 @@ export class HistoryRing {
   private readonly summaries: readonly Summary[];
   /** All fields of a step side by side, at `(ordinal of the step % steps) × fields`. */
   private readonly values: Float64Array;
-  /** Of the newest step, for each field. */
+  /** The weighted sum of each field in the newest step, and its weights. */
   private readonly sums: Float64Array;
   private readonly weights: Float64Array;
   /** The newest step, counted from 1970; -1 before the first sample. */

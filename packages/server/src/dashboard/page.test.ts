@@ -1,4 +1,4 @@
-import { humanBytes } from '@quotadb/resp';
+import { humanBytes } from '@quotadb/wire';
 import { describeWithChromium } from '@quotadb/wire/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sidewaysScroll, usePages } from '../testing/browser-pages.js';

@@ -38,9 +38,9 @@ export const differences: readonly Difference[] = [
       commands: [['SET', 'key', 'some text']],
       redis: '+OK',
       ours:
-        "-NOTINTEGER the value is refused: 'some text' is no 64-bit integer, and only those are kept here. For a lock " +
-        'use a lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30000, then QUOTA.ACQUIRE locks NAME TTL 30000), for other data ' +
-        'another server',
+        "-NOTINTEGER the value is refused: 'some text' is no 64-bit integer, and only those are kept here. For a " +
+        'lock use a lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30000, then QUOTA.ACQUIRE locks NAME TTL 30000), for ' +
+        'other data another server',
     },
     touches: (command) => setValues(command).some((value) => asInt64(value) === undefined),
   },
@@ -68,8 +68,8 @@ export const differences: readonly Difference[] = [
     title: 'Other types and what belongs to them',
     redis: 'Strings, lists, sets, hashes, streams, and floating-point increments.',
     ours:
-      'Unknown commands. So are APPEND, GETRANGE, SETRANGE, SUBSTR, LCS, DUMP, RESTORE, SORT and SORT_RO; INCRBYFLOAT is ' +
-      'refused by name. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
+      'Unknown commands. So are APPEND, GETRANGE, SETRANGE, SUBSTR, LCS, DUMP, RESTORE, SORT and SORT_RO; ' +
+      'INCRBYFLOAT is refused by name. TYPE replies string or none, and SCAN … TYPE finds keys for string only.',
     why: 'There are counters, and nothing else.',
     example: {
       commands: [['INCRBYFLOAT', 'key', '1']],
@@ -94,7 +94,9 @@ export const differences: readonly Difference[] = [
     ours:
       'A command that names such a key is refused. SCAN, KEYS and RANDOMKEY do not show them; DBSIZE and INFO ' +
       'count the cells, all in database 0; FLUSHALL takes them along, and FLUSHDB those of its database.',
-    why: 'They are the cells of WINDOW and RATE commands and the keys of other databases, which no other command may touch.',
+    why:
+      'They are the cells of WINDOW and RATE commands and the keys of other databases, which no other command may ' +
+      'touch.',
   },
   {
     title: 'DBSIZE and keys that have expired',
@@ -179,7 +181,9 @@ export const differences: readonly Difference[] = [
   {
     title: 'Patterns have at most 1024 bytes',
     redis: 'Up to 512 MB, and a match may take the product of pattern and key.',
-    ours: 'A longer pattern of KEYS, SCAN, CONFIG GET or COMMAND LIST is an error. A match reads every byte of the key once.',
+    ours:
+      'A longer pattern of KEYS, SCAN, CONFIG GET or COMMAND LIST is an error. A match reads every byte of the key ' +
+      'once.',
     why: 'One command must not hold up the others for seconds.',
     example: {
       commands: [['KEYS', 'k'.repeat(1025)]],
@@ -209,8 +213,8 @@ export const differences: readonly Difference[] = [
     title: 'HTTP on a RESP port',
     redis: 'A command named POST or Host: ends the connection; commands in front of it have run.',
     ours:
-      'A line of HTTP in any method, or of TLS, ends the connection before anything runs that came with it. In the form ' +
-      'of an array, which no browser can send first, POST is an unknown command.',
+      'A line of HTTP in any method, or of TLS, ends the connection before anything runs that came with it. In the ' +
+      'form of an array, which no browser can send first, POST is an unknown command.',
     why: 'A web page can make a browser send such requests to a port of its own machine.',
   },
   {
@@ -229,7 +233,9 @@ export const differences: readonly Difference[] = [
     example: {
       commands: [['WATCH', 'key']],
       redis: '+OK',
-      ours: '-NOTSUPPORTED WATCH is not supported: EXEC runs its commands with no other client in between, without conditions',
+      ours:
+        '-NOTSUPPORTED WATCH is not supported: EXEC runs its commands with no other client in between, without ' +
+        'conditions',
     },
   },
   {
@@ -239,8 +245,8 @@ export const differences: readonly Difference[] = [
       'One, or as many as --databases says. After a SELECT that was refused, the connection touches no keys until it ' +
       'selects a database that is there. SWAPDB is refused. The subjects of quotas are the same in every database.',
     why:
-      'Many clients do not look at the reply of SELECT: they would count in the keys of another program. The databases ' +
-      'of Redis clients that use one each stay apart with --databases.',
+      'Many clients do not look at the reply of SELECT: they would count in the keys of another program. The ' +
+      'databases of Redis clients that use one each stay apart with --databases.',
     example: {
       commands: [
         ['SELECT', '99'],
@@ -265,9 +271,9 @@ export const differences: readonly Difference[] = [
     title: 'MONITOR',
     redis: 'Streams every command to the client, and buffers what it does not read.',
     ours:
-      'The same, without secrets; a client that reads too slowly misses commands and is shown how many. An argument is ' +
-      'shown up to 1024 bytes, a command up to 64 arguments. While it monitors, a connection runs PING, RESET and QUIT. ' +
-      'Inside MULTI it is refused.',
+      'The same, without secrets; a client that reads too slowly misses commands and is shown how many. An argument ' +
+      'is shown up to 1024 bytes, a command up to 64 arguments. While it monitors, a connection runs PING, RESET and ' +
+      'QUIT. Inside MULTI it is refused.',
     why: 'One slow reader must not take the memory of all.',
   },
   {
@@ -326,11 +332,11 @@ export const differences: readonly Difference[] = [
     title: 'Replicas, Cluster, Sentinel and modules',
     redis: 'REPLICAOF, SLAVEOF, SYNC, PSYNC, REPLCONF, FAILOVER, RESTORE-ASKING, MIGRATE, CLUSTER, MODULE.',
     ours:
-      'Unknown commands, up to MIGRATE. CLUSTER, ASKING, READONLY and READWRITE reply as a Redis without cluster mode, ' +
-      'unless there is a [cluster map](cluster.md): then every node is a master, CLUSTER commands that change nodes or ' +
-      'slots are refused, COUNTKEYSINSLOT and GETKEYSINSLOT visit all keys, and commands of clients that do not know of ' +
-      'slots are carried to the owner. ROLE is a master without replicas; MODULE LIST is empty, and its other ' +
-      'subcommands are unknown.',
+      'Unknown commands, up to MIGRATE. CLUSTER, ASKING, READONLY and READWRITE reply as a Redis without cluster ' +
+      'mode, unless there is a [cluster map](cluster.md): then every node is a master, CLUSTER commands that change ' +
+      'nodes or slots are refused, COUNTKEYSINSLOT and GETKEYSINSLOT visit all keys, and commands of clients that do ' +
+      'not know of slots are carried to the owner. ROLE is a master without replicas; MODULE LIST is empty, and its ' +
+      'other subcommands are unknown.',
     why: 'Every member of a group takes writes; --peer and REPL.PEERS link them.',
   },
   {
@@ -338,9 +344,9 @@ export const differences: readonly Difference[] = [
     redis:
       'EVAL and its kin run Lua, without an end to their time, and keep every script. SCRIPT DEBUG steps through one.',
     ours:
-      'The same Lua, results and errors, within bounds of time and memory ([scripts.md](scripts.md)). A script that has ' +
-      'run for 60 seconds is ended. Scripts that are no longer used are forgotten, and get NOSCRIPT. SCRIPT DEBUG is ' +
-      'refused.',
+      'The same Lua, results and errors, within bounds of time and memory ([scripts.md](scripts.md)). A script that ' +
+      'has run for 60 seconds is ended. Scripts that are no longer used are forgotten, and get NOSCRIPT. SCRIPT ' +
+      'DEBUG is refused.',
     why: 'A lane has other clients too.',
   },
   {
@@ -352,8 +358,8 @@ export const differences: readonly Difference[] = [
       commands: [['FCALL', 'f', '0']],
       redis: '-ERR Function not found',
       ours:
-        '-NOTSUPPORTED functions are not supported: send the script with EVAL, or load it with SCRIPT LOAD and call it with ' +
-        'EVALSHA',
+        '-NOTSUPPORTED functions are not supported: send the script with EVAL, or load it with SCRIPT LOAD and call ' +
+        'it with EVALSHA',
     },
   },
   {

@@ -188,7 +188,8 @@ export const failures: readonly Words[] = [
   "local ok,e=pcall(error,{err='A b'}) return {tostring(ok),e}",
   "local ok,e=pcall(error,'text') return {tostring(ok),e}",
   'local ok,e=pcall(error) return {tostring(ok),tostring(e)}',
-  "local e=redis.pcall('nosuch') local k={} for a,b in pairs(e) do k[#k+1]=a..':'..tostring(b) end table.sort(k) return k",
+  "local e=redis.pcall('nosuch') local k={} " +
+    "for a,b in pairs(e) do k[#k+1]=a..':'..tostring(b) end table.sort(k) return k",
   "local ok,e=xpcall(function() return redis.call('nosuch') end, function(e) return type(e) end) return e",
   "redis.call('set','n',1) redis.call('expire','n','x')",
   "return redis.call('expire','n','x')",
@@ -199,7 +200,8 @@ export const failures: readonly Words[] = [
 const NOT_FROM_SCRIPTS =
   'eval evalsha eval_ro evalsha_ro multi exec discard watch unwatch auth hello reset quit subscribe wait save bgsave';
 const SUBCOMMANDS_NOT_FROM_SCRIPTS =
-  'script load|script flush|script exists|client list|client id|client kill|config get|acl whoami|acl list|debug object|latency doctor|function list';
+  'script load|script flush|script exists|client list|client id|client kill|config get|acl whoami|acl list|' +
+  'debug object|latency doctor|function list';
 
 export const forbidden: readonly Words[] = [
   ...NOT_FROM_SCRIPTS.split(' ').map((name) => evaluate(`return redis.call('${name}','a','b','c')`)),

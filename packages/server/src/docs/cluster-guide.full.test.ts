@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describeWithEtcd, describeWithRedis, EtcdServers, freePort } from '@quotadb/wire/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { QUOTADB_BINARY, runProgram, SpawnedServer } from '../testing/index.js';
-import { consoleExamples } from './console-blocks.js';
+import { consoleExamples } from './testing/console-blocks.js';
 
 const CLI = fileURLToPath(new URL('../../../cli/bin/quotadb.js', import.meta.url));
 const page = readFileSync(fileURLToPath(new URL('../../../../docs/cluster.md', import.meta.url)), 'utf8');

@@ -11,8 +11,8 @@ import { commandLines } from './testing/command-lines.js';
 import { GuideMachine } from './testing/guide-machine.js';
 
 /**
- * Commands of the guide outside of console blocks: servers start and stop, and other commands succeed. Their outputs are
- * of a machine in production, and not compared.
+ * Commands of the guide outside of console blocks: servers start and stop, and other commands succeed. Their outputs
+ * are of a machine in production, and not compared.
  */
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 

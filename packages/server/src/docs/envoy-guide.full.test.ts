@@ -9,7 +9,7 @@ import { EnvoyClient } from '@quotadb/envoy/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { QUOTADB_BINARY, type ReadyLine, SpawnedServer } from '../testing/index.js';
-import { consoleExamples, withoutChance } from './console-blocks.js';
+import { consoleExamples, withoutChance } from './testing/console-blocks.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../../', import.meta.url));

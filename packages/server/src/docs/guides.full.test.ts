@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { QUOTADB_BINARY, spawnServer } from '../testing/index.js';
-import { awaitRoomInWindows, consoleExamples, withoutChance } from './console-blocks.js';
+import { awaitRoomInWindows, consoleExamples, withoutChance } from './testing/console-blocks.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../../', import.meta.url));

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { QUOTADB_BINARY, type SpawnedServer, spawnServer, TestRegions } from '../testing/index.js';
-import { awaitRoomInWindows, type ConsoleExample, consoleExamples, withoutChance } from './console-blocks.js';
+import { awaitRoomInWindows, type ConsoleExample, consoleExamples, withoutChance } from './testing/console-blocks.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../../', import.meta.url));

@@ -26,7 +26,8 @@ import { admitEnvoy } from './admission.js';
 import { EnvoyLimitStore, type EnvoyLimitStoreOptions } from './limit-store.js';
 import { EnvoyTokenStore } from './token-store.js';
 
-const WATCH_INTERVAL_MS = 1000;
+/** A change is taken over when the files have stood still for as long. */
+const WATCH_INTERVAL_MS = 500;
 
 export interface EnvoyServiceOptions extends EnvoyLimitStoreOptions {
   readonly logger: Logger;

@@ -1,9 +1,10 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Mistake } from '@quotadb/wire/documents';
 import { printMistakes } from '@quotadb/wire/documents';
+import { FileWatch } from '@quotadb/wire/files';
 import type { Logger } from 'pino';
 
-/** Notifications of the file system are not reliable where files are mounted, so it is looked at this often. */
+/** A change is read when the file has stood still for as long. */
 const LOOK_MS = 500;
 
 export interface WatchedFileOptions<Content> {
@@ -37,25 +38,26 @@ export interface WatchedFileFigures {
 export class WatchedFile<Content> {
   readonly figures: WatchedFileFigures = { loaded: 0, refused: 0, mistakes: 0 };
   private readonly options: WatchedFileOptions<Content>;
+  private readonly watch: FileWatch;
   /** As it was last read. */
   private text: string | undefined = undefined;
-  /** The time and the size that the last look has seen, and those of the file that was last read. */
-  private seen = '';
-  private taken = '';
   private reported = '';
-  private looking: NodeJS.Timeout | undefined = undefined;
   private waiting: NodeJS.Timeout | undefined = undefined;
   private work: Promise<readonly string[]> = Promise.resolve([]);
 
   constructor(options: WatchedFileOptions<Content>) {
     this.options = options;
+    this.watch = new FileWatch({
+      intervalMs: LOOK_MS,
+      paths: () => [options.path],
+      changed: async () => void (await this.read(false)),
+    });
   }
 
   /** Resolves when the file has been read for the first time, with its mistakes. */
   async start(): Promise<readonly string[]> {
-    this.taken = await this.stampOf();
-    this.looking = setInterval(() => void this.look(), LOOK_MS);
-    this.looking.unref();
+    await this.watch.take();
+    this.watch.start();
     return this.read(true);
   }
 
@@ -67,23 +69,8 @@ export class WatchedFile<Content> {
   }
 
   stop(): void {
-    clearInterval(this.looking);
+    this.watch.stop();
     clearTimeout(this.waiting);
-  }
-
-  /** An editor may be in the middle of writing: a change is read when the file has stood still since the last look. */
-  private async look(): Promise<void> {
-    const stamp = await this.stampOf();
-    const hasStoodStill = stamp === this.seen;
-    this.seen = stamp;
-    if (!hasStoodStill || stamp === this.taken) return;
-    this.taken = stamp;
-    await this.read(false);
-  }
-
-  private async stampOf(): Promise<string> {
-    const { mtimeMs, size } = await stat(this.options.path).catch(() => ({ mtimeMs: 0, size: 0 }));
-    return `${mtimeMs} ${size}`;
   }
 
   /** One after another: an earlier content never takes the place of a later one. */

@@ -4,8 +4,8 @@ import { encodeCommand, TestLane, type TestSession } from '../testing/index.js';
 
 /**
  * No command of a user who is no admin keeps a lane for long, whatever its arguments: the work of one turn is bounded
- * by the bytes of the command, not by the number of keys. Far more than a turn takes, and far less than the attacks took
- * (37 s and 98 s): the time of the processor, which other processes do not change.
+ * by the bytes of the command, not by the number of keys. Far more than a turn takes, and far less than the attacks
+ * took (37 s and 98 s): the time of the processor, which other processes do not change.
  */
 const TURN_BOUND_MS = 1000;
 const KEYS = 100_000;

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { consoleExamples } from '../docs/console-blocks.js';
+import { consoleExamples } from '../docs/testing/console-blocks.js';
 import { spawnServer } from '../testing/index.js';
 
 const run = promisify(execFile);

@@ -1,12 +1,22 @@
 import { slotOfKey } from '@quotadb/cluster';
 import type { User } from '@quotadb/config';
-import { ElsewhereError, ProblemError } from '@quotadb/http';
+import { ElsewhereError, ProblemError, problems } from '@quotadb/http';
 import type { LaneCluster } from '@quotadb/resp';
 import { clusterProblems, serverProblems } from './problems.js';
 
 /** Throws where the prefixes of this user do not cover the key. A user without prefixes may touch all keys. */
 export function requireKeyAccess(user: User, key: Uint8Array): void {
   if (!user.covers(key)) throw new ProblemError(serverProblems.key_forbidden);
+}
+
+/** The answer to users with key prefixes where an operation is about more than keys. */
+const served = {
+  quotas: 'Users with key prefixes are served over RESP only.',
+  limits: 'Users with key prefixes check limits of their subjects, and no more.',
+} as const;
+
+export function requireAllKeys({ hasPrefixes }: User, of: keyof typeof served): void {
+  if (hasPrefixes) throw new ProblemError(problems.forbidden, { detail: served[of] });
 }
 
 /**

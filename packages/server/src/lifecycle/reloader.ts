@@ -24,7 +24,7 @@ interface ReloaderOptions {
 /** Reads the configuration of a running server again. */
 export class Reloader {
   private readonly options: ReloaderOptions;
-  /** As it was last read. */
+  /** The configuration as it was last read. */
   private configured: Configuration;
 
   constructor(options: ReloaderOptions) {
@@ -59,7 +59,7 @@ export class Reloader {
 
 /** The differences between two readings of the configuration. */
 interface ConfigurationChanges {
-  /** In the form of CONFIG SET. */
+  /** Settings that can change while the server runs, as CONFIG SET takes them. */
   readonly parameters: readonly [parameter: string, value: string][];
   readonly hasOtherUsers: boolean;
   readonly logLevel: string;

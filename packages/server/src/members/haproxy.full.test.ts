@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@quotadb/wire/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { eventually, TestRegions } from '../testing/index.js';
-import { startLoad } from './load.js';
+import { startLoad } from '../testing/member-load.js';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -40,15 +40,6 @@ function configuration(port: number, backends: readonly number[]): string {
     ),
     '',
   ].join('\n');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 describe.skipIf(!isThere && process.env.CI !== 'true')('two members behind HAProxy', () => {

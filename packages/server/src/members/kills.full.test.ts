@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { eventually, spawnServer, TestClient, TestRegions } from '../testing/index.js';
-import { startLoad } from './load.js';
+import { startLoad } from '../testing/member-load.js';
 
 /** Several processes each, on a machine that may have other things to do. */
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { eventually, TestRegions } from '../testing/index.js';
-import { startLoad } from './load.js';
+import { startLoad } from '../testing/member-load.js';
 
 const NAMES = ['us/a', 'us/b', 'eu'];
 const MEMBERS = ['us/a', 'us/b'];

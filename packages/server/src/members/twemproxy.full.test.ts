@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePort } from '@quotadb/wire/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { eventually, TestRegions } from '../testing/index.js';
-import { startLoad } from './load.js';
+import { startLoad } from '../testing/member-load.js';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 

@@ -1,5 +1,5 @@
 import type { ClusterFigures } from '@quotadb/dashboard';
-import { counter, gauge, type MetricSource, type Samples } from './metric.js';
+import { counter, gauge, type MetricSource, type Samples, samplesBy } from './metric.js';
 
 /** What metrics show of a cluster. */
 export interface ClusterSource {
@@ -77,10 +77,7 @@ export function clusterMetrics(cluster: ClusterSource | undefined): MetricSource
         quotadb_cluster_map_mistakes: mistakes,
         ...(isReachable !== undefined && { quotadb_cluster_etcd_reachable: Number(isReachable) }),
         quotadb_cluster_slots: slots,
-        quotadb_cluster_nodes: [
-          { labels: { state: 'reachable' }, value: reachable },
-          { labels: { state: 'unreachable' }, value: unreachable },
-        ],
+        quotadb_cluster_nodes: samplesBy('state', { reachable, unreachable }),
         ...describedSamples(described),
         quotadb_cluster_forwarded_total: forwarded,
         quotadb_cluster_forward_failures_total: failed,

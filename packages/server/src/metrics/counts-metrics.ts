@@ -1,7 +1,7 @@
 import type { CountsFigures } from '@quotadb/counts';
 import { bucketBoundsSeconds } from '@quotadb/engine';
 import { type CountsWatch, stateOfCounts } from './counts-watch.js';
-import { counter, gauge, histogram, type MetricSource } from './metric.js';
+import { counter, gauge, histogram, type MetricSource, samplesBy } from './metric.js';
 
 /** Counts over HTTP and the PostgreSQL behind them; no samples before the first use. */
 export const countsMetricTable = {
@@ -32,10 +32,10 @@ export function countsMetrics(
         quotadb_counts_up: state === 'fine' ? 1 : 0,
         quotadb_counts_waiting: now.waiting,
         quotadb_counts_statements_in_flight: now.statementsInFlight,
-        quotadb_counts_changes_total: [
-          { labels: { outcome: 'applied' }, value: watch.changesApplied },
-          { labels: { outcome: 'failed' }, value: watch.changesFailed },
-        ],
+        quotadb_counts_changes_total: samplesBy('outcome', {
+          applied: watch.changesApplied,
+          failed: watch.changesFailed,
+        }),
         quotadb_counts_change_seconds_total: watch.latencyMsTotal / 1000,
         quotadb_counts_statement_duration_seconds: [
           {

@@ -3,7 +3,7 @@ import type { Figures } from '@quotadb/resp';
 import type { WatchedFileFigures } from '../files/watched-file.js';
 import type { FlowCounts, RefillCounts, TokenFigures } from '../quotas/token-figures.js';
 import type { Decisions } from './decisions.js';
-import { counter, gauge, type MetricSource, type Sample, type Samples } from './metric.js';
+import { counter, gauge, type MetricSource, type Sample, type Samples, samplesBy } from './metric.js';
 
 /** Rate decisions, takes from quotas, and the flow of tokens between regions. */
 export const decisionMetricTable = {
@@ -50,20 +50,15 @@ export function decisionMetrics(options: DecisionMetricsOptions): MetricSource<N
     async collect() {
       const { ratesAllowed, ratesDenied, takes, limits } = options.decisions.counts(await options.figures());
       const policies = options.policies();
-      const outcomes = policies.flatMap(({ name, number }): Sample[] => [
-        { labels: { quota: name, outcome: 'allowed' }, value: takes.get(number)?.allowed ?? 0 },
-        { labels: { quota: name, outcome: 'denied' }, value: takes.get(number)?.denied ?? 0 },
-      ]);
+      const outcomes = policies.flatMap(({ name, number }) => {
+        const { allowed = 0, denied = 0 } = takes.get(number) ?? {};
+        return samplesBy('outcome', { allowed, denied }, { quota: name });
+      });
       return {
-        quotadb_rate_decisions_total: [
-          { labels: { outcome: 'allowed' }, value: ratesAllowed },
-          { labels: { outcome: 'denied' }, value: ratesDenied },
-        ],
-        quotadb_limit_decisions_total: [...limits].flatMap(([limit, { allowed, denied, shadowDenied }]) => [
-          { labels: { limit, outcome: 'allowed' }, value: allowed },
-          { labels: { limit, outcome: 'denied' }, value: denied },
-          { labels: { limit, outcome: 'shadow-denied' }, value: shadowDenied },
-        ]),
+        quotadb_rate_decisions_total: samplesBy('outcome', { allowed: ratesAllowed, denied: ratesDenied }),
+        quotadb_limit_decisions_total: [...limits].flatMap(([limit, { allowed, denied, shadowDenied }]) =>
+          samplesBy('outcome', { allowed, denied, 'shadow-denied': shadowDenied }, { limit }),
+        ),
         ...ofLimitsFile(options.limitsFile()),
         quotadb_quota_limit: policies.map(({ name, limit }) => ({ labels: { quota: name }, value: limit })),
         quotadb_quota_takes_total: outcomes,
@@ -85,10 +80,7 @@ function ofLimitsFile(figures: WatchedFileFigures | undefined): Samples<Name> {
   if (figures === undefined) return { quotadb_limits_file_reads_total: [], quotadb_limits_file_mistakes: [] };
   const { loaded, refused, mistakes } = figures;
   return {
-    quotadb_limits_file_reads_total: [
-      { labels: { outcome: 'loaded' }, value: loaded },
-      { labels: { outcome: 'refused' }, value: refused },
-    ],
+    quotadb_limits_file_reads_total: samplesBy('outcome', { loaded, refused }),
     quotadb_limits_file_mistakes: [{ labels: {}, value: mistakes }],
   };
 }

@@ -1,5 +1,5 @@
 import type { RateLimitQuotaService, ShouldRateLimit } from '@quotadb/envoy';
-import { counter, gauge, type MetricSource, type Sample } from './metric.js';
+import { counter, gauge, type MetricSource, samplesBy } from './metric.js';
 
 /** Envoy's rate limit services. */
 export const envoyMetricTable = {
@@ -37,25 +37,17 @@ export function envoyMetrics(service: EnvoyFigures | undefined): MetricSource<Na
       const { decisions, assignments, loads } = service;
       const { figures } = assignments;
       return {
-        quotadb_rls_hits_total: [...decisions.figures.rules].flatMap(([rule, hits]): Sample[] => [
-          { labels: { rule, outcome: 'total' }, value: hits.total },
-          { labels: { rule, outcome: 'within_limit' }, value: hits.withinLimit },
-          { labels: { rule, outcome: 'near_limit' }, value: hits.nearLimit },
-          { labels: { rule, outcome: 'over_limit' }, value: hits.overLimit },
-          { labels: { rule, outcome: 'not_enforced' }, value: hits.notEnforced },
-        ]),
+        quotadb_rls_hits_total: [...decisions.figures.rules].flatMap(([rule, hits]) => {
+          const { total, withinLimit, nearLimit, overLimit, notEnforced } = hits;
+          const outcomes = { total, within_limit: withinLimit, near_limit: nearLimit, over_limit: overLimit };
+          return samplesBy('outcome', { ...outcomes, not_enforced: notEnforced }, { rule });
+        }),
         quotadb_rls_unknown_domains_total: decisions.figures.unknownDomains,
-        quotadb_rls_config_loads_total: [
-          { labels: { outcome: 'done' }, value: loads.done },
-          { labels: { outcome: 'failed' }, value: loads.failed },
-        ],
+        quotadb_rls_config_loads_total: samplesBy('outcome', loads),
         quotadb_rls_rules: service.ruleCount,
         quotadb_rls_connections: service.connectionCount,
         quotadb_rlqs_buckets: assignments.bucketCount,
-        quotadb_rlqs_assignments_total: [
-          { labels: { kind: 'share' }, value: figures.assigned },
-          { labels: { kind: 'denial' }, value: figures.denied },
-        ],
+        quotadb_rlqs_assignments_total: samplesBy('kind', { share: figures.assigned, denial: figures.denied }),
         quotadb_rlqs_tokens_given_total: figures.tokensGiven,
         quotadb_rlqs_requests_allowed_total: figures.tokensUsed,
       };

@@ -45,6 +45,11 @@ export interface MetricSource<Name extends string = string> {
 
 export type Samples<Name extends string = string> = { readonly [name in Name]?: readonly Sample[] | number };
 
+/** A sample for each value of one label, as of the outcomes of one thing. */
+export function samplesBy(label: string, values: Readonly<Record<string, number>>, labels: Labels = {}): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { ...labels, [label]: name }, value }));
+}
+
 export function renderMetric(metric: Metric, samples: readonly Sample[]): string {
   const lines = [`# HELP ${metric.name} ${escapeHelp(metric.help)}`, `# TYPE ${metric.name} ${metric.type}`];
   for (const { labels, value } of samples) {

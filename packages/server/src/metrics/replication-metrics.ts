@@ -1,6 +1,6 @@
 import { BATCH_SIZE_BUCKETS } from '@quotadb/replication';
 import type { PeerDescription, RegionAge, ReplicationDescription, ServerState, ShardLag } from '@quotadb/resp';
-import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
+import { counter, gauge, histogram, type MetricSource, type Sample, type Samples, samplesBy } from './metric.js';
 
 /** The peers of this region; no samples before the first peer. */
 export const replicationMetricTable = {
@@ -62,10 +62,9 @@ function ofPeers(peers: readonly PeerDescription[]): Samples<Name> {
       return found === undefined ? [] : [{ labels: { peer: peer.region }, value: found }];
     });
   const bothWays = (name: 'bytes' | 'batches' | 'components'): Sample[] =>
-    peers.flatMap(({ region, figures }) => [
-      { labels: { peer: region, direction: 'in' }, value: figures[`${name}In`] },
-      { labels: { peer: region, direction: 'out' }, value: figures[`${name}Out`] },
-    ]);
+    peers.flatMap(({ region, figures }) =>
+      samplesBy('direction', { in: figures[`${name}In`], out: figures[`${name}Out`] }, { peer: region }),
+    );
   const seconds = (milliseconds: number): number | undefined =>
     milliseconds < 0 ? undefined : milliseconds / MILLISECONDS;
   return {

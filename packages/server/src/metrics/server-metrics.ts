@@ -2,7 +2,7 @@ import { bucketBoundsSeconds, DURATION_BUCKETS, type Engine } from '@quotadb/eng
 import type { ServerState } from '@quotadb/resp';
 import { addFigures, type Figures } from '@quotadb/resp';
 import type { LogDurations } from '@quotadb/storage';
-import { counter, gauge, histogram, type MetricSource, type Sample, type Samples } from './metric.js';
+import { counter, gauge, histogram, type MetricSource, type Sample, type Samples, samplesBy } from './metric.js';
 
 /** Metrics of the lanes, the store and the disk. */
 export const serverMetricTable = {
@@ -128,10 +128,10 @@ function ofLanes({ state }: ServerMetricsOptions, figures: Figures): Samples<Nam
     quotadb_connections: lanes.map(({ lane, connections }) => ({ labels: { lane }, value: connections })),
     quotadb_connections_received_total: sums.connectionsReceived,
     quotadb_connections_refused_total: sums.connectionsRejected,
-    quotadb_connections_dropped_total: [
-      { labels: { limit: 'output' }, value: sums.outputLimitDisconnections },
-      { labels: { limit: 'query' }, value: sums.queryLimitDisconnections },
-    ],
+    quotadb_connections_dropped_total: samplesBy('limit', {
+      output: sums.outputLimitDisconnections,
+      query: sums.queryLimitDisconnections,
+    }),
     quotadb_clients_blocked: sums.blocked,
     quotadb_clients_buffered_bytes: sums.clientBytes,
     quotadb_network_received_bytes_total: sums.inputBytes,

@@ -18,7 +18,7 @@ export function describePolicy(policy: Policy, book: PolicyBook, nowMs: number):
     ['home', book.home],
     ['policies-version', book.version],
     // A region that lost its data starts without tokens in a window that it may have started before.
-    ['starts-here', book.mayStart(policy, windowAt(policy, nowMs)) ? 1 : 0],
+    ['starts-here', book.tenure.mayStart(policy, windowAt(policy, nowMs)) ? 1 : 0],
     ['calendar', calendar === undefined ? '' : `${calendar.unit} ${calendar.timeZone} ${calendar.anchorDay}`],
     ['overrides', overrides.length],
     ['extras', extras.length],

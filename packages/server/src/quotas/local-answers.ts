@@ -102,7 +102,7 @@ export class LocalAnswers {
       isDone: (answer) => 'refunded' in answer || ('isAllowed' in answer && answer.isAllowed),
       records,
     });
-    if (book.isContinued) {
+    if (book.tenure.isContinued) {
       this.reservations.restore();
       this.leases.restore();
     } else this.forgetHeld();

@@ -57,7 +57,7 @@ export class MemberDivision {
       this.log.say(`awaited ${region} ${servers.join(' ')}`, () =>
         logger.warn(
           { quotaRegion: region, waitsFor: servers },
-          'a change of the members of a region waits for servers that the home cannot reach, or that hold older policies',
+          'a change of the members of a region waits for servers that the home does not reach, or with older policies',
         ),
       );
   }

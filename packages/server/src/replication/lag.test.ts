@@ -7,7 +7,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 let regions: TestRegions;
 afterEach(() => regions.close());
 
-/** More readings than a region makes reports in a second: a lag that depends on the last report shows in one of them. */
+/** More readings than a region reports in a second: a lag that depends on the last report shows in one of them. */
 const READINGS = 30;
 const READING_INTERVAL_MS = 50;
 

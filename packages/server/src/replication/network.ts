@@ -5,7 +5,8 @@ import { serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
 
 /** How often the files of the certificates are checked for changes. */
-const CERTIFICATES_INTERVAL_MS = 2000;
+/** New certificates are taken over when the files have stood still for as long. */
+const CERTIFICATES_INTERVAL_MS = 1000;
 
 const PLAINTEXT_IS_OFF =
   'this server has credentials, so it replicates with certificates only (--repl-cert, --repl-key, --repl-ca); ' +

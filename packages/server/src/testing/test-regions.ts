@@ -12,7 +12,7 @@ interface RunningRegion {
 /** Small, so that many fit on one machine. */
 const USUAL_FLAGS = ['--transport', 'net', '--max-memory', '32mb', '--log-level', 'info'];
 
-/** Regions, or members of regions (us/a), as real processes, each dialing others through a proxy of its own for every other. */
+/** Regions, or members of regions (us/a), as real processes; each dials every other through a proxy of its own. */
 export class TestRegions {
   readonly names: readonly string[];
   private readonly proxies = new Map<string, TcpProxy>();

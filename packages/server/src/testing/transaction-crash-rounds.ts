@@ -27,8 +27,8 @@ const SHORTEST_ROUND_MS = 40;
 const LONGER_MS = 160;
 
 /**
- * MSET and MULTI … EXEC on groups of keys from several connections, single increments and snapshots beside them, kill -9
- * at a random moment, a start on the same directory.
+ * MSET and MULTI … EXEC on groups of keys from several connections, single increments and snapshots beside them, kill
+ * -9 at a random moment, a start on the same directory.
  */
 export async function transactionCrashRounds(options: TransactionCrashOptions): Promise<GroupOutcome[]> {
   const { directory, fsync, random } = options;

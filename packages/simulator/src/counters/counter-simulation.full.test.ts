@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { findFailing, freshSeeds, isFound, seedsFrom } from '../testing/schedules.js';
 import { simulateCounters } from './counter-simulation.js';
 import { COUNTER_MISTAKES } from './mistakes.js';
 

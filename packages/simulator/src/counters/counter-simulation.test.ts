@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFailing, seedsFrom } from '../world/testing.js';
+import { findFailing, seedsFrom } from '../testing/schedules.js';
 import { simulateCounters } from './counter-simulation.js';
 import { makeCounterPlan } from './plan.js';
 

@@ -10,7 +10,7 @@ import { QuotaService, type QuotaServiceOptions } from '../quotas/quota-service.
 import type { NodeProcess } from '../world/process.js';
 
 /** Shows the oracle which limits in shadow are charged after the answer. */
-export class ObservedDecider extends Decider {
+class ObservedDecider extends Decider {
   readonly late = new WeakSet<Item>();
   private readonly charged: (item: Item) => void;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { seedsFrom } from '../world/testing.js';
+import { seedsFrom } from '../testing/schedules.js';
 import { simulateLimits } from './limit-simulation.js';
 
 /** The same at every run; limit-simulation.full.test.ts has fresh ones. */

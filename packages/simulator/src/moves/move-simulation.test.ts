@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFailing, seedsFrom } from '../world/testing.js';
+import { findFailing, seedsFrom } from '../testing/schedules.js';
 import { MOVE_MISTAKES } from './mistakes.js';
 import { simulateMoves } from './move-simulation.js';
 

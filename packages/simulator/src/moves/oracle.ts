@@ -9,15 +9,15 @@ export interface Fact {
   /** How often the slot had changed hands when it was made. */
   readonly epoch: number;
   /**
-   * `uncertain`: its process has ended, and the disk may not have it. `undone`: its process came back without it, and so
-   * no other member can have it.
+   * `uncertain`: its process has ended, and the disk may not have it. `undone`: its process came back without it, and
+   * so no other member can have it.
    */
   state: 'made' | 'uncertain' | 'undone';
 }
 
 /**
- * Knows every acknowledged increment, and every token that was taken. The n-th increment of a key is 4ⁿ, so a value shows
- * which increments are in it, and how often.
+ * Knows every acknowledged increment, and every token that was taken. The n-th increment of a key is 4ⁿ, so a value
+ * shows which increments are in it, and how often.
  */
 export class MoveOracle {
   readonly ledger = new Ledger();

@@ -47,7 +47,7 @@ export const ADJUSTMENT_MISTAKES: readonly Mistake[] = [
     };
   }),
   mistake('a new incarnation admits what an earlier one has admitted', ({ book }) => {
-    book.mayAdmit = () => true;
+    book.tenure.mayAdmit = () => true;
   }),
   mistake('a re-mint compares the watermarks of the regions, not what they hold', (_, { replica }) => {
     replica.antiEntropy.comparison.compare = (origins) => {

@@ -101,7 +101,7 @@ export class LeaseClients {
       const { process: before, id, untilWallMs } = lease;
       if (before.node !== process.node || lease.origin !== process.origin) continue;
       lease.process = process;
-      if (!leases.has(id) && lease.isOnDisk && book.isContinued && process.engine.nowMs < untilWallMs)
+      if (!leases.has(id) && lease.isOnDisk && book.tenure.isContinued && process.engine.nowMs < untilWallMs)
         this.cluster.failed(`${process.label}: the lease ${id} was on disk and is gone`);
       // Private to leases: only this check needs it.
       const held = (Reflect.get(leases, 'held') as ReadonlyMap<string, { readonly untilMs: number }>).get(id);

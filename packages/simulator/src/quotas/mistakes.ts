@@ -121,7 +121,7 @@ export const QUOTA_MISTAKES: readonly Mistake[] = [
       fill(policy, { ...allotment, window: windowAt(policy, engine.nowMs) }, amount);
   }),
   mistake('a new incarnation begins with the rights that an earlier one began with', ({ book }) => {
-    book.mayStart = () => true;
+    book.tenure.mayStart = () => true;
   }),
   mistake('a new incarnation has the grants to an earlier one', (quotas, process) => receiveForAll(quotas, process)),
   mistake('what a lost region had is minted twice', ({ broker }) => {
@@ -190,8 +190,8 @@ export const LEASE_MISTAKES: readonly Mistake[] = [
   }),
   mistake('a new incarnation begins with windows that leases of the last one reach into', ({ book }, { engine }) => {
     const beganMs = engine.nowMs;
-    const mayStart = book.mayStart.bind(book);
-    book.mayStart = (policy, window) => mayStart(policy, window) || windowStartMs(policy, window) >= beganMs;
+    const mayStart = book.tenure.mayStart.bind(book.tenure);
+    book.tenure.mayStart = (policy, window) => mayStart(policy, window) || windowStartMs(policy, window) >= beganMs;
   }),
   mistake('a restart forgets leases', ({ leases }, { node }) => {
     if (node.processesTotal > 1) inside<{ held: Map<string, unknown> }>(leases).held.clear();

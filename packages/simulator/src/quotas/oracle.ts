@@ -298,7 +298,7 @@ export class QuotaOracle {
       const isOver = state === 'lapsed' && !isThere;
       held.dueMs = process.monotonicMs() + (isOver ? 0 : Math.max(0, held.dueWallMs - process.engine.nowMs));
       if (isThere && !held.wasHeld) this.checkReturning(held, restored);
-      if (!isThere && held.isOnDisk && book.isContinued && process.engine.nowMs < held.dueWallMs)
+      if (!isThere && held.isOnDisk && book.tenure.isContinued && process.engine.nowMs < held.dueWallMs)
         this.failed(`${process.label}: the reservation ${id} was on disk and is gone`);
       if (!isThere && state === 'down') held.state = 'wasted';
       else if (isThere && state === 'down') this.takeUp(held);

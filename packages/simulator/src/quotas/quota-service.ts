@@ -152,7 +152,7 @@ export class QuotaService implements ProcessService {
       isDone: (answer) => 'isAllowed' in answer && answer.isAllowed,
       records,
     });
-    if (!this.book.isContinued) return;
+    if (!this.book.tenure.isContinued) return;
     this.reservations.restore();
     this.leases.restore();
   }

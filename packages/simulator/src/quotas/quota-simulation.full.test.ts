@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { findFailing, freshSeeds, isFound, seedsFrom } from '../testing/schedules.js';
 import { ADJUSTMENT_MISTAKES } from './adjustment-mistakes.js';
 import { DEMANDS, measureDemand } from './demand.js';
 import { MEMBER_MISTAKES } from './member-mistakes.js';

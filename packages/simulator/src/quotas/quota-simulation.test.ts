@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFailing, seedsFrom } from '../world/testing.js';
+import { findFailing, seedsFrom } from '../testing/schedules.js';
 import { ADJUSTMENT_MISTAKES } from './adjustment-mistakes.js';
 import { measureDemand } from './demand.js';
 import { simulateAdjustments, simulateLeases, simulateMembers, simulateQuotas } from './quota-simulation.js';

@@ -228,7 +228,7 @@ class QuotaSimulation extends QuotaCluster {
     const begun = this.running().map((process) => {
       const { book } = quotasOf(process);
       const window = windowAt(policy, process.engine.nowMs);
-      return book.mayStart(policy, window) ? book.initialOf(policy, window, policy.limit) : 0;
+      return book.tenure.mayStart(policy, window) ? book.initialOf(policy, window, policy.limit) : 0;
     });
     return begun.reduce((sum, tokens) => sum + tokens, 0) >= policy.limit;
   }

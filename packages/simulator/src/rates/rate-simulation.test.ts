@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFailing, freshSeeds, isFound, seedsFrom } from '../world/testing.js';
+import { findFailing, freshSeeds, isFound, seedsFrom } from '../testing/schedules.js';
 import { RATE_MISTAKES } from './mistakes.js';
 import { simulateRates } from './rate-simulation.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SEED_SPACE } from '../world/testing.js';
+import { SEED_SPACE } from '../testing/schedules.js';
 import { PLANS, type PlanName } from './plans.js';
 
 /** Divided among the plans. */

@@ -15,7 +15,7 @@ export class SimulatedNode {
   readonly disk: SimulatedDisk | undefined;
   readonly peers = new Set<string>();
   incarnation: number;
-  /** Of this incarnation. */
+  /** Processes that this incarnation has had. */
   processesTotal = 0;
   origin = new Uint8Array();
   originName = '';

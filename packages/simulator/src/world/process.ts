@@ -9,7 +9,7 @@ import type { SimulatedNode } from './node.js';
 
 export const CLUSTER = 'simulated';
 const EXPIRED_PER_TICK = 50;
-/** As in a server. */
+/** The interval at which a server follows its clock. */
 const FOLLOW_INTERVAL_MS = 1000;
 /** Longer than any schedule. */
 const LONGEST_RUN_MS = 1e10;
@@ -40,7 +40,7 @@ export class NodeProcess implements Endpoint {
   /** A frame has arrived since the last tick. */
   isStirred = false;
   disk: Disk | undefined = undefined;
-  /** Of a process that runs. */
+  /** Set when the process runs. */
   replica!: Replica;
   service: ProcessService | undefined = undefined;
   /** Its memory was full at some time. */

@@ -10,8 +10,8 @@ interface StoredFile {
 }
 
 /**
- * A disk in memory that keeps no more promises than a real one: unsynced bytes and names may be lost, writes end half-way,
- * operations fail, and all of them after a given number.
+ * A disk in memory that keeps no more promises than a real one: unsynced bytes and names may be lost, writes end
+ * half-way, operations fail, and all of them after a given number.
  */
 export class FaultyFileSystem implements FileSystem {
   operations = 0;

@@ -8,7 +8,7 @@ export interface ProxiedConnection {
 }
 
 /** One direction of all connections: how its bytes are passed on. */
-export class Direction {
+class Direction {
   /** Bytes that came in. */
   received = 0;
   delayMs = 0;
@@ -83,7 +83,7 @@ export class TcpProxy {
     return this.#port;
   }
 
-  /** In both directions. */
+  /** How long the bytes of either direction are held. */
   set delayMs(delayMs: number) {
     this.toListener.delayMs = this.toDialer.delayMs = delayMs;
   }

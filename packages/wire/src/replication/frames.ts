@@ -144,7 +144,7 @@ export interface Digests {
   readonly versions: readonly number[];
   /** Eight bytes each, as sixteen hexadecimal digits. */
   readonly digests: readonly string[];
-  /** The number of a question for the digests of all shards, without any of its own, or of the answer; 0 at intervals. */
+  /** The number of a question for the digests of all shards, with none of its own, or of its answer; 0 at intervals. */
   readonly question: number;
   readonly isAnswer: boolean;
 }

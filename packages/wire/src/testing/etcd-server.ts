@@ -16,7 +16,7 @@ export function describeWithEtcd(name: string, body: () => void): void {
 
 export interface EtcdOptions {
   readonly members?: number;
-  /** Of the client URLs. */
+  /** The scheme of the client URLs. */
   readonly scheme?: 'http' | 'https';
   readonly extraArguments?: readonly string[];
 }

@@ -33,7 +33,7 @@ export async function startRedis(extraArguments: readonly string[] = []): Promis
 
 const redisServerFound: boolean = spawnSync('redis-server', ['--version']).status === 0;
 
-/** `describe` where there is a redis-server. Elsewhere the tests are skipped and say so, except in CI, where they fail. */
+/** `describe` where there is a redis-server. Elsewhere the tests are skipped and say so; in CI they fail. */
 export function describeWithRedis(name: string, body: () => void): void {
   if (redisServerFound || process.env.CI === 'true') describe(name, body);
   else describe.skip(`${name} (skipped: no redis-server on this machine)`, body);

@@ -49,3 +49,14 @@ export function formatDuration(milliseconds: number): string {
   }
   return text;
 }
+
+/** By its two largest units of days, hours, minutes and seconds. */
+export function briefDuration(seconds: number): string {
+  const units = UNITS.slice(1, -1).map(([unit, unitMs]) => [unit, unitMs / 1000] as const);
+  const first = units.findIndex(([, size]) => seconds >= size);
+  if (first === -1) return '0s';
+  const [unit, size] = units[first];
+  const smaller = units[first + 1];
+  const rest = smaller === undefined ? 0 : Math.floor((seconds % size) / smaller[1]);
+  return `${Math.floor(seconds / size)}${unit}${rest > 0 ? `${rest}${smaller[0]}` : ''}`;
+}

@@ -70,8 +70,8 @@ class Quota:
     ) -> Asked[Reservation]:
         """Takes an estimate, or raises LimitExceeded.
 
-        ``async with quota.reserve("alice", 500) as reservation: await reservation.commit(320)``. An estimate that is not settled
-        within the ``ttl`` is given back or, with ``charge_on_lapse``, counts as used.
+        ``async with quota.reserve("alice", 500) as reservation: await reservation.commit(320)``. An estimate that is not
+        settled within the ``ttl`` is given back or, with ``charge_on_lapse``, counts as used.
         """
         ttl_ms = words.milliseconds(ttl, "ttl")
         call = words.reserve(self.name, subject, estimate, ttl_ms, wait, id, charge_on_lapse)

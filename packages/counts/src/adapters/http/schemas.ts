@@ -8,7 +8,7 @@ import { ITEM_ID_MAX_LENGTH, ITEM_ID_PATTERN, isItemId } from '../../domain/item
  */
 
 /** A URL of this many ids is about as long as HTTP servers and proxies let through. */
-export const MAX_ITEM_IDS = 1_000;
+const MAX_ITEM_IDS = 1_000;
 /** As many ids of the greatest length, in characters of four bytes. */
 export const MAX_QUERY_BYTES = MAX_ITEM_IDS * (4 * ITEM_ID_MAX_LENGTH + 4);
 

@@ -9,7 +9,7 @@ export class SchemaError extends Error {
 }
 
 /** Under which a table that was adopted is kept, as it was. */
-export const ADOPTED_TABLE = 'count_values_adopted';
+const ADOPTED_TABLE = 'count_values_adopted';
 const WANTED = 'item_id text primary key, current_value bigint, last_updated_at timestamp with time zone';
 
 /**

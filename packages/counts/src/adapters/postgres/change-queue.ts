@@ -70,7 +70,7 @@ class ReadyList {
  */
 export class ChangeQueue {
   readonly #items = new Map<string, ItemQueue>();
-  /** By the kind of the first waiting change. */
+  /** Items that can be written, by the kind of their first waiting change. */
   readonly #ready = { plain: new ReadyList(), keyed: new ReadyList() };
   #size = 0;
   #itemsInFlight = 0;

@@ -22,7 +22,7 @@ export class Database {
   readonly #adopts: boolean;
   #obstacle: SchemaError | undefined;
   #migrated: Promise<void> | undefined;
-  /** Of connections to one place. */
+  /** All its connections lead to one place; when the primary moves, another pool takes its place. */
   #pool: { readonly place: ConnectionOptions; readonly connections: pg.Pool } | undefined;
 
   /** `adopts`: a table of counts that another program made is taken over; see adopt.ts. */

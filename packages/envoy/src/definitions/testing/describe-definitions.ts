@@ -11,8 +11,9 @@ const TYPE_MESSAGE = TYPES.indexOf('message');
 const TYPE_ENUM = TYPES.indexOf('enum');
 
 /**
- * The descriptors of all .proto files of a folder, whose name ends with a slash, as gRPC reflection sends them: by file name, encoded. protobufjs can write descriptors
- * too, but without imports, with relative names, and with names of map entries that other libraries refuse.
+ * The descriptors of all .proto files of a folder, whose name ends with a slash, as gRPC reflection sends them: by file
+ * name, encoded. protobufjs can write descriptors too, but without imports, with relative names, and with names of map
+ * entries that other libraries refuse.
  */
 export function describeDefinitions(folder: string): Map<string, Buffer> {
   const files = readdirSync(folder).filter((name) => name.endsWith('.proto'));
@@ -159,7 +160,8 @@ function camelOf(name: string): string {
 export function printDescriptors(folder: string): string {
   const lines = [...describeDefinitions(folder)].map(([name, bytes]) => {
     const chunks = bytes.toString('base64').match(/.{1,100}/g) ?? [];
-    return `  [\n    '${name}',\n${chunks.map((chunk, index) => `${index === 0 ? '    ' : '      '}'${chunk}'`).join(' +\n')},\n  ],\n`;
+    const text = chunks.map((chunk, index) => `${index === 0 ? '    ' : '      '}'${chunk}'`).join(' +\n');
+    return `  [\n    '${name}',\n${text},\n  ],\n`;
   });
   return `/**
  * Made by \`npm run generate\` from the .proto files of this folder: their descriptors, in base64, for gRPC reflection.

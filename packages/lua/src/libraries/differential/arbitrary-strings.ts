@@ -78,11 +78,11 @@ const piece = fc.oneof(
   { weight: 3, arbitrary: capture },
   { weight: 2, arbitrary: fc.constantFrom(...odd) },
 );
-export const pattern = fc
+const pattern = fc
   .tuple(fc.constantFrom('', '', '', '^'), fc.array(piece, { maxLength: 5 }), fc.constantFrom('', '', '', '$'))
   .map(([start, pieces, end]) => start + pieces.join('') + end);
 
-export const strangeNumber = fc.constantFrom(
+const strangeNumber = fc.constantFrom(
   ...[0, -0, 1, -1, 0.5, -0.5, 2.5, 31, 32, 1e15, 2 ** 31, 2 ** 31 - 1, -(2 ** 31), 2 ** 32, 2 ** 52, 2 ** 53],
   ...[
     2 ** 63,

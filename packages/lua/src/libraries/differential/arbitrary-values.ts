@@ -238,7 +238,10 @@ const settingCalls = SETTINGS.flatMap(([name, given]) =>
 
 const cjson = createCjson(() => undefined);
 
-/** Of tables with many keys. Which of two values is refused first depends on the order of keys, so messages are not compared. */
+/**
+ * Of tables with many keys. Which of two values is refused first depends on the order of keys, so messages are not
+ * compared.
+ */
 function roundTrip(library: Library, name: string, there: string, back: string): fc.Arbitrary<Call> {
   const lua = `function(v)
     local ok, result = pcall(function() return ${name}.${back}(${name}.${there}(v)) end)

@@ -22,7 +22,7 @@ const CALLS_PER_SCRIPT = 200;
 const BOUNDS = { memoryBytes: 64 * 1024 * 1024, stackBytes: 512 * 1024 };
 
 /** What a script of Redis would see of `pcall(call)`: true and results, or false and the message. */
-export function ourAnswer(call: Call): string {
+function ourAnswer(call: Call): string {
   running.start(BOUNDS, undefined, () => {});
   try {
     return [true, ...all(call.ours(...call.given))].map(show).join(' ');
@@ -77,5 +77,6 @@ function unframed(text: string): string[] {
 }
 
 function describeCall({ lua, given }: Call): string {
-  return `${lua}(${given.map((value) => (typeof value === 'string' ? JSON.stringify(value) : luaLiteral(value))).join(', ')})`;
+  const values = given.map((value) => (typeof value === 'string' ? JSON.stringify(value) : luaLiteral(value)));
+  return `${lua}(${values.join(', ')})`;
 }

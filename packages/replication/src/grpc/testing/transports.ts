@@ -1,4 +1,5 @@
 import { TcpProxy } from '@quotadb/wire/proxy';
+import { vi } from 'vitest';
 import { type DialOptions, dial } from '../dial.js';
 import { GrpcListener, type ListenerOptions } from '../listener.js';
 import type { PeerStream } from '../peer-stream.js';
@@ -10,7 +11,7 @@ export interface Refusal {
 }
 
 /** A stream with what happened on it. */
-export class Recorded {
+class Recorded {
   readonly stream: PeerStream;
   readonly frames: Uint8Array[] = [];
   drains = 0;
@@ -81,4 +82,9 @@ export class Transports {
   async close(): Promise<void> {
     for (const close of this.closing.splice(0).reverse()) await close();
   }
+}
+
+/** Awaited, never slept for. */
+export function until(condition: () => unknown): Promise<unknown> {
+  return vi.waitUntil(condition, { timeout: 20_000, interval: 5 });
 }

@@ -15,7 +15,7 @@ const ROUNDS = 4;
 const SETTLED_FIRST = 5;
 const PATIENCE_MS = 60_000;
 
-/** Keeps twice as many requests going as are allowed at once, and prints a line when one is held and when it is settled. */
+/** Keeps twice as many requests going as are allowed at once; prints a line when one is held and when it is settled. */
 const SPENDER = `
   import { LlmBudgets, QuotadbClient } from '@quotadb/client';
   const client = QuotadbClient.open(process.env.QUOTADB_URL);

@@ -10,7 +10,7 @@ import { RedisStore as RedisStore4 } from 'rate-limit-redis4';
 import { createClient } from 'redis';
 import { onBoth, statuses, tally } from './on-both.js';
 
-/** rate-limit-redis, the store of express-rate-limit and express-slow-down for Redis, as its documentation sets it up. */
+/** rate-limit-redis, the Redis store of express-rate-limit and express-slow-down, as its documentation sets it up. */
 
 const MINUTE_MS = 60_000;
 

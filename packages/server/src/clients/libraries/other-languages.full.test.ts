@@ -33,7 +33,7 @@ const PHP: Language = {
   packages: 'php-cli php-redis php-illuminate-cache php-illuminate-redis php-symfony-cache',
 };
 
-/** `describe` where the libraries are there. Elsewhere the tests are skipped and say so, except in CI, where they fail. */
+/** `describe` where the libraries are there. Elsewhere the tests are skipped and say so; in CI they fail. */
 function describeIn({ program, check, packages }: Language, name: string, body: () => void): void {
   if (process.env.CI === 'true' || spawnSync(program, check).status === 0) body();
   else describe.skip(`${name} (skipped: needs ${packages})`);

@@ -5,8 +5,8 @@ import { type Context, Hono } from 'hono';
 import { expect, test } from 'vitest';
 
 /**
- * The types of the three frameworks, as people use them. That this file compiles is the test; it runs so that nothing in
- * it fails when an application is put together.
+ * The types of the three frameworks, as people use them. That this file compiles is the test; it runs so that nothing
+ * in it fails when an application is put together.
  */
 const limiter = {} as RateLimiter;
 

@@ -28,7 +28,7 @@ const runtimes = [
 
 const clientFolder = new URL('../../../../client/', import.meta.url);
 
-/** The client with sockets, as an ECMAScript module and as CommonJS; and its entry over HTTP, which uses no part of Node. */
+/** The client with sockets, as an ECMAScript module and as CommonJS; and its entry over HTTP, without any of Node. */
 const entries = [
   { entry: 'the client', program: 'every-runtime.mjs', module: 'dist/index.js', facts: socketFacts() },
   {

@@ -2,8 +2,8 @@ import { parentPort } from 'node:worker_threads';
 import fc from 'fast-check';
 
 /**
- * A thread that attacks regular expressions, one a message, and answers whether each is slow. An expression without end,
- * or one that fast-check cannot make an example of, holds up this thread alone.
+ * A thread that attacks regular expressions, one a message, and answers whether each is slow. An expression without
+ * end, or one that fast-check cannot make an example of, holds up this thread alone.
  */
 const LONG_TEXT = 20_000;
 /** Linear ones take less than a millisecond, quadratic ones more than a tenth of a second. */

@@ -6,8 +6,9 @@ export interface CommandLine {
 }
 
 /**
- * The `quotadb` and `redis-cli` commands in the plain and shell blocks of a page. Where a block has prompts, lines without one are
- * output. Comments, explanations behind four spaces, and parts in brackets, which may be left out, are not part of it.
+ * The `quotadb` and `redis-cli` commands in the plain and shell blocks of a page. Where a block has prompts, lines
+ * without one are output. Comments, explanations behind four spaces, and parts in brackets, which may be left out, are
+ * not part of it.
  */
 export function commandLines(page: string): readonly CommandLine[] {
   const blocks = [...page.matchAll(/^```(\w*)\n(.*?)^```/gms)]

@@ -26,7 +26,7 @@ const keyProblems = defineProblems({
   stale: [412, 'Stale', 'This region has not heard from another one for longer than maxAgeMs; `regions` has the ages.'],
 });
 
-/** Of 15 digits at most. */
+/** The largest number of 15 digits. */
 const LONGEST_AGE_MS = 999_999_999_999_999;
 
 const ages = z

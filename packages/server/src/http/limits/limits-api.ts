@@ -1,5 +1,5 @@
 import type { User } from '@quotadb/config';
-import { type Api, type Operation, operationsOf, ProblemError, problems } from '@quotadb/http';
+import { type Api, type Operation, operationsOf, ProblemError } from '@quotadb/http';
 import {
   type Catalogue,
   type CatalogueChange,
@@ -11,7 +11,7 @@ import {
 import type { LeaseOfCheck, LimitAnswer, LimitCheck } from '@quotadb/resp';
 import { z } from 'zod';
 import type { CatalogueRefusal } from '../../limits/service.js';
-import { requireKeyAccess, requireKeysHere } from '../key-access.js';
+import { requireAllKeys, requireKeyAccess, requireKeysHere } from '../key-access.js';
 import { elsewhereProblems, groups_missing, serverProblems } from '../problems.js';
 import { problemOf } from '../require-safe.js';
 import { refusalOf, windowProblems } from '../windows/problems.js';
@@ -35,7 +35,7 @@ export interface LimitsContext extends SubjectsContext {
   change(change: CatalogueChange): Promise<CatalogueRefusal | undefined>;
 }
 
-/** As much as a catalogue may have. */
+/** A catalogue may be as large. */
 const MAXIMUM_BODY_BYTES = 1024 * 1024;
 
 const operation = operationsOf<LimitsContext, User>();
@@ -144,7 +144,7 @@ const catalogueOperations: readonly Operation<LimitsContext, User>[] = [
     roles: ['quota'],
     success: { description: 'Plans and limits.', schema: catalogueBody },
     run: ({ catalogue }, _input, caller) => {
-      requireAllKeys(caller);
+      requireAllKeys(caller, 'limits');
       return unstamp(catalogue);
     },
   }),
@@ -159,7 +159,7 @@ const catalogueOperations: readonly Operation<LimitsContext, User>[] = [
     success: changed,
     problems: [limitProblems.catalogue_refused, serverProblems.not_replicated, groups_missing],
     run: (limits, { body: given }, caller) => {
-      requireAllKeys(caller);
+      requireAllKeys(caller, 'limits');
       return change(limits, { replace: given as Catalogue });
     },
   }),
@@ -173,7 +173,7 @@ const catalogueOperations: readonly Operation<LimitsContext, User>[] = [
     success: { description: 'The limit.', schema: limitBody },
     problems: [limitProblems.no_such_limit],
     run: ({ catalogue }, { path: { name } }, caller) => {
-      requireAllKeys(caller);
+      requireAllKeys(caller, 'limits');
       const entry = catalogue.limits.find((limit) => limit.name === name);
       if (entry === undefined) throw new ProblemError(limitProblems.no_such_limit);
       return unstampLimit(entry);
@@ -190,7 +190,7 @@ const catalogueOperations: readonly Operation<LimitsContext, User>[] = [
     success: changed,
     problems: [limitProblems.catalogue_refused, serverProblems.not_replicated, groups_missing],
     run: (limits, { path: { name }, body: given }, caller) => {
-      requireAllKeys(caller);
+      requireAllKeys(caller, 'limits');
       return change(limits, { set: { ...given, name } as LimitEntry });
     },
   }),
@@ -204,7 +204,7 @@ const catalogueOperations: readonly Operation<LimitsContext, User>[] = [
     success: changed,
     problems: [limitProblems.catalogue_refused, serverProblems.not_replicated, groups_missing],
     run: (limits, { path: { name } }, caller) => {
-      requireAllKeys(caller);
+      requireAllKeys(caller, 'limits');
       if (!limits.catalogue.limits.some((entry) => entry.name === name)) return { changed: false };
       return change(limits, { drop: name });
     },
@@ -226,11 +226,6 @@ async function change(limits: LimitsContext, wanted: CatalogueChange): Promise<{
   if (refused !== undefined)
     throw problemOf(refused, refused.isPartial ? groups_missing : limitProblems.catalogue_refused);
   return { changed: true };
-}
-
-function requireAllKeys({ hasPrefixes }: User): void {
-  const detail = 'Users with key prefixes check limits of their subjects, and no more.';
-  if (hasPrefixes) throw new ProblemError(problems.forbidden, { detail });
 }
 
 function describe({ items, deniedBy, ...standing }: Decision): object {

@@ -1,9 +1,9 @@
 import type { User } from '@quotadb/config';
-import { type Operation, operationsOf, ProblemError, problems } from '@quotadb/http';
+import { type Operation, operationsOf } from '@quotadb/http';
 import type { Standing } from '@quotadb/quota';
 import type { LaneCluster, QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { z } from 'zod';
-import { requireKeysHere } from '../key-access.js';
+import { requireAllKeys, requireKeysHere } from '../key-access.js';
 import { elsewhereProblems, serverProblems } from '../problems.js';
 import { problemOf } from '../require-safe.js';
 import { limitProblems } from './problems.js';
@@ -108,8 +108,7 @@ export const subjectOperations: readonly Operation<SubjectsContext, User>[] = [
 ];
 
 async function ask<Value>(limits: SubjectsContext, caller: User, request: QuotaRequest): Promise<Value> {
-  const detail = 'Users with key prefixes check limits of their subjects, and no more.';
-  if (caller.hasPrefixes) throw new ProblemError(problems.forbidden, { detail });
+  requireAllKeys(caller, 'limits');
   if ('subject' in request && request.subject !== undefined) await requireKeysHere(limits.cluster, [request.subject]);
   const answer = await new Promise<QuotaAnswer>((resolve) => limits.askQuotas(request, resolve));
   if ('value' in answer) return answer.value as Value;

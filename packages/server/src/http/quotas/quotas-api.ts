@@ -1,10 +1,10 @@
 import { slotOfKey, slotTag, withoutSlotTag } from '@quotadb/cluster';
 import type { User } from '@quotadb/config';
-import { type Api, type Operation, operationsOf, type Problem, ProblemError, problems } from '@quotadb/http';
+import { type Api, type Operation, operationsOf, type Problem } from '@quotadb/http';
 import { type Renewed, type Settlement, type Standing, USUAL_WAIT_MS } from '@quotadb/quota';
 import type { LaneCluster, QuotaAnswer, QuotaRequest } from '@quotadb/resp';
 import { z } from 'zod';
-import { withKeysHere } from '../key-access.js';
+import { requireAllKeys, withKeysHere } from '../key-access.js';
 import { elsewhereProblems, groups_missing, serverProblems } from '../problems.js';
 import { problemOf } from '../require-safe.js';
 import { quotaProblems } from './problems.js';
@@ -32,7 +32,7 @@ export interface QuotasContext {
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
 type Taken = { readonly isAllowed: boolean; readonly standings: readonly Standing[] };
-/** Of a reservation or a lease. */
+/** The answer to a request for a reservation or a lease. */
 type Held = { readonly isAllowed: boolean; readonly id: string; readonly standing: Standing };
 
 const operation = operationsOf<QuotasContext, User>();
@@ -69,7 +69,7 @@ function quotaOperation<Body extends z.ZodType, Value>(declaration: QuotaOperati
       ...(isUnknownRefused ? [serverProblems.no_such_quota] : []),
     ],
     run: async (quotas, input, caller) => {
-      requireAllKeys(caller);
+      requireAllKeys(caller, 'quotas');
       const [variable = ''] = Object.values(input.path);
       const asked = request(variable, input.body as z.output<Body>, input.query);
       const waitMs = ('waitMs' in asked ? asked.waitMs : undefined) ?? 0;
@@ -106,11 +106,6 @@ function tagged(cluster: LaneCluster | undefined, request: QuotaRequest, value: 
   return { ...held, id: `${held.id}${slotTag(slotOfKey(subject, 0, subject.length))}` };
 }
 
-function requireAllKeys({ hasPrefixes }: User): void {
-  const detail = 'Users with key prefixes are served over RESP only.';
-  if (hasPrefixes) throw new ProblemError(problems.forbidden, { detail });
-}
-
 const listQuotas = operation({
   id: 'listQuotas',
   method: 'GET',
@@ -119,7 +114,7 @@ const listQuotas = operation({
   roles: ['quota'],
   success: { description: 'The names.', schema: z.object({ quotas: z.array(z.string()) }) },
   run: ({ policies }, _input, caller) => {
-    requireAllKeys(caller);
+    requireAllKeys(caller, 'quotas');
     return { quotas: policies.map(({ name }) => name) };
   },
 });

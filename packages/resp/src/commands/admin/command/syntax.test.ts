@@ -61,7 +61,7 @@ function reported(frame: Frame): Shape {
   return [parts.length > 0 ? '' : text('name'), text('type'), text('token'), flags, parts];
 }
 
-/** Where our syntax differs from that of Redis 7.0 on purpose: later options, or words of our own, or refused anyway. */
+/** Where our syntax differs from Redis 7.0's on purpose: later options, or words of our own, or refused anyway. */
 const OTHERWISE = new Set([
   ...['increx', 'incrbyex', 'client|kill', 'client|list', 'client|no-touch', 'client|setinfo', 'waitaof', 'debug'],
   ...['pubsub', 'auth', 'acl|genpass', 'info', 'config|set', 'command|list', 'incrbyfloat'],

@@ -130,8 +130,9 @@ const TYPES: readonly (readonly [CommandArgument['type'], RegExp])[] = [
   [
     'integer',
     new RegExp(
-      '^(seconds|milliseconds|window-ms|period-ms|max-age-ms|start-ms|increment|decrement|amount|limit|cost|percent|burst|' +
-        'count|cursor|timeout|db|index\\d?|destination-db|client-id|numreplicas|numlocal|numkeys|protover|.*bound|bits)$',
+      '^(seconds|milliseconds|window-ms|period-ms|max-age-ms|start-ms|increment|decrement|amount|limit|cost|percent|' +
+        'burst|count|cursor|timeout|db|index\\d?|destination-db|client-id|numreplicas|numlocal|numkeys|protover|' +
+        '.*bound|bits)$',
     ),
   ],
 ];

@@ -1,10 +1,11 @@
 import { arch, release, totalmem, type } from 'node:os';
 import { QUOTADB_VERSION, REDIS_VERSION } from '@quotadb/config';
+import { humanBytes } from '@quotadb/wire';
 import type { PeerDescription } from '../../../services/replication-description.js';
 import type { Call } from '../../../session/command.js';
 import type { Figures } from '../../../statistics/figures.js';
 import { processMemory } from '../../../statistics/process-memory.js';
-import { humanBytes, ratio } from './format.js';
+import { ratio } from './format.js';
 
 /** The sections of INFO, in Redis's order and under Redis's names; QuotaDB's own lines begin with `quotadb_`. */
 export interface InfoSection {

@@ -1,5 +1,5 @@
 import { freshSeed } from '@quotadb/wire/testing';
-import type { Mistake, Outcome, SimulationOptions } from './cluster.js';
+import type { Mistake, Outcome, SimulationOptions } from '../world/cluster.js';
 
 type Simulate = (seed: number, options?: SimulationOptions) => Promise<Outcome>;
 
