@@ -20,7 +20,7 @@ export {
   EnvoyConfigurationError,
   WatchedDirectory,
 } from './configuration/watched-directory.js';
-export type { DecideRequest, LimitStore } from './deciding/limit-store.js';
+export type { DecideRequest, FixedWindow, LimitStore } from './deciding/limit-store.js';
 export { Refusal, refusals } from './deciding/refusal.js';
 export type { Figures, RuleFigures } from './deciding/rule-figures.js';
 export { ShouldRateLimit, type ShouldRateLimitOptions } from './deciding/should-rate-limit.js';
