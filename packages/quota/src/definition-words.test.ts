@@ -28,6 +28,8 @@ test.each([
 test.each([
   ['calls LIMIT 10', /a WINDOW is needed.*60s/],
   ['calls LIMIT 10 WINDOW 0', /at least 1 millisecond/],
+  ['calls LIMIT 10 WINDOW 60', /the window 60 has no unit: write 60s or 60ms/],
+  ['calls LIMIT 10 LEASE 30', /the lease 30 has no unit: write 30s or 30ms/],
   ['calls LIMIT 10 WINDOW 5min', /a WINDOW is needed/],
   ['calls LIMIT 10 WINDOW YEAR', /a WINDOW is needed/],
   ['calls LIMIT 10 WINDOW 1h ZONE UTC', /ZONE and ANCHOR belong to a WINDOW of the calendar/],
@@ -45,8 +47,8 @@ test.each([
 
 test('what is printed is read as it was', () => {
   const lasting = fc.oneof(
-    fc.integer({ min: 1, max: 1e9 }).map((ms) => `WINDOW ${ms}`),
-    fc.integer({ min: 1, max: 1e6 }).map((ms) => `LEASE ${ms}`),
+    fc.integer({ min: 1, max: 1e9 }).map((ms) => `WINDOW ${ms < 1000 ? `${ms}ms` : ms}`),
+    fc.integer({ min: 1, max: 1e6 }).map((ms) => `LEASE ${ms < 1000 ? `${ms}ms` : ms}`),
     fc.constantFrom('WINDOW NONE', 'WINDOW HOUR ZONE Asia/Kathmandu', 'WINDOW WEEK ANCHOR 3', 'WINDOW MONTH ANCHOR 31'),
   );
   const unreachable = fc.constantFrom('', ' ON-UNREACHABLE DENY', ' ON-UNREACHABLE WAIT 5s');
