@@ -20,7 +20,14 @@ export {
 } from './catalogue/schema.js';
 export { type Attempted, Attempts, type AttemptsOptions } from './decision/attempt.js';
 export { Counters, subjectOfCounter } from './decision/counters.js';
-export { type DecideRequest, Decider, type DeciderOptions, isRefusal, wantsLease } from './decision/decider.js';
+export {
+  type DecideRequest,
+  Decider,
+  type DeciderOptions,
+  isRefusal,
+  operationOf,
+  wantsLease,
+} from './decision/decider.js';
 export {
   type Decision,
   type DecisionRefusal,
