@@ -146,7 +146,8 @@ function formatRow({ kind, streams, sides }: RlsRow): string {
       median(measures[measure]?.rounds ?? [0]).toFixed(digits);
     const cpu = of('serverCpuMicrosecondsPerOperation', 1);
     const [half, aimed] = [of('halfLoadP99Ms', 2), of('aimedLoadP99Ms', 2)];
-    return `${name} ${of('throughputPerSecond', 0)}/s, ${cpu} µs CPU, p99 at half load ${half} ms, at 10,000/s ${aimed} ms`;
+    const latencies = `p99 at half load ${half} ms, at 10,000/s ${aimed} ms`;
+    return `${name} ${of('throughputPerSecond', 0)}/s, ${cpu} µs CPU, ${latencies}`;
   });
   return `${kind}, ${streams} streams: ${figures.join('; ')}`;
 }

@@ -176,7 +176,7 @@ export class GrpcDoor {
     else enter(call, found);
   }
 
-  /** Ends calls whose message does not arrive or whose reply is not taken, and connections that never begin or do not read. */
+  /** Ends calls that wait too long for their client, and connections that never begin or do not read. */
   private sweep(): void {
     const nowMs = performance.now();
     const dueMs = nowMs - MESSAGE_TIMEOUT_MS;

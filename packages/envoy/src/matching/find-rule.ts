@@ -14,7 +14,8 @@ export type SharedValues = readonly (string | undefined)[] | undefined;
 
 /**
  * Finds the limit of a descriptor as the reference does: at each level `key_value` before a value that ends with a `*`,
- * the first in the order of the file, before `key` alone. A limit applies at the level of the last entry, and at no other.
+ * the first in the order of the file, before `key` alone. A limit applies at the level of the last entry, and at no
+ * other.
  */
 export function findRule(domains: Domains, domain: string, entries: readonly Entry[]): Match | undefined {
   const root = domains.get(domain);

@@ -49,8 +49,8 @@ function readForm(
 }
 
 /**
- * What there is to check of a catalogue whose form is wrong somewhere, so that all mistakes are found at once: limits and
- * plans that are wrong are there by name, because others may refer to them, and have no mistakes of their own.
+ * What there is to check of a catalogue whose form is wrong somewhere, so that all mistakes are found at once: limits
+ * and plans that are wrong are there by name, because others may refer to them, and have no mistakes of their own.
  */
 function likenessOf(given: unknown): Catalogue {
   const { plans, limits } = partsOf(given);
