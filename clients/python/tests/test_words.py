@@ -18,10 +18,10 @@ class Words(unittest.TestCase):
         full = words.define("q", 5, 60, None, "us", {"us": 0.5, "eu": 0.25}, 0)
         self.assertEqual(
             full.words[4:],
-            ("WINDOW", 60000, "ALLOCATOR", "us", "SHARE", "us", "0.5", "SHARE", "eu", "0.25", "ON-UNREACHABLE", "DENY"),
+            ("WINDOW", "60000ms", "ALLOCATOR", "us", "SHARE", "us", "0.5", "SHARE", "eu", "0.25", "ON-UNREACHABLE", "DENY"),
         )
         leases = words.define("q", 5, None, 30, None, None, 0.5)
-        self.assertEqual(leases.words[4:], ("LEASE", 30000, "ON-UNREACHABLE", "WAIT", 500))
+        self.assertEqual(leases.words[4:], ("LEASE", "30000ms", "ON-UNREACHABLE", "WAIT", 500))
 
     def test_options_follow_the_words_of_a_take(self) -> None:
         self.assertEqual(words.take("q", "a", 2, None, None).words, ("QUOTA.TAKE", "q", "a", 2))

@@ -15,7 +15,7 @@
 export type { ReservedTokens, TokenError, TokenStanding, TokenStore } from './assigning/token-store.js';
 export { type Domains, QUOTA_PREFIX, type Rule, rulesOf } from './configuration/rule.js';
 export { EnvoyConfigurationError, WatchedDirectory } from './configuration/watched-directory.js';
-export type { DecideRequest, LimitStore } from './deciding/limit-store.js';
+export type { DecideRequest, FixedWindow, LimitStore } from './deciding/limit-store.js';
 export { refusals } from './deciding/refusal.js';
 export { ShouldRateLimit } from './deciding/should-rate-limit.js';
 export { type Admission, GrpcDoor } from './door/grpc-door.js';

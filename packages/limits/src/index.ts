@@ -12,7 +12,14 @@ export { readCatalogue, readLimit } from './catalogue/read.js';
 export { type Catalogue, EMPTY_CATALOGUE, type LimitEntry } from './catalogue/schema.js';
 export { type Attempted, Attempts } from './decision/attempt.js';
 export { Counters, subjectOfCounter } from './decision/counters.js';
-export { type DecideRequest, Decider, type DeciderOptions, isRefusal, wantsLease } from './decision/decider.js';
+export {
+  type DecideRequest,
+  Decider,
+  type DeciderOptions,
+  isRefusal,
+  operationOf,
+  wantsLease,
+} from './decision/decider.js';
 export type { Decision, DecisionRefusal, Item, ItemDecision, Standing } from './decision/decision.js';
 export { summarise } from './decision/summarise.js';
 export { type CatalogueChange, catalogueReader } from './resolution/reader.js';

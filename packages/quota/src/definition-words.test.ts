@@ -32,6 +32,8 @@ test.each([
   ['calls LIMIT 10 WINDOW YEAR', /'YEAR' is no WINDOW/],
   ['calls LIMIT ten WINDOW 1h', /a limit is a whole number from 0 to \d+, not 'ten'/],
   ['jobs LIMIT 5 LEASE soon', /a LEASE is a time .*, not 'soon'/],
+  ['calls LIMIT 10 WINDOW 60', /the window 60 has no unit: write 60s or 60ms/],
+  ['calls LIMIT 10 LEASE 30', /the lease 30 has no unit: write 30s or 30ms/],
   ['calls LIMIT 10 WINDOW 1h ZONE UTC', /ZONE and ANCHOR belong to a WINDOW of the calendar/],
   ['calls LIMIT 10 WINDOW DAY ZONE Europe/Atlantis', /'Europe\/Atlantis' is no time zone/],
   ['calls LIMIT 10 WINDOW DAY ANCHOR 2', /windows of a day have no anchor day/],
@@ -47,8 +49,8 @@ test.each([
 
 test('what is printed is read as it was', () => {
   const lasting = fc.oneof(
-    fc.integer({ min: 1, max: 1e9 }).map((ms) => `WINDOW ${ms}`),
-    fc.integer({ min: 1, max: 1e6 }).map((ms) => `LEASE ${ms}`),
+    fc.integer({ min: 1, max: 1e9 }).map((ms) => `WINDOW ${ms < 1000 ? `${ms}ms` : ms}`),
+    fc.integer({ min: 1, max: 1e6 }).map((ms) => `LEASE ${ms < 1000 ? `${ms}ms` : ms}`),
     fc.constantFrom('WINDOW NONE', 'WINDOW HOUR ZONE Asia/Kathmandu', 'WINDOW WEEK ANCHOR 3', 'WINDOW MONTH ANCHOR 31'),
   );
   const unreachable = fc.constantFrom('', ' ON-UNREACHABLE DENY', ' ON-UNREACHABLE WAIT 5s');

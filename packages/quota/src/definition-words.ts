@@ -108,8 +108,8 @@ function printLasting({
   calendar,
   leaseMs = 0,
 }: Pick<Definition, 'windowMs' | 'calendar' | 'leaseMs'>): string {
-  if (leaseMs > 0) return `LEASE ${leaseMs}`;
-  if (calendar === undefined) return `WINDOW ${windowMs === 0 ? 'NONE' : windowMs}`;
+  if (leaseMs > 0) return `LEASE ${printSpan(leaseMs)}`;
+  if (calendar === undefined) return `WINDOW ${windowMs === 0 ? 'NONE' : printSpan(windowMs)}`;
   const { unit, timeZone, anchorDay } = calendar;
   const hasAnchor = unit === 'week' || unit === 'month';
   return `WINDOW ${unit.toUpperCase()} ZONE ${timeZone}${hasAnchor ? ` ANCHOR ${anchorDay}` : ''}`;
@@ -123,7 +123,7 @@ function readWindow(draft: Draft, word: string): void {
     return;
   }
   draft.unit = undefined;
-  draft.windowMs = word.toUpperCase() === 'NONE' ? 0 : spanOf(word);
+  draft.windowMs = word.toUpperCase() === 'NONE' ? 0 : lengthOf('window', word);
   if (Number.isNaN(draft.windowMs)) throw new PolicyError(`'${word}' is no WINDOW: give ${WINDOWS}`);
   if (draft.windowMs === 0 && word.toUpperCase() !== 'NONE')
     throw new PolicyError('a window has at least 1 millisecond, or there is NONE');
@@ -157,7 +157,7 @@ function limitOf(word: string): number {
 }
 
 function leaseOf(word: string): number {
-  const leaseMs = spanOf(word);
+  const leaseMs = lengthOf('lease', word);
   if (!(leaseMs >= 1))
     throw new PolicyError(`a LEASE is a time of at least 1 millisecond, such as ${DURATION_EXAMPLES}, not '${word}'`);
   return leaseMs;
@@ -168,6 +168,20 @@ function admitOf(word: string): number {
   if (word.trim() === '' || !(fraction > 0 && fraction <= 1))
     throw new PolicyError(`ADMIT is followed by a fraction of the limit above 0 and at most 1, not '${word}'`);
   return fraction;
+}
+
+/** A bare number below this is as likely meant in seconds: it needs a unit. */
+const UNITLESS_FROM_MS = 1000;
+
+function lengthOf(what: string, word: string): number {
+  const ms = spanOf(word);
+  if (/^\d+$/.test(word) && ms > 0 && ms < UNITLESS_FROM_MS)
+    throw new PolicyError(`the ${what} ${word} has no unit: write ${word}s or ${word}ms`);
+  return ms;
+}
+
+function printSpan(ms: number): string {
+  return ms < UNITLESS_FROM_MS ? `${ms}ms` : String(ms);
 }
 
 /** Milliseconds, from a number of them or a duration; NaN where it is neither. */

@@ -107,18 +107,21 @@ export const MAXIMUM_WINDOW_MS = 366 * 24 * 3600 * 1000;
 export const MAXIMUM_WAIT_MS = 3_600_000;
 export const MAXIMUM_LEASE_MS = 24 * 3600 * 1000;
 
+/** How a limit divides time: a length of 0 is one window that never ends. */
+export type Windows = Pick<Policy, 'windowMs' | 'calendar'>;
+
 /** The window that a moment lies in, by the deciding node's clock; its number travels with every token. */
-export function windowAt({ windowMs, calendar }: Policy, nowMs: number): number {
+export function windowAt({ windowMs, calendar }: Windows, nowMs: number): number {
   if (calendar !== undefined) return calendarWindowAt(calendar, nowMs);
   return windowMs === 0 ? 0 : Math.floor(nowMs / windowMs);
 }
 
-export function windowStartMs({ windowMs, calendar }: Policy, window: number): number {
+export function windowStartMs({ windowMs, calendar }: Windows, window: number): number {
   if (calendar !== undefined) return calendarWindowStartMs(window);
   return windowMs === 0 ? Number.NEGATIVE_INFINITY : window * windowMs;
 }
 
-export function windowEndMs({ windowMs, calendar }: Policy, window: number): number {
+export function windowEndMs({ windowMs, calendar }: Windows, window: number): number {
   if (calendar !== undefined) return calendarWindowEndMs(window);
   return windowMs === 0 ? Number.POSITIVE_INFINITY : (window + 1) * windowMs;
 }

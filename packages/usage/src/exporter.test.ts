@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Engine } from '@quotadb/engine';
-import { type LimitWindow, type Policy, windowAt } from '@quotadb/quota';
+import { type LimitWindow, type Policy, type Windows, windowAt } from '@quotadb/quota';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { UsageExporter } from './exporter.js';
 import { QuotaNames } from './quota-names.js';
@@ -66,7 +66,7 @@ interface Parts {
   readonly sync?: () => Promise<void>;
   readonly maximumSpoolBytes?: number;
   readonly policies?: () => readonly Policy[];
-  readonly fixedLimits?: () => readonly Policy[];
+  readonly otherWindows?: () => readonly Windows[];
 }
 
 function start(options: Parts = {}): UsageExporter {
@@ -75,7 +75,7 @@ function start(options: Parts = {}): UsageExporter {
     sync = async () => undefined,
     maximumSpoolBytes = 1e9,
     policies = () => [policy],
-    fixedLimits = () => [],
+    otherWindows = () => [],
   } = options;
   const exporter = new UsageExporter({
     engine,
@@ -86,7 +86,7 @@ function start(options: Parts = {}): UsageExporter {
     names: new QuotaNames(directory),
     maximumSpoolBytes,
     policies,
-    fixedLimits,
+    otherWindows,
     openReservations: () => reservations,
     sync,
     advance: () => engine.advanceTo(nowMs),
@@ -207,13 +207,13 @@ describe('a limit with a fixed window', () => {
 
   test('a short window is exported when it ends, not at the next pass that is made in any case', async () => {
     const second = { ...policy, number: 0, name: 'hits', windowMs: 1_000 };
-    let fixedLimits: readonly Policy[] = [];
-    start({ policies: () => [], fixedLimits: () => fixedLimits });
+    let otherWindows: readonly Windows[] = [];
+    start({ policies: () => [], otherWindows: () => otherWindows });
     for (let turn = 0; turn < 2; turn++) {
       nowMs++;
       await eventually(() => expect(engine.nowMs).toBe(nowMs));
     }
-    fixedLimits = [second];
+    otherWindows = [second];
     const beginsMs = Math.floor(nowMs / 1_000) * 1_000;
     counter.admitted(windowOf('alice', { startMs: beginsMs, endMs: beginsMs + 1_000 }), 5);
     nowMs = beginsMs + 3_000;

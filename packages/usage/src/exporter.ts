@@ -1,5 +1,5 @@
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
-import { type LimitWindow, nameOfAllotment, type Policy, windowAt, windowEndMs } from '@quotadb/quota';
+import { type LimitWindow, nameOfAllotment, type Policy, type Windows, windowAt, windowEndMs } from '@quotadb/quota';
 import { readLimitUsageKey } from './limit-usage-key.js';
 import type { QuotaNames } from './quota-names.js';
 import { type QuotaWindow, readQuotaUsageKey } from './quota-usage-key.js';
@@ -18,8 +18,8 @@ export interface ExporterOptions {
   /** Beyond it usage stays in the store. */
   readonly maximumSpoolBytes: number;
   readonly policies: () => readonly Policy[];
-  /** The windows of limits of kind fixed, in the form in which quotas have them. */
-  readonly fixedLimits: () => readonly Policy[];
+  /** The windows of limits that are no quotas: of kind fixed in the catalogue, and of Envoy's files. */
+  readonly otherWindows: () => readonly Windows[];
   /** Allotments with reservations that are not settled, by name. */
   readonly openReservations: () => ReadonlyMap<string, number>;
   /** Resolves when the disk holds all changes so far. */
@@ -74,8 +74,8 @@ export class UsageExporter {
   private isDelivering = false;
   private readonly stopped = new AbortController();
   private nextPassMs = 0;
-  /** Policies of quotas and fixed limits at the last pass: others may have windows that end sooner. */
-  private knownPolicies: readonly Policy[] = [];
+  /** Of quotas and other limits at the last pass: new ones may have windows that end sooner. */
+  private knownWindows: readonly Windows[] = [];
   private nextTryMs = 0;
   private retryMs = FIRST_RETRY_MS;
   /** Of closed windows that stayed in the store at the last pass. */
@@ -115,7 +115,7 @@ export class UsageExporter {
   private tick(): void {
     this.options.advance();
     const { nowMs } = this.options.engine;
-    if (!this.isCollecting && (nowMs >= this.nextPassMs || this.hasOtherPolicies())) {
+    if (!this.isCollecting && (nowMs >= this.nextPassMs || this.hasOtherWindows())) {
       this.isCollecting = true;
       this.collecting = this.collect()
         .catch((error: Error) => this.fail('collect', error))
@@ -131,13 +131,13 @@ export class UsageExporter {
     }
   }
 
-  private windowed(): readonly Policy[] {
-    return [...this.options.policies(), ...this.options.fixedLimits()];
+  private windows(): readonly Windows[] {
+    return [...this.options.policies(), ...this.options.otherWindows()];
   }
 
-  private hasOtherPolicies(): boolean {
-    const policies = this.windowed();
-    return policies.length !== this.knownPolicies.length || policies.some((one, at) => one !== this.knownPolicies[at]);
+  private hasOtherWindows(): boolean {
+    const windows = this.windows();
+    return windows.length !== this.knownWindows.length || windows.some((one, at) => one !== this.knownWindows[at]);
   }
 
   private recover(): void {
@@ -157,7 +157,7 @@ export class UsageExporter {
   private async collect(): Promise<void> {
     const { engine, names, policies } = this.options;
     const startedMs = engine.nowMs;
-    this.knownPolicies = this.windowed();
+    this.knownWindows = this.windows();
     names.note(policies());
     const open = this.options.openReservations();
     let closed: Closed[] = [];
@@ -185,7 +185,7 @@ export class UsageExporter {
       await new Promise((resolve) => setImmediate(resolve));
     }
     this.oldestLeftMs = oldestLeftMs;
-    const ends = this.knownPolicies.map((policy) => windowEndMs(policy, windowAt(policy, startedMs)) + CLOSED_AFTER_MS);
+    const ends = this.knownWindows.map((one) => windowEndMs(one, windowAt(one, startedMs)) + CLOSED_AFTER_MS);
     if (oldestLeftMs !== Number.POSITIVE_INFINITY) ends.push(startedMs + AGAIN_MS);
     this.nextPassMs = Math.min(earliestMs, ...ends);
   }

@@ -40,9 +40,9 @@ def define(
 ) -> Call[None]:
     words: List[Word] = ["QUOTA.DEFINE", name, "LIMIT", limit]
     if lease is not None:
-        words += ["LEASE", milliseconds(lease, "lease")]
+        words += ["LEASE", f"{milliseconds(lease, 'lease')}ms"]
     else:
-        words += ["WINDOW", "NONE" if window is None else milliseconds(window, "window")]
+        words += ["WINDOW", "NONE" if window is None else f"{milliseconds(window, 'window')}ms"]
     if allocator is not None:
         words += ["ALLOCATOR", allocator]
     for region, fraction in (shares or {}).items():

@@ -46,6 +46,16 @@ export function halfLoadRound(result: LoadResult): Round {
   };
 }
 
+/** At a rate that an aim names, whatever the server can do. */
+export function aimedLoadRound(result: LoadResult): Round {
+  return {
+    aimedLoadPerSecond: perSecond(result),
+    aimedLoadP50Ms: result.p50Ms,
+    aimedLoadP99Ms: result.p99Ms,
+    aimedLoadP999Ms: result.p999Ms,
+  };
+}
+
 export function perSecond({ operations, elapsedMs }: LoadResult): number {
   return (operations * 1000) / elapsedMs;
 }

@@ -6,7 +6,7 @@ import { ExitCode } from '../run-bench.js';
 import { bench } from '../testing/bench.js';
 import { temporaryDirectory } from '../testing/temporary-directory.js';
 
-test('every kind of limit is measured over gRPC and over RESP, at full load and at half', async () => {
+test('every kind of limit is measured over gRPC and over RESP, at full load, at half and at that of the aim', async () => {
   const json = join(temporaryDirectory(), 'rows.json');
   const { code, progress } = await bench('rls', '--smoke', '--no-limits', '--json', json);
   expect([code, progress]).toEqual([ExitCode.Ok, expect.stringContaining('smoke run')]);
@@ -16,5 +16,6 @@ test('every kind of limit is measured over gRPC and over RESP, at full load and 
     for (const side of ['grpc', 'resp']) {
       expect(sides[side]?.throughputPerSecond?.median).toBeGreaterThan(10);
       expect(sides[side]?.halfLoadP99Ms?.median).toBeGreaterThan(0);
+      expect(sides[side]?.aimedLoadP99Ms?.median).toBeGreaterThan(0);
     }
 }, 180_000);

@@ -51,7 +51,7 @@ export function simulateCommand(program: Command, exit: Exit): void {
     .option('--leases', 'quotas with leases')
     .option('--adjustments', 'quotas with overrides, extra tokens, refunds and windows of the calendar')
     .option('--members', 'quotas of a region with several members, which die, join and come back')
-    .option('--limits', 'limits of a catalogue, with parents, limits in shadow and overrides')
+    .option('--limits', 'limits of a catalogue, with parents, limits in shadow, overrides and leases')
     .option('--moves', 'slots that move between groups while members and etcd fail')
     .option('--rates', 'rate limits instead of counters')
     .option('--unsynced', 'counters only: disks are never synced, as with --fsync never')

@@ -70,7 +70,7 @@ export class Demo implements DemoControls {
       const peers = this.links.filter(({ from }) => from === name);
       const flags = peers.flatMap(({ to, proxy }) => ['--peer', `${to}=127.0.0.1:${proxy.port}`]);
       flags.push('--data', join(this.directory, name), '--max-memory', '128mb', '--home', HOME);
-      flags.push('--quota', `${QUOTA.name} LIMIT ${QUOTA.limit} WINDOW ${QUOTA.windowMs}`);
+      flags.push('--quota', `${QUOTA.name} LIMIT ${QUOTA.limit} WINDOW ${QUOTA.windowMs}ms`);
       this.servers.set(name, new DemoServer(name, flags));
     }
     await Promise.all(REGIONS.map((name) => this.startRegion(name)));

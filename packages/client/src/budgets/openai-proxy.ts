@@ -92,11 +92,14 @@ async function forward(
   const broken = new AbortController();
   const deadline = AbortSignal.timeout(Math.max(budgets.reservationMs - SETTLE_MARGIN_MS, 1));
   const signal = AbortSignal.any([request.signal, broken.signal, grant.signal, deadline]);
+  // Its caller may have gone while the budgets were asked.
+  const isSent = !signal.aborted;
   let answer: Response;
   try {
     answer = await send(options, request, address, body.bytes, signal);
   } catch (error) {
-    await grant.cancel();
+    // One that was broken off from here may have been at work on it, also where no answer had begun.
+    await (isSent && signal.aborted ? grant.settle(meter.usage) : grant.cancel());
     if (request.signal.aborted) throw error;
     return errorResponse(errors.upstreamFailed(reasonOf(error)));
   }

@@ -30,8 +30,8 @@ export function definitionWords(definition: QuotaDefinition): Word[] {
   const { limit, windowMs, leaseMs, allocator, shares = [], waitMs } = definition;
   return [
     ...['LIMIT', limit],
-    ...(windowMs === undefined ? [] : ['WINDOW', windowMs ?? 'NONE']),
-    ...(leaseMs === undefined ? [] : ['LEASE', leaseMs]),
+    ...(windowMs === undefined ? [] : ['WINDOW', windowMs === null ? 'NONE' : `${windowMs}ms`]),
+    ...(leaseMs === undefined ? [] : ['LEASE', `${leaseMs}ms`]),
     ...(allocator === undefined ? [] : ['ALLOCATOR', allocator]),
     ...shares.flatMap(({ region, fraction }) => ['SHARE', region, String(fraction)]),
     ...(waitMs === undefined ? [] : waitMs === 0 ? ['ON-UNREACHABLE', 'DENY'] : ['ON-UNREACHABLE', 'WAIT', waitMs]),

@@ -4,10 +4,11 @@ import type { Catalogue, LimitEntry } from '../../src/snapshot.js';
 import { choose } from '../live/address.js';
 import { dropLimit, replaceCatalogue, setLimit, withoutName } from '../live/catalogue.js';
 import { Alert, Panel } from '../parts/panel.js';
+import { LimitFields } from './limit-fields.js';
 
 const TEMPLATE = { kind: 'exact', limit: 1000, window: '1m', shadow: true };
 
-/** A limit that there is: its modes as buttons, everything as JSON. */
+/** A limit that there is: its modes as buttons, its most used fields as a form, everything as JSON. */
 export function LimitEditor(props: { entry: LimitEntry }) {
   const { entry } = props;
   const isAsked = useSignal(false);
@@ -19,6 +20,7 @@ export function LimitEditor(props: { entry: LimitEntry }) {
       key={JSON.stringify(entry)}
       title={`Change ${entry.name}`}
       label="The limit, as JSON"
+      hasFields
       first={withoutName(entry)}
       saveWord="Save"
       done={done}
@@ -62,6 +64,7 @@ export function NewLimit() {
     <JsonEditor
       title="Add a limit"
       label="The limit, as JSON"
+      hasFields
       first={TEMPLATE}
       saveWord="Add"
       done={done}
@@ -129,6 +132,8 @@ function JsonEditor(props: {
   done: { value: string };
   onSave: (given: object) => Promise<string>;
   head?: ComponentChildren;
+  /** It is one limit, and has a form for its most used fields. */
+  hasFields?: boolean;
   children: (act: Act) => ComponentChildren;
 }) {
   const text = useSignal(JSON.stringify(props.first, null, 2));
@@ -156,6 +161,7 @@ function JsonEditor(props: {
         }}
       >
         {props.head}
+        {props.hasFields === true && <LimitFields text={text} />}
         <label>
           {props.label}
           <textarea

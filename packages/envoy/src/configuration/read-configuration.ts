@@ -18,6 +18,9 @@ const MAXIMUM_UINT32 = 2 ** 32 - 1;
 const MAXIMUM_LEVELS = 32;
 const MAXIMUM_DESCRIPTORS = 20_000;
 
+/** At the end of a value, and nowhere else: elsewhere it is a character like others. */
+const WILDCARD = '*';
+
 const ROOT_KEYS = new Set(['domain', 'descriptors']);
 const DESCRIPTOR_KEYS = new Set([
   'key',
@@ -96,7 +99,7 @@ class FileReader {
       if (children.has(node.label))
         file.report(`the descriptor '${path}${node.label}' is there twice: only one can match`, item as Node);
       children.set(node.label, node);
-      if (node.label.includes('*')) wildcards.push({ parts: node.label.split('*'), node });
+      if (node.label.endsWith(WILDCARD)) wildcards.push({ prefix: node.label.slice(0, -1), node });
     }
     return { children, wildcards };
   }
@@ -111,9 +114,9 @@ class FileReader {
     if (key === '') file.report("a descriptor must have a 'key' that is not empty", item);
     const label = value === '' ? key : `${key}_${value}`;
     const isShared = file.flag(fields.get('share_threshold'));
-    if (isShared && !value.includes('*'))
+    if (isShared && !label.endsWith(WILDCARD))
       file.report(
-        `'share_threshold' needs a value with a *, and '${label}' has none`,
+        `'share_threshold' needs a value that ends with a *, and '${label}' does not`,
         fields.get('share_threshold')?.key,
       );
     const path = `${level.path}${label}`;
@@ -143,7 +146,7 @@ class FileReader {
     if (isUnlimited && kind !== 'fixed') file.report(`a limit is unlimited or '${kind}', not both`, item);
     const name = file.text(limit.get('name'));
     const replaces = this.replaces(limit.get('replaces'), name);
-    const limitName = kind !== 'fixed' && unit !== undefined ? limitNameOf(path, unit) : '';
+    const limitName = unit === undefined ? '' : limitNameOf(path, unit);
     if (kind === 'exact' && unit !== undefined && requestsPerUnit === 0)
       file.report("an 'exact' limit must be at least 1: without 'exact', 0 denies every request", field.key);
     return { path, kind, requestsPerUnit, unit, name, replaces, isShadow, isQuotaMode, isDetailed, limitName };

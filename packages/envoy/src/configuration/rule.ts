@@ -24,7 +24,7 @@ export interface Rule {
   readonly isQuotaMode: boolean;
   /** Its figures are apart for every value. */
   readonly isDetailed: boolean;
-  /** Of kinds exact and sliding: the name of the quota, or of the limit in the store. */
+  /** The name of the quota, of the limit in the store, or of its usage in exports; empty where it is unlimited. */
   readonly limitName: string;
 }
 
@@ -33,7 +33,7 @@ export interface DescriptorNode {
   readonly rule: Rule | undefined;
   /** By `key_value`, or `key` where it has no value. */
   readonly children: ReadonlyMap<string, DescriptorNode>;
-  /** Children whose value has a `*`, in the order of the file. */
+  /** Children whose value ends with a `*`, in the order of the file. */
   readonly wildcards: readonly Wildcard[];
   /** The value as it is written, where all values that match it share one counter. */
   readonly sharedValue: string | undefined;
@@ -46,8 +46,8 @@ export interface DescriptorNode {
 }
 
 export interface Wildcard {
-  /** The parts between the stars of `key_value`. */
-  readonly parts: readonly string[];
+  /** `key_value` without its last character. */
+  readonly prefix: string;
   readonly node: DescriptorNode;
 }
 

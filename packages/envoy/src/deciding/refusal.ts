@@ -11,6 +11,8 @@ export class Refusal extends Error {
   }
 }
 
+export const NO_MEMORY = 'the store has no memory left for another counter: raise --max-memory';
+
 export const refusals = {
   noDomain: (): Refusal => new Refusal(GrpcStatus.invalidArgument, 'rate limit domain must not be empty'),
   noDescriptors: (): Refusal => new Refusal(GrpcStatus.invalidArgument, 'rate limit descriptor list must not be empty'),
@@ -23,5 +25,6 @@ export const refusals = {
     ),
   notAllowed: (domain: string): Refusal =>
     new Refusal(GrpcStatus.permissionDenied, `this caller may not count in the domain '${domain}'`),
+  noMemory: (): Refusal => new Refusal(GrpcStatus.unavailable, NO_MEMORY),
   undecided: (reason: string): Refusal => new Refusal(GrpcStatus.unavailable, reason),
 };

@@ -1,5 +1,5 @@
 import { type Decision, type DecisionRefusal, type Item, isRefusal } from '@quotadb/limits';
-import type { Domains, Rule } from '../configuration/rule.js';
+import { type Domains, limitNameOf, type Rule } from '../configuration/rule.js';
 import { counterName } from '../matching/counter-name.js';
 import { findRule, type Match } from '../matching/find-rule.js';
 import type { RateLimitRequest, RequestDescriptor } from '../messages/rate-limit-request.js';
@@ -11,8 +11,8 @@ import {
 } from '../messages/rate-limit-response.js';
 import { unitNumbered, units } from '../messages/units.js';
 import { headersOf, metadataOf } from './additions.js';
-import type { LimitStore } from './limit-store.js';
-import { type Refusal, refusals } from './refusal.js';
+import type { FixedWindow, LimitStore } from './limit-store.js';
+import { NO_MEMORY, Refusal, refusals } from './refusal.js';
 import { Figures, noteHits } from './rule-figures.js';
 
 export interface ShouldRateLimitOptions {
@@ -45,6 +45,8 @@ interface Deciding {
   readonly statuses: DescriptorStatus[];
   /** Places of descriptors over a limit in quota mode. */
   readonly violations: number[];
+  /** What fixed windows admit, where usage is exported. */
+  readonly usage: { readonly window: FixedWindow; readonly hits: number }[];
 }
 
 /**
@@ -71,7 +73,7 @@ export class ShouldRateLimit {
     if (!domains.has(request.domain)) this.figures.unknownDomains++;
     const statuses: DescriptorStatus[] = new Array(request.descriptors.length).fill(NO_LIMIT);
     const limits = this.findLimits(domains, request, statuses);
-    const deciding = { request, limits, statuses, violations: [] };
+    const deciding = { request, limits, statuses, violations: [], usage: [] };
     const isDenied = this.countFixed(deciding);
     this.decideOthers(deciding, { isPeek: isDenied, waitMs }, done);
   }
@@ -101,7 +103,7 @@ export class ShouldRateLimit {
   }
 
   /** Whether a fixed window denies the request. */
-  private countFixed({ limits, statuses, violations }: Deciding): boolean {
+  private countFixed({ limits, statuses, violations, usage }: Deciding): boolean {
     const { store } = this.options;
     let isDenied = false;
     for (let index = 0; index < limits.length; index++) {
@@ -115,6 +117,7 @@ export class ShouldRateLimit {
       const isOver = count > requestsPerUnit;
       const remaining = isOver ? 0 : requestsPerUnit - count;
       const resetSeconds = windowSeconds - (Math.floor(store.nowMs() / 1000) % windowSeconds);
+      if (store.hasUsage && !isOver && hits !== 0) usage.push({ window: windowOf(limited, store.nowMs()), hits });
       const isEnforced = isOver && !rule.isShadow && !rule.isQuotaMode;
       if (isOver && !isEnforced) figures.notEnforced += Math.max(0, hits);
       if (isOver && rule.isQuotaMode) violations.push(index);
@@ -134,13 +137,8 @@ export class ShouldRateLimit {
     );
     const { store } = this.options;
     if (others.length === 0) {
-      const durable = store.whenDurable();
-      if (durable === undefined) done(this.respond(deciding));
-      else
-        durable.then(
-          () => done(this.respond(deciding)),
-          (error: Error) => done(refusals.undecided(error.message)),
-        );
+      this.countUsage(deciding);
+      this.respondWhenDurable(deciding, done);
       return;
     }
     const items = others.map(({ limited }) => itemOf(limited));
@@ -149,11 +147,41 @@ export class ShouldRateLimit {
         if (isRefusal(answer)) done(refusals.undecided(reasonOf(answer)));
         else {
           this.takeOver(deciding, others, answer);
-          done(this.respond(deciding));
+          if (deciding.usage.length === 0) done(this.respond(deciding));
+          else this.respondWithUsage(deciding, done);
         }
       },
       (error: Error) => done(refusals.undecided(error.message)),
     );
+  }
+
+  private respondWithUsage(deciding: Deciding, done: (answer: RateLimitResponse | Refusal) => void): void {
+    try {
+      this.countUsage(deciding);
+      this.respondWhenDurable(deciding, done);
+    } catch (error) {
+      done(error instanceof Refusal ? error : refusals.undecided((error as Error).message));
+    }
+  }
+
+  private respondWhenDurable(deciding: Deciding, done: (answer: RateLimitResponse | Refusal) => void): void {
+    const durable = this.options.store.whenDurable();
+    if (durable === undefined) done(this.respond(deciding));
+    else
+      durable.then(
+        () => done(this.respond(deciding)),
+        (error: Error) => done(refusals.undecided(error.message)),
+      );
+  }
+
+  /** A request that is denied has used nothing. Throws a Refusal where usage cannot be counted. */
+  private countUsage({ statuses, usage }: Deciding): void {
+    if (usage.length === 0 || isOverLimit(statuses)) return;
+    const { store } = this.options;
+    const failed = usage.findIndex(({ window, hits }) => !store.countUsage(window, hits));
+    if (failed === -1) return;
+    for (const { window, hits } of usage.slice(0, failed)) store.countUsage(window, -hits);
+    throw refusals.noMemory();
   }
 
   private takeOver(
@@ -180,15 +208,24 @@ export class ShouldRateLimit {
 
   private respond({ request, limits, statuses, violations }: Deciding): RateLimitResponse {
     const { hasHeaders, hasMetadata } = this.options;
-    const isOver = statuses.some(({ code }) => code === Code.overLimit);
     const isQuotaMode = hasMetadata && limits.some((limited) => limited?.rule.isQuotaMode === true);
     return {
-      code: isOver ? Code.overLimit : Code.ok,
+      code: isOverLimit(statuses) ? Code.overLimit : Code.ok,
       statuses,
       headers: hasHeaders ? headersOf(statuses) : [],
       metadata: hasMetadata ? metadataOf(request, isQuotaMode, violations) : undefined,
     };
   }
+}
+
+function isOverLimit(statuses: readonly DescriptorStatus[]): boolean {
+  return statuses.some(({ code }) => code === Code.overLimit);
+}
+
+function windowOf({ rule, counter, windowSeconds }: Limited, nowMs: number): FixedWindow {
+  const windowMs = windowSeconds * 1000;
+  const startMs = Math.floor(nowMs / windowMs) * windowMs;
+  return { limit: rule.limitName, counter, startMs, endMs: startMs + windowMs };
 }
 
 /** The limit of a descriptor: its own, if it brings one, or that of the configuration. */
@@ -219,18 +256,18 @@ function ownLimit(domains: Domains, domain: string, { entries, limit }: RequestD
   if (unit === undefined) throw refusals.badUnit(limit.unit);
   const labels = entries.map(({ key, value }) => (value === '' ? key : `${key}_${value}`));
   const { requestsPerUnit } = limit;
-  const rule: Rule = { ...OWN_LIMIT, path: `${domain} (limits of requests)`, requestsPerUnit, unit };
+  const path = `${domain} (limits of requests)`;
+  const rule: Rule = { ...OWN_LIMIT, path, requestsPerUnit, unit, limitName: limitNameOf(path, unit) };
   return { rule, sharedValues: undefined, figure: [domain, ...labels].join('.') };
 }
 
-const OWN_LIMIT: Omit<Rule, 'path' | 'requestsPerUnit' | 'unit'> = {
+const OWN_LIMIT: Omit<Rule, 'path' | 'requestsPerUnit' | 'unit' | 'limitName'> = {
   kind: 'fixed',
   name: '',
   replaces: [],
   isShadow: false,
   isQuotaMode: false,
   isDetailed: false,
-  limitName: '',
 };
 
 function itemOf({ rule, limit, windowSeconds, hits, counter }: Limited): Item {
@@ -246,5 +283,5 @@ function itemOf({ rule, limit, windowSeconds, hits, counter }: Limited): Item {
 }
 
 function reasonOf(answer: DecisionRefusal): string {
-  return 'error' in answer ? answer.error : 'the store has no memory left for another counter: raise --max-memory';
+  return 'error' in answer ? answer.error : NO_MEMORY;
 }

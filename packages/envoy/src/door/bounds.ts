@@ -8,9 +8,14 @@ export const MAXIMUM_CALLS = 20_000;
 export const MAXIMUM_LASTING_CALLS = 2000;
 
 /** Unsent bytes of a lasting call whose client does not read; past it the call is ended. */
-export const MAXIMUM_UNSENT_BYTES: number = 1024 * 1024;
+export const MAXIMUM_UNSENT_BYTES: number = 256 * 1024;
+/**
+ * Of all calls together: messages that have begun and not ended, and replies that their clients make no room for. Past
+ * it, calls that would hold more are refused.
+ */
+export const MAXIMUM_HELD_BYTES: number = 64 * 1024 * 1024;
 
-/** From the headers of a call to the end of its message. */
+/** From the headers of a call to the end of its message, and from its reply until the client has taken it. */
 export const MESSAGE_TIMEOUT_MS = 10_000;
 export const SWEEP_INTERVAL_MS = 2000;
 export const TCP_KEEPALIVE_MS = 30_000;

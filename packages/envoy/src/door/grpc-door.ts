@@ -14,6 +14,7 @@ import type { Http2Stream } from '../http2/stream.js';
 import {
   MAXIMUM_CALLS,
   MAXIMUM_CONNECTIONS,
+  MAXIMUM_HELD_BYTES,
   MAXIMUM_LASTING_CALLS,
   MESSAGE_TIMEOUT_MS,
   STOP_MS,
@@ -21,6 +22,7 @@ import {
   TCP_KEEPALIVE_MS,
 } from './bounds.js';
 import { findFault, refusalHeaders, timeoutMsOf } from './call-headers.js';
+import { HeldBytes } from './held-bytes.js';
 import { LastingCall } from './lasting-call.js';
 import type { Caller, Method, Methods } from './method.js';
 import type { OpenCall } from './open-call.js';
@@ -49,6 +51,7 @@ export class GrpcDoor {
   /** Connections that have not spoken HTTP/2 yet, and since when. */
   private readonly silent = new Map<Http2Connection, number>();
   private readonly calls = new Set<OpenCall>();
+  private readonly held = new HeldBytes(MAXIMUM_HELD_BYTES);
   private lastingCalls = 0;
   private sweeping: NodeJS.Timeout | undefined = undefined;
 
@@ -140,11 +143,11 @@ export class GrpcDoor {
 
   private open(stream: Http2Stream, method: Method, timeoutMs: number | undefined): OpenCall {
     const { onError } = this.options;
-    const { onClosed } = this;
+    const { onClosed, held } = this;
     const call =
       method.kind === 'unary'
-        ? new UnaryCall(stream, { method, timeoutMs, onError, onClosed })
-        : new LastingCall(stream, { method, timeoutMs, onError, onClosed });
+        ? new UnaryCall(stream, { method, timeoutMs, onError, onClosed, held })
+        : new LastingCall(stream, { method, timeoutMs, onError, onClosed, held });
     this.calls.add(call);
     if (method.kind === 'lasting') this.lastingCalls++;
     stream.receiver = call;
@@ -173,7 +176,7 @@ export class GrpcDoor {
     else enter(call, found);
   }
 
-  /** Ends calls whose message does not arrive, and connections that never begin or do not read. */
+  /** Ends calls that wait too long for their client, and connections that never begin or do not read. */
   private sweep(): void {
     const nowMs = performance.now();
     const dueMs = nowMs - MESSAGE_TIMEOUT_MS;
@@ -184,7 +187,12 @@ export class GrpcDoor {
     for (const connection of this.connections) connection.sweep(nowMs, dueMs);
     for (const call of this.calls)
       if (call.waitsSinceMs < dueMs)
-        call.refuse(new Refusal(GrpcStatus.deadlineExceeded, `no whole message has come in ${MESSAGE_TIMEOUT_MS} ms`));
+        call.refuse(
+          new Refusal(
+            GrpcStatus.deadlineExceeded,
+            `no whole message has come, or the reply was not taken, in ${MESSAGE_TIMEOUT_MS} ms`,
+          ),
+        );
   }
 }
 

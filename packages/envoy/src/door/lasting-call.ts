@@ -10,7 +10,7 @@ import { refusalOf, withPrefix } from './unary-call.js';
 
 /** A call in which both sides send messages until one of them ends it. */
 export class LastingCall implements Replies, OpenCall {
-  /** It may wait for messages as long as it likes, except before its first. */
+  /** It may wait for messages as long as it likes, except before its first and inside one. */
   waitsSinceMs: number = performance.now();
   private readonly stream: Http2Stream;
   private readonly options: CallOptions<LastingMethod>;
@@ -19,6 +19,8 @@ export class LastingCall implements Replies, OpenCall {
   /** What came before the caller was known. */
   private early: Buffer[] = [];
   private isOver = false;
+  /** Of a message that is not whole. */
+  private heldBytes = 0;
 
   constructor(stream: Http2Stream, options: CallOptions<LastingMethod>) {
     this.stream = stream;
@@ -31,14 +33,18 @@ export class LastingCall implements Replies, OpenCall {
     if (this.isOver || stream.isClosed) return;
     stream.respond(REPLY_HEADERS);
     this.conversation = options.method.open(this, { caller, timeoutMs: options.timeoutMs });
-    for (const chunk of this.early.splice(0)) this.data(chunk);
+    for (const chunk of this.early.splice(0)) this.guard(() => this.push(chunk));
     if (stream.hasEnded) this.ended();
   }
 
   data(chunk: Buffer): void {
     if (this.isOver) return;
-    if (this.conversation === undefined) this.keep(chunk);
-    else this.guard(() => this.reader.push(chunk));
+    this.guard(() => {
+      this.options.held.hold(chunk.length);
+      this.heldBytes += chunk.length;
+      if (this.conversation === undefined) this.keep(Buffer.from(chunk));
+      else this.push(chunk);
+    });
   }
 
   ended(): void {
@@ -77,9 +83,21 @@ export class LastingCall implements Replies, OpenCall {
 
   closed(): void {
     this.isOver = true;
+    this.release();
     this.conversation?.closed();
     this.conversation = undefined;
     this.options.onClosed(this);
+  }
+
+  /** A message that has begun must end soon, as the first one must come soon. */
+  private push(chunk: Buffer): void {
+    this.reader.push(chunk);
+    if (this.reader.isInsideMessage) this.waitsSinceMs = Math.min(this.waitsSinceMs, performance.now());
+  }
+
+  private release(): void {
+    this.options.held.release(this.heldBytes);
+    this.heldBytes = 0;
   }
 
   private keep(chunk: Buffer): void {
@@ -91,6 +109,7 @@ export class LastingCall implements Replies, OpenCall {
 
   private received(message: Uint8Array): void {
     this.waitsSinceMs = Number.POSITIVE_INFINITY;
+    this.release();
     this.conversation?.message(Buffer.from(message.buffer, message.byteOffset, message.length));
   }
 

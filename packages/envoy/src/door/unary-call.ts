@@ -3,7 +3,7 @@ import { FrameError } from '@quotadb/wire';
 import { Refusal } from '../deciding/refusal.js';
 import type { Http2Stream } from '../http2/stream.js';
 import { MAXIMUM_MESSAGE_BYTES } from '../messages/bounds.js';
-import { OK_TRAILERS, REPLY_HEADERS, refusalHeaders } from './call-headers.js';
+import { OK_TRAILERS, REPLY_HEADERS, refusalHeaders, refusalTrailers } from './call-headers.js';
 import type { Caller, UnaryMethod } from './method.js';
 import type { CallOptions, OpenCall } from './open-call.js';
 
@@ -16,6 +16,7 @@ export class UnaryCall implements OpenCall {
   private message: Buffer | undefined = undefined;
   private reader: MessageReader | undefined = undefined;
   private isOver = false;
+  private heldBytes = 0;
 
   constructor(stream: Http2Stream, options: CallOptions<UnaryMethod>) {
     this.stream = stream;
@@ -28,14 +29,15 @@ export class UnaryCall implements OpenCall {
   }
 
   refuse(refusal: Refusal): void {
-    if (!this.finish()) return;
-    this.stream.respondOnly(refusalHeaders(refusal));
+    if (this.stream.headersSent) this.stream.cutShort(refusalTrailers(refusal));
+    else if (this.finish()) this.stream.respondOnly(refusalHeaders(refusal));
   }
 
-  data(chunk: Buffer): void {
+  data(chunk: Buffer, isLast: boolean): void {
     if (this.isOver) return;
     try {
-      this.push(chunk);
+      if (!isLast) this.hold(chunk.length);
+      this.push(chunk, isLast);
     } catch (error) {
       this.refuse(refusalOf(error as Error, this.options.onError));
     }
@@ -48,13 +50,15 @@ export class UnaryCall implements OpenCall {
 
   closed(): void {
     this.isOver = true;
+    this.options.held.release(this.heldBytes);
     this.options.onClosed(this);
   }
 
   /** Nearly always one chunk is one message: only others need a reader. */
-  private push(chunk: Buffer): void {
+  private push(chunk: Buffer, isLast: boolean): void {
     if (this.reader === undefined && this.message === undefined && isWhole(chunk)) {
-      this.message = chunk.subarray(PREFIX_BYTES);
+      const message = chunk.subarray(PREFIX_BYTES);
+      this.message = isLast ? message : Buffer.from(message);
       return;
     }
     this.reader ??= new MessageReader((message) => this.received(message), MAXIMUM_MESSAGE_BYTES);
@@ -63,7 +67,7 @@ export class UnaryCall implements OpenCall {
 
   private received(message: Uint8Array): void {
     if (this.message !== undefined) throw new Refusal(GrpcStatus.invalidArgument, 'the call takes one message');
-    this.message = Buffer.from(message.buffer, message.byteOffset, message.length);
+    this.message = Buffer.from(message);
   }
 
   private answer(): void {
@@ -72,6 +76,7 @@ export class UnaryCall implements OpenCall {
     try {
       if (message === undefined) throw new Refusal(GrpcStatus.invalidArgument, 'the call has no message');
       const { method, timeoutMs } = this.options;
+      this.message = undefined;
       method.answer(message, { caller, timeoutMs }, (reply) => {
         if (reply instanceof Refusal) this.refuse(reply);
         else this.reply(reply);
@@ -87,6 +92,18 @@ export class UnaryCall implements OpenCall {
     stream.respond(REPLY_HEADERS);
     stream.send(withPrefix(message));
     stream.end(OK_TRAILERS);
+    if (stream.isClosed) return;
+    this.waitsSinceMs = performance.now();
+    try {
+      this.hold(message.length);
+    } catch (error) {
+      this.refuse(error as Refusal);
+    }
+  }
+
+  private hold(bytes: number): void {
+    this.options.held.hold(bytes);
+    this.heldBytes += bytes;
   }
 
   /** False where the call is over already. */

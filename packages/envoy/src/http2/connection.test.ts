@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { REQUEST_HEADERS as HEADERS, RawHttp2Client } from '../testing/raw-http2-client.js';
-import { MAXIMUM_CONTROL_FRAMES, MAXIMUM_STREAMS } from './bounds.js';
+import { CONTROL_FRAMES_PER_REPLY, MAXIMUM_CONTROL_FRAMES, MAXIMUM_STREAMS } from './bounds.js';
 import { Http2Connection } from './connection.js';
 import { ErrorCode, Flag, FrameType } from './frame.js';
 import { encodeHeaders } from './header-encoder.js';
 import type { RequestHeaders } from './request-headers.js';
-import type { Http2Stream } from './stream.js';
+import { Http2Stream } from './stream.js';
 
 const PATIENCE = { timeout: 10_000 };
 const HEADERS_OK = encodeHeaders({ ':status': '200' });
@@ -290,9 +290,23 @@ describe('a client that breaks a rule is told which, and its connection ends', (
     ['pings', (client) => client.frame(FrameType.ping, 0, 0, data(8))],
     ['settings', (client) => client.frame(FrameType.settings, 0, 0)],
     ['priorities', (client, stream) => client.frame(FrameType.priority, 0, stream, data(5))],
+    [
+      'padding',
+      (client, stream) =>
+        (stream === 1 ? client.frame(FrameType.headers, Flag.endHeaders, 1, HEADERS) : client).frame(
+          FrameType.data,
+          Flag.padded,
+          1,
+          data(1),
+        ),
+    ],
+    [
+      'data for a call that is over',
+      (client, stream) => (stream === 1 ? client.request(1) : client).frame(FrameType.data, 0, 1, data(1)),
+    ],
   ])('a flood of %s', async (_, add) => {
     const client = rawClient((await serve(echo)).port);
-    for (let count = 0; count <= MAXIMUM_CONTROL_FRAMES; count++) add(client, 2 * count + 1);
+    for (let count = 0; count <= MAXIMUM_CONTROL_FRAMES + CONTROL_FRAMES_PER_REPLY; count++) add(client, 2 * count + 1);
     client.send();
     expect(await client.errorCode()).toBe(ErrorCode.enhanceYourCalm);
   });
@@ -331,6 +345,49 @@ test('calls that their client resets are closed once, and are not answered', asy
   streams[0].end(TRAILERS);
   await client.barrier();
   expect([closings, client.of(FrameType.headers)]).toEqual([1, []]);
+});
+
+test.each<[string, (client: RawHttp2Client) => unknown]>([
+  ['the connection byte by byte', (client) => client.windowUpdate(0, 1)],
+  [
+    'settings again and again',
+    (client) => client.frame(FrameType.settings, 0, 0, Buffer.concat([setting(4, 1), setting(4, 0)])),
+  ],
+])('a client that opens the windows of %s does not have every waiting reply looked at', async (_, open) => {
+  const client = rawClient((await serve(echo)).port);
+  client.frame(FrameType.settings, 0, 0, setting(4, 0));
+  for (let count = 0; count < 200; count++) client.request(2 * count + 1, Buffer.from('x'));
+  await client.barrier();
+  const pump = vi.spyOn(Http2Stream.prototype, 'pump');
+  for (let count = 0; count < 100; count++) open(client);
+  await client.barrier();
+  expect(pump).not.toHaveBeenCalled();
+  pump.mockRestore();
+  client.frame(FrameType.settings, 0, 0, setting(4, 10));
+  await client.barrier();
+  for (let count = 0; count < 200; count++) expect(client.hasAnswer(2 * count + 1)).toBe(true);
+});
+
+test('replies that the connection holds back come in turn when it opens', async () => {
+  const client = rawClient((await serve(echo)).port);
+  client.frame(FrameType.settings, 0, 0, setting(4, 2 ** 30));
+  const streams = Array.from({ length: 8 }, (_, index) => 2 * index + 1);
+  for (const stream of streams) client.request(stream, Buffer.alloc(16_000, 'x'));
+  await client.barrier();
+  expect(client.hasAnswer(15)).toBe(false);
+  for (let opened = 65_535; opened < 128_000; opened += 20_000) client.windowUpdate(0, 20_000);
+  await client.barrier();
+  for (const stream of streams) expect(client.body(stream)).toHaveLength(16_000);
+});
+
+test('a header block that is begun and not ended is given up after a while', async () => {
+  const { port, connections } = await serve(echo);
+  const client = rawClient(port);
+  client.frame(FrameType.ping, 0, 0, Buffer.alloc(8)).frame(FrameType.headers, 0, 1, HEADERS.subarray(0, 4)).send();
+  await expect.poll(() => client.of(FrameType.ping).length, PATIENCE).toBe(1);
+  const laterMs = performance.now() + 20_000;
+  for (const connection of connections) connection.sweep(laterMs, laterMs - 10_000);
+  await expect.poll(() => client.isClosed, PATIENCE).toBe(true);
 });
 
 test('a client that opens no window is given up after a while, and one that does is not', async () => {

@@ -51,6 +51,8 @@ export class Http2Connection implements StreamHost {
   private readonly socket: Socket;
   private readonly events: ConnectionEvents;
   private readonly streams = new Map<number, Http2Stream>();
+  /** Streams with bytes that their own windows do not let out, and those that only the connection's holds back. */
+  private readonly stuck = new Set<Http2Stream>();
   private readonly waiting = new Set<Http2Stream>();
   private readonly decoder = new HeaderDecoder();
   /** A header block whose end has not come: until then no other frame may. */
@@ -104,9 +106,10 @@ export class Http2Connection implements StreamHost {
   sweep(nowMs: number, dueMs: number): void {
     this.controlFrames = MAXIMUM_CONTROL_FRAMES;
     if (this.hasTaken || this.socket.writableLength === 0) this.takenAtMs = nowMs;
-    if (this.hasOpened || this.waiting.size === 0) this.openedAtMs = nowMs;
+    if (this.hasOpened || this.waiting.size + this.stuck.size === 0) this.openedAtMs = nowMs;
     this.hasTaken = false;
     this.hasOpened = false;
+    if (this.unfinished !== undefined && this.unfinished.sinceMs < dueMs) this.socket.destroy();
     if (Math.min(this.takenAtMs, this.openedAtMs) < dueMs) this.socket.destroy();
   }
 
@@ -117,12 +120,14 @@ export class Http2Connection implements StreamHost {
   }
 
   waitForWindow(stream: Http2Stream): void {
-    this.waiting.add(stream);
+    if (stream.sendWindow > 0) this.waiting.add(stream);
+    else this.stuck.add(stream);
   }
 
   forget(stream: Http2Stream): void {
     this.streams.delete(stream.id);
     this.waiting.delete(stream);
+    this.stuck.delete(stream);
   }
 
   answered(): void {
@@ -239,23 +244,26 @@ export class Http2Connection implements StreamHost {
       return;
     }
     if (payload.length % SETTING_BYTES !== 0) throw wrongSize();
+    // The last value of a frame holds: to visit all streams for each is what a client could make costly.
+    let windowBytes: number | undefined;
     for (let at = 0; at < payload.length; at += SETTING_BYTES) {
-      const value = payload.readUInt32BE(at + 2);
-      if (payload.readUInt16BE(at) === Setting.initialWindow) this.resizeWindows(value);
+      if (payload.readUInt16BE(at) !== Setting.initialWindow) continue;
+      windowBytes = payload.readUInt32BE(at + 2);
+      if (windowBytes > MAXIMUM_SEND_WINDOW_BYTES) throw overflow();
     }
+    if (windowBytes !== undefined) this.resizeWindows(windowBytes);
     this.writer.frame(FrameType.settings, Flag.ack, 0, NOTHING);
   }
 
   /** Holds for open streams too; their windows may become negative. */
   private resizeWindows(bytes: number): void {
-    if (bytes > MAXIMUM_SEND_WINDOW_BYTES) throw overflow();
     const difference = bytes - this.streamSendWindow;
     this.streamSendWindow = bytes;
     for (const stream of this.streams.values()) {
       stream.sendWindow += difference;
       if (stream.sendWindow > MAXIMUM_SEND_WINDOW_BYTES) throw overflow();
     }
-    this.pumpWaiting();
+    for (const stream of [...this.stuck]) this.pumpStuck(stream);
   }
 
   private takeWindowUpdate(id: number, payload: Buffer): void {
@@ -274,13 +282,20 @@ export class Http2Connection implements StreamHost {
     if (stream === undefined) return;
     stream.sendWindow += increment;
     if (stream.sendWindow > MAXIMUM_SEND_WINDOW_BYTES) throw overflow();
-    if (this.waiting.delete(stream)) stream.pump();
+    this.pumpStuck(stream);
   }
 
+  private pumpStuck(stream: Http2Stream): void {
+    if (stream.sendWindow > 0 && this.stuck.delete(stream)) stream.pump();
+  }
+
+  /** Ends with the window: a client that opens it byte by byte does not have every stream visited each time. */
   private pumpWaiting(): void {
-    const waiting = [...this.waiting];
-    this.waiting.clear();
-    for (const stream of waiting) stream.pump();
+    for (const stream of this.waiting) {
+      if (this.sendWindow <= 0) return;
+      this.waiting.delete(stream);
+      stream.pump();
+    }
   }
 
   private takeData(flags: number, id: number, payload: Buffer): void {
@@ -292,8 +307,9 @@ export class Http2Connection implements StreamHost {
     }
     const stream = this.streams.get(id);
     const isEnd = (flags & Flag.endStream) !== 0;
-    if (payload.length === 0 && !isEnd) this.spendControlFrame();
-    // What comes after a stream was cut off is on its way already.
+    const data = (flags & Flag.padded) === 0 ? payload : unpadded(payload);
+    // What comes after a stream was cut off is on its way already, or has no end.
+    if (stream === undefined || (data.length === 0 && !isEnd)) this.spendControlFrame();
     if (stream === undefined) return;
     if (stream.hasEnded) throw new ConnectionError(ErrorCode.streamClosed, 'data after the end of a request');
     stream.unacknowledgedBytes += payload.length;
@@ -301,8 +317,7 @@ export class Http2Connection implements StreamHost {
       this.writer.number(FrameType.windowUpdate, id, stream.unacknowledgedBytes);
       stream.unacknowledgedBytes = 0;
     }
-    const data = (flags & Flag.padded) === 0 ? payload : unpadded(payload);
-    if (data.length > 0) stream.receiver.data(data);
+    if (data.length > 0) stream.receiver.data(data, isEnd);
     if (isEnd) end(stream);
   }
 

@@ -7,6 +7,7 @@ export class HeaderBlock {
   readonly endsStream: boolean;
   private readonly parts: Buffer[];
   private bytes: number;
+  readonly sinceMs: number = performance.now();
 
   constructor(stream: number, endsStream: boolean, first: Buffer) {
     this.stream = stream;

@@ -84,6 +84,7 @@ describe('blocks that no client sends are errors of the connection', () => {
     ['a number of zeroes without bounds', 'ff 80 80 80 80 80 80 80 80 80 80 00'],
     ['a table larger than was offered', '3f e2 1f'],
     ['a size of the table after a field', '82 20'],
+    ['sizes of the table again and again', '20 20 20 82'],
     ['Huffman code with a padding of zeroes', '00 8118 00'],
     ['Huffman code with a byte of padding', '00 821fff 00'],
     ['Huffman code with its end in it', '00 84ffffffff 00'],

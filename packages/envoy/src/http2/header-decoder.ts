@@ -4,6 +4,9 @@ import { type Field, fieldBytes, HeaderTable } from './header-table.js';
 import { decodeHuffman } from './huffman.js';
 import { RequestHeaders } from './request-headers.js';
 
+/** A block may shrink the table and let it grow again. */
+const MAXIMUM_RESIZES = 2;
+
 /** The largest number in a header block: no length and no index within the bounds is larger. */
 const MAXIMUM_INTEGER: number = 2 ** 20;
 
@@ -48,10 +51,12 @@ export class HeaderDecoder {
     let changesTable = false;
     let fieldCount = 0;
     let listBytes = 0;
+    let resizes = 0;
     while (this.at < this.end) {
       const first = this.bytes[this.at];
       if ((first & 0xe0) === 0x20) {
         if (fieldCount > 0) throw malformed('the size of the table changes after a field');
+        if (++resizes > MAXIMUM_RESIZES) throw malformed('the size of the table changes too often');
         const size = this.integer(5);
         if (size > HEADER_TABLE_BYTES)
           throw malformed(`a table of ${size} bytes: at most ${HEADER_TABLE_BYTES} are offered`);

@@ -4,7 +4,8 @@ import type { FrameWriter } from './frame-writer.js';
 
 /** Who a stream's events are for. */
 export interface Receiver {
-  data(chunk: Buffer): void;
+  /** A part of the network's buffer: one that is not the last, and is kept, is copied, or it would keep all of that. */
+  data(chunk: Buffer, isLast: boolean): void;
   /** The client sends no more. */
   ended(): void;
   /** Nothing comes and nothing can be sent any more, for whatever reason; called once. */

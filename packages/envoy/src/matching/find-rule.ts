@@ -13,8 +13,9 @@ export interface Match {
 export type SharedValues = readonly (string | undefined)[] | undefined;
 
 /**
- * Finds the limit of a descriptor as the reference does: at each level `key_value` before a value with a `*`, the first
- * in the order of the file, before `key` alone. A limit applies at the level of the last entry, and at no other.
+ * Finds the limit of a descriptor as the reference does: at each level `key_value` before a value that ends with a `*`,
+ * the first in the order of the file, before `key` alone. A limit applies at the level of the last entry, and at no
+ * other.
  */
 export function findRule(domains: Domains, domain: string, entries: readonly Entry[]): Match | undefined {
   const root = domains.get(domain);
@@ -43,21 +44,8 @@ export function childOf(level: DescriptorNode, { key, value }: Entry): Descripto
 }
 
 function matchWildcard(wildcards: readonly Wildcard[], name: string): DescriptorNode | undefined {
-  for (const { parts, node } of wildcards) if (fits(parts, name)) return node;
+  for (const { prefix, node } of wildcards) if (name.startsWith(prefix)) return node;
   return undefined;
-}
-
-/** Whether a name begins with the first part, ends with the last, and has those between in order. */
-function fits(parts: readonly string[], name: string): boolean {
-  const last = parts.length - 1;
-  if (!name.startsWith(parts[0])) return false;
-  let from = parts[0].length;
-  for (let index = 1; index < last; index++) {
-    const at = name.indexOf(parts[index], from);
-    if (at === -1) return false;
-    from = at + parts[index].length;
-  }
-  return name.length - parts[last].length >= from && name.endsWith(parts[last]);
 }
 
 /** Walks the levels a second time: only limits whose figures name values pay for it. */

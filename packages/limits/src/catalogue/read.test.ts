@@ -56,6 +56,27 @@ describe('a catalogue', () => {
     expect(readCatalogue('limits: []')).toEqual({ limits: [] });
   });
 
+  test('whose form is wrong in one limit is refused with the mistakes of the others too, and no more than there are', () => {
+    const text = `
+plans: { pro: { subjects: [acme, 7] } }
+limits:
+  - { name: org, kind: exakt, limit: 1, window: 1d }
+  - { name: user, kind: exact, limit: 1, window: 60, parent: org, overrides: [{ plan: pro, limit: 1 }, { plan: gold, limit: 1 }] }
+  - { kind: sliding, limit: 1, window: 1d }
+  - { name: user, kind: sliding, limit: 1, window: week, parent: none }
+`;
+    expect(mistakesOf(text)).toEqual([
+      expect.stringMatching(/^line 2, plans\.pro\.subjects\[1\]: /),
+      expect.stringMatching(/^line 4, limits\[0\]\.kind: a kind is one of .* not 'exakt'$/),
+      expect.stringMatching(/^line 5, limits\[1\]\.window: 60 has no unit/),
+      expect.stringMatching(/^line 5, limits\[1\]\.overrides\[1\]\.plan: there is no plan 'gold': the plans are pro$/),
+      'line 6, limits[2].name: it is missing',
+      "line 7, limits[3].name: there are two limits of the name 'user'",
+      expect.stringMatching(/^line 7, limits\[3\]\.window: windows of the calendar are for/),
+      "line 7, limits[3].parent: there is no limit 'none'",
+    ]);
+  });
+
   test('is refused with all of its mistakes at once, each with its line and what was written', () => {
     const text = [
       'limits:',

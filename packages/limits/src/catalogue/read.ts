@@ -1,8 +1,15 @@
 import { MAXIMUM_CATALOGUE_BYTES } from '@quotadb/quota';
-import { checkDocument, type LineOf, readDocument } from '@quotadb/wire/documents';
+import { checkDocument, DocumentError, type LineOf, type Mistake, readDocument } from '@quotadb/wire/documents';
 import { CatalogueError, readingCatalogue } from './mistakes.js';
 import { findRuleMistakes } from './rules.js';
-import { type Catalogue, catalogueSchema, EMPTY_CATALOGUE, type LimitEntry, limitSchema } from './schema.js';
+import {
+  type Catalogue,
+  catalogueSchema,
+  EMPTY_CATALOGUE,
+  type LimitEntry,
+  limitSchema,
+  MAXIMUM_LIMITS,
+} from './schema.js';
 
 /** Reads YAML, or JSON, which is YAML too. Throws a CatalogueError with all mistakes and their lines. */
 export function readCatalogue(text: string): Catalogue {
@@ -23,8 +30,47 @@ function read(text: string): ReturnType<typeof readDocument> {
 
 /** Checks a catalogue from a client, a peer or a file. Throws a CatalogueError with all mistakes. */
 export function checkCatalogue(given: unknown, lineOf: LineOf = () => undefined): Catalogue {
-  const catalogue = readingCatalogue(() => checkDocument(catalogueSchema, given, lineOf));
-  const mistakes = findRuleMistakes(catalogue);
-  if (mistakes.length === 0) return catalogue;
-  throw new CatalogueError(mistakes.map((mistake) => ({ ...mistake, line: lineOf(mistake.path) })));
+  const { form, mistakes: ofForm } = readForm(given, lineOf);
+  const ofRules = findRuleMistakes(form ?? likenessOf(given));
+  if (form !== undefined && ofRules.length === 0) return form;
+  throw new CatalogueError([...ofForm, ...ofRules.map((mistake) => ({ ...mistake, line: lineOf(mistake.path) }))]);
+}
+
+function readForm(
+  given: unknown,
+  lineOf: LineOf,
+): { readonly form?: Catalogue; readonly mistakes: readonly Mistake[] } {
+  try {
+    return { form: checkDocument(catalogueSchema, given, lineOf), mistakes: [] };
+  } catch (error) {
+    if (error instanceof DocumentError) return { mistakes: error.mistakes };
+    throw error;
+  }
+}
+
+/**
+ * What there is to check of a catalogue whose form is wrong somewhere, so that all mistakes are found at once: limits
+ * and plans that are wrong are there by name, because others may refer to them, and have no mistakes of their own.
+ */
+function likenessOf(given: unknown): Catalogue {
+  const { plans, limits } = partsOf(given);
+  const limitOf = (entry: unknown, index: number): LimitEntry => {
+    const read = limitSchema.safeParse(entry);
+    if (read.success) return read.data;
+    const { name } = partsOf(entry);
+    return { name: typeof name === 'string' ? name : `\0${index}`, kind: 'fixed', limit: 1, window: '1d' };
+  };
+  return {
+    plans: Object.fromEntries(Object.entries(partsOf(plans)).map(([name, plan]) => [name, planOf(plan)])),
+    limits: Array.isArray(limits) ? limits.slice(0, MAXIMUM_LIMITS).map(limitOf) : [],
+  };
+}
+
+function planOf(given: unknown): { subjects: string[] } {
+  const { subjects } = partsOf(given);
+  return { subjects: Array.isArray(subjects) ? subjects.filter((subject) => typeof subject === 'string') : [] };
+}
+
+function partsOf(given: unknown): Readonly<Record<string, unknown>> {
+  return typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
 }

@@ -2,7 +2,7 @@ import { MAXIMUM_LIMIT, MAXIMUM_SUBJECT_BYTES } from '@quotadb/quota';
 import { z } from 'zod';
 import { MAXIMUM_NAME_BYTES } from '../decision/identifiers.js';
 
-const MAXIMUM_LIMITS = 1000;
+export const MAXIMUM_LIMITS = 1000;
 const MAXIMUM_PLANS = 1000;
 /** Of a limit or a plan. */
 export const MAXIMUM_SUBJECTS = 10_000;

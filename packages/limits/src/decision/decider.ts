@@ -164,7 +164,7 @@ export function wantsLease({ kind, cost, limit }: Item): boolean {
 }
 
 /** What a lease is known by: its limit, its subject, and the name that its caller gave it. */
-function operationOf({ name, subject, lease = '' }: Item): string {
+export function operationOf({ name, subject, lease = '' }: Item): string {
   return nameOfOperation(JSON.stringify(['limit', name, Buffer.from(subject).toString('latin1'), lease]));
 }
 

@@ -1,4 +1,4 @@
-import { limitOf, type Policy, windowAt, windowEndMs, windowStartMs } from '@quotadb/quota';
+import { limitOf, type Policy, type Windows, windowAt, windowEndMs, windowStartMs } from '@quotadb/quota';
 import { chainOf } from '../catalogue/rules.js';
 import { type Catalogue, type LimitEntry, UNLIMITED } from '../catalogue/schema.js';
 import type { Item, Kind } from '../decision/decision.js';
@@ -33,15 +33,15 @@ export class Resolution {
   readonly catalogue: Catalogue;
   /** By name of a limit or a domain; no name is both. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** The windows of limits of kind fixed, in the form in which quotas have them. */
-  readonly fixedLimits: readonly Policy[];
+  /** Of limits of kind fixed. */
+  readonly fixedWindows: readonly Windows[];
 
   /** The catalogue was checked. */
   constructor(catalogue: Catalogue) {
     this.catalogue = catalogue;
     const byName = new Map(catalogue.limits.map((entry) => [entry.name, entry]));
     const compiled = new Map(catalogue.limits.map((entry) => [entry.name, compile(entry, catalogue)]));
-    this.fixedLimits = [...compiled.values()].filter(({ kind }) => kind === 'fixed').map(({ rule }) => rule);
+    this.fixedWindows = [...compiled.values()].filter(({ kind }) => kind === 'fixed').map(({ rule }) => rule);
     const targets = new Map<string, Target>();
     const add = (name: string, entries: readonly LimitEntry[]) =>
       targets.set(name, { name, steps: stepsOf(entries, byName, compiled) });

@@ -67,6 +67,10 @@ describeWithChromium('limits on the page', () => {
     await text.fill('{ "kind": "sliding", "limit": 1, "window": "1d" }');
     await editor.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: /^api sliding 1 1d 0 enforced/ }).waitFor();
+    await editor.getByLabel('Window').fill('12h');
+    expect(JSON.parse(await text.inputValue())).toEqual({ kind: 'sliding', limit: 1, window: '12h' });
+    await editor.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /^api sliding 1 12h 0 enforced/ }).waitFor();
     const check = page.getByRole('region', { name: 'Try a check' });
     await check.getByLabel('Only look').uncheck();
     for (const words of [/^Allowed/, /^Denied by api/]) {
@@ -105,8 +109,12 @@ describeWithChromium('limits on the page', () => {
     const page = await pages.open(address('#limits'));
     await page.getByRole('button', { name: 'Add a limit' }).click();
     await page.getByLabel('Name of the limit').fill('logins');
+    await page.getByLabel('Kind').selectOption('concurrency');
+    await page.getByLabel('Limit', { exact: true }).fill('7');
+    await page.getByLabel('Domain').fill('work');
+    await pages.keep(page, 'limit-new');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.getByRole('row', { name: /^logins exact 1,000 1m 0 shadow/ }).waitFor();
+    await page.getByRole('row', { name: /^logins concurrency 7 lease of 30s work 0 shadow/ }).waitFor();
     expect(new URL(page.url()).hash).toBe('#limits?limit=logins');
     await page.getByRole('link', { name: 'Quotas' }).click();
     await page.getByRole('link', { name: 'mail', exact: true }).click();

@@ -1,8 +1,9 @@
 import { ByteInput, type Engine, RESERVED_PREFIX, Status } from '@quotadb/engine';
-import { type DecideRequest, type LimitStore, refusals } from '@quotadb/envoy';
+import { type DecideRequest, type FixedWindow, type LimitStore, refusals } from '@quotadb/envoy';
 import type { Decision, DecisionRefusal } from '@quotadb/limits';
 import { WindowCell } from '@quotadb/rate';
 import type { Refused, ServerState } from '@quotadb/resp';
+import type { UsageCounter } from '@quotadb/usage';
 import type { LimitService } from '../limits/service.js';
 
 /**
@@ -36,6 +37,7 @@ export class EnvoyLimitStore implements LimitStore {
 
   /** The part of the input behind the prefix. */
   private readonly name: Buffer;
+  private readonly usage: UsageCounter | undefined;
   private readonly whenSafe: () => Promise<Refused | undefined>;
 
   constructor({ engine, state, limits, whenSafe }: EnvoyLimitStoreOptions) {
@@ -44,6 +46,7 @@ export class EnvoyLimitStore implements LimitStore {
     this.state = state;
     this.limits = limits;
     this.input.bytes.set(PREFIX);
+    this.usage = state.quotas.usage(engine);
     this.name = Buffer.from(this.input.bytes.buffer, PREFIX.length, MAXIMUM_COUNTER_BYTES);
   }
 
@@ -66,6 +69,19 @@ export class EnvoyLimitStore implements LimitStore {
     return this.count;
   }
 
+  get hasUsage(): boolean {
+    return this.usage !== undefined;
+  }
+
+  countUsage({ limit, counter, startMs, endMs }: FixedWindow, amount: number): boolean {
+    const { usage, name } = this;
+    if (usage === undefined) return true;
+    const window = { limit, startMs, endMs, subject: name.subarray(0, name.write(counter)) };
+    if (amount > 0) return usage.admitted(window, amount);
+    usage.withdrawn(window, -amount);
+    return true;
+  }
+
   whenDurable(): Promise<void> | undefined {
     const { disk, replication } = this.state;
     if (!disk.isOn && replication.held === undefined) return undefined;
@@ -81,8 +97,7 @@ export class EnvoyLimitStore implements LimitStore {
   private add(length: number, amount: number): void {
     const { engine, cell, input } = this;
     const status = cell.increment(engine, input, 0, length, amount < 0 ? -1 : 0, amount | 0);
-    if (status !== Status.Ok)
-      throw refusals.undecided('the store has no memory left for another counter: raise --max-memory');
+    if (status !== Status.Ok) throw refusals.noMemory();
   }
 
   private get count(): number {

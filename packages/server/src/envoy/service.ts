@@ -15,7 +15,7 @@ import {
   units,
   WatchedDirectory,
 } from '@quotadb/envoy';
-import { type PartialDefinition, USUAL_WAIT_MS } from '@quotadb/quota';
+import { type PartialDefinition, USUAL_WAIT_MS, type Windows } from '@quotadb/quota';
 import { systemMonotonicMs } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/http-access.js';
@@ -50,6 +50,8 @@ export class EnvoyService {
   private readonly door: GrpcDoor;
   private readonly log = new OccasionalLog(systemMonotonicMs);
   private domains: Domains = new Map();
+  /** Of limits that are counted in fixed windows, whose usage is exported. */
+  fixedWindows: readonly Windows[] = [];
 
   constructor(options: EnvoyServiceOptions) {
     this.options = options;
@@ -120,6 +122,7 @@ export class EnvoyService {
   /** At the home of policies, exact limits become quotas; other regions receive them from there. */
   private async use(domains: Domains): Promise<void> {
     this.domains = domains;
+    this.fixedWindows = windowsOf(domains);
     this.loads.done++;
     await this.options.quotas.useDefinitions(QUOTA_PREFIX, quotasOf(domains));
   }
@@ -137,6 +140,12 @@ export class EnvoyService {
     this.loads.failed++;
     this.options.logger.error({ mistakes }, 'the limits of Envoy have mistakes: the former ones stay in use');
   }
+}
+
+/** One for each length. */
+function windowsOf(domains: Domains): Windows[] {
+  const names = rulesOf(domains).flatMap(({ kind, unit }) => (kind === 'fixed' && unit !== undefined ? [unit] : []));
+  return [...new Set(names)].map((unit) => ({ windowMs: units[unit].seconds * 1000 }));
 }
 
 function quotasOf(domains: Domains): PartialDefinition[] {

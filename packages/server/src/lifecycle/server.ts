@@ -158,7 +158,10 @@ export class Server {
     this.counts = counts;
     this.feeder = createFeeder({ config, engine, persistence, record: counts.feed, logger });
     this.usage = this.openOrClose(() =>
-      createUsageExporter({ config, clock, engine, persistence, quotas, state, logger }),
+      createUsageExporter({
+        ...{ config, clock, engine, persistence, quotas, state, logger },
+        envoyWindows: () => this.envoy?.fixedWindows ?? [],
+      }),
     );
     const rates = new RateDecisions(engine, state);
     const share = () => lanes.share();

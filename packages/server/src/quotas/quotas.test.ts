@@ -73,7 +73,7 @@ test('a reply says what is left, when the window is over and when to try again',
 
 test('a new window begins with the limit', async () => {
   const { client } = await serve();
-  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', 200);
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', '200ms');
   const until = Date.now() + 20_000;
   let allowed = 0;
   const windows = new Set<number>();
@@ -116,13 +116,17 @@ test('what makes no sense gets an error that says why', async () => {
   expect(await client.call('QUOTA.TAKE', 'calls', 's', 1, 'WAIT', -1)).toMatch(
     /^-ERR WAIT is no duration or out of range: '-1'/,
   );
-  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', -1, 'WINDOW', 1)).toMatch(/^-ERR a limit is a whole number/);
+  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', -1, 'WINDOW', '1ms')).toMatch(
+    /^-ERR a limit is a whole number/,
+  );
   expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', 'x')).toMatch(/^-ERR 'x' is no WINDOW: give/);
-  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', 5, 'SOON')).toMatch(
+  expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', '5ms', 'SOON')).toMatch(
     /^-ERR 'SOON' is not understood/,
   );
   expect(await client.call('QUOTA.DEFINE', 'a', 'LIMIT', 1, 'WINDOW', 'NONE')).toMatch(/needs a disk in region local/);
-  expect(await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', 5)).toMatch(/the window of a policy cannot/);
+  expect(await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 1, 'WINDOW', '5ms')).toMatch(
+    /the window of a policy cannot/,
+  );
   expect(await client.call('QUOTA.LIST')).toBe('*1\r\n$5\r\ncalls\r\n');
 });
 
@@ -450,7 +454,7 @@ test('leases that make no sense get an error that says why', async () => {
   expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, 'LEASE', 0)).toMatch(
     /^-ERR a LEASE is a time of at least 1 millisecond, .*, not '0'/,
   );
-  const both = ['LEASE', 5, 'WINDOW', 5] as const;
+  const both = ['LEASE', '5ms', 'WINDOW', '5ms'] as const;
   expect(await client.call('QUOTA.DEFINE', 'x', 'LIMIT', 1, ...both)).toMatch(/^-ERR a quota has a WINDOW or a LEASE/);
   expect(await client.call('QUOTA.PEEK', 'jobs', 's')).toBe('*3\r\n:0\r\n:1\r\n:-1\r\n');
 });

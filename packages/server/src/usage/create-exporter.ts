@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Configuration } from '@quotadb/config';
 import type { Engine } from '@quotadb/engine';
+import type { Windows } from '@quotadb/quota';
 import { type Clock, type ServerState, systemMonotonicMs } from '@quotadb/resp';
 import { FileSink, HttpSink, QuotaNames, type Sink, Spool, UsageExporter } from '@quotadb/usage';
 import { serverName } from '@quotadb/wire';
@@ -17,6 +18,8 @@ export interface UsageExporterParts {
   readonly quotas: QuotaService;
   readonly state: ServerState;
   readonly logger: Logger;
+  /** Of limits in Envoy's files. */
+  readonly envoyWindows: () => readonly Windows[];
 }
 
 /** Below the data directory. */
@@ -24,7 +27,7 @@ const FOLDER = 'usage';
 
 /** Undefined where no usage is exported. */
 export function createUsageExporter(parts: UsageExporterParts): UsageExporter | undefined {
-  const { config, clock, engine, persistence, quotas, state, logger } = parts;
+  const { config, clock, engine, persistence, quotas, state, logger, envoyWindows } = parts;
   if (config.usageExport === '' || persistence === undefined) return undefined;
   const directory = join(config.dataDirectory, FOLDER);
   const log = new OccasionalLog(systemMonotonicMs);
@@ -37,7 +40,7 @@ export function createUsageExporter(parts: UsageExporterParts): UsageExporter | 
     names: new QuotaNames(directory),
     maximumSpoolBytes: config.usageExportSpoolBytes,
     policies: () => quotas.policies,
-    fixedLimits: () => state.limits.resolution.fixedLimits,
+    otherWindows: () => [...state.limits.resolution.fixedWindows, ...envoyWindows()],
     openReservations: () => quotas.openReservations(),
     sync: () => persistence.sync(),
     advance: () => engine.advanceTo(clock.now()),

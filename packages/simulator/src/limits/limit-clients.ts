@@ -3,9 +3,10 @@ import { type Catalogue, type Decision, type DecisionRefusal, type Item, isRefus
 import { type Allotment, nameOfAllotment, windowAt } from '@quotadb/quota';
 import type { NodeProcess } from '../world/process.js';
 import type { LimitCluster } from './limit-cluster.js';
-import { limitsOf } from './limit-service.js';
+import { type GivenLease, limitsOf } from './limit-service.js';
 import { type Expected, expectedOf } from './model.js';
 import type { LimitOracle } from './oracle.js';
+import { CREW, JOBS } from './plan.js';
 
 const WAITS_MS = [undefined, 0, 0, 300, 2000];
 const LONGEST_BURST = 6;
@@ -43,26 +44,30 @@ export class LimitClients {
 
   ask(
     process: NodeProcess,
-    request: { readonly name: string; readonly subject: string; readonly cost: number },
+    request: { readonly name: string; readonly subject: string; readonly cost: number; readonly lease?: string },
     waitMs: number | undefined,
-    done: (isAllowed: boolean) => void = () => {},
+    done: (isAllowed: boolean, given: readonly GivenLease[]) => void = () => {},
   ): void {
-    const { name, subject, cost } = request;
+    const { name, subject, cost, lease } = request;
     const limits = limitsOf(process);
     const { resolution, decider, catalogue } = limits;
     const target = resolution?.find(name);
     if (resolution === undefined || target === undefined) {
-      done(false);
+      done(false, []);
       return;
     }
-    const items = resolution.itemsOf(target, Uint8Array.from(Buffer.from(subject)), cost, process.engine.nowMs);
+    const bytes = Uint8Array.from(Buffer.from(subject));
+    const items = resolution.itemsOf(target, bytes, cost, process.engine.nowMs, lease);
     const expected = expectedOf(catalogue as Catalogue, name, subject);
     limits.guard(() =>
       decider.decide({ items, waitMs }, (answer) => {
+        const given = decider.takeGiven(items);
         if (process.isOver) return;
         const late = new Set(items.filter((item) => decider.late.has(item)).map((item) => item.name));
-        this.answered(process, expected, cost, answer, late);
-        done(!isRefusal(answer) && answer.allowed);
+        // A request that holds its leases already was made before, and costs nothing.
+        const isFree = lease !== undefined && given.length === 0;
+        this.answered(process, expected, isFree ? 0 : cost, answer, late);
+        done(!isRefusal(answer) && answer.allowed, given);
       }),
     );
   }
@@ -82,6 +87,7 @@ export class LimitClients {
       return;
     }
     for (const { name, subject, shadow } of expected) {
+      if (name === JOBS || name === CREW || cost === 0) continue;
       const isCharged = !shadow || (!late.has(name) && items.some((item) => item.name === name && item.allowed));
       if (isCharged) this.charged(process, name, subject, cost);
     }

@@ -2,7 +2,13 @@ import type { Random } from '@quotadb/engine/testing';
 import { type Catalogue, type LimitEntry, unstampLimit } from '@quotadb/limits';
 import type { LimitCluster } from './limit-cluster.js';
 import { limitsOf } from './limit-service.js';
-import { TRIED, USER } from './plan.js';
+import { JOBS, STARTS, TRIED, USER } from './plan.js';
+
+const MOST_LEASES = 6;
+
+function isOfLeases({ kind }: LimitEntry): boolean {
+  return kind === 'concurrency';
+}
 
 /** Operators who change the catalogue at its home while clients ask. */
 export class LimitOperators {
@@ -20,7 +26,7 @@ export class LimitOperators {
 
   changeLimit(random: Random): void {
     const limit = 1 + random.below(2 * this.cluster.plan.limit);
-    this.change(random, (entry) => ({ ...entry, limit }));
+    this.change(random, (entry) => ({ ...entry, limit: isOfLeases(entry) ? 1 + (limit % MOST_LEASES) : limit }));
   }
 
   /** One more override, or one less, or none. */
@@ -31,9 +37,11 @@ export class LimitOperators {
   /** A limit in shadow begins to deny, or one that denied is in shadow; or it is not checked any more. */
   toggle(random: Random): void {
     this.change(random, (entry) =>
-      random.chance(0.5)
-        ? { ...entry, shadow: !(entry.shadow ?? false) }
-        : { ...entry, enabled: !(entry.enabled ?? true) },
+      isOfLeases(entry)
+        ? entry
+        : random.chance(0.5)
+          ? { ...entry, shadow: !(entry.shadow ?? false) }
+          : { ...entry, enabled: !(entry.enabled ?? true) },
     );
   }
 
@@ -52,18 +60,24 @@ export class LimitOperators {
     this.cluster.changeCatalogue({ set: changed(unstampLimit(random.pick(catalogue.limits))) });
   }
 
-  private drawOverrides({ overrides = [], name }: LimitEntry, random: Random): LimitEntry['overrides'] {
+  private drawOverrides(entry: LimitEntry, random: Random): LimitEntry['overrides'] {
+    const { overrides = [], name } = entry;
     if (random.chance(0.15)) return [];
     const { subjects, limit } = this.cluster.plan;
     const users = [...subjects, 'acme*', '*'];
-    const subject = random.pick(name === USER || name === TRIED ? users : ['acme', 'zeta*', '*']);
+    const isOfUsers = [USER, TRIED, JOBS, STARTS].includes(name);
+    const subject = random.pick(isOfUsers ? users : ['acme', 'zeta*', '*']);
     const isPlan = random.chance(0.2);
     const others = overrides.filter((override) =>
       isPlan ? override.plan === undefined : override.subject !== subject,
     );
     if (random.chance(0.15)) return others;
-    const amount = random.below(2 * limit);
+    const isLeased = isOfLeases(entry);
+    const amount = random.below(isLeased ? MOST_LEASES : 2 * limit);
     if (isPlan) return [...others, { plan: 'pro', limit: amount }];
-    return [...others, { subject, limit: amount, ...(random.chance(0.3) && { from: 'next-window' as const }) }];
+    return [
+      ...others,
+      { subject, limit: amount, ...(random.chance(0.3) && !isLeased && { from: 'next-window' as const }) },
+    ];
   }
 }

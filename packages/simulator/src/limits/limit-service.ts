@@ -4,19 +4,53 @@ import {
   type DeciderOptions,
   type Item,
   type ItemDecision,
+  operationOf,
   Resolution,
 } from '@quotadb/limits';
+import type { Allotment } from '@quotadb/quota';
 import { QuotaService, type QuotaServiceOptions } from '../quotas/quota-service.js';
 import type { NodeProcess } from '../world/process.js';
 
-/** Shows the oracle which limits in shadow are charged after the answer. */
-class ObservedDecider extends Decider {
+export interface GivenLease {
+  readonly name: string;
+  readonly subject: Uint8Array;
+  readonly allotments: readonly Allotment[];
+}
+
+/** Shows the oracle which limits in shadow are charged after the answer, and the leases that were given. */
+export class ObservedDecider extends Decider {
   readonly late = new WeakSet<Item>();
+  private readonly given: Map<string, GivenLease>;
   private readonly charged: (item: Item) => void;
 
   constructor(options: DeciderOptions, charged: (item: Item) => void) {
-    super(options);
+    const { leases } = options;
+    const given = new Map<string, GivenLease>();
+    super({
+      ...options,
+      leases: {
+        give: (request, allotments) => {
+          const { name, subject, operation = '' } = request;
+          given.set(operation, { name, subject, allotments });
+          return leases.give(request, allotments);
+        },
+        release: (id) => leases.release(id),
+        ofOperation: (operation) => leases.ofOperation(operation),
+        get isFull() {
+          return leases.isFull;
+        },
+      },
+    });
+    this.given = given;
     this.charged = charged;
+  }
+
+  /** Those of the decision that is being answered, on these items. */
+  takeGiven(items: readonly Item[]): readonly GivenLease[] {
+    const operations = items.filter(({ kind }) => kind === 'concurrency').map(operationOf);
+    const taken = operations.flatMap((operation) => this.given.get(operation) ?? []);
+    for (const operation of operations) this.given.delete(operation);
+    return taken;
   }
 
   override chargeLate(item: Item, done: (late: ItemDecision) => void = () => {}): void {

@@ -6,12 +6,13 @@ import { simulateLimits } from './limit-simulation.js';
 const FIXED_SEEDS = 4;
 
 test('limits, their parents and limits in shadow agree in fixed seeds; one is replayed by `quotadb simulate --limits --seed S --trace`', async () => {
-  const seen = { parents: 0, changes: 0, calendar: 0, shadows: 0 };
+  const seen = { parents: 0, changes: 0, calendar: 0, shadows: 0, leases: 0 };
   for (const seed of seedsFrom(1, FIXED_SEEDS)) {
     const { failures, trace, plan } = await simulateLimits(seed, { traces: true });
     expect(failures, `seed ${seed}`).toEqual([]);
     seen.parents += trace.filter((line) => / allows \d+ of org /.test(line)).length;
     seen.shadows += trace.filter((line) => / allows \d+ of tried /.test(line)).length;
+    seen.leases += trace.filter((line) => / gives the work .* 2 leases$/.test(line)).length;
     seen.changes += trace.filter((line) => line.includes(' changes the catalogue: {"set"')).length;
     if (plan.calendar !== undefined) seen.calendar++;
   }

@@ -15,13 +15,16 @@ import { LimitOperators } from './limit-operators.js';
 import { limitsOf } from './limit-service.js';
 import { expectedOf } from './model.js';
 import { LimitOracle } from './oracle.js';
-import { DOMAIN, type LimitPlan, type LimitStepKind, makeLimitPlan, TRIED, USER } from './plan.js';
+import { DOMAIN, HOLD_MS, JOBS, type LimitPlan, type LimitStepKind, makeLimitPlan, TRIED, USER, WORK } from './plan.js';
+import { WorkClients } from './work-clients.js';
 
 /** The longest that a request or a charge in shadow waits, and the most that its answer takes longer. */
 const PATIENCE_MS = 5000;
 const DRAIN_WAIT_MS = 2000;
 const DRAIN_ATTEMPTS = 60;
 const DRAIN_DENIALS = 8;
+const HOLD_ATTEMPTS = 100;
+const SLOW_BYTES_PER_MS = 2;
 /** More seconds than clocks are apart. */
 const NUMBERS_APART = 5;
 /** Too short to take a whole limit from in peace. */
@@ -39,12 +42,16 @@ class LimitSimulation extends LimitCluster {
   );
   private readonly checks = new QuotaChecks(this.oracle);
   private readonly clients = new LimitClients(this, this.oracle);
+  private readonly work = new WorkClients(this, this.clients, this.oracle);
   private readonly operators = new LimitOperators(this);
   private readonly actions: Actions<LimitStepKind> = {
     ...faultsOf(this),
     check: (process, random) => this.clients.checkBurst(process, random.pick([USER, USER, USER, TRIED, 'org']), random),
     checkDomain: (process, random) => this.clients.checkBurst(process, DOMAIN, random),
     peek: (process, random) => this.clients.peek(process, random.pick([USER, DOMAIN]), random),
+    work: (process, random) => this.work.begin(process, random),
+    workAgain: (process, random) => this.work.repeat(process, random),
+    endWork: (_, random) => this.work.end(random),
     changeLimit: (_, random) => this.operators.changeLimit(random),
     override: (_, random) => this.operators.override(random),
     toggle: (_, random) => this.operators.toggle(random),
@@ -91,6 +98,7 @@ class LimitSimulation extends LimitCluster {
 
   checkAll(): void {
     for (const process of this.running()) process.advance();
+    this.work.check();
     this.report(this.checks.find(this.running()));
   }
 
@@ -113,6 +121,7 @@ class LimitSimulation extends LimitCluster {
     for (const policy of limitsOf(this.running()[0]).book.list()) this.leapIntoWindow(policy);
     await this.pass(HEALING_POLL_MS);
     for (const subject of this.plan.subjects) await this.drain(subject);
+    if (this.plan.hasLeases && this.failures.length === 0) await this.holdAll(this.plan.subjects[0]);
   }
 
   /** All regions know the last catalogue and each other's marks: nothing is allowed beyond it any more. */
@@ -157,6 +166,33 @@ class LimitSimulation extends LimitCluster {
     for (const process of processes)
       if (left() === 0 && (await this.checkAndWait(process, name, subject, 1)))
         this.failed(`${process.label} allows ${subject} more than ${name} has`);
+  }
+
+  /** Once the leases of the schedule are over, all that there are can be held again, and not one more. */
+  private async holdAll(subject: string): Promise<void> {
+    const { windowBytes, delayMs } = this.plan.network;
+    const allocator = this.nodes.find(({ region }) => region === this.plan.allocator)?.running;
+    const jobs = allocator && limitsOf(allocator).book.named(JOBS);
+    // Over a slow link a grant may need longer than the window that it is of.
+    if (allocator === undefined || jobs === undefined || windowBytes / delayMs <= SLOW_BYTES_PER_MS) return;
+    this.work.endAll();
+    await this.pass(2 * HOLD_MS + 3 * jobs.windowMs);
+    // Of the starts some may be used up; of the leases none is held any more.
+    const left = this.chainOf(allocator, WORK, subject).map(
+      ({ allotment }) => this.oracle.lastLimitOf(allotment) - this.oracle.inForce(allotment),
+    );
+    const limit = Math.min(...left);
+    const isDone = () => this.work.heldTotal >= limit || this.failures.length > 0;
+    for (let attempt = 0; attempt < HOLD_ATTEMPTS && !isDone(); attempt++) {
+      for (let missing = limit - this.work.heldTotal; missing > 0; missing--)
+        this.work.ask(allocator, subject, this.newId(), 0);
+      await this.pass(50);
+      this.work.check();
+    }
+    if (!isDone()) this.failed(`only ${this.work.heldTotal} of ${limit} leases can be held at once for ${subject}`);
+    this.work.ask(allocator, subject, this.newId(), 0, (isAllowed) => {
+      if (isAllowed) this.failed(`${allocator.label} gives ${subject} a lease beyond ${limit}`);
+    });
   }
 
   /** The allotments that a request costs, by the guide. */

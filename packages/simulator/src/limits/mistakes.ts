@@ -4,6 +4,7 @@ import { inside } from '../quotas/mistakes.js';
 import type { Mistake } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type LimitService, limitsOf } from './limit-service.js';
+import { CREW } from './plan.js';
 
 type Measured = { readonly item: Item; readonly meter: { allotment: Allotment; policy: Policy } };
 
@@ -94,6 +95,24 @@ export const LIMIT_MISTAKES: readonly Mistake[] = [
       for (const { meter } of measured)
         meter.allotment = { ...meter.allotment, window: windowAt(meter.policy, engine.nowMs + 500) };
       return measured;
+    };
+  }),
+  mistake('a crew has no lease of its members', (limits) => {
+    replaceItems(limits, (items) => items.filter(({ name }) => name !== CREW));
+  }),
+  mistake('work that is asked for again is charged again', ({ decider }) => {
+    inside<{ unheld(items: readonly Item[]): readonly Item[] }>(decider).unheld = (items) => items;
+  }),
+  mistake('a lease of a check goes back before its time', ({ leases }) => {
+    const { options } = inside<{ options: { monotonicMs(): number } }>(leases);
+    inside<{ options: object }>(leases).options = { ...options, monotonicMs: () => options.monotonicMs() + 1000 };
+  }),
+  mistake('a check that is denied keeps the tokens of its leases', (limits) => {
+    const parts = attemptsOf(limits);
+    const take = parts.take.bind(parts);
+    parts.take = (exact) => {
+      const taken = take(exact);
+      return taken.filter(({ item }) => item.kind !== 'concurrency' || taken.length === exact.length);
     };
   }),
   mistake('what was looked at is charged', ({ decider }) => {

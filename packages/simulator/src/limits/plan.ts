@@ -5,7 +5,9 @@ import { drawSteps, type FaultKind, insertAtRandom, type Step } from '../world/p
 
 /** Weights: how often each kind of step is drawn beside those of the schedule of quotas. */
 const STEPS = { check: 10, checkDomain: 10, override: 5, changeLimit: 3, toggle: 2 } as const;
-export type LimitStepKind = keyof typeof STEPS | 'peek' | 'dropLimit' | FaultKind;
+/** Of leases, in schedules that have them. */
+const LEASE_STEPS = { work: 8, workAgain: 3, endWork: 3 } as const;
+export type LimitStepKind = keyof typeof STEPS | keyof typeof LEASE_STEPS | 'peek' | 'dropLimit' | FaultKind;
 
 /** What stands in the place of the requests of a schedule of quotas. */
 const IN_PLACE_OF: Partial<Record<QuotaStepKind, LimitStepKind>> = {
@@ -25,12 +27,24 @@ export interface LimitPlan extends QuotaPlan<LimitStepKind> {
   readonly catalogue: Catalogue;
   /** The limits whose windows are of the calendar. */
   readonly ofCalendar: readonly string[];
+  /** Limits on leases at once are in the catalogue, and clients take them. */
+  readonly hasLeases: boolean;
 }
 
 /** A limit of users, under one of organisations, under one of all; and limits in shadow. */
 export const USER = 'user';
 export const TRIED = 'tried';
 export const DOMAIN = 'api';
+/** Leases of a subject, under those of its crew, and what is taken together with them. */
+export const JOBS = 'jobs';
+export const CREW = 'crew';
+export const STARTS = 'starts';
+export const WORK = 'work';
+export const HOLD_MS = 2000;
+const LEASE_SHARE = 0.4;
+const MOST_AT_ONCE = 5;
+/** Long enough for leases to begin and end within a schedule. */
+const LEASE_SPACING_MS = 200;
 const SPACING_MS = 50;
 const SUBJECTS = ['acme/ann', 'acme/bob', 'zeta/ann', 'solo'];
 const WINDOWS: Readonly<Record<number, string>> = { 2000: '2s', 60000: '1m', 3600000: '1h' };
@@ -53,10 +67,35 @@ export function makeLimitPlan(seed: number): LimitPlan {
   const subjects = SUBJECTS.slice(0, 1 + random.below(SUBJECTS.length)).map((name) => name + suffix);
   // Windows of the calendar end at their own moments, also where other windows are as long as `windowMs`.
   const world = { ...plan, ...calendar, windowMs, subjects, hasRoutes: true, steps, ofCalendar };
-  return { ...world, catalogue: drawCatalogue(world, random) };
+  return withLeases({ ...world, hasLeases: false, catalogue: drawCatalogue(world, random) });
 }
 
-function drawCatalogue(plan: Omit<LimitPlan, 'catalogue'>, random: Random): Catalogue {
+/** From a stream of its own: schedules without leases are what they were before there were any. */
+function withLeases(plan: LimitPlan): LimitPlan {
+  const random = new Random(plan.seed ^ 0x1ea5_edc);
+  if (!random.chance(LEASE_SHARE)) return plan;
+  const { catalogue, limit, windowMs, steps: before } = plan;
+  const atOnce = 1 + random.below(MOST_AT_ONCE);
+  const [{ allocator, shares }] = catalogue.limits;
+  const lease = { kind: 'concurrency', hold: `${HOLD_MS}ms`, allocator, shares } as const;
+  const limits: LimitEntry[] = [
+    { ...lease, name: JOBS, domain: WORK, parent: CREW, limit: atOnce },
+    { ...lease, name: CREW, limit: Math.ceil(atOnce * random.pick([0.5, 1.5])) },
+    { name: STARTS, kind: 'exact', domain: WORK, window: windowWord(windowMs), limit, allocator, shares },
+  ];
+  const weights = new Map(Object.entries(LEASE_STEPS) as [LimitStepKind, number][]);
+  const drawn = drawSteps(random, weights, LEASE_SPACING_MS, 30 + random.below(40));
+  const numbered = drawn.map((step) => ({ ...step, index: before.length + step.index }));
+  const steps = insertAtRandom(random, before, numbered.length, (index) => numbered[index]);
+  return { ...plan, hasLeases: true, steps, catalogue: { ...catalogue, limits: [...catalogue.limits, ...limits] } };
+}
+
+/** Also where the windows of other limits are of the calendar, and begin at other times. */
+function windowWord(windowMs: number): string {
+  return WINDOWS[windowMs] ?? '1h';
+}
+
+function drawCatalogue(plan: Omit<LimitPlan, 'catalogue' | 'hasLeases'>, random: Random): Catalogue {
   const { limit, subjects, ofCalendar, calendar, windowMs, shares, allocator } = plan;
   const windowOf = (name: string) =>
     calendar !== undefined && ofCalendar.includes(name)

@@ -149,6 +149,18 @@ test('a caller that hangs up ends the request upstream, and what was seen is cha
   expect(charges).toHaveLength(1);
 });
 
+test('a caller that hangs up before an answer begins is charged for its prompt: the upstream was at work on it', async () => {
+  upstream.answer = () => {};
+  const hangUp = new AbortController();
+  const response = ask(await serve(), {}, hangUp.signal);
+  await eventually(async () => expect(upstream.received).toHaveLength(1));
+  hangUp.abort();
+  await expect(response).rejects.toThrow();
+  await eventually(async () => expect(upstream.broken).toBe(1));
+  await expectUsed(14, 14);
+  expect(charges).toHaveLength(1);
+});
+
 test('an upstream that breaks off is charged for what was seen, and the caller sees that it broke off', async () => {
   upstream.answer = (response) => {
     beginStream(response);
