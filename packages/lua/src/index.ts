@@ -19,3 +19,4 @@ export { type Bounds, running, STRING_BYTES } from './values/running.js';
 export { position } from './values/sites.js';
 export { Table } from './values/table.js';
 export { all, first, type LuaFunction, NONE, pack, prepend, typeName, type Value, Values } from './values/value.js';
+export type { Words } from './values/words.js';
