@@ -32,7 +32,7 @@ const { expression, command } = fc.letrec<{ expression: string; command: string 
   ),
   command: fc
     .tuple(
-      fc.constantFrom('call', 'pcall', 'call'),
+      fc.constantFrom('call', 'pcall', 'pcall'),
       fc.constantFrom('get', 'INCR', 'incrby', 'mget', 'del', 'exists', 'echo', 'type', 'getdel', 'strlen'),
       fc.array(tie('expression'), { minLength: 1, maxLength: 3 }),
     )
