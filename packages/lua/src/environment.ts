@@ -14,7 +14,7 @@ import { beforeZero } from './values/c-string.js';
 import { raise } from './values/raise.js';
 import type { Bounds } from './values/running.js';
 import { Table } from './values/table.js';
-import type { Value } from './values/value.js';
+import type { LuaFunction, Value } from './values/value.js';
 
 /** What one run of a script may allocate. */
 const SCRIPT_MEMORY_BYTES = 128 * 1024 * 1024;
@@ -27,7 +27,11 @@ export interface EnvironmentOptions {
   /** Called every thousand turns of loops and calls of functions. What it throws ends the script. */
   readonly interrupt?: () => void;
   readonly bounds?: Partial<Bounds>;
+  /** Functions of the libraries that take words of KEYS and ARGV as the host's `Words.word` gives them. */
+  readonly takingWords?: ReadonlySet<Value>;
 }
+
+const NO_FUNCTIONS: ReadonlySet<Value> = new Set();
 
 /** The globals that scripts see, made once for each lane. They cannot change: only KEYS and ARGV do, with each run. */
 export class Environment {
@@ -36,13 +40,21 @@ export class Environment {
   readonly interrupt: () => void;
   /** What strings are indexed through. */
   readonly strings: Table;
+  readonly takingWords: ReadonlySet<Value>;
 
-  constructor({ libraries = {}, interrupt = () => {}, bounds = {} }: EnvironmentOptions = {}) {
+  constructor({
+    libraries = {},
+    interrupt = () => {},
+    bounds = {},
+    takingWords = NO_FUNCTIONS,
+  }: EnvironmentOptions = {}) {
+    this.takingWords = takingWords;
     this.bounds = { memoryBytes: SCRIPT_MEMORY_BYTES, stackBytes: SCRIPT_STACK_BYTES, ...bounds };
     this.interrupt = interrupt;
-    const load = loadFunctions(
-      (source, chunkName) => compileChunk(source, { chunkName, globals: this.globals, hasParameters: false }).main,
-    );
+    const load = loadFunctions((source, chunkName) => {
+      const options = { chunkName, globals: this.globals, takingWords, hasParameters: false };
+      return compileChunk(source, options).main as LuaFunction;
+    });
     const all: Record<string, Value> = {
       ...base,
       ...load,

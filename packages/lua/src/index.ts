@@ -11,3 +11,4 @@ export { running, STRING_BYTES } from './values/running.js';
 export { position } from './values/sites.js';
 export { Table } from './values/table.js';
 export { first, NONE, type Value } from './values/value.js';
+export type { Words } from './values/words.js';

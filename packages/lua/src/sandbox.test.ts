@@ -127,7 +127,7 @@ describe('what scripts share', () => {
 });
 
 /** Properties of our own classes that generated code reads or calls. */
-const PROPERTIES = 'array hash length get set push step key value turns bytes slots nested interrupt'.split(' ');
+const PROPERTIES = 'array hash length get word set push step key value turns bytes slots nested interrupt'.split(' ');
 const WORDS =
   'use strict const let return if else for while break new typeof true false undefined function number object'.split(
     ' ',
@@ -140,6 +140,7 @@ function strangeNames(source: string): string[] {
     chunkName: 'x',
     globals: environment.globals,
     hasParameters: true,
+    takingWords: new Set(),
   });
   const bare = code
     .replace(/"(?:[^"\\\n]|\\.)*"/g, '')

@@ -1,10 +1,10 @@
 import { compileChunk } from './compile.js';
 import type { Environment } from './environment.js';
-import type { Generated } from './generate/generate.js';
+import type { Generated, Main } from './generate/generate.js';
 import { ScriptAborted } from './values/errors.js';
 import { running } from './values/running.js';
-import type { Table } from './values/table.js';
-import type { LuaFunction, Value, Values } from './values/value.js';
+import type { Value, Values } from './values/value.js';
+import type { Words } from './values/words.js';
 
 /** What Redis calls the chunk of EVAL. */
 const CHUNK_NAME = '@user_script';
@@ -16,27 +16,33 @@ export interface CompileOptions {
 
 /** A source with one byte in each character. Throws LuaSyntaxError. */
 export function compile(source: string, { environment, chunkName = CHUNK_NAME }: CompileOptions): Script {
-  const generated = compileChunk(source, { chunkName, globals: environment.globals, hasParameters: true });
+  const { globals, takingWords } = environment;
+  const generated = compileChunk(source, { chunkName, globals, takingWords, hasParameters: true });
   return new Script(generated, environment);
 }
 
 export class Script {
-  readonly #main: LuaFunction;
+  readonly #main: Main;
   readonly #environment: Environment;
-
   readonly #usesGlobals: boolean;
+  readonly #keysAreTable: boolean;
+  readonly #argvIsTable: boolean;
 
-  constructor({ main, usesGlobals }: Generated, environment: Environment) {
+  constructor({ main, tables, usesGlobals }: Generated, environment: Environment) {
     this.#main = main;
+    this.#keysAreTable = tables.has('KEYS');
+    this.#argvIsTable = tables.has('ARGV');
     this.#usesGlobals = usesGlobals;
     this.#environment = environment;
   }
 
   /** Throws LuaError, ScriptAborted, or what the interrupt threw. */
-  run(keys: Table, argv: Table): Value | Values {
+  run(keyWords: Words, argvWords: Words): Value | Values {
     const environment = this.#environment;
+    const keys = this.#keysAreTable ? keyWords.table() : keyWords;
+    const argv = this.#argvIsTable ? argvWords.table() : argvWords;
     running.start(environment.bounds, environment.strings, environment.interrupt);
-    if (this.#usesGlobals) environment.setParameters(keys, argv);
+    if (this.#usesGlobals) environment.setParameters(keys.table(), argv.table());
     try {
       return this.#main(keys, argv);
     } catch (error) {

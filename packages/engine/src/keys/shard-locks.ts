@@ -124,9 +124,9 @@ export abstract class ShardLocks {
   }
 
   private giveAllBut(kept: Int32Array): void {
-    for (let index = 0; index < this.shardCount; index++) {
+    for (let index = this.nextHeld(0); index < this.shardCount; index = this.nextHeld(index + 1)) {
       const isKept = (kept[index >>> 5] & (1 << (index & 31))) !== 0;
-      if (this.isHeld(index) && !isKept) giveLock(this.memory, this.store.shardAt(index) + ShardWord.lock);
+      if (!isKept) giveLock(this.memory, this.store.shardAt(index) + ShardWord.lock);
     }
     this.heldShards.set(kept);
   }
@@ -174,12 +174,12 @@ export abstract class ShardLocks {
    * locks that it holds, those who wait here give theirs back and begin anew.
    */
   private takeHeld(): void {
-    let index = 0;
+    let index = this.nextHeld(0);
     try {
       while (index < this.shardCount) {
         const lock = this.store.shardAt(index) + ShardWord.lock;
-        if (!this.isHeld(index) || takeLockOrGiveWay(this.memory, lock, this.yieldsToScripts)) index++;
-        else index = this.giveWay(index);
+        const isTaken = takeLockOrGiveWay(this.memory, lock, this.yieldsToScripts);
+        index = this.nextHeld(isTaken ? index + 1 : this.giveWay(index));
       }
     } catch (error) {
       for (; index < this.shardCount; index++) this.heldShards[index >>> 5] &= ~(1 << (index & 31));
@@ -205,6 +205,18 @@ export abstract class ShardLocks {
 
   private assertHeld(shard: number): void {
     assert(this.isHeld(this.store.shardIndexOf(shard)), 'inside lockKeys, only keys of the locked shards are opened');
+  }
+
+  /** The first shard that is held, from this one on; past the last where there is none. Most hold one of many. */
+  private nextHeld(from: number): number {
+    const { heldShards } = this;
+    let word = from >>> 5;
+    let bits = heldShards[word] & (-1 << (from & 31));
+    while (bits === 0) {
+      if (++word >= heldShards.length) return MAX_SHARDS;
+      bits = heldShards[word];
+    }
+    return word * 32 + 31 - Math.clz32(bits & -bits);
   }
 
   private isHeld(index: number): boolean {

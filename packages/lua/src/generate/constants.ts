@@ -8,10 +8,12 @@ import type { Value } from '../values/value.js';
 export class Constants {
   readonly values: Value[] = [];
   readonly #globals: Table;
+  readonly #takingWords: ReadonlySet<Value>;
   readonly #names = new Map<Value, string>();
 
-  constructor(globals: Table) {
+  constructor(globals: Table, takingWords: ReadonlySet<Value>) {
     this.#globals = globals;
+    this.#takingWords = takingWords;
   }
 
   /** Names through which a script reaches the table of globals itself, and so KEYS and ARGV in it. */
@@ -45,5 +47,10 @@ export class Constants {
   /** Which names hold functions: they are called without a look. */
   isFunction(name: string): boolean {
     return typeof this.values[Number(name.slice(1))] === 'function';
+  }
+
+  /** Which take words of KEYS and ARGV that are no strings yet. */
+  takesWords(name: string): boolean {
+    return this.#takingWords.has(this.values[Number(name.slice(1))]);
   }
 }

@@ -1,9 +1,10 @@
 import { isConstant } from '../parse/fold.js';
-import type { Expression, FunctionBody, TableItem } from '../parse/syntax.js';
+import type { Expression, FunctionBody, TableItem, Variable } from '../parse/syntax.js';
 import type { Chunk } from './chunk.js';
 import type { Frame } from './frame.js';
 import { literal } from './literals.js';
 import { calledName, operandName } from './names.js';
+import { isParameter } from './parameters.js';
 
 type Of<T extends Expression['type']> = Extract<Expression, { type: T }>;
 
@@ -48,7 +49,7 @@ export class Expressions {
       case 'varargs':
         return 'V[0]';
       case 'variable':
-        return `L${expression.variable.id}`;
+        return this.#aliased(expression.variable, 'get') ?? `L${expression.variable.id}`;
       case 'global':
         return this.#global(expression);
       case 'index':
@@ -130,7 +131,7 @@ export class Expressions {
     if (expression.type === 'number' || expression.type === 'string') {
       return { setup: '', name: this.value(expression), isNumber: expression.type === 'number' };
     }
-    if (expression.type === 'variable') {
+    if (expression.type === 'variable' && this.#aliased(expression.variable, 'get') === undefined) {
       const { variable, isUpvalue } = expression;
       const isNumber = variable.isCounter && !variable.assigned;
       // Lua copies an upvalue when it is evaluated, but reads a local only in the operation.
@@ -142,8 +143,9 @@ export class Expressions {
   }
 
   #global({ name, line }: Of<'global'>): string {
-    if (this.#chunk.hasParameters && (name === 'KEYS' || name === 'ARGV')) return name === 'KEYS' ? 'K' : 'A';
-    const constant = name === 'KEYS' || name === 'ARGV' ? undefined : this.#chunk.constants.global(name);
+    const { constants, parameters } = this.#chunk;
+    if (isParameter(name) && parameters !== undefined) return parameters.asTable(name);
+    const constant = isParameter(name) ? undefined : constants.global(name);
     if (constant !== undefined) return constant;
     return `${this.#mark(line, [])}index(G,${literal(name)})`;
   }
@@ -157,6 +159,8 @@ export class Expressions {
       const constant = this.#chunk.constants.field(object.name, key.value);
       if (constant !== undefined) return constant;
     }
+    const words = this.#chunk.parameters?.withWords(object);
+    if (words !== undefined) return `${words}.get(${this.value(key)})`;
     const from = this.#operand(object);
     const mark = this.#mark(line, [operandName(object)]);
     const fast = fastKey(key);
@@ -238,17 +242,22 @@ export class Expressions {
 
   #unary({ operator, operand, line }: Of<'unary'>): string {
     if (operator === 'not') return `!${this.condition(operand)}`;
+    const words = operator === '#' ? this.#chunk.parameters?.withWords(operand) : undefined;
+    if (words !== undefined) return `${words}.length`;
     const mark = this.#mark(line, [operandName(operand)]);
     return `${mark}${operator === '-' ? 'negate' : 'lengthOf'}(${this.value(operand)})`;
   }
 
   #call({ callee, args, line }: Of<'call'>, tail: boolean): string {
     const site = { line, operands: [operandName(callee)], called: calledName(callee), tail };
-    const target = callee.type === 'variable' ? `L${callee.variable.id}` : this.value(callee);
+    const target = this.value(callee);
     const mark = this.#chunk.marks.mark(site);
     const isConstant = /^C\d+$/.test(target) && this.#chunk.constants.isFunction(target);
     return this.#frame.holding(args.length + 2, () => {
       if (hasManyValues(args)) return `${mark}apply(${target},${this.array(args)})`;
+      if (isConstant && this.#chunk.constants.takesWords(target)) {
+        return `${mark}${target}(${args.map((each, place) => this.#word(each, place)).join(',')})`;
+      }
       const list = args.map((each) => this.value(each)).join(',');
       if (isConstant) return `${mark}${target}(${list})`;
       if (callee.type === 'variable') {
@@ -257,6 +266,21 @@ export class Expressions {
       const name = this.#frame.temporary();
       return `(typeof (${name}=${target})==='function'?${name}:callable(${name}))${mark}(${list})`;
     });
+  }
+
+  /** An argument of a function that takes words. The first is the name of a command. */
+  #word(expression: Expression, place: number): string {
+    let word: string | undefined;
+    if (place > 0 && expression.type === 'variable') word = this.#aliased(expression.variable, 'word');
+    if (place > 0 && expression.type === 'index') {
+      const words = this.#chunk.parameters?.withWords(expression.object);
+      if (words !== undefined) word = `${words}.word(${this.value(expression.key)})`;
+    }
+    return word ?? this.value(expression);
+  }
+
+  #aliased(variable: Variable, method: 'get' | 'word'): string | undefined {
+    return this.#chunk.parameters?.aliased(variable, method);
   }
 
   #method({ object, name, args, line }: Of<'method'>, tail: boolean): string {

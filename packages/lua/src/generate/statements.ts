@@ -113,6 +113,7 @@ class Statements {
   #local({ variables, values }: Of<'local'>): string {
     const [variable] = variables;
     if (variables.length === 1 && values.length === 1) {
+      if (this.#chunk.parameters?.alias(variable!, values[0]!) === true) return '';
       return `${declare(variable!, this.#expressions.value(values[0]!))};`;
     }
     if (values.length === 0) return variables.map((each) => `${declare(each, 'undefined')};`).join('');

@@ -1,6 +1,7 @@
 import { raisePlainly } from './raise.js';
 import { ARRAY_SLOT_BYTES, HASH_SLOT_BYTES, running, TABLE_BYTES } from './running.js';
 import type { Value } from './value.js';
+import type { Words } from './words.js';
 
 export const READONLY = 'Attempt to modify a readonly table';
 export const NOT_A_KEY = Symbol('not a key of the table');
@@ -13,7 +14,7 @@ const NO_HASH: Map<Value, Value> = new Map();
  * order is of insertion (Lua's is of hash values, which no script may count on). Functions beside the class are no
  * private methods because V8 makes objects of classes that have some more slowly.
  */
-export class Table {
+export class Table implements Words {
   /** Slot i is key i + 1. */
   array: Value[];
   hash: Map<Value, Value> = NO_HASH;
@@ -67,6 +68,15 @@ export class Table {
       return below;
     }
     return this.hashSlots === 0 ? size : borderInHash(this, size);
+  }
+
+  /** A table serves as `Words` too. */
+  word(place: Value): Value {
+    return this.get(place);
+  }
+
+  table(): Table {
+    return this;
   }
 
   /** The key behind `key`, or undefined behind the last; NOT_A_KEY where `key` is not in the table. */

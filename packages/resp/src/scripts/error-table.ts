@@ -6,6 +6,7 @@ const COUNTED = 'ignore_error_stats_update';
 /** The error reply of a command, as scripts see it: the text begins with its code. */
 export function errorTable(text: string): Table {
   const table = new Table();
+  table.resize(0, 2);
   table.set('err', text);
   table.set(COUNTED, true);
   return table;

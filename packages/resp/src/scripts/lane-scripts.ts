@@ -1,5 +1,5 @@
 import { DATABASE_PREFIX_BYTES } from '@quotadb/engine';
-import { Environment, first, Table } from '@quotadb/lua';
+import { Environment, first, type Value } from '@quotadb/lua';
 import { errors } from '../errors/errors.js';
 import { numberArgument } from '../request/arguments.js';
 import type { ScriptBoard } from '../services/script-board.js';
@@ -9,6 +9,7 @@ import type { Scripts } from '../session/scripts.js';
 import { type CompiledScript, CompiledScripts, DIGEST_DIGITS } from './compiled-scripts.js';
 import { redisLibrary } from './redis-library.js';
 import { latin1 } from './reply-reader.js';
+import { RequestWords } from './request-words.js';
 import { ResultWriter } from './result-writer.js';
 import { ScriptCall } from './script-call.js';
 import { writeFailure } from './script-failure.js';
@@ -28,13 +29,17 @@ export class LaneScripts implements Scripts {
   private readonly call: ScriptCall;
   private readonly watch: ScriptWatch;
   private readonly compiled: CompiledScripts;
+  private readonly keys = new RequestWords();
+  private readonly argv = new RequestWords();
 
   constructor(board: ScriptBoard, lane: number, log: (level: number, text: string) => void) {
     this.board = board;
     this.watch = new ScriptWatch(board, lane);
     this.call = new ScriptCall(this.locks);
+    const redis = redisLibrary(this.call, log);
     const environment = new Environment({
-      libraries: { redis: redisLibrary(this.call, log) },
+      libraries: { redis },
+      takingWords: new Set<Value>([redis.get('call'), redis.get('pcall')]),
       interrupt: () => this.watch.look(this.call.hasWritten, () => this.meanwhile(this.call.client)),
     });
     this.compiled = new CompiledScripts(board, environment);
@@ -96,16 +101,15 @@ export class LaneScripts implements Scripts {
     isReadOnly: boolean,
     needsAll: boolean,
   ): boolean {
-    const { client, reply } = call;
+    const { client, request, reply } = call;
     const { database } = client;
-    const keys = stringsOf(call, FIRST_KEY, FIRST_KEY + keyCount);
-    const argv = stringsOf(call, FIRST_KEY + keyCount, call.request.argumentCount);
+    const keyEnd = FIRST_KEY + keyCount;
+    this.keys.begin(request, FIRST_KEY, keyEnd, database === 0 ? 0 : DATABASE_PREFIX_BYTES);
+    this.argv.begin(request, keyEnd, request.argumentCount, 0);
     this.call.begin(call, isReadOnly, this.beforeWrite);
-    this.locks.take(call, keys, FIRST_KEY, needsAll);
+    this.locks.take(call, FIRST_KEY, keyEnd, needsAll);
     try {
-      // The table is the script's own, to be changed: the keys that it has declared are another list.
-      const names = database === 0 ? keys.slice() : keys.map((key) => key.slice(DATABASE_PREFIX_BYTES));
-      const result = first(compiled.script.run(new Table(names), new Table(argv)));
+      const result = first(compiled.script.run(this.keys, this.argv));
       new ResultWriter(reply, this.call.reply.protocol === 3).write(result);
     } catch (error) {
       if (error instanceof RunAgain) return false;
@@ -129,12 +133,4 @@ function readKeyCount({ request, reply }: Call): number {
   if (Number.isNaN(count)) reply.error(errors.notAnInteger);
   else reply.error(count < 0 ? errors.scriptKeysNegative : errors.scriptKeysTooMany);
   return -1;
-}
-
-function stringsOf({ request }: Call, from: number, end: number): string[] {
-  const { input, argumentStart, argumentLength } = request;
-  const strings: string[] = [];
-  for (let index = from; index < end; index++)
-    strings.push(latin1(input.bytes, argumentStart[index], argumentLength[index]));
-  return strings;
 }

@@ -3,6 +3,7 @@ import { REDIS_VERSION } from '@quotadb/config';
 import { libraryOf, NONE, plainString, raiseValue, stringToNumber, Table, type Value } from '@quotadb/lua';
 import { errors } from '../errors/errors.js';
 import { errorReply, libraryError } from './error-table.js';
+import type { RequestWord } from './request-words.js';
 import type { ScriptCall } from './script-call.js';
 
 /** Levels of redis.log. */
@@ -18,11 +19,11 @@ export function redisLibrary(call: ScriptCall, log: (level: number, text: string
     ...Replication,
     REDIS_VERSION,
     REDIS_VERSION_NUM: versionNumber(REDIS_VERSION),
-    call(...values: Value[]) {
+    call(...values: (Value | RequestWord)[]) {
       const result = call.run(values);
       return result instanceof Table && call.hasFailed ? raiseValue(result) : result;
     },
-    pcall: (...values: Value[]) => call.run(values),
+    pcall: (...values: (Value | RequestWord)[]) => call.run(values),
     error_reply: (...values: Value[]) => (isOneString(values) ? errorReply(values[0]) : libraryError(WRONG_ARGUMENTS)),
     status_reply(...values: Value[]) {
       if (!isOneString(values)) return libraryError(WRONG_ARGUMENTS);

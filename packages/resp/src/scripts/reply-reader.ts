@@ -171,6 +171,7 @@ let view = Buffer.alloc(0) as unknown as SlicedBuffer;
 
 function tableWith(name: string, value: Value): Table {
   const table = new Table();
+  table.resize(0, 1);
   table.set(name, value);
   return table;
 }

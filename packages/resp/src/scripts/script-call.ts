@@ -14,6 +14,7 @@ import type { ServerState } from '../session/server-state.js';
 import { NO_SLOT, slotOfRequest } from '../session/slots.js';
 import { errorTable, libraryError } from './error-table.js';
 import { ReplyReader } from './reply-reader.js';
+import type { RequestWord } from './request-words.js';
 import type { ScriptLocks } from './script-locks.js';
 import { ScriptRequest } from './script-request.js';
 
@@ -39,7 +40,7 @@ export class ScriptCall implements Call {
   private readonly locks: ScriptLocks;
   private readonly reader = new ReplyReader();
   /** By the name as scripts write it, in whatever case. */
-  private readonly entries = new Map<string, CommandEntry>();
+  private readonly entries = new Map<Value | RequestWord, CommandEntry>();
   private isReadOnly = false;
   private beforeWrite: () => void = () => {};
 
@@ -60,7 +61,7 @@ export class ScriptCall implements Call {
   }
 
   end(): void {
-    this.words.shrink();
+    this.words.end();
     this.reply.reset();
   }
 
@@ -73,13 +74,15 @@ export class ScriptCall implements Call {
   }
 
   /** redis.pcall: the reply, an error as a table. */
-  run(values: readonly Value[]): Value {
+  run(values: readonly (Value | RequestWord)[]): Value {
     const { words, reply, server } = this;
     this.hasFailed = true;
     if (values.length === 0) return libraryError(errors.scriptNoArguments);
     this.request = words;
-    if (!words.fill(values)) return libraryError(errors.scriptArgumentType);
-    const entry = this.find(values[0]);
+    const known = this.entries.get(values[0]);
+    // The words of a command that is known begin behind its name, which nobody reads then.
+    if (!words.fill(values, known === undefined ? 0 : 1)) return libraryError(errors.scriptArgumentType);
+    const entry = known === undefined || known.subcommands !== undefined ? this.find(values[0], known) : known;
     const refused = this.refusalOf(entry);
     if (refused !== undefined) {
       if (entry !== undefined) server.statistics.commands.rejected[entry.id]++;
@@ -90,7 +93,7 @@ export class ScriptCall implements Call {
 
   /** redis.acl_check_cmd; undefined where there is no such command. */
   isPermitted(values: readonly Value[]): boolean | undefined {
-    const entry = this.words.fill(values) ? this.find(values[0]) : undefined;
+    const entry = this.words.fill(values, 0) ? this.find(values[0], undefined) : undefined;
     if (entry === undefined) return undefined;
     return (entry.needs & this.client.lacks) === 0 || refusal(this.client, entry, this.words) === undefined;
   }
@@ -111,10 +114,10 @@ export class ScriptCall implements Call {
     return this.reader.read(reply);
   }
 
-  private find(name: Value): CommandEntry | undefined {
+  private find(name: Value | RequestWord, known: CommandEntry | undefined): CommandEntry | undefined {
     const { words: request, server } = this;
     const { bytes } = request.input;
-    let entry = this.entries.get(name as string);
+    let entry = known;
     if (entry === undefined) {
       entry = server.commands.index.find(bytes, request.argumentStart[0], request.argumentLength[0]);
       if (entry === undefined) return undefined;

@@ -22,18 +22,23 @@ export class ScriptLocks {
   private engine!: Engine;
   private isNested = false;
   private hasAll = false;
-  private declared: readonly string[] = [];
-  /** The same, where they are many. */
+  /** The request of the script, and where the keys are that it declares. */
+  private declaration!: Request;
+  private firstKey = 0;
+  private keyEnd = 0;
+  /** The keys, where they are many. */
   private declaredSet: Set<string> | undefined;
 
   /** Takes the locks of a script. Inside EXEC they are held already. */
-  take(call: Call, keys: readonly string[], firstKey: number, needsAll: boolean): void {
+  take(call: Call, firstKey: number, keyEnd: number, needsAll: boolean): void {
     const { engine, request } = call;
     this.engine = engine;
     this.areNeeded = engine.isShared;
     this.isNested = call.executing;
     this.reachedFurther = false;
-    this.declared = keys;
+    this.declaration = request;
+    this.firstKey = firstKey;
+    this.keyEnd = keyEnd;
     this.declaredSet = undefined;
     if (this.isNested) {
       this.hasAll = engine.holdsAll;
@@ -44,12 +49,12 @@ export class ScriptLocks {
       engine.lockAll();
     } else {
       const { input, argumentStart, argumentLength } = request;
-      engine.lockKeys(input, argumentStart, argumentLength, firstKey, firstKey + keys.length, 1);
+      engine.lockKeys(input, argumentStart, argumentLength, firstKey, keyEnd, 1);
     }
   }
 
   give(): void {
-    this.declared = [];
+    this.declaredSet = undefined;
     if (!this.isNested) this.engine.unlock();
   }
 
@@ -81,17 +86,28 @@ export class ScriptLocks {
   }
 
   private isDeclared({ input: { bytes } }: Request, start: number, length: number): boolean {
-    if (this.declared.length > FEW_KEYS) {
-      this.declaredSet ??= new Set(this.declared);
+    if (this.keyEnd - this.firstKey > FEW_KEYS) {
+      this.declaredSet ??= this.allDeclared();
       return this.declaredSet.has(latin1(bytes, start, length));
     }
-    for (const key of this.declared) {
-      if (key.length !== length) continue;
+    const { argumentStart, argumentLength } = this.declaration;
+    const declaredBytes = this.declaration.input.bytes;
+    for (let key = this.firstKey; key < this.keyEnd; key++) {
+      if (argumentLength[key] !== length) continue;
+      const keyStart = argumentStart[key];
       let offset = 0;
-      while (offset < length && key.charCodeAt(offset) === bytes[start + offset]) offset++;
+      while (offset < length && declaredBytes[keyStart + offset] === bytes[start + offset]) offset++;
       if (offset === length) return true;
     }
     return false;
+  }
+
+  private allDeclared(): Set<string> {
+    const { input, argumentStart, argumentLength } = this.declaration;
+    const keys = new Set<string>();
+    for (let key = this.firstKey; key < this.keyEnd; key++)
+      keys.add(latin1(input.bytes, argumentStart[key], argumentLength[key]));
+    return keys;
   }
 }
 

@@ -3,8 +3,10 @@ import { errors } from '../errors/errors.js';
 import type { Backlog } from './backlog.js';
 import { type Client, ReplyMode } from './client.js';
 import type { Call } from './command.js';
+import type { CommandEntry } from './command-index.js';
 import type { Lane } from './lane.js';
 import { refusal } from './permission.js';
+import { reject } from './rejection.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
 
 /**
@@ -44,30 +46,15 @@ export class BusyAnswers {
     const { reply } = this;
     const start = reply.length;
     reply.protocol = client.protocol;
-    const mistake = this.run(client);
-    if (mistake !== undefined) {
-      reply.error(mistake);
-      if (client.transaction !== undefined) client.transaction.broken = true;
-    }
+    this.run(client);
     if (client.replyMode !== ReplyMode.On) reply.truncate(start);
   }
 
-  /** The error reply, or undefined where a command has replied. */
-  private run(client: Client): string | undefined {
+  /** Runs the command, or says why not. */
+  private run(client: Client): void {
     const request: Request = this.parser;
     const { engine, server } = this.lane;
     const { bytes } = request.input;
-    let entry = server.commands.index.find(bytes, request.argumentStart[0], request.argumentLength[0]);
-    if (entry === undefined) return unknownCommand(request);
-    if (entry.subcommands !== undefined && request.argumentCount > 1) {
-      entry = entry.subcommands.find(bytes, request.argumentStart[1], request.argumentLength[1]);
-      if (entry === undefined) return unknownSubcommand(request);
-    }
-    const { argumentCount } = request;
-    if (argumentCount < entry.minimumArguments || argumentCount > entry.maximumArguments)
-      return errors.wrongArity(entry.fullName, entry.usage);
-    const refused = (entry.needs & client.lacks) !== 0 ? refusal(client, entry, request) : undefined;
-    if (refused !== undefined || !entry.allowedWhileBusy) return refused ?? errors.busy;
     const call: Call = {
       request,
       reply: this.reply,
@@ -78,7 +65,23 @@ export class BusyAnswers {
       suspend: (_, finish) => finish(call),
       runQueued: () => {},
     };
-    entry.run?.(call);
-    return undefined;
+    const named = server.commands.index.find(bytes, request.argumentStart[0], request.argumentLength[0]);
+    const isContainer = named?.subcommands !== undefined && request.argumentCount > 1;
+    const entry = isContainer
+      ? named.subcommands.find(bytes, request.argumentStart[1], request.argumentLength[1])
+      : named;
+    const mistake = this.mistakeIn(client, entry, isContainer);
+    if (mistake === undefined) entry?.run?.(call);
+    else reject(call, entry ?? named, mistake);
+  }
+
+  private mistakeIn(client: Client, entry: CommandEntry | undefined, isContainer: boolean): string | undefined {
+    const request: Request = this.parser;
+    if (entry === undefined) return isContainer ? unknownSubcommand(request) : unknownCommand(request);
+    const { argumentCount } = request;
+    if (argumentCount < entry.minimumArguments || argumentCount > entry.maximumArguments)
+      return errors.wrongArity(entry.fullName, entry.usage);
+    const refused = (entry.needs & client.lacks) !== 0 ? refusal(client, entry, request) : undefined;
+    return refused ?? (entry.allowedWhileBusy ? undefined : errors.busy);
   }
 }

@@ -261,6 +261,8 @@ export const forbidden: readonly Words[] = [
   ['FUNCTION', 'LIST'],
   ['COMMAND', 'GETKEYS', 'EVAL', 'x', '2', 'a', 'b', 'c'],
   ['COMMAND', 'GETKEYS', 'EVAL', 'x', '0', 'a'],
+  ['COMMAND', 'GETKEYS', 'FCALL', 'f', '2', 'a', 'b', 'c'],
+  ['COMMAND', 'GETKEYS', 'FCALL_RO', 'f', '0', 'a'],
   ['COMMAND', 'GETKEYSANDFLAGS', 'EVAL', 'x', '2', 'a', 'b', 'c'],
   ['COMMAND', 'GETKEYSANDFLAGS', 'EVALSHA_RO', 'x', '1', 'a', 'b', 'c'],
   ['MULTI'],

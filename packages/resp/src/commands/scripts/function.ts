@@ -7,6 +7,8 @@ import { isFlushOption } from './script.js';
 
 /** Functions are not supported: these commands answer as a server without any does, and refuse to make one. */
 
+/** Of FCALL: the position of the number of keys, as in EVAL. */
+const KEY_COUNT = 2;
 const LIBRARYNAME = keyword('libraryname');
 const WITHCODE = keyword('withcode');
 
@@ -93,9 +95,17 @@ export const functionCommand = container({
   ],
 });
 
-export const functionCalls: readonly Command[] = ['fcall', 'fcall_ro'].map((name) =>
-  refused(name, -3, 'function numkeys [key [key ...]] [arg [arg ...]]', ['noscript', 'stale']),
-);
+export const functionCalls: readonly Command[] = ['fcall', 'fcall_ro'].map((name) => ({
+  ...refused(name, -3, 'function numkeys [key [key ...]] [arg [arg ...]]', [
+    ...(name === 'fcall_ro' ? (['readonly'] as const) : []),
+    'noscript',
+    'stale',
+    'skip_monitor',
+    'no_mandatory_keys',
+    'movablekeys',
+  ]),
+  keyCountAt: KEY_COUNT,
+}));
 
 function refuse({ reply }: Call): void {
   reply.error(errors.noFunctions);

@@ -53,6 +53,10 @@ describe('a script', () => {
     expect(evaluate("return redis.call('KEYS','*')")).toBe('*1\r\n$1\r\na\r\n');
   });
 
+  test('is told what is missing when it publishes', () => {
+    expect(evaluate("return redis.call('PUBLISH','c','m')")).toMatch(/^-NOTSUPPORTED publish/);
+  });
+
   test('does not reach reserved keys', () => {
     const reply = evaluate("return redis.call('GET','\\0QD'..ARGV[1])", 0, 'x');
     expect(reply).toMatch(/^-ERR keys that begin with the bytes 00 51 44 are reserved/);

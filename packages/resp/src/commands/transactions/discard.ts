@@ -4,7 +4,7 @@ import { defineCommand } from '../../session/define.js';
 export const discard = defineCommand({
   name: 'discard',
   arity: 1,
-  flags: ['noscript', 'loading', 'stale', 'fast'],
+  flags: ['noscript', 'loading', 'stale', 'fast', 'allow_busy'],
   group: 'transactions',
   summary: 'Drops a transaction.',
   since: '2.0.0',

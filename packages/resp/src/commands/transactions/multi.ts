@@ -5,7 +5,7 @@ import { Transaction } from '../../session/transaction.js';
 export const multi = defineCommand({
   name: 'multi',
   arity: 1,
-  flags: ['noscript', 'loading', 'stale', 'fast'],
+  flags: ['noscript', 'loading', 'stale', 'fast', 'allow_busy'],
   group: 'transactions',
   summary: 'Starts a transaction: the commands that follow are kept until EXEC.',
   since: '1.2.0',
