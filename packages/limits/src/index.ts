@@ -31,7 +31,7 @@ export {
   type Standing,
 } from './decision/decision.js';
 export type { Tokens } from './decision/exact-meter.js';
-export { limitOfIdentifier, MAXIMUM_NAME_BYTES } from './decision/identifiers.js';
+export { COUNTER_PREFIX, limitOfIdentifier, MAXIMUM_NAME_BYTES, subjectOfIdentifier } from './decision/identifiers.js';
 export { summarise } from './decision/summarise.js';
 export { definitionsOf } from './resolution/definitions.js';
 export { applyChange, type CatalogueChange, catalogueReader } from './resolution/reader.js';

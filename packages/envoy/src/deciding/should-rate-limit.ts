@@ -45,6 +45,9 @@ interface Deciding {
   readonly statuses: DescriptorStatus[];
   /** Places of descriptors over a limit in quota mode. */
   readonly violations: number[];
+  /** A fixed window denies it. */
+  isDenied: boolean;
+  hasFixed: boolean;
 }
 
 /**
@@ -71,9 +74,14 @@ export class ShouldRateLimit {
     if (!domains.has(request.domain)) this.figures.unknownDomains++;
     const statuses: DescriptorStatus[] = new Array(request.descriptors.length).fill(NO_LIMIT);
     const limits = this.findLimits(domains, request, statuses);
-    const deciding = { request, limits, statuses, violations: [] };
-    const isDenied = this.countFixed(deciding);
-    this.decideOthers(deciding, { isPeek: isDenied, waitMs }, done);
+    const deciding = { request, limits, statuses, violations: [], isDenied: false, hasFixed: false };
+    const elsewhere = this.countFixed(deciding);
+    if (elsewhere === undefined) this.decideOthers(deciding, waitMs, done);
+    else
+      elsewhere.then(
+        () => this.decideOthers(deciding, waitMs, done),
+        (error: Error) => done(refusals.undecided(error.message)),
+      );
   }
 
   private findLimits(
@@ -100,60 +108,67 @@ export class ShouldRateLimit {
     return limits.map((limited) => (limited !== undefined && names.has(limited.rule.name) ? undefined : limited));
   }
 
-  /** Whether a fixed window denies the request. */
-  private countFixed({ limits, statuses, violations }: Deciding): boolean {
+  /** Resolves when counters of other groups have answered; undefined where there are none. */
+  private countFixed(deciding: Deciding): Promise<unknown> | undefined {
     const { store } = this.options;
-    let isDenied = false;
+    const { limits } = deciding;
+    let elsewhere: Promise<void>[] | undefined;
     for (let index = 0; index < limits.length; index++) {
       const limited = limits[index];
       if (limited === undefined || limited.rule.kind !== 'fixed') continue;
-      const { rule, limit, windowSeconds, counter, hits } = limited;
-      const { requestsPerUnit } = limit;
-      const count = store.addFixed(counter, windowSeconds * 1000, hits);
-      const figures = this.figures.of(limited.figure, rule.path);
-      noteHits(figures, requestsPerUnit, count, Math.max(0, hits));
-      const isOver = count > requestsPerUnit;
-      const remaining = isOver ? 0 : requestsPerUnit - count;
-      const resetSeconds = windowSeconds - (Math.floor(store.nowMs() / 1000) % windowSeconds);
-      const isEnforced = isOver && !rule.isShadow && !rule.isQuotaMode;
-      if (isOver && !isEnforced) figures.notEnforced += Math.max(0, hits);
-      if (isOver && rule.isQuotaMode) violations.push(index);
-      if (isEnforced) isDenied = true;
-      statuses[index] = { code: isEnforced ? Code.overLimit : Code.ok, limit, remaining, resetSeconds };
+      deciding.hasFixed = true;
+      const count = store.addFixed(limited.counter, limited.windowSeconds * 1000, limited.hits);
+      if (typeof count === 'number') this.judgeFixed(deciding, index, limited, count);
+      else {
+        elsewhere ??= [];
+        const judged = count.then((known) => this.judgeFixed(deciding, index, limited, known));
+        // The store may refuse the next counter, and then nobody waits for this one.
+        judged.catch(() => {});
+        elsewhere.push(judged);
+      }
     }
-    return isDenied;
+    return elsewhere && Promise.all(elsewhere);
+  }
+
+  private judgeFixed(deciding: Deciding, index: number, limited: Limited, count: number): void {
+    const { rule, figure, limit, windowSeconds, hits } = limited;
+    const { requestsPerUnit } = limit;
+    const figures = this.figures.of(figure, rule.path);
+    noteHits(figures, requestsPerUnit, count, Math.max(0, hits));
+    const isOver = count > requestsPerUnit;
+    const remaining = isOver ? 0 : requestsPerUnit - count;
+    const resetSeconds = windowSeconds - (Math.floor(this.options.store.nowMs() / 1000) % windowSeconds);
+    const isEnforced = isOver && !rule.isShadow && !rule.isQuotaMode;
+    if (isOver && !isEnforced) figures.notEnforced += Math.max(0, hits);
+    if (isOver && rule.isQuotaMode) deciding.violations.push(index);
+    if (isEnforced) deciding.isDenied = true;
+    deciding.statuses[index] = { code: isEnforced ? Code.overLimit : Code.ok, limit, remaining, resetSeconds };
   }
 
   private decideOthers(
     deciding: Deciding,
-    { isPeek, waitMs }: { readonly isPeek: boolean; readonly waitMs: number | undefined },
+    waitMs: number | undefined,
     done: (answer: RateLimitResponse | Refusal) => void,
   ): void {
     const others = deciding.limits.flatMap((limited, index) =>
       limited === undefined || limited.rule.kind === 'fixed' ? [] : [{ limited, index }],
     );
     const { store } = this.options;
+    const refused = (error: Error) => done(refusals.undecided(error.message));
+    const durable = deciding.hasFixed ? store.whenDurable() : undefined;
     if (others.length === 0) {
-      const durable = store.whenDurable();
       if (durable === undefined) done(this.respond(deciding));
-      else
-        durable.then(
-          () => done(this.respond(deciding)),
-          (error: Error) => done(refusals.undecided(error.message)),
-        );
+      else durable.then(() => done(this.respond(deciding)), refused);
       return;
     }
     const items = others.map(({ limited }) => itemOf(limited));
-    store.decide({ items, isPeek, waitMs }).then(
-      (answer) => {
-        if (isRefusal(answer)) done(refusals.undecided(reasonOf(answer)));
-        else {
-          this.takeOver(deciding, others, answer);
-          done(this.respond(deciding));
-        }
-      },
-      (error: Error) => done(refusals.undecided(error.message)),
-    );
+    Promise.all([store.decide({ items, isPeek: deciding.isDenied, waitMs }), durable]).then(([answer]) => {
+      if (isRefusal(answer)) done(refusals.undecided(reasonOf(answer)));
+      else {
+        this.takeOver(deciding, others, answer);
+        done(this.respond(deciding));
+      }
+    }, refused);
   }
 
   private takeOver(
@@ -186,7 +201,13 @@ export class ShouldRateLimit {
       code: isOver ? Code.overLimit : Code.ok,
       statuses,
       headers: hasHeaders ? headersOf(statuses) : [],
-      metadata: hasMetadata ? metadataOf(request, isQuotaMode, violations) : undefined,
+      metadata: hasMetadata
+        ? metadataOf(
+            request,
+            isQuotaMode,
+            violations.toSorted((one, other) => one - other),
+          )
+        : undefined,
     };
   }
 }
