@@ -74,6 +74,15 @@ export const MOVE_MISTAKES: readonly Mistake[] = [
   },
   { name: 'a statement that comes late replaces a newer one', plant: inMember(ignoring('/members/', 'mod_revision')) },
   {
+    name: 'the counters of limits stay where they were',
+    plant: inMember(({ keys }) => {
+      const note = Reflect.get(keys, 'note').bind(keys);
+      Reflect.set(keys, 'note', (key: Uint8Array, slot: number) => {
+        if (key[0] !== 0) note(key, slot);
+      });
+    }),
+  },
+  {
     name: 'tokens are minted by a move: what was used is forgotten',
     plant: inMember(({ quotas }) => {
       const { ledger } = quotas.broker;
