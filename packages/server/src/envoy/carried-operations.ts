@@ -28,7 +28,8 @@ export const DECIDE_PATH = '/envoy/decide';
 
 const MAXIMUM_UINT32 = 2 ** 32 - 1;
 const MAXIMUM_WINDOW_MS = 366 * 86_400_000;
-const MAXIMUM_BODY_BYTES = 64 * 1024;
+/** The most items, with every character of their subjects escaped. */
+const MAXIMUM_BODY_BYTES = 256 * 1024;
 
 const subject = z
   .string()
