@@ -1,5 +1,6 @@
 import { type ClusterMap, HELD, HERE, SLOT_COUNT, type SlotRange } from '@quotadb/cluster';
 import type { Fence } from '@quotadb/cluster/etcd';
+import { cellKindOf } from '@quotadb/rate';
 import type { Mistake } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type MoveMember, memberOf } from './move-member.js';
@@ -78,7 +79,7 @@ export const MOVE_MISTAKES: readonly Mistake[] = [
     plant: inMember(({ keys }) => {
       const note = Reflect.get(keys, 'note').bind(keys);
       Reflect.set(keys, 'note', (key: Uint8Array, slot: number) => {
-        if (key[0] !== 0) note(key, slot);
+        if (cellKindOf(key) === undefined) note(key, slot);
       });
     }),
   },
