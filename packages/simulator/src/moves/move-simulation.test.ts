@@ -20,9 +20,7 @@ test('a seed is a schedule: the same trace every time, with slots that change ha
 
 /** Found by the first seed; the others are in the full suite. */
 describe('the simulator finds that', () => {
-  test.each(
-    MOVE_MISTAKES.filter(({ name }) => /both groups keep|goes on with|empties nothing/.test(name)),
-  )(
+  test.each(MOVE_MISTAKES.filter(({ name }) => /both groups keep|goes on with|empties nothing/.test(name)))(
     '$name',
     async (mistake) => {
       expect((await simulateMoves(1, mistake)).failures).not.toEqual([]);
