@@ -122,7 +122,7 @@ export class ShouldRateLimit {
       else {
         elsewhere ??= [];
         const judged = count.then((known) => this.judgeFixed(deciding, index, limited, known));
-        // The store may refuse the next counter, and then nobody waits for this one.
+        // The store may refuse the next counter, and then the request does not wait for this one.
         judged.catch(() => {});
         elsewhere.push(judged);
       }

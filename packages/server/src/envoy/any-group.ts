@@ -8,7 +8,7 @@ interface ProblemBody {
   readonly detail: string;
 }
 
-/** What is to be done about a counter, where its group is this one and where it is another. */
+/** Work on a counter, for where its group is this one and for where it is another. */
 export interface Work<Result> {
   readonly subjects: readonly Uint8Array[];
   /** How long it may wait for tokens. */
@@ -39,9 +39,9 @@ export class AnyGroup {
       if (!(error instanceof ElsewhereError)) throw error;
       const text = body === undefined ? '' : JSON.stringify(body);
       const answer = await this.carry(error, { method, target, body: Buffer.from(text) });
-      const told = JSON.parse(answer.body);
-      if (answer.status >= FIRST_PROBLEM_STATUS) throw new Error((told as ProblemBody).detail);
-      return read(told as never);
+      const answered = JSON.parse(answer.body);
+      if (answer.status >= FIRST_PROBLEM_STATUS) throw new Error((answered as ProblemBody).detail);
+      return read(answered as never);
     }
   }
 }

@@ -13,7 +13,7 @@ import type { EnvoyLimitStore } from './limit-store.js';
 
 /**
  * What Envoy's limits need of another group of the cluster. Each group carries these operations to the others as it
- * does those of clients; they are served to nobody else. All numbers of a limit are in the request: the group that has
+ * does those of clients, who cannot ask for these. All numbers of a limit are in the request: the group that has
  * the counter needs none of Envoy's files, but for exact limits, which are quotas, and so known to all groups.
  */
 export interface CarriedContext {
