@@ -16,7 +16,7 @@ export type { ReservedTokens, TokenError, TokenStanding, TokenStore } from './as
 export { type Domains, QUOTA_PREFIX, type Rule, rulesOf } from './configuration/rule.js';
 export { EnvoyConfigurationError, WatchedDirectory } from './configuration/watched-directory.js';
 export type { DecideRequest, FixedWindow, LimitStore } from './deciding/limit-store.js';
-export { refusals } from './deciding/refusal.js';
+export { Refusal, refusals } from './deciding/refusal.js';
 export { ShouldRateLimit } from './deciding/should-rate-limit.js';
 export { type Admission, GrpcDoor } from './door/grpc-door.js';
 export type { Caller } from './door/method.js';

@@ -20,7 +20,15 @@ export {
   operationOf,
   wantsLease,
 } from './decision/decider.js';
-export type { Decision, DecisionRefusal, Item, ItemDecision, Standing } from './decision/decision.js';
+export {
+  type Decision,
+  type DecisionRefusal,
+  type Item,
+  type ItemDecision,
+  MAXIMUM_ITEMS,
+  type Standing,
+} from './decision/decision.js';
+export { COUNTER_PREFIX, subjectOfIdentifier } from './decision/identifiers.js';
 export { summarise } from './decision/summarise.js';
 export { type CatalogueChange, catalogueReader } from './resolution/reader.js';
 export { Resolution, type Target } from './resolution/resolution.js';

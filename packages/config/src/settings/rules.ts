@@ -92,8 +92,8 @@ function checkCluster(configuration: Configuration): string[] {
     mistakes.push('--group: needs --cluster-map or --etcd, where the map is that has the group');
   if (hasMap && databases > 1)
     mistakes.push(`--databases: a cluster has one, as Redis Cluster has: leave it out, or ${flag}`);
-  if (hasMap && configuration.rlsPort !== -1)
-    mistakes.push(`--rls: Envoy's services count in one group only: serve them from servers without ${flag}`);
+  if (hasMap && clusterForward === 'no' && configuration.rlsPort !== -1)
+    mistakes.push('--rls: with --cluster-forward no, limits of other groups cannot be decided: leave that out');
   if (clusterUser !== '' && clusterPassword === '')
     mistakes.push('--cluster-user: needs --cluster-password (or QUOTADB_CLUSTER_PASSWORD)');
   const canLogIn = clusterPassword !== '' || password !== '' || users.size === 0;

@@ -5,10 +5,11 @@ export interface LimitStore {
   /** The time of decisions. */
   nowMs(): number;
   /**
-   * Adds to the counter of a fixed window, also past any limit, and returns the count; a negative amount takes the
-   * count to 0 at most. Throws a Refusal where the store cannot count.
+   * Adds to the counter of a fixed window, also past any limit, and returns the count, or resolves to it where another
+   * group of a cluster has the counter; a negative amount takes the count to 0 at most. Throws a Refusal, or rejects,
+   * where the store cannot count.
    */
-  addFixed(counter: string, windowMs: number, amount: number): number;
+  addFixed(counter: string, windowMs: number, amount: number): number | Promise<number>;
   /** Whether usage is exported, and hits that were admitted are to be counted once more. */
   readonly hasUsage: boolean;
   /**

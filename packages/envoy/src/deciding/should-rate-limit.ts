@@ -12,7 +12,7 @@ import {
 import { unitNumbered, units } from '../messages/units.js';
 import { headersOf, metadataOf } from './additions.js';
 import type { FixedWindow, LimitStore } from './limit-store.js';
-import { NO_MEMORY, Refusal, refusals } from './refusal.js';
+import { NO_MEMORY, type Refusal, refusals } from './refusal.js';
 import { Figures, noteHits } from './rule-figures.js';
 
 export interface ShouldRateLimitOptions {
@@ -47,6 +47,9 @@ interface Deciding {
   readonly violations: number[];
   /** What fixed windows admit, where usage is exported. */
   readonly usage: { readonly window: FixedWindow; readonly hits: number }[];
+  /** A fixed window denies it. */
+  isDenied: boolean;
+  hasFixed: boolean;
 }
 
 /**
@@ -61,7 +64,7 @@ export class ShouldRateLimit {
     this.options = options;
   }
 
-  /** Calls back once, now or when tokens have come from other regions. Throws a Refusal, with nothing charged. */
+  /** Calls back once, now or when others have answered. Throws a Refusal, with nothing charged. */
   decide(
     request: RateLimitRequest,
     waitMs: number | undefined,
@@ -73,9 +76,14 @@ export class ShouldRateLimit {
     if (!domains.has(request.domain)) this.figures.unknownDomains++;
     const statuses: DescriptorStatus[] = new Array(request.descriptors.length).fill(NO_LIMIT);
     const limits = this.findLimits(domains, request, statuses);
-    const deciding = { request, limits, statuses, violations: [], usage: [] };
-    const isDenied = this.countFixed(deciding);
-    this.decideOthers(deciding, { isPeek: isDenied, waitMs }, done);
+    const deciding = { request, limits, statuses, violations: [], usage: [], isDenied: false, hasFixed: false };
+    const elsewhere = this.countFixed(deciding);
+    if (elsewhere === undefined) this.decideOthers(deciding, waitMs, done);
+    else
+      elsewhere.then(
+        () => this.decideOthers(deciding, waitMs, done),
+        (error: Error) => done(refusals.undecided(error.message)),
+      );
   }
 
   private findLimits(
@@ -102,70 +110,78 @@ export class ShouldRateLimit {
     return limits.map((limited) => (limited !== undefined && names.has(limited.rule.name) ? undefined : limited));
   }
 
-  /** Whether a fixed window denies the request. */
-  private countFixed({ limits, statuses, violations, usage }: Deciding): boolean {
+  /** Resolves when counters of other groups have answered; undefined where there are none. */
+  private countFixed(deciding: Deciding): Promise<unknown> | undefined {
     const { store } = this.options;
-    let isDenied = false;
+    const { limits } = deciding;
+    let elsewhere: Promise<void>[] | undefined;
     for (let index = 0; index < limits.length; index++) {
       const limited = limits[index];
       if (limited === undefined || limited.rule.kind !== 'fixed') continue;
-      const { rule, limit, windowSeconds, counter, hits } = limited;
-      const { requestsPerUnit } = limit;
-      const count = store.addFixed(counter, windowSeconds * 1000, hits);
-      const figures = this.figures.of(limited.figure, rule.path);
-      noteHits(figures, requestsPerUnit, count, Math.max(0, hits));
-      const isOver = count > requestsPerUnit;
-      const remaining = isOver ? 0 : requestsPerUnit - count;
-      const resetSeconds = windowSeconds - (Math.floor(store.nowMs() / 1000) % windowSeconds);
-      if (store.hasUsage && !isOver && hits !== 0) usage.push({ window: windowOf(limited, store.nowMs()), hits });
-      const isEnforced = isOver && !rule.isShadow && !rule.isQuotaMode;
-      if (isOver && !isEnforced) figures.notEnforced += Math.max(0, hits);
-      if (isOver && rule.isQuotaMode) violations.push(index);
-      if (isEnforced) isDenied = true;
-      statuses[index] = { code: isEnforced ? Code.overLimit : Code.ok, limit, remaining, resetSeconds };
+      deciding.hasFixed = true;
+      const count = store.addFixed(limited.counter, limited.windowSeconds * 1000, limited.hits);
+      if (typeof count === 'number') this.judgeFixed(deciding, index, limited, count);
+      else {
+        elsewhere ??= [];
+        const judged = count.then((known) => this.judgeFixed(deciding, index, limited, known));
+        // The store may refuse the next counter, and then the request does not wait for this one.
+        judged.catch(() => {});
+        elsewhere.push(judged);
+      }
     }
-    return isDenied;
+    return elsewhere && Promise.all(elsewhere);
+  }
+
+  private judgeFixed(deciding: Deciding, index: number, limited: Limited, count: number): void {
+    const { rule, figure, limit, windowSeconds, hits } = limited;
+    const { requestsPerUnit } = limit;
+    const figures = this.figures.of(figure, rule.path);
+    noteHits(figures, requestsPerUnit, count, Math.max(0, hits));
+    const isOver = count > requestsPerUnit;
+    const remaining = isOver ? 0 : requestsPerUnit - count;
+    const resetSeconds = windowSeconds - (Math.floor(this.options.store.nowMs() / 1000) % windowSeconds);
+    const { store } = this.options;
+    if (store.hasUsage && !isOver && hits !== 0)
+      deciding.usage.push({ window: windowOf(limited, store.nowMs()), hits });
+    const isEnforced = isOver && !rule.isShadow && !rule.isQuotaMode;
+    if (isOver && !isEnforced) figures.notEnforced += Math.max(0, hits);
+    if (isOver && rule.isQuotaMode) deciding.violations.push(index);
+    if (isEnforced) deciding.isDenied = true;
+    deciding.statuses[index] = { code: isEnforced ? Code.overLimit : Code.ok, limit, remaining, resetSeconds };
   }
 
   private decideOthers(
     deciding: Deciding,
-    { isPeek, waitMs }: { readonly isPeek: boolean; readonly waitMs: number | undefined },
+    waitMs: number | undefined,
     done: (answer: RateLimitResponse | Refusal) => void,
   ): void {
     const others = deciding.limits.flatMap((limited, index) =>
       limited === undefined || limited.rule.kind === 'fixed' ? [] : [{ limited, index }],
     );
-    const { store } = this.options;
     if (others.length === 0) {
-      this.countUsage(deciding);
-      this.respondWhenDurable(deciding, done);
+      this.finish(deciding, done);
       return;
     }
     const items = others.map(({ limited }) => itemOf(limited));
-    store.decide({ items, isPeek, waitMs }).then(
+    this.options.store.decide({ items, isPeek: deciding.isDenied, waitMs }).then(
       (answer) => {
         if (isRefusal(answer)) done(refusals.undecided(reasonOf(answer)));
         else {
           this.takeOver(deciding, others, answer);
-          if (deciding.usage.length === 0) done(this.respond(deciding));
-          else this.respondWithUsage(deciding, done);
+          this.finish(deciding, done);
         }
       },
       (error: Error) => done(refusals.undecided(error.message)),
     );
   }
 
-  private respondWithUsage(deciding: Deciding, done: (answer: RateLimitResponse | Refusal) => void): void {
-    try {
-      this.countUsage(deciding);
-      this.respondWhenDurable(deciding, done);
-    } catch (error) {
-      done(error instanceof Refusal ? error : refusals.undecided((error as Error).message));
+  /** Counts the usage, and answers when all that was counted here is as safe as the server promises. */
+  private finish(deciding: Deciding, done: (answer: RateLimitResponse | Refusal) => void): void {
+    if (!this.countUsage(deciding)) {
+      done(refusals.noMemory());
+      return;
     }
-  }
-
-  private respondWhenDurable(deciding: Deciding, done: (answer: RateLimitResponse | Refusal) => void): void {
-    const durable = this.options.store.whenDurable();
+    const durable = deciding.hasFixed ? this.options.store.whenDurable() : undefined;
     if (durable === undefined) done(this.respond(deciding));
     else
       durable.then(
@@ -174,14 +190,14 @@ export class ShouldRateLimit {
       );
   }
 
-  /** A request that is denied has used nothing. Throws a Refusal where usage cannot be counted. */
-  private countUsage({ statuses, usage }: Deciding): void {
-    if (usage.length === 0 || isOverLimit(statuses)) return;
+  /** A request that is denied has used nothing. False where the store has no memory for the usage. */
+  private countUsage({ statuses, usage }: Deciding): boolean {
+    if (usage.length === 0 || isOverLimit(statuses)) return true;
     const { store } = this.options;
     const failed = usage.findIndex(({ window, hits }) => !store.countUsage(window, hits));
-    if (failed === -1) return;
+    if (failed === -1) return true;
     for (const { window, hits } of usage.slice(0, failed)) store.countUsage(window, -hits);
-    throw refusals.noMemory();
+    return false;
   }
 
   private takeOver(
@@ -213,7 +229,13 @@ export class ShouldRateLimit {
       code: isOverLimit(statuses) ? Code.overLimit : Code.ok,
       statuses,
       headers: hasHeaders ? headersOf(statuses) : [],
-      metadata: hasMetadata ? metadataOf(request, isQuotaMode, violations) : undefined,
+      metadata: hasMetadata
+        ? metadataOf(
+            request,
+            isQuotaMode,
+            violations.toSorted((one, other) => one - other),
+          )
+        : undefined,
     };
   }
 }

@@ -2,3 +2,4 @@
 export { MovingAllotments } from '../quotas/moving-allotments.js';
 export { countEntries } from './moving/received-entries.js';
 export { SlotKeys } from './moving/slot-keys.js';
+export { slotOfStored } from './stored/occupied-slots.js';

@@ -1,22 +1,12 @@
-import { ByteInput, type Engine, RESERVED_PREFIX, Status } from '@quotadb/engine';
+import { ByteInput, type Engine, Status } from '@quotadb/engine';
 import { type DecideRequest, type FixedWindow, type LimitStore, refusals } from '@quotadb/envoy';
-import type { Decision, DecisionRefusal } from '@quotadb/limits';
+import { COUNTER_PREFIX, type Decision, type DecisionRefusal } from '@quotadb/limits';
 import { WindowCell } from '@quotadb/rate';
 import type { Refused, ServerState } from '@quotadb/resp';
 import type { UsageCounter } from '@quotadb/usage';
 import type { LimitService } from '../limits/service.js';
 
-/**
- * The identifier of a counter of a fixed window, which no key of a client can be:
- *
- *   offset | bytes | content
- *   -------|-------|-------------------------------------
- *   0      | 3     | 00 51 44
- *   3      | 1     | 'e'
- *   4      | rest  | the name of the counter, up to 1024 bytes
- */
-const PREFIX = Uint8Array.of(...RESERVED_PREFIX.subarray(0, 3), 0x65);
-const MAXIMUM_COUNTER_BYTES = 1024;
+export const MAXIMUM_COUNTER_BYTES = 1024;
 const TWO_POW_32 = 2 ** 32;
 
 export interface EnvoyLimitStoreOptions {
@@ -33,7 +23,9 @@ export class EnvoyLimitStore implements LimitStore {
   private readonly state: ServerState;
   private readonly limits: LimitService;
   private readonly cell = new WindowCell();
-  private readonly input = new ByteInput(new Uint8Array(PREFIX.length + MAXIMUM_COUNTER_BYTES + ByteInput.SLACK_BYTES));
+  private readonly input = new ByteInput(
+    new Uint8Array(COUNTER_PREFIX.length + MAXIMUM_COUNTER_BYTES + ByteInput.SLACK_BYTES),
+  );
 
   /** The part of the input behind the prefix. */
   private readonly name: Buffer;
@@ -45,9 +37,9 @@ export class EnvoyLimitStore implements LimitStore {
     this.whenSafe = whenSafe;
     this.state = state;
     this.limits = limits;
-    this.input.bytes.set(PREFIX);
+    this.input.bytes.set(COUNTER_PREFIX);
     this.usage = state.quotas.usage(engine);
-    this.name = Buffer.from(this.input.bytes.buffer, PREFIX.length, MAXIMUM_COUNTER_BYTES);
+    this.name = Buffer.from(this.input.bytes.buffer, COUNTER_PREFIX.length, MAXIMUM_COUNTER_BYTES);
   }
 
   nowMs(): number {
@@ -59,7 +51,7 @@ export class EnvoyLimitStore implements LimitStore {
     if (state.disk.refusesWrites) throw refusals.undecided('the disk has failed: nothing is counted');
     engine.advanceTo(state.clock.now());
     cell.chooseCurrent(engine, Math.floor(windowMs / TWO_POW_32), windowMs | 0);
-    const length = PREFIX.length + this.name.write(counter);
+    const length = COUNTER_PREFIX.length + this.name.write(counter);
     if (amount > 0) this.add(length, amount);
     else {
       cell.read(engine, input, 0, length);

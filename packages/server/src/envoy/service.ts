@@ -16,20 +16,26 @@ import {
   WatchedDirectory,
 } from '@quotadb/envoy';
 import { type PartialDefinition, USUAL_WAIT_MS, type Windows } from '@quotadb/quota';
-import { systemMonotonicMs } from '@quotadb/resp';
+import { type ServerState, systemMonotonicMs } from '@quotadb/resp';
 import type { Logger } from 'pino';
 import type { HttpAccess } from '../access/http-access.js';
 import { OccasionalLog } from '../logging/occasional-log.js';
 import type { QuotaService } from '../quotas/service.js';
 import type { Certificates } from '../tls/certificates.js';
 import { admitEnvoy } from './admission.js';
-import { EnvoyLimitStore, type EnvoyLimitStoreOptions } from './limit-store.js';
+import type { AnyGroup } from './any-group.js';
+import { GroupedLimitStore } from './grouped-limit-store.js';
+import type { EnvoyLimitStore } from './limit-store.js';
 import { EnvoyTokenStore } from './token-store.js';
 
 /** A change is taken over when the files have stood still for as long. */
 const WATCH_INTERVAL_MS = 500;
 
-export interface EnvoyServiceOptions extends EnvoyLimitStoreOptions {
+export interface EnvoyServiceOptions {
+  readonly state: ServerState;
+  readonly store: EnvoyLimitStore;
+  /** Undefined where there is no cluster map. */
+  readonly groups: AnyGroup | undefined;
   readonly logger: Logger;
   readonly access: HttpAccess;
   readonly quotas: QuotaService;
@@ -55,18 +61,18 @@ export class EnvoyService {
 
   constructor(options: EnvoyServiceOptions) {
     this.options = options;
-    const { state, logger, access, certificates } = options;
+    const { state, store, groups, logger, access, certificates } = options;
     const { config } = state;
     this.directory = new WatchedDirectory(config.envoyDirectory);
     this.decisions = new ShouldRateLimit({
       domains: () => this.domains,
-      store: new EnvoyLimitStore(options),
+      store: groups === undefined ? store : new GroupedLimitStore(store, groups),
       hasHeaders: config.rlsHeaders,
       hasMetadata: config.rlsMetadata,
     });
     this.assignments = new RateLimitQuotaService({
       domains: () => this.domains,
-      tokens: new EnvoyTokenStore(options.quotas),
+      tokens: new EnvoyTokenStore(options.quotas, groups),
       onUnshared: (rule) => this.warnOfUnshared(rule),
     });
     const services = [RATE_LIMIT_SERVICE, RATE_LIMIT_QUOTA_SERVICE];

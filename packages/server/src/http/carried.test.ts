@@ -84,6 +84,9 @@ describe('over HTTP a key or subject of another group is served by its owner', (
       { allowed: true, remainingEverywhere: 90 },
     ]);
     expect(await ask('b', 'GET', '/api/v1/quotas/calls?subject=foo')).toMatchObject([200, { remainingEverywhere: 90 }]);
+    for (const group of ['a', 'b'])
+      expect(await call(group, 'QUOTA.INFO', 'calls', 'foo')).toContain('remaining-everywhere\r\n:90\r\n');
+    expect(await call('a', 'QUOTA.INFO', 'calls')).toMatch(/^\*\d+\r\n\$4\r\nname\r\n\$5\r\ncalls\r\n/);
     for (const subject of ['foo', 'b']) {
       const [, reserved] = await ask('a', 'POST', '/api/v1/quotas/calls/reserve', {
         subject,

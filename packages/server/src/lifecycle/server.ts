@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Configuration, peersOf } from '@quotadb/config';
 import type { CountsService, Feeder } from '@quotadb/counts';
 import { Acknowledgements, Engine, HASH_SECRET_BYTES } from '@quotadb/engine';
+import { serveApi } from '@quotadb/http';
 import { catalogueReader } from '@quotadb/limits';
 import { REPLICA_ID_BYTES, replicaIdOf } from '@quotadb/replication';
 import type { Clock, MainServices, ServerState, SharedBoards } from '@quotadb/resp';
@@ -15,7 +16,11 @@ import { LoginQueue } from '../access/login-queue.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { Persistence } from '../durability/persistence.js';
 import { whenSafe } from '../durability/when-safe.js';
+import { AnyGroup } from '../envoy/any-group.js';
+import { carriedApi } from '../envoy/carried-operations.js';
+import { EnvoyLimitStore } from '../envoy/limit-store.js';
 import { EnvoyService } from '../envoy/service.js';
+import { carryOperations } from '../http/carry-operations.js';
 import { createCounts } from '../http/counts.js';
 import { createFeeder } from '../http/counts-feeder.js';
 import { RateDecisions } from '../http/limits/rate-decisions.js';
@@ -175,13 +180,12 @@ export class Server {
       whenSafe: () => whenSafe(state, engine),
     });
     const { limits } = this;
+    const counters = new EnvoyLimitStore({ engine, state, limits, whenSafe: () => whenSafe(state, engine) });
+    const groups = this.cluster && state.cluster && new AnyGroup(state.cluster, carryOperations(this.cluster.forward));
     this.envoy =
       config.rlsPort === -1
         ? undefined
-        : new EnvoyService({
-            ...{ state, engine, logger, access, limits, quotas, certificates, share },
-            whenSafe: () => whenSafe(state, engine),
-          });
+        : new EnvoyService({ state, store: counters, groups, logger, access, quotas, certificates, share });
     const isAlone = peersOf(config).length === 0;
     this.limitsFile =
       config.limitsFile === ''
@@ -219,6 +223,7 @@ export class Server {
       isTraced: this.tracing !== undefined,
       share,
       forward: config.clusterForward === 'yes' ? this.cluster?.forward : undefined,
+      carriedApis: groups ? [serveApi(carriedApi, { store: counters, cluster: state.cluster, share })] : [],
     });
   }
 

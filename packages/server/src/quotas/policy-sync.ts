@@ -168,8 +168,9 @@ export class PolicySync {
         logger.error(fields, 'a quota of the configuration is refused; correct its definition');
       }
     }
-    this.dropFurther();
-    if (config.group !== '') this.shared.noteConfigured(config.quotas, before);
+    const dropped = this.dropFurther();
+    if (config.group === '') return;
+    this.shared.noteConfigured([...config.quotas, ...this.further.definitions], dropped, before);
   }
 
   /** Quotas whose names begin with `prefix` are these and no others, from now on; the home defines and drops them. */
@@ -181,12 +182,14 @@ export class PolicySync {
     if (this.book.version !== versionBefore) await this.publish();
   }
 
-  private dropFurther(): void {
+  /** Returns the names of those that are dropped. */
+  private dropFurther(): readonly string[] {
     const { prefix, definitions } = this.further;
-    if (prefix === '') return;
-    const names = new Set(definitions.map(({ name }) => name));
-    for (const { name } of this.book.list())
-      if (name.startsWith(prefix) && !names.has(name)) this.book.drop(name, this.nowMs());
+    if (prefix === '') return [];
+    const kept = new Set(definitions.map(({ name }) => name));
+    const names = this.book.list().flatMap(({ name }) => (name.startsWith(prefix) && !kept.has(name) ? name : []));
+    for (const name of names) this.book.drop(name, this.nowMs());
+    return names;
   }
 
   established(link: Link): void {

@@ -53,20 +53,21 @@ export class SharedChanges {
     return { policies: book.shared.policies.filter((policy) => policy.name === name) };
   }
 
-  /** Quotas of the settings were defined at a start; `before` is from before that. */
-  noteConfigured(definitions: readonly PartialDefinition[], before: SharedSet): void {
+  /** Quotas of the settings or of Envoy's files were defined, or dropped; `before` is from before that. */
+  noteConfigured(definitions: readonly PartialDefinition[], dropped: readonly string[], before: SharedSet): void {
     const { book } = this.options;
     const nowMs = this.options.nowMs();
     const known = new Map(before.policies.map((policy) => [policy.name, policy]));
     const now = new Map(book.shared.policies.map((policy) => [policy.name, policy]));
     const next = nextStamp(book.set, nowMs);
-    const stamps = definitions.flatMap((definition): Stamp[] => {
+    const gone = dropped.map((name): Stamp => ({ name, stamp: next, isDropped: true }));
+    const changed = definitions.flatMap((definition): Stamp[] => {
       const { name } = definition;
       const policy = book.named(name);
       if (policy === undefined || policy.isCatalogued || isSame(known.get(name), now.get(name))) return [];
       return [{ name, stamp: known.has(name) ? next : FIRST_STAMP, ...stampOf(definition) }];
     });
-    if (stamps.length > 0) book.stamp(stamps, undefined, nowMs);
+    if (gone.length + changed.length > 0) book.stamp([...gone, ...changed], undefined, nowMs);
   }
 
   /** A catalogue was read from a file at a start. */

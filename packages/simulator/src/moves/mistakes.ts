@@ -1,5 +1,6 @@
 import { type ClusterMap, HELD, HERE, SLOT_COUNT, type SlotRange } from '@quotadb/cluster';
 import type { Fence } from '@quotadb/cluster/etcd';
+import { cellKindOf } from '@quotadb/rate';
 import type { Mistake } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type MoveMember, memberOf } from './move-member.js';
@@ -73,6 +74,15 @@ export const MOVE_MISTAKES: readonly Mistake[] = [
     plant: inMember(({ mover }) => Object.assign(mover, { awaitStated: async () => {} })),
   },
   { name: 'a statement that comes late replaces a newer one', plant: inMember(ignoring('/members/', 'mod_revision')) },
+  {
+    name: 'the counters of limits stay where they were',
+    plant: inMember(({ keys }) => {
+      const note = Reflect.get(keys, 'note').bind(keys);
+      Reflect.set(keys, 'note', (key: Uint8Array, slot: number) => {
+        if (cellKindOf(key) === undefined) note(key, slot);
+      });
+    }),
+  },
   {
     name: 'tokens are minted by a move: what was used is forgotten',
     plant: inMember(({ quotas }) => {

@@ -1,4 +1,3 @@
-import { slotOfText } from '@quotadb/cluster';
 import { Status, splitInt64 } from '@quotadb/engine';
 import { componentsOf, type Random, recordOf, withKey } from '@quotadb/engine/testing';
 import { PolicyError } from '@quotadb/quota';
@@ -7,7 +6,7 @@ import type { Cluster } from '../world/cluster.js';
 import type { NodeProcess } from '../world/process.js';
 import { type MoveMember, memberOf } from './move-member.js';
 import type { MoveOracle } from './oracle.js';
-import type { MovePlan } from './plan.js';
+import { type MovePlan, slotOf } from './plan.js';
 
 const LONGEST_BURST = 6;
 const BURST_MS = 300;
@@ -69,7 +68,7 @@ export class MoveClients {
 
   private count(random: Random): void {
     const key = this.pickKey(random);
-    const slot = slotOfText(key);
+    const slot = slotOf(key);
     const member = this.findServing(slot, random);
     if (member === undefined) return;
     const run = (): void => {
@@ -82,7 +81,7 @@ export class MoveClients {
 
   /** Mostly one whose slot is on its way. */
   private pickKey(random: Random): string {
-    const moving = this.plan.keys.filter((key) => this.slots.isMoving(slotOfText(key)));
+    const moving = this.plan.keys.filter((key) => this.slots.isMoving(slotOf(key)));
     return random.pick(moving.length > 0 && random.chance(0.7) ? moving : this.plan.keys);
   }
 
@@ -120,7 +119,7 @@ export class MoveClients {
   }
 
   take(subject: string, tokens: number, random: Random, denied: () => void = () => {}): void {
-    const slot = slotOfText(subject);
+    const slot = slotOf(subject);
     const member = this.findServing(slot, random);
     if (member === undefined) {
       denied();

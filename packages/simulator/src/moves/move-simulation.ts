@@ -1,13 +1,4 @@
-import {
-  HERE,
-  type MapDocument,
-  type Member,
-  mapOf,
-  planMove,
-  SLOT_COUNT,
-  setPaused,
-  slotOfText,
-} from '@quotadb/cluster';
+import { HERE, type MapDocument, type Member, mapOf, planMove, SLOT_COUNT, setPaused } from '@quotadb/cluster';
 import { type Random, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import type { BookStore, QuotaServiceOptions } from '../quotas/quota-service.js';
 import { Cluster, type Outcome, type SimulationOptions } from '../world/cluster.js';
@@ -20,7 +11,7 @@ import { LATEST_MS, MemberCalls } from './member-calls.js';
 import { MoveClients } from './move-clients.js';
 import { MoveMember, type MoveWorld, memberOf, PREFIX } from './move-member.js';
 import { MoveOracle } from './oracle.js';
-import { type MovePlan, type MoveStepKind, makeMovePlan } from './plan.js';
+import { type MovePlan, type MoveStepKind, makeMovePlan, slotOf } from './plan.js';
 
 const MAP_KEY = `${PREFIX}/map`;
 const HEALING_POLL_MS = 250;
@@ -225,7 +216,7 @@ class MoveSimulation extends Cluster<MovePlan> {
   }
 
   private checkAllOwners(): void {
-    for (const key of [...this.plan.keys, ...this.plan.subjects]) this.checkOwners(slotOfText(key));
+    for (const key of [...this.plan.keys, ...this.plan.subjects]) this.checkOwners(slotOf(key));
   }
 
   checkAll(): void {
@@ -233,7 +224,7 @@ class MoveSimulation extends Cluster<MovePlan> {
     for (const process of this.running()) {
       process.advance();
       for (const key of this.plan.keys) {
-        const slot = slotOfText(key);
+        const slot = slotOf(key);
         if (memberOf(process).states[slot] !== HERE) continue;
         const fault = this.oracle.findFault(key, valueIn(process, key), this.epochs[slot], process.origin, false);
         if (fault !== undefined) this.failed(`${process.label}: ${fault}`);
@@ -286,7 +277,7 @@ class MoveSimulation extends Cluster<MovePlan> {
 
   private findDifference(process: NodeProcess, key: string): string[] {
     const { label, region, origin } = process;
-    const slot = slotOfText(key);
+    const slot = slotOf(key);
     if (this.wanted[slot] !== groupOf(region)) {
       const exists = withKey(process.engine, key, () => process.engine.exists);
       return exists ? [`${label} holds ${key}, whose slot is of ${this.wanted[slot]}`] : [];

@@ -1,4 +1,5 @@
 import { Random } from '@quotadb/engine/testing';
+import { slotOfStored } from '@quotadb/server/moving';
 import {
   addFaults,
   drawSteps,
@@ -56,6 +57,16 @@ const WITHOUT: readonly FaultKind[] = [
 ];
 const UNIT_MS = 1;
 
+/** The counter of a limit of the catalogue in a window, whose slot is that of the subject. */
+function cellOf(subject: string): string {
+  return `\0QDw${'\x01'.repeat(12)}\0QDlapi\0${subject}`;
+}
+
+/** Of a client's key, a subject, or the counter of a limit. */
+export function slotOf(key: string): number {
+  return slotOfStored(Buffer.from(key));
+}
+
 export function makeMovePlan(seed: number): MovePlan {
   const random = new Random(seed);
   const skewBoundMs = random.pick([20, 100, 2000]);
@@ -91,7 +102,9 @@ export function makeMovePlan(seed: number): MovePlan {
     isUnsynced: false,
     skewBoundMs,
     graceMs: 2 * skewBoundMs + 1000,
-    keys: Array.from({ length: 6 + random.below(18) }, (_, index) => `k${index}`),
+    keys: Array.from({ length: 6 + random.below(18) }, (_, index) =>
+      index % 3 === 2 ? cellOf(`k${index}`) : `k${index}`,
+    ),
     subjects: Array.from({ length: 1 + random.below(4) }, (_, index) => `s${index}`),
     limit: random.pick([10, 40]),
     batchSlots: random.pick([500, 2048, 16_384]),

@@ -109,10 +109,13 @@ export const quotaInfo = define({
   arity: -2,
   flags: ['readonly', 'noscript', 'no_multi'],
   role: 'quota',
+  // None without a subject.
+  keys: [2, -1, 1],
   summary: 'The definition and state of a quota, and of one of its subjects in the current window.',
   syntax: 'name [subject]',
   run(call) {
-    const { request, reply } = call;
+    const { client, request, reply } = call;
+    if (request.argumentCount === 2 && client.user?.hasPrefixes) return reply.error(errors.keyNotPermitted);
     if (request.argumentCount > 3)
       return reply.error(errors.syntaxAt(3, quotedArgument(request, 3), 'a subject is one word, the last'));
     const subject = request.argumentCount === 3 ? copyArgument(request, 2) : undefined;

@@ -1,7 +1,7 @@
 import { type Marks, slotOfKey } from '@quotadb/cluster';
 import { addExpiring, ByteInput, type Engine, joinInt64, Status, splitInt64 } from '@quotadb/engine';
 import { BUCKET_HEADER_BYTES, CELL_HEADER_BYTES, CellKind, cellKindOf } from '@quotadb/rate';
-import { NO_SLOT, slotOfStored } from '../stored/occupied-slots.js';
+import { NO_SLOT, slotOfIdentifier, slotOfStored } from '../stored/occupied-slots.js';
 import { EntryKind, readEntries, type SlotEntry } from './slot-entries.js';
 
 /** What the quotas of a server do for slots that move. */
@@ -49,7 +49,7 @@ function slotOf({ kind, name }: SlotEntry): number {
   }
   if (kind === EntryKind.bucket) {
     const isBucket = name.length > CELL_HEADER_BYTES && cellKindOf(name) === CellKind.bucket;
-    return isBucket ? slotOfKey(name, CELL_HEADER_BYTES, name.length - CELL_HEADER_BYTES) : NO_SLOT;
+    return isBucket ? slotOfIdentifier(name.subarray(CELL_HEADER_BYTES)) : NO_SLOT;
   }
   return cellKindOf(name) === CellKind.bucket ? NO_SLOT : slotOfStored(name);
 }

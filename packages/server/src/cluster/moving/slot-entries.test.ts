@@ -1,5 +1,6 @@
 import { slotOfText } from '@quotadb/cluster';
 import { ByteInput, Engine, joinInt64 } from '@quotadb/engine';
+import { BUCKET_HEADER_BYTES, CELL_HEADER_BYTES, CellKind, cellName } from '@quotadb/rate';
 import { expect, test } from 'vitest';
 import { countEntries, type MovingQuotas } from './received-entries.js';
 import { EntryKind, readEntries, type SlotEntry, writeEntry } from './slot-entries.js';
@@ -21,11 +22,11 @@ const newEngine = (origin: number) =>
     growOnlyPrefixes: ['grow:'],
   });
 
-const entryOf = (name: string, value: bigint, at = 0): SlotEntry => ({
+const entryOf = (name: string | Uint8Array, value: bigint, at = 0): SlotEntry => ({
   ...{ kind: EntryKind.key, name: Buffer.from(name), value, at, startMs: 0, endMs: 0 },
 });
 
-function readKey(engine: Engine, name: string): readonly [bigint, number] | undefined {
+function readKey(engine: Engine, name: string | Uint8Array): readonly [bigint, number] | undefined {
   const key = Buffer.from(name);
   const exists = engine.open(ByteInput.copyOf(key), 0, key.length);
   const value = [joinInt64(engine.valueHigh, engine.valueLow), engine.expiresAtMs] as const;
@@ -33,7 +34,7 @@ function readKey(engine: Engine, name: string): readonly [bigint, number] | unde
   return exists ? value : undefined;
 }
 
-function add(engine: Engine, name: string, amount: number, expiresAtMs = 0): void {
+function add(engine: Engine, name: string | Uint8Array, amount: number, expiresAtMs = 0): void {
   const key = Buffer.from(name);
   engine.open(ByteInput.copyOf(key), 0, key.length);
   engine.add(amount < 0 ? -1 : 0, amount | 0);
@@ -87,6 +88,41 @@ test('a slot is sent with values and expiries, counted elsewhere as they were, a
   await keys.drop(slots, () => true);
   for (const name of ['{x}one', '{x}two', '{x}late', 'grow:{x}']) expect(readKey(from, name)).toBeUndefined();
   expect(readKey(from, 'elsewhere')).toEqual([1n, 0]);
+});
+
+test.each([
+  ['a limit', '\0QDlapi\0subject'],
+  ['a limit, of a subject with a hash tag', '\0QDlapi\0other{subject}'],
+  ["a counter of Envoy's", '\0QDesubject'],
+])('the cells of %s are in the slot of its subject, and move with it', async (_, text) => {
+  const identifier = Buffer.from(text);
+  const [from, to] = [newEngine(1), newEngine(2)];
+  const slot = slotOfText('subject');
+  const slots = [{ first: slot, last: slot }];
+  const expiresAtMs = NOW_MS + 60_000;
+  const window = cellName(CellKind.window, 60_000, NOW_MS, identifier);
+  const rate = cellName(CellKind.rate, 60_000, NOW_MS, identifier);
+  const bucketOf = (engine: Engine) => {
+    const bucket = cellName(CellKind.bucket, 60_000, 10, identifier);
+    const node = engine.origins.idOf(0).subarray(16, 16 + BUCKET_HEADER_BYTES - CELL_HEADER_BYTES);
+    return Buffer.concat([bucket.subarray(0, CELL_HEADER_BYTES), node, bucket.subarray(CELL_HEADER_BYTES)]);
+  };
+  for (const [name, amount] of [
+    [window, 3],
+    [rate, 4],
+    [bucketOf(from), 5],
+  ] as const)
+    add(from, name, amount, expiresAtMs);
+  const keys = new SlotKeys(from, quotas, () => NOW_MS);
+  const members = [new SlotKeys(to, quotas, () => NOW_MS).marks(1)];
+  await keys.choose(slots, 1);
+  const isMeant = (at: number) => at === slot;
+  await keys.send(slots, async (entries) => countEntries(to, quotas, entries, isMeant, members));
+  expect(readKey(to, window)).toEqual([3n, expiresAtMs]);
+  expect(readKey(to, rate)).toEqual([4n, expiresAtMs]);
+  expect(readKey(to, bucketOf(to))).toEqual([5n, expiresAtMs]);
+  await keys.drop(slots, () => true);
+  expect(from.keyCount()).toBe(0);
 });
 
 test('a key of a slot that does not move, and a key of the server itself, are refused with nothing counted', () => {

@@ -1,5 +1,6 @@
 import { SLOT_COUNT, slotOfKey } from '@quotadb/cluster';
 import { type Engine, RESERVED_PREFIX } from '@quotadb/engine';
+import { subjectOfIdentifier } from '@quotadb/limits';
 import { subjectOfAllotment } from '@quotadb/quota';
 import { identifierOf, isReservedName } from '@quotadb/rate';
 
@@ -9,14 +10,18 @@ const SLICE_KEYS = 10_000;
 /** In no slot: keys that the server itself has named. */
 export const NO_SLOT = -1;
 
-/**
- * The slot of a key as the store has it: of its own name, of the identifier of a cell, or the subject of an allotment.
- */
+/** The slot of a key as the store has it: see slotOfIdentifier; of an allotment, that of its subject. */
 export function slotOfStored(key: Uint8Array): number {
-  const identifier = identifierOf(key);
-  if (!isReservedName(identifier, 0, identifier.length)) return slotOfKey(identifier, 0, identifier.length);
-  const subject = isQuotaKey(key) ? subjectOfAllotment(key) : undefined;
+  if (!isQuotaKey(key)) return slotOfIdentifier(identifierOf(key));
+  const subject = subjectOfAllotment(key);
   return subject === undefined ? NO_SLOT : slotOfKey(subject, 0, subject.length);
+}
+
+/** Of a client's key, that of its name; of a limit, that of the subject that it counts for. */
+export function slotOfIdentifier(identifier: Uint8Array): number {
+  const isOfClient = !isReservedName(identifier, 0, identifier.length);
+  const name = isOfClient ? identifier : subjectOfIdentifier(identifier);
+  return name === undefined ? NO_SLOT : slotOfKey(name, 0, name.length);
 }
 
 function isQuotaKey(key: Uint8Array): boolean {

@@ -44,6 +44,8 @@ export interface HttpPortsOptions {
   readonly share: () => Promise<void>;
   /** Carries a command to the group that owns its slot; undefined where there is no cluster, or nothing is carried. */
   readonly forward: ((request: ForwardRequest) => Promise<ForwardAnswer>) | undefined;
+  /** Operations for other groups of the cluster alone. */
+  readonly carriedApis: readonly ServedApi<User>[];
 }
 
 /** Has no role: the user of a connection was removed while its command was on its way. */
@@ -63,7 +65,7 @@ export class HttpPorts {
     const isSplit = options.state.config.internalHttpPort !== -1;
     const mainApis = this.mainApis();
     this.main = this.open(isSplit ? ['external'] : ['external', 'internal'], mainApis);
-    this.runCarried = createCarriedHandler(mainApis, {
+    this.runCarried = createCarriedHandler([...mainApis, ...options.carriedApis], {
       isCarried: ({ problems = [] }) => problems.includes(serverProblems.key_elsewhere),
       mayRun: hasRole,
       onError: (error, operation) => this.reportError(error, operation),
