@@ -253,6 +253,27 @@ test('a flush that waits for a write which fails begins a segment, with all that
   expect(counterOf(again.engine, 'key')).toBe(1);
 });
 
+test('a stop finds that the log file was removed under it: a snapshot takes its place', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'key', 1);
+  await disk.flush();
+  await fileSystem.remove(logPath(DIRECTORY, 1));
+  add(engine, 'key', 1);
+  await disk.close();
+  expect(contentOf((await open(fileSystem.afterProcessEnd())).engine)).toBe('key=2');
+});
+
+test('a stop after the directory was removed says that changes are lost', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await open(fileSystem);
+  add(engine, 'key', 1);
+  await disk.flush();
+  for (const name of fileSystem.names) await fileSystem.remove(name);
+  fileSystem.fault = (operation) => (operation === 'create' ? errorOf('ENOENT') : undefined);
+  await expect(disk.close()).rejects.toThrow(/could not be written at the stop .* are lost/);
+});
+
 test('what was removed all at once stays removed, and what came after it is there', async () => {
   const fileSystem = new FaultyFileSystem();
   const { engine, disk } = await open(fileSystem);
