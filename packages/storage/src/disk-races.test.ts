@@ -1,3 +1,4 @@
+import type { Engine } from '@quotadb/engine';
 import { Random } from '@quotadb/engine/testing';
 import { expect, test } from 'vitest';
 import { Disk } from './disk.js';
@@ -32,13 +33,15 @@ class Workers {
   written = 0;
   synced = 0;
   private isEnded = false;
+  private readonly engine: Engine;
+  private readonly disk: Disk;
+  private readonly random: Random;
   private readonly working: Promise<void>[];
 
-  constructor(
-    private readonly engine: ReturnType<typeof makeEngine>,
-    private readonly disk: Disk,
-    private readonly random: Random,
-  ) {
+  constructor(engine: Engine, disk: Disk, random: Random) {
+    this.engine = engine;
+    this.disk = disk;
+    this.random = random;
     this.working = Array.from({ length: 4 }, () => this.work());
   }
 
