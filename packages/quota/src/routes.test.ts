@@ -101,3 +101,25 @@ test.each([
 ])('what makes no sense is refused', (given) => {
   expect(() => checkReaches(given)).toThrow();
 });
+
+test('two regions that report the same to each other at once come to an end, in whatever order they have heard it', () => {
+  const [one, other] = [new Routes<string>('x'), new Routes<string>('y')];
+  const reach = (region: string) => ({ region, origin: region.repeat(64), hasDisk: true, hops: 1 });
+  const reaches = [reach('a'), reach('b')];
+  for (const [routes, neighbour] of [
+    [one, 'y'],
+    [other, 'x'],
+  ] as const) {
+    routes.add(neighbour, origin(neighbour), neighbour);
+    routes.add('z', origin('z'), 'z');
+  }
+  one.hear('z', true, reaches);
+  other.hear('z', true, [...reaches].reverse());
+  // Messages that cross: each is written before the other has arrived.
+  let rounds = 0;
+  for (let isNews = true; isNews; rounds++) {
+    const [fromOne, fromOther] = [one.reachesFor('y'), other.reachesFor('x')];
+    isNews = [one.hear('y', true, fromOther), other.hear('x', true, fromOne)].includes(true);
+    expect(rounds).toBeLessThan(10);
+  }
+});

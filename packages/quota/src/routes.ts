@@ -110,10 +110,16 @@ export class Routes<Link> {
         ways.set(reach.region, { ...reach, hops, via });
       }
     }
-    const isChanged = JSON.stringify([...ways]) !== JSON.stringify([...this.ways]);
-    this.ways = ways;
+    // By distance and name, not in the order of a neighbour's list: two would copy each other's order for ever.
+    const sorted = [...ways].sort(([one, { hops }], [other, { hops: others }]) => hops - others || compare(one, other));
+    const isChanged = JSON.stringify(sorted) !== JSON.stringify([...this.ways]);
+    this.ways = new Map(sorted);
     return isChanged;
   }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 /** Checks the reaches from a neighbour; throws where they are invalid. */
