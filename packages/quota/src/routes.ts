@@ -110,16 +110,18 @@ export class Routes<Link> {
         ways.set(reach.region, { ...reach, hops, via });
       }
     }
-    // By distance and name, not in the order of a neighbour's list: two would copy each other's order for ever.
-    const sorted = [...ways].sort(([one, { hops }], [other, { hops: others }]) => hops - others || compare(one, other));
-    const isChanged = JSON.stringify(sorted) !== JSON.stringify([...this.ways]);
-    this.ways = new Map(sorted);
+    const isChanged = textOfReaches(ways.values()) !== textOfReaches(this.ways.values());
+    this.ways = ways;
     return isChanged;
   }
 }
 
-function compare(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
+/**
+ * The same for the same reaches in whatever order: two neighbours that took the order of each other's list for news
+ * would send it back and forth for ever.
+ */
+export function textOfReaches(reaches: Iterable<Reach>): string {
+  return JSON.stringify([...reaches].sort((one, other) => (one.region < other.region ? -1 : 1)));
 }
 
 /** Checks the reaches from a neighbour; throws where they are invalid. */
