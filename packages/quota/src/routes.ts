@@ -59,7 +59,7 @@ export class Routes<Link> {
     return true;
   }
 
-  /** Takes the regions that a neighbour reaches; true where the routes are others now. */
+  /** Takes the regions that a neighbour reaches; true where the routes are others now, or in another order. */
   hear(region: string, hasDisk: boolean, reaches: readonly Reach[], held: HeldPolicies = {}): boolean {
     const neighbour = this.neighbours.get(region);
     if (neighbour === undefined) return false;
@@ -110,7 +110,7 @@ export class Routes<Link> {
         ways.set(reach.region, { ...reach, hops, via });
       }
     }
-    const isChanged = textOfReaches(ways.values()) !== textOfReaches(this.ways.values());
+    const isChanged = JSON.stringify([...ways]) !== JSON.stringify([...this.ways]);
     this.ways = ways;
     return isChanged;
   }
