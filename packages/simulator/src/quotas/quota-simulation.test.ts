@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { findFailing, seedsFrom } from '../world/testing.js';
-import { ADJUSTMENT_MISTAKES } from './adjustment-mistakes.js';
 import { measureDemand } from './demand.js';
 import { simulateAdjustments, simulateLeases, simulateMembers, simulateQuotas } from './quota-simulation.js';
 
@@ -86,11 +85,6 @@ test('no limit in force is exceeded where overrides, extras, refunds and windows
 
 test.each(ADJUSTMENT_REGRESSIONS)('seed %i of adjustments, which found: %s', async (seed) => {
   expect((await simulateAdjustments(seed)).failures).toEqual([]);
-});
-
-test('seed 405 of adjustments fails where a re-mint compares watermarks alone', async () => {
-  const planted = ADJUSTMENT_MISTAKES.find(({ name }) => name.includes('compares the watermarks'));
-  expect((await simulateAdjustments(405, planted)).failures).not.toEqual([]);
 });
 
 test('no limit is exceeded where members of a region die, join and come back', async () => {
