@@ -50,7 +50,7 @@ export {
   type ReserveRequest,
   type Settlement,
 } from './reservations.js';
-export { type HeldPolicies, MAXIMUM_HOPS, type Reach, Routes } from './routes.js';
+export { type HeldPolicies, MAXIMUM_HOPS, type Reach, Routes, textOfReaches } from './routes.js';
 export { checkSeal, type Seal, type Seals, textOfSet } from './seals.js';
 export {
   checkShared,

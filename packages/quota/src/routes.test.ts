@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkReaches, Routes } from './routes.js';
+import { checkReaches, Routes, textOfReaches } from './routes.js';
 
 /** Regions that report to each other which regions they reach, until nothing is new. */
 class TestRegions {
@@ -100,4 +100,29 @@ test.each([
   [Array.from({ length: 300 }, () => ({ region: 'a', origin: '0'.repeat(64), hasDisk: true, hops: 1 }))],
 ])('what makes no sense is refused', (given) => {
   expect(() => checkReaches(given)).toThrow();
+});
+
+test('two regions that report the same to each other at once come to an end, in whatever order they have heard it', () => {
+  const [one, other] = [new Routes<string>('x'), new Routes<string>('y')];
+  const reach = (region: string) => ({ region, origin: region.repeat(64), hasDisk: true, hops: 1 });
+  const reaches = [reach('a'), reach('b')];
+  for (const [routes, neighbour] of [
+    [one, 'y'],
+    [other, 'x'],
+  ] as const) {
+    routes.add(neighbour, origin(neighbour), neighbour);
+    routes.add('z', origin('z'), 'z');
+  }
+  one.hear('z', true, reaches);
+  other.hear('z', true, [...reaches].reverse());
+  // Messages that cross: each is written before the other has arrived. A server sends none that says the same again.
+  const sent = ['', ''];
+  for (let round = 0; round < 10; round++) {
+    const lists = [one.reachesFor('y'), other.reachesFor('x')];
+    const texts = lists.map(textOfReaches);
+    if (round > 2) expect(texts).toEqual(sent);
+    sent.splice(0, 2, ...texts);
+    one.hear('y', true, lists[1]);
+    other.hear('x', true, lists[0]);
+  }
 });

@@ -59,7 +59,7 @@ export class Routes<Link> {
     return true;
   }
 
-  /** Takes the regions that a neighbour reaches; true where the routes are others now. */
+  /** Takes the regions that a neighbour reaches; true where the routes are others now, or in another order. */
   hear(region: string, hasDisk: boolean, reaches: readonly Reach[], held: HeldPolicies = {}): boolean {
     const neighbour = this.neighbours.get(region);
     if (neighbour === undefined) return false;
@@ -114,6 +114,14 @@ export class Routes<Link> {
     this.ways = ways;
     return isChanged;
   }
+}
+
+/**
+ * The same for the same reaches in whatever order: two neighbours that took the order of each other's list for news
+ * would send it back and forth for ever.
+ */
+export function textOfReaches(reaches: Iterable<Reach>): string {
+  return JSON.stringify([...reaches].sort((one, other) => (one.region < other.region ? -1 : 1)));
 }
 
 /** Checks the reaches from a neighbour; throws where they are invalid. */

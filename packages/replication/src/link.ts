@@ -52,7 +52,7 @@ export class Link {
   heardAtMs: number;
   /** How many keys the peer had at its hello, where this node had none of them: the size of the first copy. */
   keysExpected = 0;
-  /** Another process of the peer's incarnation, and when a report of it came: see findTwinOf. */
+  /** Another process under the peer's name, and when a report of it came: see findTwinOf. */
   rival: HeardProcess | undefined = undefined;
   private state: 'greeting' | 'established' | 'closed' = 'greeting';
   private readonly replica: Replica;

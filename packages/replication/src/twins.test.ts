@@ -130,6 +130,22 @@ test('where clones are linked before their peers are, one of the two is refused,
   expect([cluster.node('eu').isConnected('us'), cluster.node('ap').isConnected('us')]).toEqual([true, false]);
 });
 
+test.each([true, false])(
+  'so is one of two servers with data of their own that are linked at the same moment',
+  (isBefore) => {
+    const { cluster, refusals } = makeCluster(['us', 'eu', 'ap']);
+    if (isBefore) cluster.connect('eu', 'ap');
+    cluster.make('us', 7, 'second us');
+    cluster.connect('us', 'eu');
+    cluster.connect('second us', 'ap');
+    cluster.settle(isBefore ? 1000 : 5000);
+    if (!isBefore) cluster.connect('eu', 'ap');
+    cluster.settle(10_000);
+    expect(refusals).toEqual(['twin us']);
+    expect([cluster.node('eu').isConnected('us'), cluster.node('ap').isConnected('us')].sort()).toEqual([false, true]);
+  },
+);
+
 test('a server that is killed and started anew from its disk, again and again, is not taken for two', () => {
   const { cluster, refusals } = makeCluster(['us', 'eu', 'ap']);
   cluster.connectAll();

@@ -1,5 +1,5 @@
 import type { Hello } from '@quotadb/wire';
-import { nameOfOrigin } from './identity.js';
+import { isSameReplica, nameOfOrigin } from './identity.js';
 import type { Link } from './link.js';
 import type { HeardProcess } from './processes.js';
 import type { Replica } from './replica.js';
@@ -32,7 +32,7 @@ export function findTwin(replica: Replica, hello: Hello): string | undefined {
 }
 
 /**
- * The same for a link that was there before: a report of another process of its incarnation. Both run if the one on the
+ * The same for a link that was there before: a report of another process under its name. Both run if the one on the
  * link was heard before that report was made and answers a ping that was sent after it came. Then every region refuses
  * the same one of the two, that with the higher boot number.
  */
@@ -42,11 +42,12 @@ export function findTwinOf(replica: Replica, link: Link): string | undefined {
   return describe(replica, link.region, 'other regions', replica.clock.monotonicMs() - rival.atMs);
 }
 
-/** A report about the origin of a link, by another region. */
+/** A report about a process under the name of a link's region, by another region. */
 export function noteRival(replica: Replica, process: HeardProcess): void {
   if (process.boot === 0) return;
   for (const link of replica.links) {
-    if (!link.isEstablished || nameOfOrigin(link.origin) !== process.origin || !isOther(process, link)) continue;
+    if (!link.isEstablished || !isSameReplica(link.origin, Buffer.from(process.origin, 'hex'))) continue;
+    if (nameOfOrigin(link.origin) === process.origin && !isOther(process, link)) continue;
     if (process.atMs > link.establishedAtMs) link.rival ??= { ...process, atMs: replica.clock.monotonicMs() };
   }
 }

@@ -1,8 +1,9 @@
 import { type Engine, versionAt } from '@quotadb/engine';
 import { expect, test, vi } from 'vitest';
+import { logPath } from './file-names.js';
 import { add, contentOf, counterOf, openKey, remove, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
-import { openDisk } from './testing/open-disk.js';
+import { DIRECTORY, openDisk } from './testing/open-disk.js';
 
 /** Milliseconds of a test with a fake clock that a write or a sync of the faulty disk can take. */
 const SYNC_TURNS = 4;
@@ -226,4 +227,25 @@ test('when the power fails, all is there that was counted an interval and a sync
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('a stop finds that the log file was removed under it: a snapshot takes its place', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await openDisk(fileSystem);
+  add(engine, 'key', 1);
+  await disk.flush();
+  await fileSystem.remove(logPath(DIRECTORY, 1));
+  add(engine, 'key', 1);
+  await disk.close();
+  expect(contentOf((await openDisk(fileSystem.afterProcessEnd())).engine)).toBe('key=2');
+});
+
+test('a stop after the directory was removed says that changes are lost', async () => {
+  const fileSystem = new FaultyFileSystem();
+  const { engine, disk } = await openDisk(fileSystem);
+  add(engine, 'key', 1);
+  await disk.flush();
+  for (const name of fileSystem.names) await fileSystem.remove(name);
+  fileSystem.fault = (operation) => (operation === 'create' ? errorOf('ENOENT') : undefined);
+  await expect(disk.close()).rejects.toThrow(/could not be written at the stop .* are lost/);
 });

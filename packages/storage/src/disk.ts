@@ -87,10 +87,13 @@ export class Disk {
   private timer: NodeJS.Timeout | undefined = undefined;
   private writeTimer: NodeJS.Timeout | undefined = undefined;
   private retryAtMs = 0;
+  /** Resolves when the last work on the log that was asked for has ended; never rejects. */
   private running: Promise<void> | undefined = undefined;
+  /** A flush that has not begun. */
   private following: Promise<void> | undefined = undefined;
   private snapshotting: Promise<void> | undefined = undefined;
-  private segments = 0;
+  /** The newest segment whose place a snapshot has taken. */
+  private replaced = 0;
   private closed = false;
   private mustSync = false;
   private snapshotBytes = 0;
@@ -143,7 +146,7 @@ export class Disk {
     await disk.log.open(recovered.nextNumber, recovered.previousEnd);
     // A log of an earlier run is covered by no snapshot.
     disk.coveredBytesTotal = recovered.logBytes > 0 ? -1 : disk.log.state.totals().writtenBytesTotal;
-    disk.segments = (await findDataFiles(fileSystem, options.directory)).logs.length;
+    disk.replaced = disk.log.number - (await findDataFiles(fileSystem, options.directory)).logs.length;
     if (oldCopy !== undefined) await disk.kept.retain([oldCopy.base.segment]);
     // In the files that are there the old state would win. A crash before this is complete repeats all of it.
     if (recovered.reDated !== undefined || oldCopy !== undefined) await disk.snapshot();
@@ -186,11 +189,11 @@ export class Disk {
    */
   flush({ syncs = false } = {}): Promise<void> {
     if (syncs) this.mustSync = true;
-    if (this.running === undefined) return this.begin();
-    this.following ??= this.running.then(
-      () => this.begin(),
-      () => this.begin(),
-    );
+    if (this.running === undefined) return this.inTurn(() => this.flushNow());
+    this.following ??= this.inTurn(() => {
+      this.following = undefined;
+      return this.flushNow();
+    });
     return this.following;
   }
 
@@ -218,18 +221,22 @@ export class Disk {
     clearInterval(this.timer);
     clearInterval(this.writeTimer);
     await this.snapshotting?.catch(() => {});
-    const failure = await this.flush({ syncs: true }).then(
-      () => undefined,
-      (error: Error) => error,
-    );
+    const failure = await this.flushLast().catch((error: Error) => error);
     await this.exclusively(() => this.log.close());
     const { directory, engine } = this.options;
     // Without them rate limits start anew; that is no reason to fail a stop.
-    if (failure === undefined) return writeUnpublished(this.fileSystem, directory, engine).catch(() => {});
+    if (!failure) return writeUnpublished(this.fileSystem, directory, engine).catch(() => {});
     throw new StorageError(
       `the data directory ${directory} could not be written at the stop (${failure.message}): ` +
         `changes since ${new Date(this.flushedAtMs).toISOString()} are lost`,
     );
+  }
+
+  private async flushLast(): Promise<void> {
+    // What fails may be an earlier write: the second flush begins a segment, with all that is missing.
+    await this.flush({ syncs: true }).catch(() => this.flush({ syncs: true }));
+    // Where the segment was removed, a snapshot takes its place.
+    await this.log.checkPresence().catch(() => this.snapshot());
   }
 
   /** The memory through which lanes write to the log; see LaneLog. */
@@ -283,12 +290,15 @@ export class Disk {
     await this.log.checkPresence().catch((error: Error) => this.fail(error));
   }
 
-  private begin(): Promise<void> {
-    this.following = undefined;
-    this.running = this.flushNow().finally(() => {
-      this.running = undefined;
+  /** Flushes and rotations one after the other, in the order in which they were asked for. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.running === undefined ? work() : this.running.then(work);
+    const ended = done.then(ignore, ignore);
+    this.running = ended;
+    ended.then(() => {
+      if (this.running === ended) this.running = undefined;
     });
-    return this.running;
+    return done;
   }
 
   private async flushNow(): Promise<void> {
@@ -299,18 +309,17 @@ export class Disk {
     this.mustSync = false;
     this.flushes.beforeFlush();
     try {
-      const { number } = this.log;
       const isBeside = this.options.fsync !== 'always' && this.log.isOpen;
       if (isBeside) await this.log.flushBeside(syncs);
       else await this.exclusively(() => this.log.flush(syncs));
-      this.segments += this.log.number - number;
     } catch (error) {
       this.fail(error as Error);
       throw error;
     }
     this.flushedAtMs = startedAtMs;
     this.flushes.afterFlush();
-    if (this.error === undefined) return;
+    // A later write may have failed already.
+    if (this.error === undefined || !this.log.isOpen) return;
     this.error = undefined;
     this.options.events?.recovered?.();
   }
@@ -328,7 +337,7 @@ export class Disk {
     const { snapshotIntervalMs = Number.POSITIVE_INFINITY } = this.options;
     const isDue = this.options.now() - this.lastSaveMs >= snapshotIntervalMs;
     const isOld = isDue && this.log.state.totals().writtenBytesTotal > this.coveredBytesTotal;
-    if (this.closed || !(isLong || isOld || isIncomplete || this.segments > MAXIMUM_SEGMENTS)) return;
+    if (this.closed || !(isLong || isOld || isIncomplete || this.log.number - this.replaced > MAXIMUM_SEGMENTS)) return;
     if (this.snapshotting === undefined) this.snapshot().catch(() => {});
   }
 
@@ -353,24 +362,13 @@ export class Disk {
     }
   }
 
-  /** Between two flushes. */
   private async rotate(): Promise<number> {
-    while (this.running !== undefined) await this.running.catch(() => {});
-    let number = 0;
-    const rotating = this.exclusively(async () => {
-      number = await this.log.rotate();
-      this.segments++;
-    });
-    this.running = rotating.finally(() => {
-      this.running = undefined;
-    });
     try {
-      await this.running;
+      return await this.inTurn(() => this.exclusively(() => this.log.rotate()));
     } catch (error) {
       if (!this.log.isOpen) this.fail(error as Error);
       throw error;
     }
-    return number;
   }
 
   private async exclusively<T>(work: () => Promise<T>): Promise<T> {
@@ -390,6 +388,8 @@ export class Disk {
     ];
     await this.kept.giveUp(covered);
     await this.exclusively(async () => this.log.dropBefore());
-    this.segments = logs.filter((log) => log >= number).length;
+    this.replaced = number - 1;
   }
 }
+
+function ignore(): void {}

@@ -226,13 +226,12 @@ export class Log {
 
   private async makeDurable(cut: WrittenCut, syncs: boolean): Promise<void> {
     const { file, state } = this;
-    if (syncs && cut.bytes > state.synced) {
-      const startedAtMs = performance.now();
-      await file?.sync();
-      state.noteSync(cut.bytes, performance.now() - startedAtMs);
-    }
+    const isUnsynced = syncs && cut.bytes > state.synced;
+    const startedAtMs = performance.now();
+    if (isUnsynced) await file?.sync();
     // A write beside the sync failed: of this segment only what was durable before counts.
     if (this.file !== file || file === undefined) throw new Error('the segment failed during the sync');
+    if (isUnsynced) state.noteSync(cut.bytes, performance.now() - startedAtMs);
     state.settle(cut);
     this.acknowledgeMoved();
     await this.manifest?.note(state.synced).catch(ignore);

@@ -11,6 +11,7 @@ import {
   type Seal,
   type Seals,
   startingRegions,
+  textOfReaches,
   textOfSet,
   windowAt,
   writeEnvelope,
@@ -287,7 +288,7 @@ export class PolicySync {
   private send(link: Link): void {
     const { home, set = null } = this.book;
     const reaches = this.peers.reachesFor(link);
-    this.sentReaches.set(link, JSON.stringify(reaches));
+    this.sentReaches.set(link, textOfReaches(reaches));
     link.send(writeEnvelope({ home, hasDisk: this.hasDisk, set, seal: this.seal(), reaches }));
   }
 
@@ -306,7 +307,7 @@ export class PolicySync {
   /** Sends the regions that can be reached from here to those neighbours for which they have changed. */
   private sendReaches(): void {
     for (const { link } of this.peers.all())
-      if (this.sentReaches.get(link) !== JSON.stringify(this.peers.reachesFor(link))) this.send(link);
+      if (this.sentReaches.get(link) !== textOfReaches(this.peers.reachesFor(link))) this.send(link);
   }
 
   private define(definition: PartialDefinition, source: DefinitionSource): void {

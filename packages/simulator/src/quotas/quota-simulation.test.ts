@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { findFailing, seedsFrom } from '../testing/schedules.js';
-import { ADJUSTMENT_MISTAKES } from './adjustment-mistakes.js';
 import { measureDemand } from './demand.js';
 import { simulateAdjustments, simulateLeases, simulateMembers, simulateQuotas } from './quota-simulation.js';
 
@@ -17,6 +16,7 @@ const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [266378279, 'tokens of a reservation that ended after the limit was lowered could be spent'],
   [873059412, 'the oracle took a policy that all had forgotten, defined anew within a second, for the same one'],
   [1011, 'tokens on their way to the disk were lost when others came back to the local balance meanwhile'],
+  [250174338, 'the check let two regions take at once what was left of a lowered limit: a known gap'],
 ];
 
 /** The same of schedules with leases. */
@@ -85,11 +85,6 @@ test('no limit in force is exceeded where overrides, extras, refunds and windows
 
 test.each(ADJUSTMENT_REGRESSIONS)('seed %i of adjustments, which found: %s', async (seed) => {
   expect((await simulateAdjustments(seed)).failures).toEqual([]);
-});
-
-test('seed 405 of adjustments fails where a re-mint compares watermarks alone', async () => {
-  const planted = ADJUSTMENT_MISTAKES.find(({ name }) => name.includes('compares the watermarks'));
-  expect((await simulateAdjustments(405, planted)).failures).not.toEqual([]);
 });
 
 test('no limit is exceeded where members of a region die, join and come back', async () => {

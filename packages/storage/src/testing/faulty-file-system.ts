@@ -21,9 +21,14 @@ export class FaultyFileSystem implements FileSystem {
   fault: (operation: Operation, path: string) => NodeJS.ErrnoException | undefined = () => undefined;
   /** Part of what an append that fails gets written all the same. */
   shortWriteFraction = 0;
+  /** How many turns of the event loop an operation takes; others do things meanwhile. */
+  turns: () => number = () => 1;
   private files = new Map<string, StoredFile>();
   /** Names as they are on disk. */
   private durableNames = new Map<string, StoredFile>();
+  /** Syncs of the directory that have begun, and the latest of those that have ended. */
+  private directorySyncs = 0;
+  private directorySynced = 0;
 
   /** The disk after a power failure now, with `fraction` of the unsynced bytes. */
   afterPowerFailure(fraction: () => number): FaultyFileSystem {
@@ -78,8 +83,9 @@ export class FaultyFileSystem implements FileSystem {
         grow(file, bytes);
       },
       sync: async () => {
+        const { length } = file.content;
         await this.step('sync', path);
-        file.synced = file.content.length;
+        file.synced = Math.max(file.synced, Math.min(length, file.content.length));
       },
       truncate: async (length) => {
         await this.step('truncate', path);
@@ -111,9 +117,10 @@ export class FaultyFileSystem implements FileSystem {
   }
 
   async sync(path: string): Promise<void> {
-    await this.step('sync', path);
     const file = this.find(path);
-    file.synced = file.content.length;
+    const { length } = file.content;
+    await this.step('sync', path);
+    file.synced = Math.max(file.synced, Math.min(length, file.content.length));
   }
 
   async list(directory: string): Promise<string[]> {
@@ -134,13 +141,16 @@ export class FaultyFileSystem implements FileSystem {
   async makeDirectory(): Promise<void> {}
 
   async syncDirectory(path: string): Promise<void> {
+    const names = new Map(this.files);
+    const order = ++this.directorySyncs;
     await this.step('syncDirectory', path);
-    this.durableNames = new Map(this.files);
+    if (order < this.directorySynced) return;
+    this.directorySynced = order;
+    this.durableNames = names;
   }
 
   private async step(operation: Operation, path: string): Promise<void> {
-    // A real disk takes its time, and others do things meanwhile.
-    await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = this.turns(); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
     if (++this.operations > this.stopsAfter) throw errorOf('EPOWER');
     const error = this.fault(operation, path);
     if (error !== undefined) throw error;
