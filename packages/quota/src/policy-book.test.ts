@@ -233,3 +233,22 @@ test('an incarnation is inherited from once, of a quota without a window, by a h
   expect(checkPolicySet(set)).toBe(set);
   expect(() => checkPolicySet({ ...set, policies: doubled })).toThrow(/is not whole/);
 });
+
+test('a set that came while the disk failed is taken over when it works again, though nobody sends it anew', () => {
+  const home = homeBook();
+  home.define(CALLS, NOW_MS, () => ({ incarnation: 'b1', hasDisk: true }));
+  let isFailing = false;
+  const save = () => {
+    if (isFailing) throw new Error('EIO');
+  };
+  const book = open('b', 'b1', { save });
+  isFailing = true;
+  expect(() => book.adopt(home.set as PolicySet, NOW_MS)).toThrow('EIO');
+  expect(book.retry(NOW_MS + 2000)).toBe(false);
+  isFailing = false;
+  expect(book.retry(NOW_MS + 2001)).toBe(false);
+  expect(book.list()).toEqual([]);
+  expect(book.retry(NOW_MS + 4000)).toBe(true);
+  expect(book.list()).toEqual(home.list());
+  expect(book.retry(NOW_MS + 6000)).toBe(false);
+});

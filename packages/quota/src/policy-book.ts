@@ -23,6 +23,8 @@ import { type Stamp, withStamps } from './stamps.js';
 import { Tenure } from './tenure.js';
 
 type StateOf = (region: string) => RegionState | undefined;
+/** A set that the disk did not take is tried again after this time. */
+const RETRY_MS = 1000;
 /** Where a definition comes from. */
 export type DefinitionSource = Partial<Pick<ChangeContext, 'isRepeated' | 'knownRegions'>>;
 
@@ -35,6 +37,8 @@ export class PolicyBook {
   private current: PolicySet | undefined;
   private currentSeal: Seal | undefined;
   private isWritten: boolean;
+  /** A set of a peer that could not be written. Peers do not send it again. */
+  private unwritten: { set: PolicySet; seal: Seal | undefined; retryAtMs: number } | undefined = undefined;
   private byName = new Map<string, Policy>();
   private byNumber = new Map<number, Policy>();
   readonly grantees: Grantees;
@@ -267,8 +271,22 @@ export class PolicyBook {
   /** Takes over a set from a peer that may send it (FrameGate); true when it was news. */
   adopt(set: PolicySet, nowMs: number, seal?: Seal): boolean {
     if (!this.isNews(set, nowMs)) return false;
+    this.unwritten = { set, seal, retryAtMs: nowMs + RETRY_MS };
     this.replace(set, seal, false);
+    this.unwritten = undefined;
     return true;
+  }
+
+  /** Takes over the set that could not be written when it came, once the disk works again; true where it did. */
+  retry(nowMs: number): boolean {
+    const { unwritten } = this;
+    if (unwritten === undefined || nowMs < unwritten.retryAtMs) return false;
+    this.unwritten = undefined;
+    try {
+      return this.adopt(unwritten.set, nowMs, unwritten.seal);
+    } catch {
+      return false;
+    }
   }
 
   /** At the home, by an operator: the policies of a set, its own or another's, from now on as its own. */

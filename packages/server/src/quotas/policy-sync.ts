@@ -241,6 +241,15 @@ export class PolicySync {
       void this.divide();
       return;
     }
+    this.tookOver();
+  }
+
+  /** Policies that came while the disk failed are taken over when it works again. */
+  retry(): void {
+    if (this.book.retry(this.nowMs())) this.tookOver();
+  }
+
+  private tookOver(): void {
     for (const resolve of this.waiting.splice(0)) resolve();
     this.applyConfigured();
     void this.publish();

@@ -162,6 +162,7 @@ export class QuotaService {
 
   /** Time has passed, or a flush is done: serves the requests that waited for it. */
   tick(): void {
+    this.guard(() => this.sync.retry());
     if (this.sharing === undefined || this.broker === undefined) return;
     this.advance();
     this.guard(() => {

@@ -159,6 +159,7 @@ export class QuotaService implements ProcessService {
 
   tick(): void {
     this.guard(() => {
+      if (this.book.retry(this.process.node.nowMs())) this.policiesChanged();
       this.reservations.tick();
       this.leases.tick();
       this.broker.tick();
