@@ -7,8 +7,8 @@ export type ParameterName = 'KEYS' | 'ARGV';
 const CODE_NAMES = { KEYS: 'K', ARGV: 'A' } as const;
 
 /**
- * KEYS and ARGV as parameters of a chunk: `Words` of the host while the script reads single words of them, and nobody
- * can change them then; else tables. Which it is shows while the code is made.
+ * KEYS and ARGV as parameters of a chunk: `Words` of the host where the script only reads single words of them, and so
+ * cannot change them; else tables. Which it is shows while the code is made.
  */
 export class Parameters {
   /** Those that are tables. */

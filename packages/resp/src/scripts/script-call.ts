@@ -80,7 +80,7 @@ export class ScriptCall implements Call {
     if (values.length === 0) return libraryError(errors.scriptNoArguments);
     this.request = words;
     const known = this.entries.get(values[0]);
-    // The words of a command that is known begin behind its name, which nobody reads then.
+    // The words of a command that is known begin behind its name, which is not read then.
     if (!words.fill(values, known === undefined ? 0 : 1)) return libraryError(errors.scriptArgumentType);
     const entry = known === undefined || known.subcommands !== undefined ? this.find(values[0], known) : known;
     const refused = this.refusalOf(entry);

@@ -87,7 +87,7 @@ export class ScriptRequest implements Request {
 /** Up to here a loop is quicker than a call out of JavaScript. */
 const LOOP_COPY_CHARACTERS = 64;
 
-/** Up to three bytes more than the word has: both buffers have them, and nobody reads them. */
+/** Up to three bytes more than the word has: both buffers have them, and no command reads them. */
 function copyBytes({ input, start, length }: RequestWord, target: ByteInput, to: number): void {
   if (length > LOOP_COPY_CHARACTERS) target.bytes.set(input.bytes.subarray(start, start + length), to);
   else for (let at = 0; at < length; at += 4) target.view.setInt32(to + at, input.view.getInt32(start + at));

@@ -38,7 +38,7 @@ export class CommandIndex {
     }
   }
 
-  /** The same for a name in a request: most have the name of the request before, which two words tell. */
+  /** The same for a name in a request: most have the name of the request before, and comparing two words shows it. */
   findIn({ bytes, view }: ByteInput, start: number, length: number): CommandEntry | undefined {
     if (length > LONGEST_REMEMBERED) return this.find(bytes, start, length);
     const head = view.getInt32(start, true);

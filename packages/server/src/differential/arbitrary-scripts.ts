@@ -63,7 +63,7 @@ const { block } = fc.letrec<{ statement: string; block: string }>((tie) => ({
   block: fc.array(tie('statement'), { minLength: 1, maxLength: 5 }).map((statements) => statements.join('\n')),
 }));
 
-/** What locals hold in the end, whatever it is. */
+/** The values of the locals in the end, of any type. */
 const CONCLUSION = `
 local r={} for n,v in ipairs({tostring(type(a)=='table' or a),tostring(type(b)=='table' or b),tostring(type(c)=='table' or c)})
 do r[n]=v end return r`;

@@ -354,8 +354,8 @@ export const differences: readonly Difference[] = [
     redis: 'FUNCTION, FCALL, SUBSCRIBE and their kin.',
     ours: 'Refused with an error that says so, in scripts too. FUNCTION LIST and STATS answer as a server that holds none.',
     why:
-      'Redis keeps functions on disk and on its replicas, and FCALL counts on that: nobody sends them again, as a ' +
-      'script is sent after NOSCRIPT. Here only counters are kept. Libraries that limit send scripts.',
+      'Redis keeps functions on disk and on its replicas, and FCALL counts on that: clients do not send them again, ' +
+      'as they send a script after NOSCRIPT. Here only counters are kept. Libraries that limit send scripts.',
     example: {
       commands: [['FCALL', 'f', '0']],
       redis: '-ERR Function not found',

@@ -35,7 +35,7 @@ export interface LimitPlan extends QuotaPlan<LimitStepKind> {
 export const USER = 'user';
 export const TRIED = 'tried';
 export const DOMAIN = 'api';
-/** Leases of a subject, under those of its crew, and what is taken together with them. */
+/** Leases of a subject, under those of its crew, and the tokens that are taken together with them. */
 export const JOBS = 'jobs';
 export const CREW = 'crew';
 export const STARTS = 'starts';

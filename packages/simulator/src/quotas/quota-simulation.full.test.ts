@@ -45,7 +45,7 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'tokens are taken of the window that follows': 5,
   'a region that is cut off admits its part again and again': 13,
   'a new incarnation admits what an earlier one has admitted': 593,
-  'a re-mint compares the watermarks of the regions, not what they hold': 405,
+  'a re-mint compares the watermarks of the regions, not what they hold': 900252,
   'members gain before the others have given up': 106,
   'policies are taken over with any seal': 34,
   'tokens are granted to an incarnation that is not at the other end of the link': 58,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findFailing, seedsFrom } from '../testing/schedules.js';
+import { ADJUSTMENT_MISTAKES } from './adjustment-mistakes.js';
 import { measureDemand } from './demand.js';
 import { simulateAdjustments, simulateLeases, simulateMembers, simulateQuotas } from './quota-simulation.js';
 
@@ -85,6 +86,11 @@ test('no limit in force is exceeded where overrides, extras, refunds and windows
 
 test.each(ADJUSTMENT_REGRESSIONS)('seed %i of adjustments, which found: %s', async (seed) => {
   expect((await simulateAdjustments(seed)).failures).toEqual([]);
+});
+
+test('seed 900252 of adjustments fails where a re-mint compares watermarks alone', async () => {
+  const planted = ADJUSTMENT_MISTAKES.find(({ name }) => name.includes('compares the watermarks'));
+  expect((await simulateAdjustments(900252, planted)).failures).not.toEqual([]);
 });
 
 test('no limit is exceeded where members of a region die, join and come back', async () => {

@@ -3,7 +3,7 @@ import type { Command } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
 
 const NOT_IN_SCRIPTS: Command['flags'] = ['noscript', 'loading', 'stale'];
-/** Redis publishes from scripts: there the refusal says what is missing, too. */
+/** Redis publishes from scripts: there the refusal names publish/subscribe, too. */
 const IN_SCRIPTS: Command['flags'] = ['loading', 'stale'];
 
 function refused(name: string, arity: number, syntax: string, since: string, flags = NOT_IN_SCRIPTS): Command {
