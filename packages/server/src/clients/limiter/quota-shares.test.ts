@@ -83,7 +83,10 @@ test('many processes admit the limit together, and not one more, while their sha
   expect(admitted).toBeLessThanOrEqual(limit);
   await Promise.all(processes.map((quota) => quota.close()));
   expect(admitted + (await leftOf(name))).toBe(limit);
-  expect(await leftOf(name)).toBe(0);
+  // A share that came to a process after its last request is back, and is all that is left.
+  const last = open(name, { processShare: 0 }).quota;
+  while ((await last.take('alice')).success) admitted++;
+  expect(admitted).toBe(limit);
 });
 
 test('a share is not spent in a window that it was not taken in', async () => {
