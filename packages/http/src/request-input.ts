@@ -119,8 +119,12 @@ function check<Schema extends z.ZodType>(api: Api, schema: Schema, given: unknow
   const first = Math.max(unknown, 0);
   const problem = problemOf(api, issues[first]!, place);
   const isGeneral = (Object.values(problems) as Problem[]).includes(problem);
-  const mistakes = isGeneral ? summarize(errors).replace(/(?<!\?)$/, '.') : describeValue(issues[first]!);
+  const mistakes = isGeneral ? asSentence(summarize(errors)) : describeValue(issues[first]!);
   throw new ProblemError(problem, { detail: `${problem.detail} ${mistakes}`, errors });
+}
+
+function asSentence(text: string): string {
+  return text.endsWith('?') ? text : `${text}.`;
 }
 
 /** The first mistakes in one line: a misspelt name often explains a value that is missing. */
