@@ -100,9 +100,6 @@ export const LIMIT_MISTAKES: readonly Mistake[] = [
   mistake('a crew has no lease of its members', (limits) => {
     replaceItems(limits, (items) => items.filter(({ name }) => name !== CREW));
   }),
-  mistake('work that is asked for again is charged again', ({ decider }) => {
-    inside<{ unheld(items: readonly Item[]): readonly Item[] }>(decider).unheld = (items) => items;
-  }),
   mistake('a lease of a check goes back before its time', ({ leases }) => {
     const { options } = inside<{ options: { monotonicMs(): number } }>(leases);
     inside<{ options: object }>(leases).options = { ...options, monotonicMs: () => options.monotonicMs() + 1000 };

@@ -22,7 +22,6 @@ export function inside<T>(owner: object): T {
 }
 
 interface Inheritances {
-  hasAllOf(origin: string, seen: readonly number[]): boolean;
   inherited(policy: Policy, allotment: Allotment): number;
 }
 type Options = { options: Record<string, unknown> };
@@ -179,10 +178,6 @@ export const GATE_MISTAKES: readonly Mistake[] = [
 ];
 
 export const LEASE_MISTAKES: readonly Mistake[] = [
-  mistake('an heir does not wait for the changes of the region that is lost', ({ broker }) => {
-    const { inheritances } = inside<{ inheritances: Inheritances }>(broker.ledger);
-    inheritances.hasAllOf = () => true;
-  }),
   mistake('a lease holds nothing of the windows that it reaches into', ({ operations }) => {
     const holds = inside<{ partsOf(item: unknown): unknown[] }>(operations);
     const partsOf = holds.partsOf.bind(operations);

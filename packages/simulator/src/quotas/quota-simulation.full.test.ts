@@ -27,7 +27,6 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'tokens are put into the window that is now, not the one they are of': 9,
   'a new incarnation begins with the rights that an earlier one began with': 27,
   'a new incarnation has the grants to an earlier one': 34,
-  'an heir does not wait for the changes of the region that is lost': 9500148,
   'the grantees are not saved': 8,
   'what a lost region had is minted twice': 276,
   'what a lost region had granted is minted again': 276,
