@@ -23,7 +23,7 @@ const WITH_EFFECT = /\/dispose-symbol\.js$/;
 
 await bundle('packages/cli', 'dist/main.js');
 await bundle('packages/resp', 'dist/lanes/lane-worker.js');
-await bundle('packages/storage', 'dist/restore-worker.js');
+await bundle('packages/storage', 'dist/recovery/restore-worker.js');
 
 async function bundle(folder, entry) {
   const build = await rolldown({

@@ -1,9 +1,9 @@
 import { Random } from '@quotadb/engine/testing';
 import { expect, test } from 'vitest';
 import { Disk } from './disk.js';
-import { logPath } from './file-names.js';
-import { FILE_HEADER_BYTES } from './format.js';
-import { type Manifest, readManifest } from './manifest.js';
+import { logPath } from './files/file-names.js';
+import { FILE_HEADER_BYTES } from './format/format.js';
+import { type Manifest, readManifest } from './log/manifest.js';
 import { add, counterOf, makeEngine, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 

@@ -3,9 +3,9 @@ import { crc32 } from 'node:zlib';
 import type { Engine } from '@quotadb/engine';
 import { expect, test } from 'vitest';
 import { Disk } from './disk.js';
-import { DamagedFile, StorageError } from './errors.js';
-import { FILE_HEADER_BYTES, RECORD_HEADER_BYTES, RECORD_MAGIC } from './format.js';
-import { repair } from './repair.js';
+import { DamagedFile, StorageError } from './files/errors.js';
+import { FILE_HEADER_BYTES, RECORD_HEADER_BYTES, RECORD_MAGIC } from './format/format.js';
+import { repair } from './recovery/repair.js';
 import { contentOf, counterOf, makeEngine, START_MS } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { DamagedFile } from './errors.js';
-import { logPath } from './file-names.js';
-import { FILE_HEADER_BYTES } from './format.js';
-import { RecordScanner } from './record-scanner.js';
-import { repair } from './repair.js';
+import { DamagedFile } from './files/errors.js';
+import { logPath } from './files/file-names.js';
+import { FILE_HEADER_BYTES } from './format/format.js';
+import { RecordScanner } from './format/record-scanner.js';
+import { repair } from './recovery/repair.js';
 import { add, contentOf, makeEngine } from './testing/counters.js';
 import { FaultyFileSystem } from './testing/faulty-file-system.js';
 import { DIRECTORY, openDisk } from './testing/open-disk.js';

@@ -1,6 +1,6 @@
 import { type Engine, versionAt } from '@quotadb/engine';
 import { expect, test, vi } from 'vitest';
-import { logPath } from './file-names.js';
+import { logPath } from './files/file-names.js';
 import { add, contentOf, counterOf, openKey, remove, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 import { DIRECTORY, openDisk } from './testing/open-disk.js';

@@ -3,7 +3,7 @@ import { Random } from '@quotadb/engine/testing';
 import { expect, test } from 'vitest';
 import { Disk } from './disk.js';
 import { FlushEvents } from './flush-events.js';
-import { LogState } from './log-state.js';
+import { LogState } from './log/log-state.js';
 import { add, counterOf, makeEngine, START_MS } from './testing/counters.js';
 import { errorOf, FaultyFileSystem } from './testing/faulty-file-system.js';
 

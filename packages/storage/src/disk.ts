@@ -1,16 +1,16 @@
 import { type Engine, OWN_ORIGIN, type ReDating } from '@quotadb/engine';
-import { StorageError } from './errors.js';
-import { findDataFiles, logPath, snapshotPath } from './file-names.js';
-import { type FileSystem, nodeFileSystem } from './file-system.js';
+import { StorageError } from './files/errors.js';
+import { findDataFiles, logPath, snapshotPath } from './files/file-names.js';
+import { type FileSystem, nodeFileSystem } from './files/file-system.js';
 import { FlushEvents } from './flush-events.js';
-import { KeptFiles } from './kept-files.js';
-import { Log } from './log.js';
-import type { LogDurations, LogTotals } from './log-state.js';
-import { recoverAsNewIncarnation } from './new-incarnation.js';
-import type { OldCopy } from './old-copy.js';
-import { type Progress, type Recovered, recover } from './recover.js';
-import { writeSnapshot } from './snapshot.js';
-import { dropUnpublished, readUnpublished, writeUnpublished } from './unpublished-file.js';
+import { KeptFiles } from './identity/kept-files.js';
+import { recoverAsNewIncarnation } from './identity/new-incarnation.js';
+import type { OldCopy } from './identity/old-copy.js';
+import { Log } from './log/log.js';
+import type { LogDurations, LogTotals } from './log/log-state.js';
+import { writeSnapshot } from './log/snapshot.js';
+import { type Progress, type Recovered, recover } from './recovery/recover.js';
+import { dropUnpublished, readUnpublished, writeUnpublished } from './recovery/unpublished-file.js';
 
 /** When to sync: before every reply to a change, at this interval in ms, or never. */
 export type FsyncMode = 'always' | 'never' | number;

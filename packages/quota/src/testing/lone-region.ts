@@ -1,8 +1,8 @@
 import { Engine } from '@quotadb/engine';
-import type { TokenBrokerOptions } from '../broker-options.js';
-import { Operations } from '../operations.js';
-import { PolicyBook } from '../policy-book.js';
-import { TokenBroker } from '../token-broker.js';
+import { PolicyBook } from '../home/policy-book.js';
+import { Operations } from '../operations/operations.js';
+import type { TokenBrokerOptions } from '../tokens/broker-options.js';
+import { TokenBroker } from '../tokens/token-broker.js';
 
 export const SKEW_BOUND_MS = 2000;
 

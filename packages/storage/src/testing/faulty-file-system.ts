@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { FileSystem, ReadableFile, WritableFile } from '../file-system.js';
+import type { FileSystem, ReadableFile, WritableFile } from '../files/file-system.js';
 
 type Operation = 'create' | 'append' | 'sync' | 'rename' | 'remove' | 'truncate' | 'syncDirectory';
 

@@ -1,6 +1,6 @@
 import type { Engine } from '@quotadb/engine';
 import { Disk, type DiskOptions } from '../disk.js';
-import type { Recovered } from '../recover.js';
+import type { Recovered } from '../recovery/recover.js';
 import { makeEngine, START_MS } from './counters.js';
 import type { FaultyFileSystem } from './faulty-file-system.js';
 

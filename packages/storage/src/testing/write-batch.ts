@@ -1,6 +1,6 @@
 import type { Batch } from '@quotadb/engine';
-import type { ByteWriter } from '../bytes.js';
-import { COMPONENT_BYTES, Section, sharedBytes, writeComponent } from '../sections.js';
+import type { ByteWriter } from '../format/bytes.js';
+import { COMPONENT_BYTES, Section, sharedBytes, writeComponent } from '../format/sections.js';
 
 /** A batch as a section: what a walk that is written directly is held to. */
 export function writeBatch(writer: ByteWriter, batch: Batch, isOwn: boolean): void {
