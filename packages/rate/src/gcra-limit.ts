@@ -41,7 +41,7 @@ export class GcraLimit {
       const incarnation = engine.origins.idOf(OWN_ORIGIN).subarray(REPLICA_ID_BYTES, REPLICA_ID_BYTES + NODE_BYTES);
       names.input.bytes.set(incarnation, CELL_HEADER_BYTES);
     }
-    names.setHeader(0, CellKind.bucket, bucket.periodMs, bucket.count);
+    if (bucket !== this.bucket) names.setHeader(0, CellKind.bucket, bucket.periodMs, bucket.count);
     this.nameBytes = names.setKey(0, BUCKET_HEADER_BYTES, input, start, length);
     this.bucket = bucket;
   }

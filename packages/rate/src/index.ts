@@ -13,7 +13,7 @@
  * threshold a count stays in its region; buckets belong to one node. Limits and costs are integers up to 2^53 − 1.
  * Every object here serves one thread and is reused: one decision at a time.
  */
-export { bucketOf } from './bucket.js';
+export { type Bucket, bucketOf } from './bucket.js';
 export {
   BUCKET_HEADER_BYTES,
   CELL_HEADER_BYTES,

@@ -6,7 +6,7 @@ export { parseInteger64 } from './resp/integer.js';
 export { ReplyWriter } from './resp/reply-writer.js';
 export type { Request } from './resp/request.js';
 export { ParseResult, type PartialRequest, RequestParser } from './resp/request-parser.js';
-export { briefDuration, DURATION_EXAMPLES, formatDuration, parseDuration } from './text/duration.js';
+export { briefDuration, DURATION_EXAMPLES, formatDuration, parseDuration, readDuration } from './text/duration.js';
 export { humanBytes } from './text/human-bytes.js';
 export { nearestOf } from './text/nearest.js';
 export {

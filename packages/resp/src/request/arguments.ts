@@ -1,4 +1,4 @@
-import { parseDuration, parseInteger64, type Request } from '@quotadb/wire';
+import { parseInteger64, type Request, readDuration } from '@quotadb/wire';
 
 /**
  * Reads arguments without making strings. An index is the argument's position in the request; 0 is the command's name.
@@ -7,8 +7,6 @@ import { parseDuration, parseInteger64, type Request } from '@quotadb/wire';
 const UPPER_A = 65;
 const UPPER_Z = 90;
 const CASE_BIT = 32;
-/** `1000w6d23h59m59s999ms` is shorter. */
-const LONGEST_DURATION_BYTES = 32;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -71,8 +69,12 @@ export function quotedArgument(request: Request, index: number): string {
 /** Milliseconds: a bare number of them, or a duration such as 500ms or 5m; NaN where the argument is neither. */
 export function durationArgument(request: Request, index: number): number {
   const milliseconds = numberArgument(request, index);
-  if (!Number.isNaN(milliseconds) || request.argumentLength[index] > LONGEST_DURATION_BYTES) return milliseconds;
-  return parseDuration(textArgument(request, index)) ?? Number.NaN;
+  return Number.isNaN(milliseconds) ? unitsArgument(request, index) : milliseconds;
+}
+
+/** Milliseconds of a duration with units, such as 500ms or 5m; NaN where the argument is none. */
+export function unitsArgument(request: Request, index: number): number {
+  return readDuration(request.input.bytes, request.argumentStart[index], request.argumentLength[index]);
 }
 
 /** The argument's bytes, copied. */

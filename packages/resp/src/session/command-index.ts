@@ -14,10 +14,12 @@ export class CommandIndex {
   readonly entries: readonly CommandEntry[];
   private readonly slots: (CommandEntry | undefined)[];
   private readonly mask: number;
-  /** The name that findIn found last, as it was written: its length, its first four bytes and its last four. */
+  /** The name that findIn found last, as it was written: its length, its first and last four bytes, those between. */
   private lastLength = 0;
   private lastHead = 0;
   private lastTail = 0;
+  private lastSecond = 0;
+  private lastThird = 0;
   private last: CommandEntry | undefined = undefined;
 
   constructor(entries: readonly CommandEntry[]) {
@@ -38,16 +40,21 @@ export class CommandIndex {
     }
   }
 
-  /** The same for a name in a request: most have the name of the request before, and comparing two words shows it. */
+  /** The same for a name in a request: most have the name of the request before, and comparing some words shows it. */
   findIn({ bytes, view }: ByteInput, start: number, length: number): CommandEntry | undefined {
     if (length > LONGEST_REMEMBERED) return this.find(bytes, start, length);
     const head = view.getInt32(start, true);
     const tail = length > 4 ? view.getInt32(start + length - 4, true) : head;
-    if (length === this.lastLength && head === this.lastHead && tail === this.lastTail) return this.last;
+    const second = length > 8 ? view.getInt32(start + 4, true) : 0;
+    const third = length > 8 ? view.getInt32(start + length - 8, true) : 0;
+    const isLast = length === this.lastLength && head === this.lastHead && tail === this.lastTail;
+    if (isLast && second === this.lastSecond && third === this.lastThird) return this.last;
     this.last = this.find(bytes, start, length);
     this.lastLength = length;
     this.lastHead = head;
     this.lastTail = tail;
+    this.lastSecond = second;
+    this.lastThird = third;
     return this.last;
   }
 
@@ -66,7 +73,7 @@ export class CommandIndex {
   }
 }
 
-const LONGEST_REMEMBERED = 8;
+const LONGEST_REMEMBERED = 16;
 const HASH_FACTOR = 31;
 const HASH_FOLD = 15;
 const CASE_BIT = 0x20;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration } from './duration.js';
+import { formatDuration, parseDuration, readDuration } from './duration.js';
 
 test.each([
   ['250ms', 250],
@@ -14,12 +14,24 @@ test.each([
   expect(parseDuration(text)).toBe(milliseconds);
 });
 
-test.each(['', '60', '1.5s', '-1s', '30m1h', '1s1s', '1 s', '5min', '9007199254740993ms', '1h '])(
-  '%j is none',
-  (text) => {
-    expect(parseDuration(text)).toBeUndefined();
-  },
-);
+test.each([
+  '',
+  '60',
+  '1.5s',
+  '-1s',
+  '30m1h',
+  '1s1s',
+  '1 s',
+  '5min',
+  '9007199254740993ms',
+  '1h ',
+  's',
+  '1h30',
+  '٣s',
+  '1\u0013',
+])('%j is none', (text) => {
+  expect(parseDuration(text)).toBeUndefined();
+});
 
 test('what is printed is read as it was', () => {
   fc.assert(
@@ -27,4 +39,11 @@ test('what is printed is read as it was', () => {
       expect(parseDuration(formatDuration(milliseconds))).toBe(milliseconds);
     }),
   );
+});
+
+test('a duration is read where it lies, and no byte beyond it', () => {
+  const bytes = new TextEncoder().encode('1h60m5s');
+  expect(readDuration(bytes, 2, 2)).toBe(Number.NaN);
+  expect(readDuration(bytes, 2, 3)).toBe(3_600_000);
+  expect(readDuration(bytes, 2, 5)).toBe(3_605_000);
 });

@@ -1,10 +1,10 @@
 import { MAXIMUM_LIMIT, MAXIMUM_SUBJECT_BYTES, MAXIMUM_WAIT_MS, SUBJECT_TOO_LONG } from '@quotadb/quota';
 import type { Request } from '@quotadb/wire';
-import { parseDuration } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import {
   argumentIs,
   copyArgument,
+  durationArgument,
   keyword,
   numberArgument,
   quotedArgument,
@@ -65,8 +65,7 @@ function findLeaseFault(request: Request, index: number): string | undefined {
 }
 
 function readWait(request: Request, index: number): number | string {
-  const number = numberArgument(request, index);
-  const waitMs = Number.isNaN(number) ? parseDuration(textArgument(request, index)) : number;
-  if (waitMs === undefined) return errors.timeoutNotAnInteger;
+  const waitMs = durationArgument(request, index);
+  if (Number.isNaN(waitMs)) return errors.timeoutNotAnInteger;
   return waitMs >= 0 && waitMs <= MAXIMUM_WAIT_MS ? waitMs : errors.outOfRangeBetween(0, MAXIMUM_WAIT_MS);
 }

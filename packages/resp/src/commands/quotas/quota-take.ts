@@ -10,6 +10,7 @@ import {
 } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
+import { writeDecision } from '../../reply/decision.js';
 import { copyArgument, numberArgument, quotedArgument, textArgument } from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 import { defineCommand } from '../../session/define.js';
@@ -85,16 +86,9 @@ function takeElsewhere(call: Call, cost: number, options: TakeOptions): void {
   );
 }
 
-/** One per thread, written and read at once. */
-const numbers = new Float64Array(5);
-
 export function writeStanding(reply: ReplyWriter, isAllowed: boolean, standing: Standing): void {
-  numbers[0] = isAllowed ? 1 : 0;
-  numbers[1] = standing.remainingHere;
-  numbers[2] = standing.remainingEverywhere;
-  numbers[3] = standing.resetMs;
-  numbers[4] = standing.retryAfterMs;
-  reply.integerArray(numbers);
+  const { remainingHere, remainingEverywhere, resetMs, retryAfterMs } = standing;
+  writeDecision(reply, isAllowed, remainingHere, remainingEverywhere, resetMs, retryAfterMs);
 }
 
 function findMistake(policy: Policy, subjectBytes: number): string | undefined {

@@ -1,6 +1,7 @@
 import { Status } from '@quotadb/engine';
-import { bucketOf, Charge, GcraLimit } from '@quotadb/rate';
+import { type Bucket, bucketOf, Charge, GcraLimit } from '@quotadb/rate';
 import { errors, statusError } from '../../errors/errors.js';
+import { writeDecision } from '../../reply/decision.js';
 import { quotedArgument } from '../../request/arguments.js';
 import { defineCommand } from '../../session/define.js';
 import { noteRate } from './limit.js';
@@ -15,6 +16,18 @@ const MAXIMUM_ARGUMENTS = 6;
 
 /** One per thread: used by one command at a time. */
 const gcra = new GcraLimit();
+/** The arguments of the last request and their bucket: most requests ask for the same. */
+const last = { burst: 0, count: 0, periodMs: 0, bucket: undefined as Bucket | undefined };
+
+function bucketFor(burst: number, count: number, periodMs: number): Bucket | undefined {
+  if (burst !== last.burst || count !== last.count || periodMs !== last.periodMs) {
+    last.bucket = bucketOf(burst, count, periodMs);
+    last.burst = burst;
+    last.count = count;
+    last.periodMs = periodMs;
+  }
+  return last.bucket;
+}
 
 export const rateGcra = defineCommand({
   name: 'rate.gcra',
@@ -46,7 +59,7 @@ export const rateGcra = defineCommand({
     if (Number.isNaN(periodMs)) return;
     const cost = costArgument(call, COST);
     if (Number.isNaN(cost)) return;
-    const bucket = bucketOf(burst, count, periodMs);
+    const bucket = bucketFor(burst, count, periodMs);
     if (bucket === undefined) return reply.error(errors.rateTooFine);
 
     const { ratePublishPercent } = call.server.config;
@@ -55,11 +68,6 @@ export const rateGcra = defineCommand({
     if (status !== Status.Ok) return reply.error(statusError(status));
     const { allowed, remaining, retryAfterMs, resetAfterMs } = gcra.decision;
     noteRate(call, KEY, allowed);
-    reply.array(5);
-    reply.integer(allowed ? 1 : 0);
-    reply.integer(bucket.limit);
-    reply.integer(remaining);
-    reply.integer(resetAfterMs);
-    reply.integer(allowed ? 0 : retryAfterMs);
+    writeDecision(reply, allowed, bucket.limit, remaining, resetAfterMs, allowed ? 0 : retryAfterMs);
   },
 });

@@ -1,7 +1,13 @@
 import { MAX_CELL_KEY_BYTES, MAX_WINDOW_MS, type SlidingLimit } from '@quotadb/rate';
-import { parseDuration } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
-import { argumentIs, keyword, numberArgument, quotedArgument, textArgument } from '../../request/arguments.js';
+import {
+  argumentIs,
+  keyword,
+  numberArgument,
+  quotedArgument,
+  textArgument,
+  unitsArgument,
+} from '../../request/arguments.js';
 import type { Call } from '../../session/command.js';
 
 /** Limits are compared as doubles, which hold every integer up to here. */
@@ -27,11 +33,12 @@ export function windowArgument(call: Call, index: number): number {
 }
 
 function durationArgument({ request, reply }: Call, index: number): number {
-  const given = textArgument(request, index);
-  const windowMs = parseDuration(given);
-  if (windowMs !== undefined && windowMs >= 1 && windowMs <= MAX_WINDOW_MS) return windowMs;
+  const windowMs = unitsArgument(request, index);
+  if (windowMs >= 1 && windowMs <= MAX_WINDOW_MS) return windowMs;
   reply.error(
-    windowMs === undefined ? errors.windowNotUnderstood(given) : errors.windowLength(quotedArgument(request, index)),
+    Number.isNaN(windowMs)
+      ? errors.windowNotUnderstood(textArgument(request, index))
+      : errors.windowLength(quotedArgument(request, index)),
   );
   return REFUSED;
 }

@@ -1,6 +1,7 @@
 import { Status } from '@quotadb/engine';
 import { Charge, SlidingLimit } from '@quotadb/rate';
 import { statusError } from '../../errors/errors.js';
+import { writeDecision } from '../../reply/decision.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
 import { costArgument, locateLimit, publishArgument } from './limit-arguments.js';
@@ -36,12 +37,8 @@ export function noteRate({ request, server }: Call, index: number, isAllowed: bo
 
 /** `[allowed, limit, remaining, reset-ms, retry-after-ms]` */
 export function replyDecision({ reply }: Call, decided: SlidingLimit): void {
-  reply.array(5);
-  reply.integer(decided.allowed ? 1 : 0);
-  reply.integer(decided.limit);
-  reply.integer(decided.remaining);
-  reply.integer(decided.resetAfterMs);
-  reply.integer(decided.retryAfterMs);
+  const { allowed, limit, remaining, resetAfterMs, retryAfterMs } = decided;
+  writeDecision(reply, allowed, limit, remaining, resetAfterMs, retryAfterMs);
 }
 
 const define = defineFamily({
