@@ -15,8 +15,9 @@ const MEASURE = `
     ['INCR', 'visits:0042'],
     ['INCRBY', 'visits:0042', '17'],
     ['GET', 'visits:0042'],
-    ['WINDOW.INCRBY', 'visits:0042', '60000', '17'],
+    ['WINDOW.INCRBY', 'visits:0042', '60s', '17'],
     ['WINDOW.GET', 'visits:0042', '60000'],
+    ['RATE.LIMIT', 'visits:0042', '1000000000', '60s'],
     ['PING'],
   ]) {
     const pipeline = Buffer.from(encodeCommand(...words).repeat(64));
@@ -38,11 +39,13 @@ const MEASURE = `
 /** Less than the smallest object: the garbage of a whole turn, spread over its commands. */
 const NEXT_TO_NOTHING_BYTES = 4;
 
-test('running INCR, INCRBY, GET, WINDOW.INCRBY, WINDOW.GET and PING makes no garbage', () => {
+const MEASURED = ['INCR', 'INCRBY', 'GET', 'WINDOW.INCRBY', 'WINDOW.GET', 'RATE.LIMIT', 'PING'];
+
+test('running INCR, INCRBY, GET, WINDOW.INCRBY, WINDOW.GET, RATE.LIMIT and PING makes no garbage', () => {
   const flags = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256', '--input-type=module'];
   const { stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', MEASURE], { encoding: 'utf8' });
   expect(stderr).toBe('');
   const bytesPerCommand: Record<string, number> = JSON.parse(stdout);
-  expect(Object.keys(bytesPerCommand)).toEqual(['INCR', 'INCRBY', 'GET', 'WINDOW.INCRBY', 'WINDOW.GET', 'PING']);
+  expect(Object.keys(bytesPerCommand)).toEqual(MEASURED);
   for (const bytes of Object.values(bytesPerCommand)) expect(bytes).toBeLessThan(NEXT_TO_NOTHING_BYTES);
 });
