@@ -43,7 +43,7 @@ async function run(words: readonly string[], input = '', environment: NodeJS.Pro
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
   });
-  child.stdin.end(input);
+  child.stdin.on('error', () => {}).end(input);
   const [code] = await once(child, 'close');
   return { code, stdout, stderr };
 }
