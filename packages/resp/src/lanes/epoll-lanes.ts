@@ -151,8 +151,8 @@ export class EpollLanes implements Transport {
     return new Promise((resolve, reject) => {
       let isReady = false;
       let failure: unknown;
-      const post = (message: ChannelMessage) => this.send(laneIndex, message);
-      const channel = new Channel<ThreadServices, LaneServices>(post, {
+      const post = (messages: readonly ChannelMessage[]) => this.send(laneIndex, messages);
+      const services: ServiceHandlers<ThreadServices> = {
         ...this.options.services,
         everyLane: (question, answered) => this.askEvery(question, answered),
         otherLanes: (question) => {
@@ -167,9 +167,12 @@ export class EpollLanes implements Transport {
         warning: (text) => this.options.warn(text),
         scriptLog: ({ level, text }) => this.options.logScript(level, text),
         fault: (fault) => this.options.reportFault(fault),
+      };
+      const channel = new Channel<ThreadServices, LaneServices>(post, services, () => {
+        queueMicrotask(() => channel.flush());
       });
       this.threads[laneIndex] = { worker, channel, ended };
-      worker.on('message', (message: ChannelMessage) => channel.receive(message));
+      worker.on('message', (messages: readonly ChannelMessage[]) => channel.receive(messages));
       worker.on('error', (error) => {
         failure = error;
       });
@@ -238,9 +241,9 @@ export class EpollLanes implements Transport {
     return [...this.threads.keys()];
   }
 
-  private send(lane: number, message: ChannelMessage): void {
+  private send(lane: number, messages: readonly ChannelMessage[]): void {
     if (this.listener === -1) return;
-    this.threads[lane].worker.postMessage(message);
+    this.threads[lane].worker.postMessage(messages);
     wakeLane(this.options.libc, this.control, lane);
   }
 }

@@ -49,7 +49,7 @@ class LaneWorker implements LoopDuties, Lanes {
     this.control = new SharedControl(start.laneCount, start.control);
     const engine = Engine.attach(start.store, { exclusive: start.isExclusive });
     const clock = new RoundClock(clockOf(start));
-    this.channel = new Channel<LaneServices, ThreadServices>((message) => port.postMessage(message), {
+    this.channel = new Channel<LaneServices, ThreadServices>((messages) => port.postMessage(messages), {
       question: ({ name, ask }, answered) => answered(answer(this.state, name, ask as never)),
       policies: (published) => this.state.quotas.replace(published),
       share: (_, answered) => {
@@ -107,7 +107,9 @@ class LaneWorker implements LoopDuties, Lanes {
 
   run(): void {
     this.channel.ask('ready', null);
+    this.channel.flush();
     this.loop.run();
+    this.channel.flush();
   }
 
   woken(): void {
@@ -115,7 +117,7 @@ class LaneWorker implements LoopDuties, Lanes {
     this.state.replication.settle();
     this.adoptArrivals();
     for (let received = receiveMessageOnPort(this.port); received; received = receiveMessageOnPort(this.port)) {
-      this.channel.receive(received.message as ChannelMessage);
+      this.channel.receive(received.message as readonly ChannelMessage[]);
     }
   }
 
@@ -125,6 +127,10 @@ class LaneWorker implements LoopDuties, Lanes {
 
   acceptable(): void {
     this.acceptor.acceptSome();
+  }
+
+  roundOver(): void {
+    this.channel.flush();
   }
 
   closed(): void {

@@ -37,6 +37,8 @@ export interface LoopDuties {
   tick(): boolean;
   /** Serves the connections that another lane has accepted for this one. */
   adoptArrivals(): void;
+  /** The loop is about to wait: what other threads have been asked in this round leaves now. */
+  roundOver(): void;
 }
 
 /**
@@ -181,6 +183,7 @@ export class EpollLoop implements ConnectionScheduler {
       hasUnwritten = !disk.write();
       if (this.sleepers.earliestMs <= nowMs) this.wakeSleepers(nowMs);
       if (nowMs >= this.tickAtMs || (this.hasMore && count === 0)) this.tick(nowMs);
+      this.duties.roundOver();
       if (this.stopped && (this.sockets.size === 0 || nowMs >= this.finishByMs)) break;
     }
     for (const { connection } of [...this.sockets.values()]) connection.destroy();
@@ -189,6 +192,7 @@ export class EpollLoop implements ConnectionScheduler {
 
   /** A script of `running` has run for long: answers the other connections, without running their commands. */
   answerMeanwhile(running: Client): void {
+    this.duties.roundOver();
     this.busy.run((fd, answer) => {
       const socket = this.sockets.get(fd);
       if (socket !== undefined) {
