@@ -27,7 +27,7 @@ export interface Socket {
   send(bytes: Uint8Array, length: number): number;
   /** Sets the reading from now on, and whether to call `flush` when there is room to send. */
   watch(reading: Reading, wantsRoom: boolean): void;
-  /** Replies wait for the disk: stops reading until the next `watch`, where that costs no system call. */
+  /** A wait that is short as a rule: stops reading until the next `watch`, where that costs no system call. */
   holdInput(): void;
   /** Ends the server's half of the connection. False where it is broken. */
   endOutput(): boolean;
@@ -56,8 +56,8 @@ export interface ConnectionScheduler {
  *   -----------------------|---------|-----------------------------------------------------------
  *   serving                | all     | a command that waits, a long turn, full output, end of input
  *   a command waits        | end     | its answer, its time; the end of the client, where the wait is a long one
- *   waiting for a service  | none    | its answer; a half-closed client gets it (in a login `end`: `client.gone`)
- *   held                   | none    | the flush of the disk; the acknowledgements of other servers
+ *   waiting for a service  | held    | its answer; a half-closed client gets it (in a login `end`: `client.gone`)
+ *   held                   | held    | the flush of the disk; the acknowledgements of other servers
  *   closing                | none    | everything is sent
  *   lingering              | all     | the client ends its half, or LINGER_MS
  */
@@ -111,9 +111,13 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     return this.pending.length + this.socket.unsentBytes;
   }
 
-  /** Replies wait for the disk or for other servers. */
+  /** Replies wait for the disk or for other servers, or a command for a service: nothing is read until then. */
   get isHeld(): boolean {
-    return this.holds > 0;
+    return this.holds > 0 || this.awaitsService;
+  }
+
+  private get awaitsService(): boolean {
+    return this.session.waitMs >= 0 && !this.client.blocked && this.client.gone === undefined;
   }
 
   receive(bytes: Uint8Array): void {
@@ -282,6 +286,10 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     }
     if (this.closed || this.outputEnded) return;
     if (this.inputEnded) reading = Reading.none;
+    else if (pendingBytes === 0 && !this.client.closing && this.awaitsService) {
+      this.socket.holdInput();
+      return;
+    }
     this.socket.watch(reading, pendingBytes > 0);
   }
 

@@ -85,7 +85,10 @@ export class EpollSocket implements Socket {
     this.change(INTERESTS[reading] | (wantsRoom ? Interest.writable : Interest.none));
   }
 
-  holdInput(): void {}
+  /** Room to send is of no use meanwhile, and would be reported again and again. */
+  holdInput(): void {
+    this.change(this.interest & ~Interest.writable);
+  }
 
   endOutput(): boolean {
     return this.libc.shutdown(this.fd, SHUTDOWN_WRITE) === 0;
