@@ -68,7 +68,7 @@ export const networkSettings = {
     flag: 'lanes',
     kind: integer('count', 0, 64),
     default: 0,
-    help: 'threads that serve clients over epoll; 0 starts one per core, at most 8',
+    help: 'threads that serve clients over epoll; 0 starts one fewer than there are cores, 1 to 8',
   }),
   maxClients: setting({
     flag: 'max-clients',

@@ -33,7 +33,8 @@ export function endLaneThreads(): void {
 }
 
 export function laneCountOf({ laneCount }: Configuration): number {
-  return laneCount || Math.min(availableParallelism(), MAXIMUM_USUAL_LANES);
+  // The main thread has one core: where there are more busy threads than cores, each waits milliseconds for its turn.
+  return laneCount || Math.max(1, Math.min(availableParallelism() - 1, MAXIMUM_USUAL_LANES));
 }
 
 function newThread(lane: number): Worker {
