@@ -1,4 +1,4 @@
-import { LuaError, plainString, ScriptAborted, Table, type Value } from '@quotadb/lua';
+import { beforeZero, LuaError, plainString, ScriptAborted, Table, type Value } from '@quotadb/lua';
 import type { ReplyWriter } from '@quotadb/wire';
 import { isCounted } from './error-table.js';
 import { ScriptEnded } from './script-watch.js';
@@ -7,7 +7,7 @@ import { ScriptEnded } from './script-watch.js';
 export function writeFailure(reply: ReplyWriter, error: unknown, digest: string): void {
   if (error instanceof LuaError) {
     const { errors } = reply;
-    reply.errorLatin1(`${textOf(error.value)}${placeOf(digest, error.line)}`);
+    reply.errorLatin1(`${beforeZero(textOf(error.value))}${placeOf(digest, error.line, error.source)}`);
     // The command that failed has counted the error.
     if (isCounted(error.value)) reply.errors = errors;
   } else if (error instanceof ScriptEnded) {
@@ -25,6 +25,7 @@ function textOf(value: Value): string {
   return typeof text === 'string' ? text : 'ERR the script raised a table without a text in its field err';
 }
 
-function placeOf(digest: string, line: number): string {
-  return line === 0 ? '' : ` script: ${digest}, on @user_script:${line}.`;
+/** `source` is the text itself where loadstring compiled it. */
+function placeOf(digest: string, line: number, source = '@user_script'): string {
+  return line === 0 ? '' : ` script: ${digest}, on ${beforeZero(source)}:${line}.`;
 }
