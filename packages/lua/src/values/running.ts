@@ -59,7 +59,7 @@ class Running {
     this.#hook();
   }
 
-  /** Counts work of a library that takes as long as so many turns of a loop, and looks as a loop does. */
+  /** Counts work of a library as the turns of a loop that take as long, and looks after the script as a loop does. */
   work(turns: number): void {
     this.turns -= turns;
     if (this.turns < 0) this.interrupt();

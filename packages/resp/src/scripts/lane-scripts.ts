@@ -115,7 +115,7 @@ export class LaneScripts implements Scripts {
     } catch (error) {
       if (error instanceof RunAgain) return false;
       reply.truncate(replyStart);
-      writeFailure(reply, error, compiled.digest);
+      writeFailure(call, error, compiled.digest);
     } finally {
       // A SELECT of the script holds until its end.
       if (client.database !== database) client.database = database;

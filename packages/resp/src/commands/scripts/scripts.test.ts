@@ -77,7 +77,7 @@ describe('a script', () => {
     const statistics = session.call('INFO', 'commandstats');
     expect(statistics).toMatch(/cmdstat_incr:calls=2,.*rejected_calls=1,failed_calls=0/);
     expect(statistics).toMatch(/cmdstat_set:calls=1,.*rejected_calls=0,failed_calls=1/);
-    expect(statistics).toMatch(/cmdstat_eval:calls=3,.*rejected_calls=0,failed_calls=0/);
+    expect(statistics).toMatch(/cmdstat_eval:calls=3,.*rejected_calls=0,failed_calls=1/);
     const errorCodes = session.call('INFO', 'errorstats');
     for (const code of ['ERR', 'NOTINTEGER']) expect(errorCodes).toContain(`errorstat_${code}:count=1\r\n`);
   });
