@@ -1,4 +1,4 @@
-import { beforeZero, Table, type Value } from '@quotadb/lua';
+import { beforeZero, running, Table, type Value } from '@quotadb/lua';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
 import { withoutLineEnd } from './error-table.js';
@@ -36,6 +36,8 @@ export class ResultWriter {
 
   write(value: Value, levels = MAXIMUM_LEVELS): void {
     const { reply } = this;
+    // A large one takes as long as a loop does, and is looked after as one.
+    running.work(1);
     if (reply.length > this.end) throw new ScriptEnded(errors.scriptResultTooLarge(MAXIMUM_BYTES));
     if (typeof value === 'string') reply.bulkLatin1(value);
     else if (typeof value === 'number') writeInteger(reply, value);

@@ -188,6 +188,13 @@ describe('a script without end', () => {
     expect(evaluate(source)).toMatch(/^-ERR Script ended: it has run for 60 seconds/);
   });
 
+  test('can be killed while its result is written', () => {
+    const { scripts } = lane.lane.server;
+    scripts.meanwhile = () => scripts.board.kill();
+    expect(evaluate('local t={} t[1]=t t[2]=t return t')).toMatch(/^-ERR Script killed by user/);
+    expect(session.call('PING')).toBe('+PONG\r\n');
+  });
+
   test('can be killed once it is slow, if it has not written', () => {
     const { scripts } = lane.lane.server;
     let looks = 0;
