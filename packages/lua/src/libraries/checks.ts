@@ -1,4 +1,5 @@
-import { numberToString, stringToNumber } from '../values/numbers.js';
+import { toNumber } from '../runtime/arithmetic.js';
+import { numberToString } from '../values/numbers.js';
 import { raiseArgumentType } from '../values/raise.js';
 import type { Value } from '../values/value.js';
 import { toInt, toLong } from './integers.js';
@@ -17,7 +18,7 @@ export function checkString(value: Value, position: number, given = position): s
 
 export function checkNumber(value: Value, position: number, given = position): number {
   if (typeof value === 'number') return value;
-  const number = typeof value === 'string' ? stringToNumber(value) : undefined;
+  const number = toNumber(value);
   return number === undefined ? raiseArgumentType(position, 'number', value, given) : number;
 }
 

@@ -1,5 +1,6 @@
-import { callFunction } from '../runtime/calls.js';
+import { callFunction, protect } from '../runtime/calls.js';
 import { LuaSyntaxError } from '../values/errors.js';
+import { numberToString } from '../values/numbers.js';
 import { raiseArgumentType, raisePlainly } from '../values/raise.js';
 import { running, STRING_BYTES } from '../values/running.js';
 import { first, type LuaFunction, type Value, Values } from '../values/value.js';
@@ -33,15 +34,25 @@ export function loadFunctions(
       const [reader] = list;
       if (typeof reader !== 'function') return raiseArgumentType(1, 'function', reader, list.length);
       const name = optionalString(list, 2, '=(load)');
-      let source = '';
-      for (;;) {
-        const part = first(callFunction(reader));
-        if (part === undefined || part === '') return load(source, name);
-        if (typeof part !== 'string') return raisePlainly('reader function must return a string');
-        running.spend(part.length + STRING_BYTES);
-        if (--running.turns < 0) running.interrupt();
-        source += part;
-      }
+      // An error of the reader is a result, as one of the source is.
+      const read = protect(() => readAll(reader));
+      if ('error' in read) return new Values([undefined, read.error.value]);
+      return load(first(read.result) as string, name);
     },
   };
+}
+
+function readAll(reader: LuaFunction): string {
+  let source = '';
+  for (;;) {
+    const part = first(callFunction(reader));
+    if (part === undefined || part === '') return source;
+    if (typeof part !== 'string' && typeof part !== 'number') {
+      return raisePlainly('reader function must return a string');
+    }
+    const text = typeof part === 'number' ? numberToString(part) : part;
+    running.spend(text.length + STRING_BYTES);
+    running.work(1);
+    source += text;
+  }
 }

@@ -1,9 +1,9 @@
 import { callFunction } from '../runtime/calls.js';
 import { isTrue, lessThan } from '../runtime/comparison.js';
 import { numberToString } from '../values/numbers.js';
-import { raise, raiseArgumentType, raisePlainly } from '../values/raise.js';
+import { raise, raiseArgumentType } from '../values/raise.js';
 import { running, STRING_BYTES } from '../values/running.js';
-import { READONLY, type Table } from '../values/table.js';
+import type { Table } from '../values/table.js';
 import { first, type LuaFunction, NONE, typeName, type Value } from '../values/value.js';
 import { intArgument, optionalInt, optionalString, tableArgument } from './arguments.js';
 import { sort } from './sort.js';
@@ -31,6 +31,7 @@ export const table: Record<string, LuaFunction> = {
     const source = tableArgument(list, 1);
     const visit = functionArgument(list, 2);
     for (let key = source.nextKey(undefined); key !== undefined; key = source.nextKey(key)) {
+      running.work(1);
       const result = first(callFunction(visit, key, source.get(key)));
       if (result !== undefined) return result;
     }
@@ -41,6 +42,7 @@ export const table: Record<string, LuaFunction> = {
     const visit = functionArgument(list, 2);
     const size = source.length;
     for (let place = 1; place <= size; place++) {
+      running.work(1);
       const result = first(callFunction(visit, place, source.get(place)));
       if (result !== undefined) return result;
     }
@@ -64,6 +66,7 @@ export const table: Record<string, LuaFunction> = {
   maxn(...list) {
     const source = tableArgument(list, 1);
     let most = 0;
+    running.work(source.array.length + source.hash.size);
     source.array.forEach((value, slot) => {
       if (value !== undefined) most = slot + 1;
     });
@@ -89,7 +92,6 @@ export const table: Record<string, LuaFunction> = {
     const target = tableArgument(list, 1);
     const compare = list[1];
     if (compare !== undefined) functionArgument(list, 2);
-    if (target.readonly) raisePlainly(READONLY);
     const isLess =
       compare === undefined
         ? lessFromLibrary
@@ -112,6 +114,6 @@ function functionArgument(list: readonly Value[], number: number): LuaFunction {
 
 /** Without metamethods, and without a position in errors. */
 function put(target: Table, key: number, value: Value): void {
-  running.turns--;
+  running.work(1);
   target.set(key, value);
 }

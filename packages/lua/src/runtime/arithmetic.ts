@@ -1,13 +1,19 @@
 import { modulo, power } from '../values/arithmetic.js';
 import { stringToNumber } from '../values/numbers.js';
 import { raiseType } from '../values/raise.js';
+import { running } from '../values/running.js';
 import type { Value } from '../values/value.js';
 import { callHandler } from './calls.js';
 import { metamethod } from './metatables.js';
 
+/** A string that is read as a number: bytes in about the time of one turn of a loop. */
+const READ_BYTES_PER_TURN = 64;
+
 export function toNumber(value: Value): number | undefined {
   if (typeof value === 'number') return value;
-  return typeof value === 'string' ? stringToNumber(value) : undefined;
+  if (typeof value !== 'string') return undefined;
+  if (value.length > READ_BYTES_PER_TURN) running.work(value.length / READ_BYTES_PER_TURN);
+  return stringToNumber(value);
 }
 
 /** What generated code calls where an operand is no number: strings that are numbers, metamethods, errors. */

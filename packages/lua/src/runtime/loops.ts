@@ -9,8 +9,9 @@ export function forNumber(value: Value, what: string): number {
 }
 
 /** `next`, which `pairs` returns. */
-export function next(...[table, key]: Value[]): Value | Values {
-  if (typeof table !== 'object') return raiseArgumentType(1, 'table', table);
+export function next(...list: Value[]): Value | Values {
+  const [table, key] = list;
+  if (typeof table !== 'object') return raiseArgumentType(1, 'table', table, list.length);
   const found = table.nextKey(key);
   if (found === NOT_A_KEY) return raisePlainly("invalid key to 'next'");
   return found === undefined ? undefined : new Values([found, table.get(found)]);

@@ -59,6 +59,12 @@ class Running {
     this.#hook();
   }
 
+  /** Counts work of a library as the turns of a loop that take as long, and looks after the script as a loop does. */
+  work(turns: number): void {
+    this.turns -= turns;
+    if (this.turns < 0) this.interrupt();
+  }
+
   /** Takes a cost that may be large. */
   spend(bytes: number): void {
     this.bytes -= bytes;

@@ -141,6 +141,8 @@ function cursorAt(table: Table, key: Value): Cursor | undefined {
   const kept = table.cursor;
   if (kept !== undefined && kept.hash === table.hash && kept.key === key) return kept;
   if (!table.hash.has(key)) return undefined;
+  // Every key before it is passed.
+  running.work(table.hash.size);
   const cursor = new Cursor(table.hash);
   while (cursor.advance() && cursor.key !== key);
   return cursor;

@@ -221,6 +221,8 @@ export const errors = {
   scriptKilled: 'Script killed by user with SCRIPT KILL...',
   scriptTooSlow: (seconds: number) =>
     `Script ended: it has run for ${seconds} seconds, and keeps its keys locked meanwhile; what it has written stays`,
+  scriptResultTooLarge: (maximum: number) =>
+    `The result of the script is too large: a reply has at most ${maximum} bytes`,
   luaStackLimit: 'ERR reached lua stack limit',
   scriptNoArguments: 'Please specify at least one argument for this redis lib call',
   scriptArgumentType: 'Lua redis lib command arguments must be strings or integers',

@@ -1,4 +1,4 @@
-import { Table, type Value } from '@quotadb/lua';
+import { beforeZero, Table, type Value } from '@quotadb/lua';
 
 /** The field that says that the statistics of errors have this one already. */
 const COUNTED = 'ignore_error_stats_update';
@@ -26,9 +26,15 @@ export function isCounted(value: Value): boolean {
 /** redis.error_reply: a code is put in front of a text of one word; a minus sign in front of the text is dropped. */
 export function errorReply(text: string): Table {
   const table = new Table();
-  let end = text.length;
-  while (end > 0 && (text[end - 1] === '\r' || text[end - 1] === '\n')) end--;
-  const bare = text.slice(text.startsWith('-') ? 1 : 0, end);
+  const line = withoutLineEnd(beforeZero(text));
+  const bare = line.startsWith('-') ? line.slice(1) : line;
   table.set('err', bare.includes(' ') ? bare : `ERR ${bare}`);
   return table;
+}
+
+/** Redis trims what would be empty lines behind an error. */
+export function withoutLineEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === '\r' || text[end - 1] === '\n')) end--;
+  return text.slice(0, end);
 }

@@ -108,12 +108,14 @@ export class LaneScripts implements Scripts {
     this.argv.begin(request, keyEnd, request.argumentCount, 0);
     this.call.begin(call, isReadOnly, this.beforeWrite);
     this.locks.take(call, FIRST_KEY, keyEnd, needsAll);
+    const replyStart = reply.length;
     try {
       const result = first(compiled.script.run(this.keys, this.argv));
       new ResultWriter(reply, this.call.reply.protocol === 3).write(result);
     } catch (error) {
       if (error instanceof RunAgain) return false;
-      writeFailure(reply, error, compiled.digest);
+      reply.truncate(replyStart);
+      writeFailure(call, error, compiled.digest);
     } finally {
       // A SELECT of the script holds until its end.
       if (client.database !== database) client.database = database;

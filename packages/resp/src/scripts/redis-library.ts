@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { REDIS_VERSION } from '@quotadb/config';
-import { libraryOf, NONE, plainString, raiseValue, stringToNumber, Table, type Value } from '@quotadb/lua';
+import { libraryOf, NONE, plainString, raiseValue, running, Table, toNumber, type Value } from '@quotadb/lua';
 import { errors } from '../errors/errors.js';
 import { errorReply, libraryError } from './error-table.js';
 import type { RequestWord } from './request-words.js';
@@ -33,26 +33,31 @@ export function redisLibrary(call: ScriptCall, log: (level: number, text: string
     },
     sha1hex(...values: Value[]) {
       if (values.length !== 1) return fail('wrong number of arguments');
-      return createHash('sha1').update(textOf(values[0]), 'latin1').digest('hex');
+      const text = textOf(values[0]);
+      running.work(text.length / HASHED_BYTES_PER_TURN);
+      return createHash('sha1').update(text, 'latin1').digest('hex');
     },
     log(...values: Value[]) {
       const [first, ...words] = values;
-      const level = numberOf(first);
+      const number = toNumber(first);
       if (values.length < 2) return fail('redis.log() requires two arguments or more.');
-      if (level === undefined) return fail('First argument must be a number (log level).');
-      if (level < LogLevel.LOG_DEBUG || level > LogLevel.LOG_WARNING) return fail('Invalid debug level.');
-      log(level, words.map(textOf).join(' '));
+      if (number === undefined) return fail('First argument must be a number (log level).');
+      const level = Math.trunc(number);
+      if (!(level >= LogLevel.LOG_DEBUG && level <= LogLevel.LOG_WARNING)) return fail('Invalid debug level.');
+      const line = words.map(textOf).join(' ');
+      running.spend(LOG_LINE_BYTES + line.length);
+      log(level, line);
       return NONE;
     },
     setresp(...values: Value[]) {
       if (values.length !== 1) return fail('redis.setresp() requires one argument.');
-      const version = numberOf(values[0]);
+      const version = Math.trunc(toNumber(values[0]) ?? 0);
       if (version !== 2 && version !== 3) return fail('RESP version must be 2 or 3.');
       call.reply.protocol = version;
       return NONE;
     },
     set_repl(...values: Value[]) {
-      const flags = numberOf(values[0]) ?? 0;
+      const flags = toNumber(values[0]) ?? 0;
       if (values.length !== 1) return fail('redis.set_repl() requires two arguments.');
       if ((flags & ~Replication.REPL_ALL) !== 0)
         return fail('Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.');
@@ -69,6 +74,12 @@ export function redisLibrary(call: ScriptCall, log: (level: number, text: string
   });
 }
 
+/** A line of redis.log waits in memory until the main thread has written it: about what it takes beside its text. */
+const LOG_LINE_BYTES = 1024;
+
+/** Bytes that are hashed in about the time of one turn of a loop. */
+const HASHED_BYTES_PER_TURN = 16;
+
 const WRONG_ARGUMENTS = 'wrong number or type of arguments';
 
 function isOneString(values: readonly Value[]): values is [string] {
@@ -82,12 +93,6 @@ function isText(value: Value): value is string | number {
 /** As lua_tolstring: other values than strings and numbers have no text. */
 function textOf(value: Value): string {
   return isText(value) ? plainString(value) : '';
-}
-
-/** As lua_tonumber: a string may be a number too. */
-function numberOf(value: Value): number | undefined {
-  if (typeof value === 'string') return stringToNumber(value);
-  return typeof value === 'number' ? value : undefined;
 }
 
 function versionNumber(version: string): number {

@@ -1,10 +1,18 @@
-import { Table, type Value } from '@quotadb/lua';
+import { beforeZero, running, Table, type Value } from '@quotadb/lua';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
+import { withoutLineEnd } from './error-table.js';
 import { numberText } from './number-text.js';
+import { ScriptEnded } from './script-watch.js';
 
 /** Levels of tables in tables. In Redis Lua's stack ends after 7995 of arrays; no client reads a reply as deep. */
 const MAXIMUM_LEVELS = 1000;
+
+/**
+ * A table may be in another many times, and so a result of a few bytes of memory a reply without end. As much as one run
+ * may allocate, and as KEYS replies.
+ */
+const MAXIMUM_BYTES = 128 * 1024 * 1024;
 
 /** Past this, (long long) of a double is the smallest integer, as x86 converts it. */
 const INT64_LIMIT = 2 ** 63;
@@ -18,14 +26,19 @@ const UNSIGNED_WORD = 0x1_0000_0000;
 export class ResultWriter {
   private readonly reply: ReplyWriter;
   private readonly booleans: boolean;
+  private readonly end: number;
 
   constructor(reply: ReplyWriter, booleans: boolean) {
     this.reply = reply;
     this.booleans = booleans;
+    this.end = reply.length + MAXIMUM_BYTES;
   }
 
   write(value: Value, levels = MAXIMUM_LEVELS): void {
     const { reply } = this;
+    // A large one takes as long as a loop does, and is looked after as one.
+    running.work(1);
+    if (reply.length > this.end) throw new ScriptEnded(errors.scriptResultTooLarge(MAXIMUM_BYTES));
     if (typeof value === 'string') reply.bulkLatin1(value);
     else if (typeof value === 'number') writeInteger(reply, value);
     else if (value instanceof Table) this.table(value, levels);
@@ -52,8 +65,8 @@ export class ResultWriter {
     const set = table.get('set');
     const bigNumber = table.get('big_number');
     const verbatim = table.get('verbatim_string');
-    if (typeof error === 'string') reply.errorLatin1(error);
-    else if (typeof status === 'string') reply.simpleLatin1(status);
+    if (typeof error === 'string') reply.errorLatin1(withoutLineEnd(beforeZero(error)));
+    else if (typeof status === 'string') reply.simpleLatin1(beforeZero(status));
     else if (typeof double === 'number') this.double(double);
     else if (map instanceof Table) this.map(map, levels - 1);
     else if (set instanceof Table) this.set(set, levels - 1);

@@ -1,6 +1,6 @@
 import { Need } from '@quotadb/config';
 import type { Engine } from '@quotadb/engine';
-import type { Table, Value } from '@quotadb/lua';
+import { running, type Table, TURNS_BETWEEN_INTERRUPTS, type Value } from '@quotadb/lua';
 import { ReplyWriter, type Request } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
 import { HERE } from '../services/cluster-board.js';
@@ -104,6 +104,8 @@ export class ScriptCall implements Call {
     const errorsBefore = reply.errors;
     entry.run!(this);
     commands.countInTurn(entry.id);
+    // One that went over all keys may have taken long: the script is looked at before it goes on.
+    running.work(entry.reach === 'all' ? TURNS_BETWEEN_INTERRUPTS : this.request.argumentCount);
     if (reply.errors !== errorsBefore && reply.bytes[0] === MINUS) {
       commands.failed[entry.id]++;
       const error = this.reader.read(reply) as Table;

@@ -1,5 +1,5 @@
 import { ByteInput } from '@quotadb/engine';
-import type { Value } from '@quotadb/lua';
+import { running, type Value } from '@quotadb/lua';
 import type { Request } from '@quotadb/wire';
 import { numberText } from './number-text.js';
 import { RequestWord } from './request-words.js';
@@ -78,7 +78,10 @@ export class ScriptRequest implements Request {
   }
 
   private growBytes(used: number, more: number): void {
-    const grown = new Uint8Array((used + more) * 2 + ByteInput.SLACK_BYTES);
+    const size = (used + more) * 2 + ByteInput.SLACK_BYTES;
+    // A script may pass the same long string many times.
+    running.spend(size);
+    const grown = new Uint8Array(size);
     grown.set(this.input.bytes.subarray(0, used));
     this.input = new ByteInput(grown);
   }

@@ -9,6 +9,8 @@ export class ErrorStatistics {
   static readonly MAXIMUM_CODE_BYTES = 64;
 
   total = 0;
+  /** The next error reply repeats one that was counted where it arose. */
+  nextIsCounted = false;
   readonly counts = new Map<string, number>();
 
   count(code: string): void {
@@ -25,6 +27,10 @@ export class ErrorStatistics {
 
   /** Counts the error reply that begins here, by its code. */
   countReply({ bytes, length }: ReplyWriter, start: number): void {
+    if (this.nextIsCounted) {
+      this.nextIsCounted = false;
+      return;
+    }
     const bound = Math.min(length, start + 1 + ErrorStatistics.MAXIMUM_CODE_BYTES);
     let end = start + 1;
     while (end < bound && bytes[end] > SPACE) end++;

@@ -2,6 +2,7 @@ import { describeWithRedis } from '@quotadb/wire/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { differingReplies } from './difference-search.js';
 import { calls, conversions, failures, forbidden, library, limiters, numbers } from './script-cases.js';
+import { textCases } from './script-text-cases.js';
 import { wordCases } from './script-words-cases.js';
 import { type Pair, startPair } from './sides.js';
 
@@ -22,6 +23,7 @@ for (const protocol of [2, 3] as const) {
       ['numbers as arguments', numbers],
       ['scripts of deployed limiters', limiters],
       ['KEYS and ARGV', wordCases],
+      ['texts as C cuts them, and chunks made by scripts', textCases],
     ])('%s', async (_, commands) => {
       expect(await differingReplies(pair, commands)).toEqual([]);
     });

@@ -43,6 +43,9 @@ const ESCAPED: ReadonlyMap<string, string> = new Map([
   ['r', '\r'],
 ]);
 
+/** Bytes that are read in about the time of one turn of a loop. */
+const BYTES_PER_TURN = 16;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
@@ -74,7 +77,8 @@ export class Tokens {
   /** Goes on to the next part. */
   next(): TokenType {
     const text = this.#text;
-    let byte = this.#byte(this.position);
+    const from = this.position;
+    let byte = this.#byte(from);
     while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = this.#byte(++this.position);
     this.start = this.position;
     const single = SINGLE.get(byte);
@@ -93,6 +97,7 @@ export class Tokens {
       this.position += 4;
     } else if (this.#settings.decodeInvalidNumbers && this.#isInvalidNumber()) this.#number();
     else this.#error('invalid token');
+    running.work((this.position - from) / BYTES_PER_TURN);
     return this.type;
   }
 
@@ -168,7 +173,6 @@ export class Tokens {
     this.text = text + this.#text.slice(copied, this.position);
     this.type = 'T_STRING';
     this.position++;
-    running.turns -= this.text.length >> 4;
     running.spend(STRING_BYTES + this.text.length);
   }
 

@@ -7,6 +7,8 @@ import { running } from '../../values/running.js';
 const UNINTERRUPTED_COMPARISONS = 1e7;
 /** A place is likely where the first bytes of the text are found, this number of them. */
 const PREFIX_BYTES = 32;
+/** Bytes in which a text is looked for, at best, in about the time of one turn of a loop. */
+const SCANNED_BYTES_PER_TURN = 1024;
 /** Bytes that are compared in about the time of one turn of a loop. */
 const BYTES_PER_TURN = 64;
 
@@ -14,6 +16,7 @@ const BYTES_PER_TURN = 64;
 export function plainSearch(subject: string, text: string, start: number): number {
   const length = subject.length - start;
   if (text.length <= PREFIX_BYTES || length * text.length < UNINTERRUPTED_COMPARISONS) {
+    running.work(length / SCANNED_BYTES_PER_TURN);
     return subject.indexOf(text, start);
   }
   const prefix = text.slice(0, PREFIX_BYTES);
