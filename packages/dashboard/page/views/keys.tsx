@@ -21,12 +21,12 @@ export function Keys() {
   if (source === undefined) return <Loading what="the regions" />;
   const key = chosen('key');
   return (
-    <div class="columns uneven">
+    <div class={`columns uneven${key === '' ? '' : ' chosen'}`}>
       <Panel title="Find a key" caption={`As ${source.region} holds them.`}>
         <Search />
         <Found source={source} />
       </Panel>
-      <Panel title={key === '' ? 'Key' : 'Watching'}>
+      <Panel title={key === '' ? 'Key' : 'Watching'} shows={key}>
         {key === '' ? (
           <Empty title="No key is chosen">Choose one to watch its value, its components by region, and its TTL.</Empty>
         ) : (

@@ -45,6 +45,20 @@ describeWithChromium('the views of the page', () => {
     await page.getByText('No key is chosen').waitFor();
   });
 
+  test('on a phone the page moves to a key that was chosen far down in a list', async () => {
+    for (let key = 10; key < 50; key++) await client.call('SET', `visits:${key}`, String(key));
+    const page = await pages.open(address('#keys'), { width: 390 });
+    const watching = page.getByRole('region', { name: 'Watching' });
+    const top = async () => (await watching.boundingBox())?.y ?? Number.NEGATIVE_INFINITY;
+    for (const key of ['visits:49', 'visits:10', 'visits:48']) {
+      await page.getByRole('link', { name: key }).click();
+      await watching.getByText(key).waitFor();
+      await expect.poll(top).toBeGreaterThanOrEqual(0);
+      await expect.poll(top).toBeLessThan(450);
+    }
+    await pages.keep(page, 'keys-phone');
+  });
+
   test('a search that finds nothing says so, and offers a wider one', async () => {
     await client.call('SET', 'visits:1', '1');
     const page = await pages.open(address('#keys?match=visits'));
