@@ -61,6 +61,21 @@ describeWithChromium('the views of the page', () => {
     await pages.keep(page, 'keys-phone');
   });
 
+  test('quotas are listed by their names, and on a phone the page moves to the figures of the one chosen', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `quota-${10 + index}`);
+    for (const name of names.toReversed()) await client.call('QUOTA.DEFINE', name, 'LIMIT', '10', 'WINDOW', YEAR_MS);
+    const page = await pages.open(address('#quotas'), { width: 390 });
+    const rows = page.getByRole('region', { name: 'Quotas', exact: true }).getByRole('link');
+    await expect.poll(() => rows.allTextContents()).toEqual(names);
+    await rows.nth(20).click();
+    const figures = page.getByRole('region', { name: 'quota-30 by region' });
+    const top = async () => (await figures.boundingBox())?.y ?? Number.NEGATIVE_INFINITY;
+    await expect.poll(top).toBeGreaterThanOrEqual(0);
+    await expect.poll(top).toBeLessThan(450);
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+    await pages.keep(page, 'quotas-phone');
+  });
+
   test('a search that finds nothing says so, and offers a wider one', async () => {
     await client.call('SET', 'visits:1', '1');
     const page = await pages.open(address('#keys?match=visits'));
