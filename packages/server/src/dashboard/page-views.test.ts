@@ -40,7 +40,7 @@ describeWithChromium('the views of the page', () => {
     expect(await page.getByLabel('Pattern, as in KEYS').inputValue()).toBe('visits:*');
     await client.call('INCRBY', 'visits:1', '3');
     await watching.getByText('1,234,570').first().waitFor();
-    // The list says no other value of the key than what is watched beside it.
+    // The key has the same value in the list and beside it.
     await page.getByRole('row', { name: /visits:1 1,234,570/ }).waitFor();
     await pages.keep(page, 'keys');
     await page.goBack();

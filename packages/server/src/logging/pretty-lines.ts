@@ -61,7 +61,7 @@ function timeOfDay(milliseconds: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** Incarnations and origins: nobody compares more of them than their beginnings by eye. JSON has them whole. */
+/** Incarnations and origins: people tell them apart by their first digits. JSON has them whole. */
 const LONG_ID = /^[0-9a-f]{32,}$/;
 const SHOWN_DIGITS = 8;
 
