@@ -33,7 +33,7 @@ try {
   );
   await setLink(base, 'cut');
   await untilWindow();
-  await take(context, `${base}dashboard/`, 'demo', /^Regions$/, TRAFFIC_MS);
+  await take(context, `${base}dashboard/`, 'demo', /^Where the emails/, TRAFFIC_MS);
   await setLink(base, 'heal');
   const quota = `${base}dashboard/#quotas?quota=emails&subject=acme`;
   await take(context, quota, 'quotas', /^Where the tokens/, TRAFFIC_MS / 2);

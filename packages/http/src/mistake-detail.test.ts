@@ -9,6 +9,10 @@ function mistakeIn(given: unknown): string | undefined {
   return error?.issues.map((issue) => describeIssue(issue, schema)).join('; ');
 }
 
+test('a body that is not there is missing, and not a wrong value', () => {
+  expect(mistakeIn(undefined)).toBe('It is missing: give a JSON object');
+});
+
 test('an integer past 2^53, which is read exactly, is too large or too small for a number, and not none', () => {
   expect(mistakeIn({ limit: 1000 })).toBeUndefined();
   expect(mistakeIn({ limit: 9_999_999_999_999_999n })).toBe('9999999999999999 is too large: at most 1000');

@@ -18,6 +18,7 @@ export function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodType): strin
   const { input } = issue;
   const isMissing = input === undefined && issue.path.length > 0;
   const value = input === undefined ? 'nothing' : showValue(input);
+  if (input === undefined && !isMissing) return 'It is missing: give a JSON object';
   switch (issue.code) {
     case 'invalid_type': {
       if (typeof input === 'bigint') return describeBig(input, schema, issue.path);

@@ -2,14 +2,19 @@ import { describeWithChromium, launchChromium } from '@quotadb/wire/testing';
 import { expect, test } from 'vitest';
 import { Demo } from './demo.js';
 
+const SCREEN = { width: 1280, height: 900 };
+
 describeWithChromium('the page of the demo', () => {
   test('says at once that a region is being started, and a fresh load shows a dead one as dead', async () => {
     const { demo, port } = await Demo.start([0]);
     const browser = await launchChromium();
     try {
-      const page = await browser.newPage();
+      const page = await browser.newPage({ viewport: SCREEN });
       await page.goto(`http://127.0.0.1:${port}/dashboard/`);
       await page.getByText('live', { exact: true }).waitFor();
+      // What the buttons do is seen without scrolling.
+      const map = await page.locator('svg.map').boundingBox();
+      expect(map!.y + map!.height).toBeLessThanOrEqual(SCREEN.height);
       await page.getByRole('button', { name: 'Kill ap' }).click();
       await page.getByText('live, ap down').waitFor();
       await page.reload();

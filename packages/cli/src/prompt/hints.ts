@@ -2,6 +2,7 @@ import type { Command } from '@quotadb/resp';
 import { makeVisible, nearestOf } from '@quotadb/wire';
 import type { Reply } from '../client/reply.js';
 import { alignColumns } from '../terminal/table.js';
+import { syntaxBehind } from './syntax.js';
 
 const GENERAL_HELP = `INCR visits            count; Tab completes, grey text shows what may follow
 help INCREX            what a command does
@@ -35,22 +36,13 @@ export class Hints {
   hint(line: string): string {
     const words = line.trimStart().split(/\s+/);
     if (words[0] === '') return '';
-    let command = this.find(words[0]);
-    let given = words.length - 1;
-    const subcommand = command?.subcommands?.find(({ name }) => name === words[1]?.toLowerCase());
-    if (subcommand !== undefined) {
-      command = subcommand;
-      given--;
-    }
-    if (command === undefined || command.syntax === '') return '';
     const isTyping = !/\s$/.test(line);
-    if (isTyping && given === 0) return ` ${command.syntax}`;
-    const parts = splitSyntax(command.syntax);
-    const isRepeated = parts.at(-1)?.includes('...') ?? false;
-    const rest = parts.slice(isTyping ? given : given - 1);
-    const left = rest.length === 0 && isRepeated ? parts.slice(-1) : rest;
-    if (left.length === 0) return '';
-    return isTyping ? ` ${left.join(' ')}` : left.join(' ');
+    const [name, ...more] = isTyping ? words : words.slice(0, -1);
+    const parent = this.find(name);
+    const subcommand = parent?.subcommands?.find((one) => one.name === more[0]?.toLowerCase());
+    const syntax = (subcommand ?? parent)?.syntax ?? '';
+    const left = syntaxBehind(syntax, subcommand === undefined ? more : more.slice(1));
+    return left !== '' && isTyping ? ` ${left}` : left;
   }
 
   /** The text of `help`, and of `help INCR`, `help client kill` and `help @quota`. */
@@ -103,31 +95,16 @@ export class Hints {
   }
 }
 
+/** Up to a colon where that says something: `Refused: publish/subscribe is not supported` stays whole. */
 function firstSentence(text: string): string {
-  return text.split(/[.:;] /)[0].replace(/\.$/, '');
+  const [sentence] = text.split(/[.;] /);
+  const [beginning] = sentence.split(': ');
+  return (/ .* /.test(beginning) ? beginning : sentence).replace(/\.$/, '');
 }
 
 function describeCommand(name: string, { syntax, summary, complexity, since }: Command): string {
   const call = `${name.toUpperCase()} ${syntax}`.trimEnd();
   return `${call}\n  ${summary}\n  ${complexity}, since ${since}`;
-}
-
-/** `key [NX | XX] [key ...]` in parts that stand for an argument each: brackets stay whole. */
-function splitSyntax(syntax: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let part = '';
-  for (const character of syntax) {
-    if ('[<'.includes(character)) depth++;
-    if (']>'.includes(character)) depth--;
-    if (character === ' ' && depth === 0) {
-      parts.push(part);
-      part = '';
-    } else {
-      part += character;
-    }
-  }
-  return part === '' ? parts : [...parts, part];
 }
 
 /** In the case that was typed. */

@@ -48,6 +48,12 @@ test.each([
   ['incrby a 1', ''],
   ['mget a b ', '[key ...]'],
   ['client setname ', 'connection-name'],
+  ['QUOTA.TAKE calls x 1 ', '[WAIT duration] [ID token]'],
+  ['QUOTA.TAKE calls x 1 ID ', 'token [WAIT duration]'],
+  ['quota.take calls x 1 wait 5s ', '[ID token]'],
+  ['QUOTA.RESERVE calls x 5 TTL ', 'duration [WAIT duration] [ID token] [LAPSE <REFUND | CHARGE>]'],
+  ['RATE.LIMIT api 3 60s', ' [cost [PUBLISH percent]]'],
+  ['RATE.LIMIT api 3 60s 1 ', '[PUBLISH percent]'],
   ['ping2', ''],
   ['', ''],
 ])('behind %j stands %j', (line, hint) => {
@@ -60,6 +66,15 @@ test('every command can be explained', () => {
     for (const subcommand of subcommands ?? [])
       expect(hints.explain(name, subcommand.name)).toContain(subcommand.summary);
   }
+});
+
+test('help @GROUP says of each command what it does, in a line', () => {
+  const hints = new Hints(commands);
+  for (const group of new Set(commands.map((command) => command.group))) {
+    const [, ...lines] = hints.explain(`@${group}`).split('\n');
+    expect(lines.filter((line) => line.trim().split(/\s+/).length < 3)).toEqual([]);
+  }
+  expect(hints.explain('@quota')).toMatch(/QUOTA\.REMINT +Gives out again/);
 });
 
 test('help @GROUP lists the commands of a group, and a mistyped name gets the nearest one', () => {

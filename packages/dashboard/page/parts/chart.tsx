@@ -28,7 +28,8 @@ export interface ChartProps {
 
 /** Lines over time. The values of the instant that is pointed at are below it; else those of now. */
 export function Chart(props: ChartProps) {
-  return props.times.length === 0 ? <div class="chart empty">No figures yet.</div> : <Plot {...props} />;
+  const isKnown = props.lines.some(({ values }) => values.some((value) => value !== null));
+  return isKnown ? <Plot {...props} /> : <div class="chart empty">No figures yet.</div>;
 }
 
 function Plot(props: ChartProps) {

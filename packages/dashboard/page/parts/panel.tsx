@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { isNarrow } from './screen.js';
 
 export function Panel(props: {
   title: string;
@@ -6,10 +8,18 @@ export function Panel(props: {
   caption?: ComponentChildren;
   /** Beside the title. */
   tools?: ComponentChildren;
+  /** What it shows of a list that stands elsewhere: on a phone the page moves to it when another is chosen. */
+  shows?: string;
   children: ComponentChildren;
 }) {
+  const section = useRef<HTMLElement>(null);
+  const shown = useRef(props.shows);
+  useEffect(() => {
+    if (shown.current !== props.shows && isNarrow.value) section.current?.scrollIntoView();
+    shown.current = props.shows;
+  }, [props.shows]);
   return (
-    <section class="panel" aria-label={props.title}>
+    <section class="panel" aria-label={props.title} ref={section}>
       <header>
         <h2>{props.title}</h2>
         {props.tools}

@@ -161,9 +161,9 @@ function Tokens(props: { path: string }) {
   );
 }
 
-/** The last ten seconds may be from before the link was lost. */
+/** The last ten seconds may be from before the link was lost, which a lag shows long before the link is given up. */
 function flowsOf([{ from, to }]: readonly Link[], state: Dot): Flow[] {
-  return state === 'bad' ? [] : flowsBetween(from, to);
+  return state === 'good' ? flowsBetween(from, to) : [];
 }
 
 function worst(pair: readonly Link[]): Dot {

@@ -27,33 +27,32 @@ export function Demo(props: { isWhole: boolean }) {
   const now = state.value;
   if (now === null) return null;
   return (
-    <>
-      <Panel title="Try it" {...(props.isWhole && { caption: ABOUT })}>
-        {props.isWhole && <Clients of={now} />}
-        <div class="controls">
-          {now.regions.map(({ name, isRunning }) => (
-            <Control key={name} what={name} action={isRunning ? 'kill' : 'start'} body={{ region: name }} />
-          ))}
-          {now.links.map(({ from, to, isCut }) => (
-            <Control
-              key={`${from}-${to}`}
-              what={`${from} – ${to}`}
-              action={isCut ? 'heal' : 'cut'}
-              body={{ from, to }}
-            />
-          ))}
-          <TrafficControl requestsPerSecond={now.requestsPerSecond} />
-        </div>
-        <Alert text={trouble.value} />
-      </Panel>
-      {props.isWhole && (
-        <Subject
-          quota={now.quota.name}
-          subject={now.quota.subject}
-          title={`Where the emails of ${now.quota.subject} for this minute are`}
-        />
-      )}
-    </>
+    <Panel title="Try it" {...(props.isWhole && { caption: ABOUT })}>
+      {props.isWhole && <Clients of={now} />}
+      <div class="controls">
+        {now.regions.map(({ name, isRunning }) => (
+          <Control key={name} what={name} action={isRunning ? 'kill' : 'start'} body={{ region: name }} />
+        ))}
+        {now.links.map(({ from, to, isCut }) => (
+          <Control key={`${from}-${to}`} what={`${from} – ${to}`} action={isCut ? 'heal' : 'cut'} body={{ from, to }} />
+        ))}
+        <TrafficControl requestsPerSecond={now.requestsPerSecond} />
+      </div>
+      <Alert text={trouble.value} />
+    </Panel>
+  );
+}
+
+/** Below the map, which is to be seen together with the buttons; nothing where this is no demo. */
+export function DemoQuota() {
+  const quota = state.value?.quota;
+  if (quota === undefined) return null;
+  return (
+    <Subject
+      quota={quota.name}
+      subject={quota.subject}
+      title={`Where the emails of ${quota.subject} for this minute are`}
+    />
   );
 }
 

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ComponentDetails, KeyDetails, KeyPage, KeySummary, Source } from '../../src/snapshot.js';
 import { addressWith, choose, chosen } from '../live/address.js';
@@ -6,7 +6,7 @@ import { getJson } from '../live/connection.js';
 import { type Page, searchAgain, usePages } from '../live/pages.js';
 import { useWatch } from '../live/watch.js';
 import { Chart } from '../parts/chart.js';
-import { exact, moment, timeLeft } from '../parts/format.js';
+import { clock, exact, moment, timeLeft } from '../parts/format.js';
 import { LongName, Name } from '../parts/name.js';
 import { Alert, Empty, Loading, Panel } from '../parts/panel.js';
 import { WHOLE } from '../parts/scale.js';
@@ -14,6 +14,8 @@ import { chosenSource, SourceChoice } from '../parts/source-choice.js';
 import { head, number, Table, text } from '../parts/table.js';
 
 const HISTORY_POINTS = 300;
+/** The key that is watched, as it is now: its row in the list says the same. */
+const watched = signal<{ readonly key: string; readonly value: string; readonly expiresAtMs: number } | null>(null);
 
 /** Keys by a pattern, and one of them closely. */
 export function Keys() {
@@ -21,12 +23,12 @@ export function Keys() {
   if (source === undefined) return <Loading what="the regions" />;
   const key = chosen('key');
   return (
-    <div class="columns uneven">
+    <div class={`columns uneven${key === '' ? '' : ' chosen'}`}>
       <Panel title="Find a key" caption={`As ${source.region} holds them.`}>
         <Search />
         <Found source={source} />
       </Panel>
-      <Panel title={key === '' ? 'Key' : 'Watching'}>
+      <Panel title={key === '' ? 'Key' : 'Watching'} shows={key}>
         {key === '' ? (
           <Empty title="No key is chosen">Choose one to watch its value, its components by region, and its TTL.</Empty>
         ) : (
@@ -71,11 +73,13 @@ function Search() {
 function Found(props: { source: Source }) {
   const match = chosen('match') || '*';
   const { region, base } = props.source;
+  const readAtMs = useSignal(0);
   const found = usePages<KeySummary>(
     `${region} ${match}`,
     async (cursor): Promise<Page<KeySummary>> => {
       const query = new URLSearchParams({ match, cursor });
       const page = await getJson<KeyPage>(`${base}/api/v1/dashboard/keys?${query}`);
+      readAtMs.value = Date.now();
       return { items: page.keys, cursor: page.cursor };
     },
     ({ key }) => key,
@@ -86,6 +90,7 @@ function Found(props: { source: Source }) {
   return (
     <>
       {keys.length === 0 ? <NoKeys match={match} isWhole={found.cursor === ''} /> : <KeyTable keys={keys} />}
+      {keys.length > 0 && <p class="caption">Read at {clock(readAtMs.value)}; Search reads them again.</p>}
       {found.cursor !== '' && (
         <button type="button" disabled={found.isLoading} onClick={found.more}>
           {found.isLoading ? 'Looking …' : 'More'}
@@ -116,7 +121,9 @@ function NoKeys(props: { match: string; isWhole: boolean }) {
 }
 
 function KeyTable(props: { keys: readonly KeySummary[] }) {
-  return <Table columns={KEY_COLUMNS} rows={props.keys} keyOf={({ key }) => key} label="Keys found" />;
+  const now = watched.value;
+  const rows = props.keys.map((row) => (row.key === now?.key ? { ...row, ...now } : row));
+  return <Table columns={KEY_COLUMNS} rows={rows} keyOf={({ key }) => key} label="Keys found" />;
 }
 
 const KEY_COLUMNS = [
@@ -147,7 +154,14 @@ function Watching(props: { source: Source; name: string }) {
     () => getJson<KeyDetails>(`${base}/api/v1/dashboard/keys/${encodeURIComponent(props.name)}`),
     (now) => {
       points.value = [...points.value, { atMs: Date.now(), value: Number(now.value) }].slice(-HISTORY_POINTS);
+      watched.value = now.exists ? { key: props.name, value: now.value, expiresAtMs: now.expiresAtMs } : null;
     },
+  );
+  useEffect(
+    () => () => {
+      watched.value = null;
+    },
+    [],
   );
   if (details === null && trouble === '') return <Loading what="the key" />;
   return (

@@ -23,6 +23,9 @@ export function Limits() {
   const mayEdit = sources.value?.user?.isAdmin === true;
   const edit = mayEdit ? chosen('edit') : '';
   const entry = catalogue.limits.find(({ name }) => name === chosen('limit'));
+  const [denied, inShadow] = [deniedSubjects(false), deniedSubjects(true)];
+  // Limits of Envoy's files are in no catalogue, and deny too.
+  const isUsed = catalogue.limits.length + denied.length + inShadow.length > 0;
   return (
     <>
       <Panel title="Limits" caption={captionOf(catalogue)} tools={mayEdit && edit === '' && <EditButtons />}>
@@ -37,16 +40,25 @@ export function Limits() {
       {edit === 'new' && <NewLimit />}
       {edit === 'all' && <CatalogueEditor catalogue={catalogue} />}
       {edit === '' && entry !== undefined && <Chosen entry={entry} mayEdit={mayEdit} />}
+      {isUsed && <DeniedPanels denied={denied} inShadow={inShadow} />}
+      <Plans catalogue={catalogue} />
+    </>
+  );
+}
+
+function DeniedPanels(props: { denied: readonly Denied[]; inShadow: readonly Denied[] }) {
+  return (
+    <>
       <div class="columns">
         <DeniedPanel
           title="Denied"
           caption="Who was denied most, and by what; the last ten seconds of all regions."
-          rows={deniedSubjects(false)}
+          rows={props.denied}
         />
         <DeniedPanel
           title="Would be denied, in shadow"
           caption="Limits in shadow decide and count, and deny nothing."
-          rows={deniedSubjects(true)}
+          rows={props.inShadow}
         />
       </div>
       <div class="section">
@@ -61,7 +73,6 @@ export function Limits() {
           <TimeChart title="Denied in shadow per second" field="limitsShadowDeniedPerSecond" unit={COUNTS} />
         </Panel>
       </div>
-      <Plans catalogue={catalogue} />
     </>
   );
 }

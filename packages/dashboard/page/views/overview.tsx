@@ -8,6 +8,7 @@ import { RegionMap } from '../parts/region-map.js';
 import { BYTES, COUNTS, MICROSECONDS, MILLISECONDS } from '../parts/scale.js';
 import { head, number, Table, text } from '../parts/table.js';
 import { TimeChart } from '../parts/time-chart.js';
+import { DemoQuota } from './demo.js';
 
 const CHARTS: readonly Parameters<typeof TimeChart>[0][] = [
   { title: 'Commands per second', field: 'commandsPerSecond', unit: COUNTS },
@@ -28,6 +29,7 @@ export function Overview() {
     <>
       <Tiles known={known} />
       <RegionMap />
+      <DemoQuota />
       {known.flatMap(({ source, snapshot: { cluster } }) =>
         cluster === null ? [] : <ClusterPanel key={source.region} of={cluster} seenBy={source.region} />,
       )}

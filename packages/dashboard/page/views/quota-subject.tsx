@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { QuotaDetails, TokenPlace } from '../../src/snapshot.js';
 import { addressWith, choose, chosen } from '../live/address.js';
 import { getJson } from '../live/connection.js';
-import { colorOf, knownRegions, sources } from '../live/regions.js';
+import { colorOf, knownRegions, regions, sources } from '../live/regions.js';
 import { useWatch } from '../live/watch.js';
 import { Chart } from '../parts/chart.js';
 import { count } from '../parts/format.js';
@@ -88,7 +88,7 @@ export function Subject(props: { quota: string; subject: string; title?: string 
   );
   const title = props.title ?? `Where the tokens of ${cut(visibleText(props.subject))} are`;
   return (
-    <Panel title={title} caption={captionOf(details)}>
+    <Panel title={title} caption={captionOf(details)} shows={props.subject}>
       <Alert text={trouble} />
       {details === null && trouble === '' && <Loading what="the tokens" />}
       {details !== null && <TokenBar of={details} />}
@@ -128,11 +128,17 @@ async function askAll(quota: string, subject: string): Promise<QuotaDetails> {
   return joinViews(views);
 }
 
-/** Each region's own figures; for a region that did not answer, the figures that another region has of it. */
+/**
+ * Each region's own figures; for a region that did not answer, the figures that another region has of it. In the order
+ * of the other views, so that a color is at its place.
+ */
 function joinViews(views: readonly QuotaDetails[]): QuotaDetails {
   const places = new Map<string, TokenPlace>();
   for (const isOwn of [false, true])
     for (const place of views.flatMap((view) => view.places))
       if (place.isOwn === isOwn) places.set(place.region, place);
-  return { ...views[0], places: [...places.values()].sort((one, other) => (one.region < other.region ? -1 : 1)) };
+  const first = [...regions.value.keys()].flatMap((region) => places.get(region) ?? []);
+  const others = [...places.values()].filter(({ region }) => !regions.value.has(region));
+  others.sort((one, other) => (one.region < other.region ? -1 : 1));
+  return { ...views[0], places: [...first, ...others] };
 }

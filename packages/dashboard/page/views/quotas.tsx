@@ -164,6 +164,7 @@ function ByRegion(props: { quota: string }) {
     <Panel
       title={`${props.quota} by region`}
       caption={`The last ten seconds${asked === 1 ? ' of this region; others show their own' : ''}.`}
+      shows={props.quota}
     >
       <Table columns={columns} rows={knownRegions()} keyOf={({ source }) => source.region} />
     </Panel>
@@ -174,7 +175,7 @@ function allQuotas(): readonly QuotaFigures[] {
   const found = new Map<string, QuotaFigures>();
   for (const { snapshot } of knownRegions())
     for (const quota of snapshot.quotas) if (!found.has(quota.name)) found.set(quota.name, quota);
-  return [...found.values()];
+  return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 function pickQuota(quotas: readonly QuotaFigures[], name: string, pick: (quota: QuotaFigures) => number): number {

@@ -13,7 +13,7 @@ interface Answer {
   readonly settings: readonly SettingFacts[];
 }
 
-/** Every setting with what it does, its bounds, and a column of values for each region. */
+/** Every setting with what it does, its bounds and its value: that of each region where they differ. */
 export function Settings() {
   return (
     <Panel title="Settings" caption="As they are now. Secrets are left out.">
@@ -56,6 +56,15 @@ function AllSettings() {
   );
 }
 
+const FLAG = /(--[a-z][a-z-]*)/;
+
+/** A flag is not broken at its dashes. */
+function Help(props: { text: string }) {
+  return (
+    <>{props.text.split(FLAG).map((part, index) => (index % 2 === 0 ? part : <span class="flag">{part}</span>))}</>
+  );
+}
+
 function SettingTable(props: { answers: readonly Answer[] }) {
   const [first] = props.answers;
   const wanted = chosen('setting').toLowerCase();
@@ -70,30 +79,35 @@ function SettingTable(props: { answers: readonly Answer[] }) {
   const columns = [
     head('Setting', ({ name, help, range, isChangeable }: SettingFacts) => (
       <>
-        <span class="mono strong">{name}</span>
+        <span class="mono strong flag">{name}</span>
         <div class="help">
-          {help}
-          {range !== '' && ` (${range})`}
+          <Help text={range === '' ? help : `${help} (${range})`} />
           {isChangeable && <span class="tag">CONFIG SET</span>}
         </div>
       </>
     )),
-    ...props.answers.map(({ region, settings }) =>
-      text<SettingFacts>(
-        region,
-        ({ name, standard }) => {
-          const value = settings.find((one) => one.name === name)?.value ?? '';
-          return value === standard ? (
-            <span class="note">{value || '–'}</span>
-          ) : (
-            <>
-              <strong>{value || '–'}</strong>
-              <div class="note">default {standard || '–'}</div>
-            </>
-          );
-        },
-        'mono',
-      ),
+    text<SettingFacts>(
+      'Value',
+      ({ name, standard }) => {
+        const values = valuesOf(name);
+        if (values.every((value) => value === standard)) return <span class="note">{standard || '–'}</span>;
+        const isSame = values.every((value) => value === values[0]);
+        return (
+          <>
+            {isSame ? (
+              <strong>{values[0] || '–'}</strong>
+            ) : (
+              props.answers.map(({ region }, index) => (
+                <div key={region}>
+                  <span class="note">{region}</span> <strong>{values[index] || '–'}</strong>
+                </div>
+              ))
+            )}
+            <div class="note">default {standard || '–'}</div>
+          </>
+        );
+      },
+      'mono value',
     ),
   ];
   return (

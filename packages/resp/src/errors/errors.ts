@@ -16,7 +16,7 @@ export const errors = {
   // takes that for "held", "missing" or "not limited". It throws on codes that it does not know.
   valueNotAnInteger: (value: string) =>
     `NOTINTEGER the value is refused: ${value} is no 64-bit integer, and only those are kept here. For a lock use a ` +
-    'lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30000, then QUOTA.ACQUIRE locks NAME TTL 30000), for other data another ' +
+    'lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30s, then QUOTA.ACQUIRE locks NAME TTL 30s), for other data another ' +
     'server',
   overflow: 'ERR increment or decrement would overflow',
   decrementOverflow: 'ERR decrement would overflow',

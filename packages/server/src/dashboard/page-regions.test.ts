@@ -34,6 +34,7 @@ describeWithChromium('regions on the page', () => {
     await page.getByRole('row', { name: /us ap never answered/ }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await page.getByRole('region', { name: 'Regions' }).getByText('As us sees it.').waitFor();
+    await page.getByRole('region', { name: 'Lag of the slowest peer' }).getByText('No figures yet.').waitFor();
     await pages.keep(page, 'dead-region');
   });
 

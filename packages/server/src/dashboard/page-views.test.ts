@@ -40,9 +40,40 @@ describeWithChromium('the views of the page', () => {
     expect(await page.getByLabel('Pattern, as in KEYS').inputValue()).toBe('visits:*');
     await client.call('INCRBY', 'visits:1', '3');
     await watching.getByText('1,234,570').first().waitFor();
+    // The key has the same value in the list and beside it.
+    await page.getByRole('row', { name: /visits:1 1,234,570/ }).waitFor();
     await pages.keep(page, 'keys');
     await page.goBack();
     await page.getByText('No key is chosen').waitFor();
+  });
+
+  test('on a phone the page moves to a key that was chosen far down in a list', async () => {
+    for (let key = 10; key < 50; key++) await client.call('SET', `visits:${key}`, String(key));
+    const page = await pages.open(address('#keys'), { width: 390 });
+    const watching = page.getByRole('region', { name: 'Watching' });
+    const top = async () => (await watching.boundingBox())?.y ?? Number.NEGATIVE_INFINITY;
+    for (const key of ['visits:49', 'visits:10', 'visits:48']) {
+      await page.getByRole('link', { name: key }).click();
+      await watching.getByText(key).waitFor();
+      await expect.poll(top).toBeGreaterThanOrEqual(0);
+      await expect.poll(top).toBeLessThan(450);
+    }
+    await pages.keep(page, 'keys-phone');
+  });
+
+  test('quotas are listed by their names, and on a phone the page moves to the figures of the one chosen', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `quota-${10 + index}`);
+    for (const name of names.toReversed()) await client.call('QUOTA.DEFINE', name, 'LIMIT', '10', 'WINDOW', YEAR_MS);
+    const page = await pages.open(address('#quotas'), { width: 390 });
+    const rows = page.getByRole('region', { name: 'Quotas', exact: true }).getByRole('link');
+    await expect.poll(() => rows.allTextContents()).toEqual(names);
+    await rows.nth(20).click();
+    const figures = page.getByRole('region', { name: 'quota-30 by region' });
+    const top = async () => (await figures.boundingBox())?.y ?? Number.NEGATIVE_INFINITY;
+    await expect.poll(top).toBeGreaterThanOrEqual(0);
+    await expect.poll(top).toBeLessThan(450);
+    expect(await sidewaysScroll(page)).toBeLessThanOrEqual(0);
+    await pages.keep(page, 'quotas-phone');
   });
 
   test('a search that finds nothing says so, and offers a wider one', async () => {

@@ -39,7 +39,7 @@ export const differences: readonly Difference[] = [
       redis: '+OK',
       ours:
         "-NOTINTEGER the value is refused: 'some text' is no 64-bit integer, and only those are kept here. For a " +
-        'lock use a lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30000, then QUOTA.ACQUIRE locks NAME TTL 30000), for ' +
+        'lock use a lease (QUOTA.DEFINE locks LIMIT 1 LEASE 30s, then QUOTA.ACQUIRE locks NAME TTL 30s), for ' +
         'other data another server',
     },
     touches: (command) => setValues(command).some((value) => asInt64(value) === undefined),

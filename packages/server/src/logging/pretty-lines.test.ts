@@ -8,6 +8,11 @@ test('a line has its time, level, message and fields, and no colours where there
   expect(formatLine(line, false)).toBe('03:04:05 INFO  copying peer=eu percent=40 from="a b"');
 });
 
+test('a long id is cut: a person at a terminal reads the line, and not the id', () => {
+  const line = { level: 30, time, keys: 3, incarnation: '91cdc3354366c2ade6f58f32a145fde7', msg: 'data loaded' };
+  expect(formatLine(line, false)).toBe('03:04:05 INFO  data loaded keys=3 incarnation=91cdc335…');
+});
+
 test('colours come with the level, and end before the message', () => {
   expect(formatLine({ level: 40, time, msg: 'careful' }, true)).toBe(
     '\x1b[2m03:04:05\x1b[0m \x1b[33mWARN \x1b[0m careful',

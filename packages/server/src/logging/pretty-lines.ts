@@ -61,7 +61,12 @@ function timeOfDay(milliseconds: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
+/** Incarnations and origins: people tell them apart by their first digits. JSON has them whole. */
+const LONG_ID = /^[0-9a-f]{32,}$/;
+const SHOWN_DIGITS = 8;
+
 function formatValue(value: unknown): string {
+  if (typeof value === 'string' && LONG_ID.test(value)) return `${value.slice(0, SHOWN_DIGITS)}…`;
   const isPlain = typeof value === 'string' && /^[^\s"=]+$/.test(value);
   return makeVisible(isPlain ? value : (JSON.stringify(value) ?? ''));
 }

@@ -94,6 +94,25 @@ test('subjects of a window are listed, page by page, each once', async () => {
   expect(await client.call('QUOTA.SUBJECTS', 'calls', 'COUNT', 5000)).toMatch(/^-ERR a page has 1 to 1000/);
 });
 
+test('a mistake in a command about subjects is named, with what is allowed there', async () => {
+  const { client } = await serve();
+  await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, ...DAY);
+  const mistakes = [
+    ['QUOTA.SUBJECTS calls CONT 5', "syntax error: 'CONT', argument 2, is not understood here: CURSOR cursor and"],
+    ['QUOTA.SUBJECTS calls COUNT', 'syntax error: nothing comes after '],
+    ['QUOTA.SUBJECTS calls COUNT five', "COUNT is not an integer or out of range: 'five'. Give 1 to 1000"],
+    ['QUOTA.EVENTS 5', "syntax error: '5', argument 1, is not understood here: nothing, or COUNT and a number"],
+    ['QUOTA.EVENTS COUNT 5000', "COUNT is not an integer or out of range: '5000'. Give 1 to 1000"],
+    ['QUOTA.REFUND calls s five', "an amount is a whole number of at least 1, not 'five'"],
+    ['QUOTA.EXTRA calls s -1', "an amount is a whole number of at least 1, not '-1'"],
+    ['QUOTA.REFUND calls s 1 WAIT 5', "syntax error: 'WAIT', argument 4, is not understood here: ID token may follow"],
+    ['QUOTA.RESET calls s ID', "syntax error: nothing comes after 'ID': ID token may follow"],
+    ['LIMIT.GET one two', "syntax error: 'two', argument 2, is not understood here: one name, or none"],
+  ] as const;
+  for (const [command, reply] of mistakes)
+    expect(await client.call(...command.split(' '))).toMatch(new RegExp(`^-ERR ${reply}`));
+});
+
 test('a refund gives back what was spent and no more, and neither what is reserved nor what is left', async () => {
   const { client } = await serve();
   await client.call('QUOTA.DEFINE', 'calls', 'LIMIT', 10, ...DAY);

@@ -2,7 +2,7 @@ import { unstamp, unstampLimit } from '@quotadb/limits';
 import { MAXIMUM_CATALOGUE_BYTES } from '@quotadb/quota';
 import { errors } from '../../errors/errors.js';
 import { replyTexts } from '../../reply/values.js';
-import { textArgument } from '../../request/arguments.js';
+import { quotedArgument, textArgument } from '../../request/arguments.js';
 import type { LimitAnswer, LimitRequest } from '../../services/lane-limits.js';
 import { awaitAnswer, replyRefused } from '../../session/await-answer.js';
 import type { Call } from '../../session/command.js';
@@ -68,7 +68,8 @@ export const limitGet = define({
   syntax: '[name]',
   run({ request, reply, server }) {
     const { catalogue } = server.limits.resolution;
-    if (request.argumentCount > 2) return reply.error(errors.syntax);
+    if (request.argumentCount > 2)
+      return reply.error(errors.syntaxAt(2, quotedArgument(request, 2), 'one name, or none'));
     if (request.argumentCount === 1) return reply.bulkText(JSON.stringify(unstamp(catalogue)));
     const name = textArgument(request, 1);
     const entry = catalogue.limits.find((limit) => limit.name === name);

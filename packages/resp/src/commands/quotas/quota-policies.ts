@@ -72,8 +72,8 @@ export const quotaRemint = define({
   name: 'quota.remint',
   arity: -4,
   summary:
-    'At the home: the tokens of a quota without a window that the named regions held, and lost with their data for ' +
-    'good, are those of the home from now on. Refused while another region that may hold some is not connected.',
+    'Gives out again, at the home, the tokens of a quota without a window that the named regions held, and lost with ' +
+    'their data for good. Refused while another region that may hold some is not connected.',
   complexity: 'O(N) in the number of subjects with tokens',
   syntax: 'name LOST region [LOST region ...]',
   run(call) {

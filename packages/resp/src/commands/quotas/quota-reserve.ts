@@ -22,7 +22,7 @@ export const quotaReserve = define({
     const { request, reply } = call;
     const ttlMs = readTtl(request, 4, MAXIMUM_RESERVATION_MS);
     if (typeof ttlMs === 'string') return reply.error(ttlMs);
-    const options = readOptions(request, 6, true);
+    const options = readOptions(request, 6, 'reservation');
     if (typeof options === 'string') return reply.error(options);
     const item = {
       name: textArgument(request, 1),

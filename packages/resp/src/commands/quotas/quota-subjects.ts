@@ -2,7 +2,14 @@ import type { Standing } from '@quotadb/quota';
 import type { ReplyWriter } from '@quotadb/wire';
 import { errors } from '../../errors/errors.js';
 import { replyMap, replyTexts } from '../../reply/values.js';
-import { argumentIs, copyArgument, keyword, numberArgument, textArgument } from '../../request/arguments.js';
+import {
+  argumentIs,
+  copyArgument,
+  keyword,
+  numberArgument,
+  quotedArgument,
+  textArgument,
+} from '../../request/arguments.js';
 import type { QuotaEvent } from '../../services/lane-quotas.js';
 import type { Call } from '../../session/command.js';
 import { defineFamily } from '../../session/define.js';
@@ -11,7 +18,9 @@ import { readOptions } from './take-options.js';
 
 const CURSOR = keyword('cursor');
 const COUNT = keyword('count');
+const PAGE_OPTIONS = 'CURSOR cursor and COUNT count may follow';
 const USUAL_SUBJECTS = 100;
+const MAXIMUM_SUBJECTS = 1000;
 const USUAL_EVENTS = 10;
 const MAXIMUM_EVENTS = 1000;
 
@@ -38,11 +47,15 @@ export const quotaSubjects = define({
     let cursor = '0';
     let count = USUAL_SUBJECTS;
     for (let index = 2; index < request.argumentCount; index += 2) {
-      if (index + 1 < request.argumentCount && argumentIs(request, index, CURSOR))
-        cursor = textArgument(request, index + 1);
-      else if (index + 1 < request.argumentCount && argumentIs(request, index, COUNT))
-        count = numberArgument(request, index + 1);
-      else return reply.error(errors.syntax);
+      const word = quotedArgument(request, index);
+      const isCount = argumentIs(request, index, COUNT);
+      if (!isCount && !argumentIs(request, index, CURSOR))
+        return reply.error(errors.syntaxAt(index, word, PAGE_OPTIONS));
+      if (index + 1 === request.argumentCount) return reply.error(errors.valueMissing(word, PAGE_OPTIONS));
+      if (isCount) count = numberArgument(request, index + 1);
+      else cursor = textArgument(request, index + 1);
+      if (Number.isNaN(count))
+        return reply.error(errors.notBetween('COUNT', quotedArgument(request, index + 1), 1, MAXIMUM_SUBJECTS));
     }
     askQuotas(call, { kind: 'subjects', name: textArgument(request, 1), cursor, count }, (resumed, page: Page) =>
       writePage(resumed.reply, page),
@@ -61,7 +74,8 @@ export const quotaRefund = define({
   run(call) {
     const asked = readAdjustment(call, 4);
     if (asked === undefined) return;
-    const amount = numberArgument(call.request, 3);
+    const amount = readAmount(call);
+    if (amount === undefined) return;
     askQuotas(call, { kind: 'refund', ...asked, amount }, ({ reply }, answer: Refunded) => {
       reply.array(3);
       reply.integer(answer.refunded);
@@ -102,7 +116,8 @@ export const quotaExtra = define({
   run(call) {
     const asked = readAdjustment(call, 4);
     if (asked === undefined) return;
-    const amount = numberArgument(call.request, 3);
+    const amount = readAmount(call);
+    if (amount === undefined) return;
     askQuotas(call, { kind: 'extra', ...asked, amount }, ({ reply }, limit: number) => reply.integer(limit));
   },
 });
@@ -119,9 +134,11 @@ export const quotaEvents = define({
   run(call) {
     const { request, reply } = call;
     const isCounted = request.argumentCount === 3 && argumentIs(request, 1, COUNT);
-    if (request.argumentCount !== 1 && !isCounted) return reply.error(errors.syntax);
+    if (request.argumentCount !== 1 && !isCounted)
+      return reply.error(errors.syntaxAt(1, quotedArgument(request, 1), 'nothing, or COUNT and a number'));
     const count = isCounted ? numberArgument(request, 2) : USUAL_EVENTS;
-    if (!(count >= 1 && count <= MAXIMUM_EVENTS)) return reply.error(errors.outOfRangeBetween(1, MAXIMUM_EVENTS));
+    if (!(count >= 1 && count <= MAXIMUM_EVENTS))
+      return reply.error(errors.notBetween('COUNT', quotedArgument(request, 2), 1, MAXIMUM_EVENTS));
     askQuotas(call, { kind: 'events', count }, (resumed, events: readonly QuotaEvent[]) => {
       resumed.reply.array(events.length);
       for (const { atMs, ...fields } of events) replyMap(resumed.reply, [['at-ms', atMs], ...Object.entries(fields)]);
@@ -142,13 +159,21 @@ interface Reset {
 
 /** The quota, the subject, the ID and the user; undefined where an error was replied. */
 function readAdjustment({ request, reply, client }: Call, firstOption: number) {
-  const options = readOptions(request, firstOption);
-  if (typeof options === 'string' || options.waitMs !== undefined) {
-    reply.error(typeof options === 'string' ? options : errors.syntax);
+  const options = readOptions(request, firstOption, 'adjustment');
+  if (typeof options === 'string') {
+    reply.error(options);
     return undefined;
   }
   const by = client.user?.name ?? 'default';
   return { name: textArgument(request, 1), subject: copyArgument(request, 2), by, id: options.id };
+}
+
+/** Undefined after an error reply. The quota decides whether it is too large. */
+function readAmount({ request, reply }: Call): number | undefined {
+  const amount = numberArgument(request, 3);
+  if (amount >= 1) return amount;
+  reply.error(errors.quota(`an amount is a whole number of at least 1, not ${quotedArgument(request, 3)}`));
+  return undefined;
 }
 
 function writePage(reply: ReplyWriter, { cursor, subjects }: Page): void {

@@ -20,12 +20,19 @@ const LAPSE = keyword('lapse');
 const REFUND = keyword('refund');
 const CHARGE = keyword('charge');
 const MAXIMUM_ID_BYTES = 128;
-const TAKE_OPTIONS = 'WAIT duration and ID token may follow, each once';
-const RESERVATION_OPTIONS = 'WAIT duration, ID token and LAPSE REFUND or CHARGE may follow, each once';
+const ALLOWED = {
+  take: 'WAIT duration and ID token may follow, each once',
+  reservation: 'WAIT duration, ID token and LAPSE REFUND or CHARGE may follow, each once',
+  adjustment: 'ID token may follow',
+} as const;
 
 /** The options from the argument `first` on, or the error reply. */
-export function readOptions(request: Request, first: number, isReservation = false): TakeOptions | string {
-  const allowed = isReservation ? RESERVATION_OPTIONS : TAKE_OPTIONS;
+export function readOptions(
+  request: Request,
+  first: number,
+  kind: keyof typeof ALLOWED = 'take',
+): TakeOptions | string {
+  const allowed = ALLOWED[kind];
   let waitMs: number | undefined;
   let id: string | undefined;
   let lapse: Lapse | undefined;
@@ -35,11 +42,11 @@ export function readOptions(request: Request, first: number, isReservation = fal
       const word = quotedArgument(request, index);
       return isOption ? errors.valueMissing(word, allowed) : errors.syntaxAt(index, word, allowed);
     }
-    if (argumentIs(request, index, WAIT) && waitMs === undefined) {
+    if (kind !== 'adjustment' && argumentIs(request, index, WAIT) && waitMs === undefined) {
       waitMs = durationArgument(request, index + 1);
       if (!(waitMs >= 0 && waitMs <= MAXIMUM_WAIT_MS))
         return errors.notADuration('WAIT', quotedArgument(request, index + 1), 0, MAXIMUM_WAIT_MS);
-    } else if (isReservation && argumentIs(request, index, LAPSE) && lapse === undefined) {
+    } else if (kind === 'reservation' && argumentIs(request, index, LAPSE) && lapse === undefined) {
       if (argumentIs(request, index + 1, REFUND)) lapse = 'refund';
       else if (argumentIs(request, index + 1, CHARGE)) lapse = 'charge';
       else return errors.syntaxAt(index + 1, quotedArgument(request, index + 1), 'LAPSE is REFUND or CHARGE');

@@ -1,3 +1,4 @@
+import { milliseconds } from '@quotadb/http';
 import { MAXIMUM_LIMIT, MAXIMUM_SUBJECT_BYTES, MAXIMUM_WAIT_MS } from '@quotadb/quota';
 import { z } from 'zod';
 
@@ -18,10 +19,7 @@ export const checkBody = z
     name: z.string().min(1).describe('The name of a limit, or of a domain: all of its limits are checked.'),
     subject: subject.describe('Who the request is counted for.'),
     cost: z.int().min(0).max(MAXIMUM_LIMIT).default(1),
-    waitMs: z
-      .int()
-      .min(0)
-      .max(MAXIMUM_WAIT_MS)
+    waitMs: milliseconds(0, MAXIMUM_WAIT_MS)
       .optional()
       .describe('How long to wait for tokens of other regions; as the limits say where it is left out.'),
     lease: lease.optional().describe('The name of the leases that are taken, where there are limits on concurrency.'),
@@ -63,5 +61,5 @@ export const pageQuery = z.strictObject({
     .regex(/^\d{1,20}$/)
     .default('0')
     .describe('0, or the cursor of the page before.'),
-  count: z.coerce.number().int().min(1).max(1000).default(100),
+  count: z.int().min(1).max(1000).default(100),
 });

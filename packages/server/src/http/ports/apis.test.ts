@@ -3,6 +3,7 @@ import { createToken } from '@quotadb/config';
 import { type Operation, problems } from '@quotadb/http';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { startTestServer, type TestServer } from '../../testing/index.js';
 import { apis } from './apis.js';
 
@@ -81,6 +82,21 @@ describe('every operation of the table answers in the one format', () => {
     const headers = { ...bearer(admin), 'content-type': 'application/json' };
     expectProblem(await call(operation.method, pathOf(operation), headers, body), 'body_too_large');
   });
+});
+
+/** A point in time, not a span. */
+const MOMENTS = ['startMs'];
+
+test.each(named)('%s takes spans of time as texts with a unit, too, in its body and its query', (_, operation) => {
+  const { body, query } = operation;
+  const schemas = [body?.schema, query].filter((schema) => schema !== undefined);
+  const fields = schemas.flatMap((schema) => {
+    const { properties = {} } = z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' });
+    return Object.entries(properties);
+  });
+  const spans = fields.filter(([name]) => name.endsWith('Ms') && !MOMENTS.includes(name));
+  const asNumbersOnly = spans.filter(([, schema]) => !JSON.stringify(schema).includes('"type":"string"'));
+  expect(asNumbersOnly.map(([name]) => name)).toEqual([]);
 });
 
 test('the counts API takes tokens only, no passwords', async () => {

@@ -286,7 +286,8 @@ export const quotasApi: Api<QuotasContext, User> = {
 
 /** The fields of QUOTA.INFO, which has texts and integers only, as JSON has them. */
 function typedField(name: string, value: string | number): unknown {
-  if (name === 'starts-here') return value === 1;
+  if (name === 'starts-here' || name === 'catalogued') return value === 1;
+  if (name === 'admit-fraction') return Number(value);
   if (name !== 'shares') return value;
   return String(value)
     .split(' ')
