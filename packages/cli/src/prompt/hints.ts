@@ -99,7 +99,7 @@ export class Hints {
 function firstSentence(text: string): string {
   const [sentence] = text.split(/[.;] /);
   const [beginning] = sentence.split(': ');
-  return (/ .* /.test(beginning) ? beginning : sentence).replace(/\.$/, '');
+  return (beginning.indexOf(' ') !== beginning.lastIndexOf(' ') ? beginning : sentence).replace(/\.$/, '');
 }
 
 function describeCommand(name: string, { syntax, summary, complexity, since }: Command): string {
