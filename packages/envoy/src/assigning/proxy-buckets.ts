@@ -165,7 +165,7 @@ export class ProxyBuckets {
   }
 }
 
-/** Its entries, its name, which has them once more, and what is kept beside them. */
+/** A bucket without its entries, which are in it twice: as they are, and in its name. */
 const BUCKET_BYTES = 512;
 
 function bytesOf(name: string): number {

@@ -2,13 +2,13 @@
 
 /** Envoy opens a connection for each of its workers. */
 export const MAXIMUM_CONNECTIONS = 4096;
-/** Beyond them: those that are in the handshake of TLS, and those that were told to make room. */
+/** Beyond them: connections in the handshake of TLS, and those that are being ended to make room. */
 export const MAXIMUM_NEWCOMERS = 1024;
 /** Calls under way in all connections. */
 export const MAXIMUM_CALLS = 20_000;
 /** Of one method, calls that last: usage reports, watches of health, which need no credentials. */
 export const MAXIMUM_LASTING_CALLS = 2000;
-/** Where there are too many calls, one that waits for its client is looked for among so many of the oldest. */
+/** Where there are too many calls, one that waits for its client is looked for among this number of the oldest. */
 export const CALLS_LOOKED_AT = 10_000;
 
 /** Messages of a lasting call whose caller is not known yet. */

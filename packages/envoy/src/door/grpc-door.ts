@@ -132,7 +132,7 @@ export class GrpcDoor {
     if (this.connections.size > this.maximumConnections) this.makeRoom();
   }
 
-  /** Connections that nobody uses do not keep proxies out: the one whose last call was begun first is ended. */
+  /** Connections without calls do not keep proxies out: the one whose last call was begun first is ended. */
   private makeRoom(): void {
     let idlest: Http2Connection | undefined;
     for (const connection of this.connections)

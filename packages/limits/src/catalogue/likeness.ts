@@ -29,7 +29,7 @@ function limitOf(given: unknown, index: number): LimitEntry {
   const known = Object.keys(limitSchema.shape).filter((field) => !wrong.has(field) && field in entry);
   const parts: Record<string, unknown> = Object.fromEntries(known.map((field) => [field, entry[field]]));
   if (Array.isArray(entry.overrides)) parts.overrides = overridesOf(entry.overrides, read.error.issues);
-  // What is said about a wrong field, or with the help of one, would be guessed.
+  // A rule about a wrong field, or one that reads it, would report a guess.
   if (wrong.has('window')) for (const field of FIELDS_ABOUT_WINDOWS) delete parts[field];
   if (wrong.has('window') && parts.kind !== 'concurrency') parts.window = USUAL.window;
   if (wrong.has('hold') && parts.kind === 'concurrency') parts.hold = '1s';

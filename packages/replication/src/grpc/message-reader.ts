@@ -15,7 +15,7 @@ export const PREFIX_BYTES = 5;
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** The default of what is reserved for a message before its bytes arrive: its claimed length must not reserve more. */
+/** The default of the memory that is reserved before a message arrives: its claimed length must not reserve more. */
 const FIRST_BYTES = 64 * 1024;
 
 /** The peer has broken a rule of gRPC; `status` is sent to it. */
