@@ -1,11 +1,11 @@
 import { type Catalogue, type LimitEntry, limitSchema, MAXIMUM_LIMITS } from './schema.js';
 
-/** Without any mistake of its own. */
-const USUAL = { kind: 'fixed', limit: 1, window: '1d' } as const;
+/** Without any mistake of its own; of the kind that may have every window. */
+const USUAL = { kind: 'exact', limit: 1, window: '1d' } as const;
 
 /** What can be checked where the kind is wrong. */
-const FIELDS_OF_ANY_KIND = ['domain', 'parent', 'overrides'] as const;
-const FIELDS_ABOUT_WINDOWS = ['timeZone', 'anchorDay'];
+const FIELDS_ABOUT_WINDOWS = ['timeZone', 'anchorDay'] as const;
+const FIELDS_OF_ANY_KIND = ['domain', 'parent', 'overrides', 'window', ...FIELDS_ABOUT_WINDOWS] as const;
 
 /**
  * What there is to check of a catalogue whose form is wrong somewhere, so that all mistakes are found at once: fields
@@ -36,6 +36,7 @@ function limitOf(given: unknown, index: number): LimitEntry {
   if (wrong.has('limit')) delete parts.burst;
   const likeness = limitSchema.safeParse({ limit: USUAL.limit, ...parts, name });
   if (likeness.success) return likeness.data;
+  if (parts.window === undefined) for (const field of FIELDS_ABOUT_WINDOWS) delete parts[field];
   const common = FIELDS_OF_ANY_KIND.filter((field) => parts[field] !== undefined).map((field) => [field, parts[field]]);
   const least = limitSchema.safeParse({ ...USUAL, ...Object.fromEntries(common), name });
   return least.success ? least.data : { ...USUAL, name };

@@ -102,7 +102,7 @@ limits:
 limits:
   - { name: one, kind: fixed, limit: 1, window: week, anchorDay: 8, parent: nobody, colour: red }
   - { name: two, kind: exact, limit: 1, window: 1d, parent: two, overrides: [{ subject: 'a*b', limit: 1 }, { plan: gold, limit: 2 }, { limit: 2 }] }
-  - { name: three, kind: exakt, limit: 1, window: 1d, parent: four }
+  - { name: three, kind: exakt, limit: 1, window: 60, parent: four }
   - { name: five, kind: concurrency, limit: 1.5 }
   - { name: six, kind: sliding, limit: many, window: 60, burst: 3 }
 `;
@@ -115,6 +115,7 @@ limits:
       'line 4, limits[1].overrides[2]',
       'line 4, limits[1].parent',
       'line 5, limits[2].kind',
+      'line 5, limits[2].window',
       'line 5, limits[2].parent',
       'line 6, limits[3].limit',
       'line 6, limits[3].hold',
