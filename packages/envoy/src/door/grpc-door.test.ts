@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { ErrorCode, Flag, FrameType } from '../http2/frame.js';
 import { encodeHeaders } from '../http2/header-encoder.js';
@@ -107,4 +109,11 @@ test('calls that last of one method do not keep those of another out', async () 
   await more.barrier();
   await proxy.begin(1, '/talk').begin(3, '/other').barrier();
   expect([proxy.statusOf(1), proxy.statusOf(3)]).toEqual(['8', undefined]);
+});
+
+test('a client that never ends its handshake of TLS does not keep its connection', async () => {
+  const socket = connect(await serve({ tls: { handshakeTimeout: 50 } }), '127.0.0.1');
+  opened.push({ close: () => socket.destroy() });
+  socket.resume();
+  await once(socket, 'close');
 });

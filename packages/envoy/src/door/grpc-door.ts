@@ -69,11 +69,13 @@ export class GrpcDoor {
     this.maximumCalls = maximumCalls;
     if (tls === undefined) this.server = createServer((socket) => this.connected(socket));
     else {
-      const common = { ALPNProtocols: ['h2'], handshakeTimeout: MESSAGE_TIMEOUT_MS };
-      this.server = createSecureServer({ ...tls, ...common }, (socket: TLSSocket) => {
+      const secured = { handshakeTimeout: MESSAGE_TIMEOUT_MS, ...tls, ALPNProtocols: ['h2'] };
+      this.server = createSecureServer(secured, (socket: TLSSocket) => {
         if (socket.alpnProtocol === 'h2') this.connected(socket);
         else socket.destroy();
       });
+      // Node reports a handshake that takes too long, and keeps its connection.
+      this.server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
     }
     this.server.maxConnections = this.maximumConnections + MAXIMUM_NEWCOMERS;
   }
