@@ -8,8 +8,8 @@ import { startUpstream } from './llm-upstream.mjs';
 
 const client = QuotadbClient.open(process.env.QUOTADB_URL ?? 'quotadb://127.0.0.1:6380');
 await client.quotaDefine('llm-tokens', { limit: 2_000, windowMs: 3_600_000 });
-// Money is in millionths of a currency: 0.05 of it a month.
-await client.quotaDefine('llm-money', { limit: 50_000, windowMs: 30 * 24 * 3_600_000 });
+// Money is in millionths of a currency: 0.05 of it in a month of the calendar.
+await client.send('QUOTA.DEFINE llm-money LIMIT 50000 WINDOW MONTH ZONE Europe/Berlin'.split(' '));
 await client.quotaDefine('llm-at-once', { limit: 4, leaseMs: 60_000 });
 
 let settled = () => {};

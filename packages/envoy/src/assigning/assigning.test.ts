@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import type { Domains } from '../configuration/rule.js';
+import { HeldBytes } from '../door/held-bytes.js';
 import { decodeBy, encodeBy } from '../testing/envoy-client.js';
 import { ProxyModel } from '../testing/proxy-model.js';
 import { GRACE_MS } from './bounds.js';
@@ -99,7 +100,13 @@ async function simulate({ limit, proxies, steps, stepMs, delayMs, reportMs, seed
   const figures = { assigned: 0, denied: 0, tokensGiven: 0, tokensUsed: 0 };
   const lines: { readonly atMs: number; readonly run: () => void }[] = [];
   const later = (run: () => void) => lines.push({ atMs: tokens.nowMs + delayMs, run });
-  const options = { domains: () => domains, tokens, figures, onUnshared: () => {} };
+  const options = {
+    domains: () => domains,
+    tokens,
+    figures,
+    held: new HeldBytes(2 ** 20, 'buckets'),
+    onUnshared: () => {},
+  };
   const allowedIn = new Map<number, number>();
   const sides = Array.from({ length: proxies }, () => {
     const model = new ProxyModel({ k: 'v' }, 0);
@@ -191,7 +198,7 @@ test('unused tokens of a proxy that goes quiet come back, and its bucket is aban
   const figures = { assigned: 0, denied: 0, tokensGiven: 0, tokensUsed: 0 };
   const model = new ProxyModel({ k: 'v' }, 0);
   const server = new ProxyBuckets(
-    { domains: () => domains, tokens, figures, onUnshared: () => {} },
+    { domains: () => domains, tokens, figures, held: new HeldBytes(2 ** 20, 'buckets'), onUnshared: () => {} },
     { send: (reply) => model.receive(decodeBy(RESPONSE, reply), tokens.nowMs), end: () => {} },
     { mayCount: () => true },
   );
@@ -217,7 +224,7 @@ test('requests that a proxy allowed before its first assignment are paid for', a
   const figures = { assigned: 0, denied: 0, tokensGiven: 0, tokensUsed: 0 };
   const model = new ProxyModel({ k: 'v' }, 0, true);
   const server = new ProxyBuckets(
-    { domains: () => domains, tokens, figures, onUnshared: () => {} },
+    { domains: () => domains, tokens, figures, held: new HeldBytes(2 ** 20, 'buckets'), onUnshared: () => {} },
     { send: (reply) => model.receive(decodeBy(RESPONSE, reply), tokens.nowMs), end: () => {} },
     { mayCount: () => true },
   );
@@ -225,4 +232,24 @@ test('requests that a proxy allowed before its first assignment are paid for', a
   server.message(encodeBy(REPORTS, model.report('d', 0)));
   await settled();
   expect([figures.tokensGiven, tokens.taken]).toEqual([10, 40]);
+});
+
+test('the buckets of all streams together take a bounded amount of memory, and make room when they go', () => {
+  const tokens = new Tokens(100);
+  const domains = load('  - { key: k, rate_limit: { unit: minute, requests_per_unit: 100 } }');
+  const figures = { assigned: 0, denied: 0, tokensGiven: 0, tokensUsed: 0 };
+  const held = new HeldBytes(100_000, 'buckets');
+  const options = { domains: () => domains, tokens, figures, held, onUnshared: () => {} };
+  const replies = { send: () => {}, end: () => {} };
+  const open = () => new ProxyBuckets(options, replies, { mayCount: () => true });
+  const report = (server: ProxyBuckets, name: string) => {
+    const bucketId = { bucket: { other: name.padEnd(10_000) } };
+    server.message(encodeBy(REPORTS, { domain: 'd', bucketQuotaUsages: { 0: { bucketId, timeElapsed: {} } } }));
+  };
+  const [one, other] = [open(), open()];
+  for (const name of ['a', 'b', 'c', 'd']) report(one, name);
+  expect(() => report(other, 'e')).toThrow('take too much memory');
+  report(one, 'a');
+  one.close();
+  for (const name of ['a', 'b', 'c', 'd']) report(other, name);
 });

@@ -1,6 +1,7 @@
 import { GrpcStatus } from '@quotadb/replication/grpc';
 import type { Domains, Rule } from '../configuration/rule.js';
 import { Refusal, refusals } from '../deciding/refusal.js';
+import type { HeldBytes } from '../door/held-bytes.js';
 import type { Caller, Replies } from '../door/method.js';
 import { MAXIMUM_BUCKETS } from '../messages/bounds.js';
 import {
@@ -18,6 +19,8 @@ export interface ProxyBucketsOptions {
   readonly domains: () => Domains;
   readonly tokens: TokenStore;
   readonly figures: AssignmentFigures;
+  /** What the buckets of all streams take. */
+  readonly held: HeldBytes;
   /** A bucket whose limit is not exact cannot be shared out. */
   readonly onUnshared: (rule: Rule) => void;
 }
@@ -63,6 +66,7 @@ export class ProxyBuckets {
   /** Its shares count as spent: the proxy may use them until they end, and can no longer report. */
   close(): void {
     this.isClosed = true;
+    for (const name of this.buckets.keys()) this.options.held.release(bytesOf(name));
     this.buckets.clear();
   }
 
@@ -83,6 +87,7 @@ export class ProxyBuckets {
     if (bucket === undefined) {
       if (this.buckets.size >= MAXIMUM_BUCKETS)
         throw new Refusal(GrpcStatus.resourceExhausted, `a stream reports at most ${MAXIMUM_BUCKETS} buckets`);
+      this.options.held.hold(bytesOf(name));
       bucket = new Bucket(usage.bucket, nowMs);
       this.buckets.set(name, bucket);
     }
@@ -155,7 +160,14 @@ export class ProxyBuckets {
   }
 
   private abandon(name: string, bucket: Bucket): void {
-    this.buckets.delete(name);
+    if (this.buckets.delete(name)) this.options.held.release(bytesOf(name));
     if (!this.isClosed) this.replies.send(encodeQuotaResponse([{ bucket: bucket.entries, strategy: undefined }]));
   }
+}
+
+/** A bucket without its entries, which are in it twice: as they are, and in its name. */
+const BUCKET_BYTES = 512;
+
+function bytesOf(name: string): number {
+  return 2 * name.length + BUCKET_BYTES;
 }

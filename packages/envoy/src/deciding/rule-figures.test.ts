@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Figures, MAXIMUM_FIGURES, noteHits } from './rule-figures.js';
+import { Figures, MAXIMUM_FIGURE_LENGTH, MAXIMUM_FIGURES, noteHits } from './rule-figures.js';
 
 /** The hits of requests one after another, by the rules that the reference documents for its statistics. */
 test.each([
@@ -29,4 +29,10 @@ test('figures of values are bounded: past the bound they are counted with their 
   for (let index = 0; index < MAXIMUM_FIGURES + 100; index++) figures.of(`d.k_${index}`, 'd.k').total++;
   expect(figures.rules.size).toBe(MAXIMUM_FIGURES + 1);
   expect(figures.rules.get('d.k')?.total).toBe(100);
+});
+
+test('a value of a caller does not make a long name in memory and in metrics', () => {
+  const figures = new Figures();
+  figures.of(`d.k_${'x'.repeat(MAXIMUM_FIGURE_LENGTH)}`, 'd.k').total++;
+  expect([...figures.rules.keys()]).toEqual(['d.k']);
 });

@@ -12,6 +12,8 @@ export interface RuleFigures {
 const NEAR_LIMIT_RATIO = 0.8;
 /** Figures that are apart for values can be very many; past this, others are counted with their rule. */
 export const MAXIMUM_FIGURES = 10_000;
+/** Values are the callers'. One that makes a longer name is counted with its rule. */
+export const MAXIMUM_FIGURE_LENGTH = 512;
 
 /** Hits by rule. */
 export class Figures {
@@ -22,7 +24,8 @@ export class Figures {
   of(figure: string, rulePath: string): RuleFigures {
     const known = this.rules.get(figure);
     if (known !== undefined) return known;
-    if (figure !== rulePath && this.rules.size >= MAXIMUM_FIGURES) return this.of(rulePath, rulePath);
+    const isKept = this.rules.size < MAXIMUM_FIGURES && figure.length <= MAXIMUM_FIGURE_LENGTH;
+    if (figure !== rulePath && !isKept) return this.of(rulePath, rulePath);
     const made = { total: 0, withinLimit: 0, nearLimit: 0, overLimit: 0, notEnforced: 0 };
     this.rules.set(figure, made);
     return made;

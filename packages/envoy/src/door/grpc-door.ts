@@ -12,10 +12,12 @@ import { Http2Connection } from '../http2/connection.js';
 import type { RequestHeaders } from '../http2/request-headers.js';
 import type { Http2Stream } from '../http2/stream.js';
 import {
+  CALLS_LOOKED_AT,
   MAXIMUM_CALLS,
   MAXIMUM_CONNECTIONS,
   MAXIMUM_HELD_BYTES,
   MAXIMUM_LASTING_CALLS,
+  MAXIMUM_NEWCOMERS,
   MESSAGE_TIMEOUT_MS,
   STOP_MS,
   SWEEP_INTERVAL_MS,
@@ -38,6 +40,9 @@ export interface GrpcDoorOptions {
   /** Undefined: plaintext. */
   readonly tls: TlsOptions | undefined;
   readonly onError: (error: Error) => void;
+  readonly maximumConnections?: number;
+  /** Under way in all connections. */
+  readonly maximumCalls?: number;
 }
 
 /**
@@ -46,27 +51,33 @@ export interface GrpcDoorOptions {
  */
 export class GrpcDoor {
   private readonly options: GrpcDoorOptions;
+  private readonly maximumConnections: number;
+  private readonly maximumCalls: number;
   private readonly server: Server;
   private readonly connections = new Set<Http2Connection>();
   /** Connections that have not spoken HTTP/2 yet, and since when. */
   private readonly silent = new Map<Http2Connection, number>();
   private readonly calls = new Set<OpenCall>();
-  private readonly held = new HeldBytes(MAXIMUM_HELD_BYTES);
-  private lastingCalls = 0;
+  private readonly held = new HeldBytes(MAXIMUM_HELD_BYTES, 'calls that are not whole');
+  private readonly lastingCalls = new Map<Method, number>();
   private sweeping: NodeJS.Timeout | undefined = undefined;
 
   constructor(options: GrpcDoorOptions) {
+    const { tls, maximumConnections = MAXIMUM_CONNECTIONS, maximumCalls = MAXIMUM_CALLS } = options;
     this.options = options;
-    const { tls } = options;
+    this.maximumConnections = maximumConnections;
+    this.maximumCalls = maximumCalls;
     if (tls === undefined) this.server = createServer((socket) => this.connected(socket));
     else {
-      const common = { ALPNProtocols: ['h2'], handshakeTimeout: MESSAGE_TIMEOUT_MS };
-      this.server = createSecureServer({ ...tls, ...common }, (socket: TLSSocket) => {
+      const secured = { handshakeTimeout: MESSAGE_TIMEOUT_MS, ...tls, ALPNProtocols: ['h2'] };
+      this.server = createSecureServer(secured, (socket: TLSSocket) => {
         if (socket.alpnProtocol === 'h2') this.connected(socket);
         else socket.destroy();
       });
+      // Node reports a handshake that takes too long, and keeps its connection.
+      this.server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
     }
-    this.server.maxConnections = MAXIMUM_CONNECTIONS;
+    this.server.maxConnections = this.maximumConnections + MAXIMUM_NEWCOMERS;
   }
 
   /** Resolves to the port. */
@@ -120,6 +131,15 @@ export class GrpcDoor {
     });
     this.connections.add(connection);
     this.silent.set(connection, performance.now());
+    if (this.connections.size > this.maximumConnections) this.makeRoom();
+  }
+
+  /** Connections without calls do not keep proxies out: the one whose last call was begun first is ended. */
+  private makeRoom(): void {
+    let idlest: Http2Connection | undefined;
+    for (const connection of this.connections)
+      if (connection.isIdle && (idlest === undefined || connection.usedAtMs < idlest.usedAtMs)) idlest = connection;
+    idlest?.dismiss();
   }
 
   private called(stream: Http2Stream, headers: RequestHeaders): void {
@@ -137,8 +157,21 @@ export class GrpcDoor {
     const method = this.options.methods.get(path);
     if (method === undefined) return new Refusal(GrpcStatus.unimplemented, `there is no method ${path.slice(0, 200)}`);
     const isFull =
-      this.calls.size >= MAXIMUM_CALLS || (method.kind === 'lasting' && this.lastingCalls >= MAXIMUM_LASTING_CALLS);
-    return isFull ? new Refusal(GrpcStatus.resourceExhausted, 'too many calls are under way: try again') : undefined;
+      (this.lastingCalls.get(method) ?? 0) >= MAXIMUM_LASTING_CALLS ||
+      (this.calls.size >= this.maximumCalls && !this.endOneThatWaits());
+    return isFull ? tooManyCalls() : undefined;
+  }
+
+  /** Calls that wait for their clients do not keep whole ones out: the oldest of them is ended. */
+  private endOneThatWaits(): boolean {
+    let seen = 0;
+    for (const call of this.calls) {
+      if (++seen > CALLS_LOOKED_AT) return false;
+      if (call.waitsSinceMs === Number.POSITIVE_INFINITY) continue;
+      call.refuse(tooManyCalls());
+      return true;
+    }
+    return false;
   }
 
   private open(stream: Http2Stream, method: Method, timeoutMs: number | undefined): OpenCall {
@@ -149,15 +182,19 @@ export class GrpcDoor {
         ? new UnaryCall(stream, { method, timeoutMs, onError, onClosed, held })
         : new LastingCall(stream, { method, timeoutMs, onError, onClosed, held });
     this.calls.add(call);
-    if (method.kind === 'lasting') this.lastingCalls++;
+    if (call instanceof LastingCall) this.countLasting(method, 1);
     stream.receiver = call;
     return call;
   }
 
   private readonly onClosed = (call: OpenCall): void => {
     this.calls.delete(call);
-    if (call instanceof LastingCall) this.lastingCalls--;
+    if (call instanceof LastingCall) this.countLasting(call.method, -1);
   };
+
+  private countLasting(method: Method, more: number): void {
+    this.lastingCalls.set(method, (this.lastingCalls.get(method) ?? 0) + more);
+  }
 
   private admit({ address }: Http2Stream, { authorization }: RequestHeaders, method: Method, call: OpenCall): void {
     if (method.isOpen) {
@@ -185,7 +222,8 @@ export class GrpcDoor {
       else if (sinceMs < dueMs) connection.destroy();
     }
     for (const connection of this.connections) connection.sweep(nowMs, dueMs);
-    for (const call of this.calls)
+    for (const call of this.calls) {
+      if (call instanceof LastingCall) call.countReplies();
       if (call.waitsSinceMs < dueMs)
         call.refuse(
           new Refusal(
@@ -193,6 +231,7 @@ export class GrpcDoor {
             `no whole message has come, or the reply was not taken, in ${MESSAGE_TIMEOUT_MS} ms`,
           ),
         );
+    }
   }
 }
 
@@ -206,6 +245,10 @@ function enter(call: OpenCall, admission: Admission): void {
       new Refusal(GrpcStatus.unauthenticated, 'send a token or a password of a user in the metadata "authorization"'),
     );
   else call.begin(admission);
+}
+
+function tooManyCalls(): Refusal {
+  return new Refusal(GrpcStatus.resourceExhausted, 'too many calls are under way: try again');
 }
 
 function stopping(): Refusal {

@@ -3,6 +3,7 @@ import { FrameError } from '@quotadb/wire';
 import { Refusal } from '../deciding/refusal.js';
 import type { Http2Stream } from '../http2/stream.js';
 import { MAXIMUM_MESSAGE_BYTES } from '../messages/bounds.js';
+import { FIRST_MESSAGE_BYTES } from './bounds.js';
 import { OK_TRAILERS, REPLY_HEADERS, refusalHeaders, refusalTrailers } from './call-headers.js';
 import type { Caller, UnaryMethod } from './method.js';
 import type { CallOptions, OpenCall } from './open-call.js';
@@ -61,7 +62,7 @@ export class UnaryCall implements OpenCall {
       this.message = isLast ? message : Buffer.from(message);
       return;
     }
-    this.reader ??= new MessageReader((message) => this.received(message), MAXIMUM_MESSAGE_BYTES);
+    this.reader ??= new MessageReader((message) => this.received(message), MAXIMUM_MESSAGE_BYTES, FIRST_MESSAGE_BYTES);
     this.reader.push(chunk);
   }
 

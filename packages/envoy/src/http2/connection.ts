@@ -3,7 +3,6 @@ import {
   ACKNOWLEDGED_BYTES,
   CONTROL_FRAMES_PER_REPLY,
   FIRST_WINDOW_BYTES,
-  HEADER_LIST_BYTES,
   MAXIMUM_CONTROL_FRAMES,
   MAXIMUM_FRAME_BYTES,
   MAXIMUM_SEND_WINDOW_BYTES,
@@ -20,15 +19,15 @@ import {
   PING_BYTES,
   PREFACE,
   PRIORITY_BYTES,
-  SETTING_BYTES,
-  Setting,
   unpadded,
   wrongSize,
 } from './frame.js';
 import { FrameWriter } from './frame-writer.js';
 import { HeaderBlock } from './header-block.js';
 import { HeaderDecoder } from './header-decoder.js';
+import { Patience } from './patience.js';
 import type { RequestHeaders } from './request-headers.js';
+import { OUR_SETTINGS, readSettings } from './settings.js';
 import { Http2Stream, type StreamHost } from './stream.js';
 
 export interface ConnectionEvents {
@@ -57,6 +56,7 @@ export class Http2Connection implements StreamHost {
   private readonly decoder = new HeaderDecoder();
   /** A header block whose end has not come: until then no other frame may. */
   private unfinished: HeaderBlock | undefined = undefined;
+  /** The part of a frame that has come. */
   private rest: Buffer = NOTHING;
   /** Read, and not acknowledged yet. */
   private unacknowledgedBytes = 0;
@@ -64,12 +64,10 @@ export class Http2Connection implements StreamHost {
   private streamSendWindow: number = FIRST_WINDOW_BYTES;
   private latestStream = 0;
   private controlFrames = MAXIMUM_CONTROL_FRAMES;
-  /** Since the last sweep: the client has taken bytes from the network, and has opened a window. */
-  private hasTaken = false;
-  private hasOpened = false;
-  /** When it last did, or did not have to. */
-  private takenAtMs = performance.now();
-  private openedAtMs = performance.now();
+  private readonly patience = new Patience();
+  /** When it began a call, as the sweeps saw it. */
+  usedAtMs: number = performance.now();
+  private sweptStream = 0;
   private isReading = false;
   private isScheduled = false;
   /** Takes no new streams. */
@@ -88,7 +86,12 @@ export class Http2Connection implements StreamHost {
   }
 
   get waitingBytes(): number {
-    return this.socket.writableLength;
+    return this.socket.writableLength + this.writer.length;
+  }
+
+  /** It has no calls, and may begin some. */
+  get isIdle(): boolean {
+    return this.streams.size === 0 && !this.isEnding;
   }
 
   /** Lets open streams end, takes no others, and then ends the connection. */
@@ -105,12 +108,11 @@ export class Http2Connection implements StreamHost {
   /** Called from time to time. A connection whose replies have waited for the client since `dueMs` is given up. */
   sweep(nowMs: number, dueMs: number): void {
     this.controlFrames = MAXIMUM_CONTROL_FRAMES;
-    if (this.hasTaken || this.socket.writableLength === 0) this.takenAtMs = nowMs;
-    if (this.hasOpened || this.waiting.size + this.stuck.size === 0) this.openedAtMs = nowMs;
-    this.hasTaken = false;
-    this.hasOpened = false;
+    if (this.latestStream !== this.sweptStream) this.usedAtMs = nowMs;
+    this.sweptStream = this.latestStream;
     if (this.unfinished !== undefined && this.unfinished.sinceMs < dueMs) this.socket.destroy();
-    if (Math.min(this.takenAtMs, this.openedAtMs) < dueMs) this.socket.destroy();
+    const owes = { bytes: this.socket.writableLength > 0, room: this.waiting.size + this.stuck.size > 0 };
+    if (this.patience.isOver(nowMs, dueMs, owes)) this.socket.destroy();
   }
 
   written(): void {
@@ -149,7 +151,7 @@ export class Http2Connection implements StreamHost {
   }
 
   private readonly onTaken = (): void => {
-    this.hasTaken = true;
+    this.patience.hasTaken = true;
   };
 
   private goAway(code: ErrorCode): void {
@@ -164,9 +166,9 @@ export class Http2Connection implements StreamHost {
     const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
     this.isReading = true;
     try {
-      this.rest = bytes.subarray(this.readFrames(bytes));
+      this.keepRest(bytes, this.readFrames(bytes));
     } catch (error) {
-      if (error instanceof ConnectionError) this.fail(error);
+      if (error instanceof ConnectionError) this.fail(error.code);
       else {
         this.events.onError(error as Error);
         this.socket.destroy();
@@ -177,8 +179,22 @@ export class Http2Connection implements StreamHost {
     this.flush();
   }
 
+  /** A copy: a few bytes that are kept would keep the whole of the network's buffer. */
+  private keepRest(bytes: Buffer, readBytes: number): void {
+    const { patience } = this;
+    const isWhole = readBytes === bytes.length;
+    if (isWhole) patience.frameSinceMs = Number.POSITIVE_INFINITY;
+    else if (readBytes > 0 || this.rest.length === 0) patience.frameSinceMs = performance.now();
+    this.rest = isWhole ? NOTHING : Buffer.from(bytes.subarray(readBytes));
+  }
+
+  /** Makes room for another connection. */
+  dismiss(): void {
+    this.fail(ErrorCode.none);
+  }
+
   /** Says why, and ends the connection with all its streams. */
-  private fail({ code }: ConnectionError): void {
+  private fail(code: ErrorCode): void {
     this.goAway(code);
     for (const stream of [...this.streams.values()]) stream.abort();
     this.socket.end(this.writer.take(), () => this.socket.destroy());
@@ -243,14 +259,8 @@ export class Http2Connection implements StreamHost {
       if (payload.length > 0) throw wrongSize();
       return;
     }
-    if (payload.length % SETTING_BYTES !== 0) throw wrongSize();
-    // The last value of a frame holds: to visit all streams for each is what a client could make costly.
-    let windowBytes: number | undefined;
-    for (let at = 0; at < payload.length; at += SETTING_BYTES) {
-      if (payload.readUInt16BE(at) !== Setting.initialWindow) continue;
-      windowBytes = payload.readUInt32BE(at + 2);
-      if (windowBytes > MAXIMUM_SEND_WINDOW_BYTES) throw overflow();
-    }
+    const { windowBytes, hasSmallTable } = readSettings(payload);
+    if (hasSmallTable) this.writer.shrinkTable();
     if (windowBytes !== undefined) this.resizeWindows(windowBytes);
     this.writer.frame(FrameType.settings, Flag.ack, 0, NOTHING);
   }
@@ -270,7 +280,7 @@ export class Http2Connection implements StreamHost {
     if (payload.length !== 4) throw wrongSize();
     const increment = payload.readUInt32BE(0) & 0x7fffffff;
     if (increment === 0) throw broken('a window grows by 0');
-    this.hasOpened = true;
+    this.patience.hasOpened = true;
     if (id === 0) {
       this.sendWindow += increment;
       if (this.sendWindow > MAXIMUM_SEND_WINDOW_BYTES) throw overflow();
@@ -379,18 +389,6 @@ export class Http2Connection implements StreamHost {
     if (--this.controlFrames < 0)
       throw new ConnectionError(ErrorCode.enhanceYourCalm, 'too many frames without a call');
   }
-}
-
-const OUR_SETTINGS: Buffer = Buffer.concat([
-  setting(Setting.maximumStreams, MAXIMUM_STREAMS),
-  setting(Setting.headerListBytes, HEADER_LIST_BYTES),
-]);
-
-function setting(name: number, value: number): Buffer {
-  const bytes = Buffer.alloc(SETTING_BYTES);
-  bytes.writeUInt16BE(name);
-  bytes.writeUInt32BE(value, 2);
-  return bytes;
 }
 
 function end(stream: Http2Stream): void {

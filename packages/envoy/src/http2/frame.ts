@@ -27,7 +27,6 @@ export const FrameType = {
 
 export const Flag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
 
-export const Setting = { maximumStreams: 3, initialWindow: 4, maximumFrame: 5, headerListBytes: 6 } as const;
 export const SETTING_BYTES = 6;
 export const PING_BYTES = 8;
 export const PRIORITY_BYTES = 5;

@@ -44,6 +44,8 @@ export class Http2Stream {
   /** Of the request: read, and not acknowledged yet. */
   unacknowledgedBytes = 0;
   private readonly host: StreamHost;
+  /** Of the response: what the client has not made room for. */
+  unsentBytes = 0;
   private unsent: Buffer[] = [];
   private trailers: Buffer | undefined = undefined;
 
@@ -57,17 +59,15 @@ export class Http2Stream {
     return this.host.address;
   }
 
-  /** Of this stream, and of the connection that it shares. */
-  get unsentBytes(): number {
-    let bytes = this.host.waitingBytes;
-    for (const data of this.unsent) bytes += data.length;
-    return bytes;
+  /** What its client has not taken: of this stream, and of the connection that it shares. */
+  get untakenBytes(): number {
+    return this.unsentBytes + this.host.waitingBytes;
   }
 
   respond(headers: Buffer): void {
     if (this.isClosed) return;
     this.headersSent = true;
-    this.host.writer.frame(FrameType.headers, Flag.endHeaders, this.id, headers);
+    this.host.writer.headers(Flag.endHeaders, this.id, headers);
     this.host.written();
   }
 
@@ -81,6 +81,7 @@ export class Http2Stream {
   send(data: Buffer): void {
     if (this.isClosed) return;
     this.unsent.push(data);
+    this.unsentBytes += data.length;
     this.pump();
   }
 
@@ -93,7 +94,7 @@ export class Http2Stream {
 
   /** Ends the response at once, without what the client has not made room for. */
   cutShort(trailers: Buffer): void {
-    this.unsent = [];
+    this.forgetUnsent();
     this.end(trailers);
   }
 
@@ -108,6 +109,7 @@ export class Http2Stream {
         break;
       }
       host.writer.frame(FrameType.data, 0, this.id, count === data.length ? data : data.subarray(0, count));
+      this.unsentBytes -= count;
       this.sendWindow -= count;
       host.sendWindow -= count;
       if (count === data.length) unsent.shift();
@@ -121,15 +123,20 @@ export class Http2Stream {
   abort(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.unsent = [];
+    this.forgetUnsent();
     this.host.forget(this);
     this.receiver.closed();
+  }
+
+  private forgetUnsent(): void {
+    this.unsent = [];
+    this.unsentBytes = 0;
   }
 
   /** A request that is not read to its end is cut off after the response, as the protocol has it. */
   private finish(block: Buffer): void {
     const { host, id } = this;
-    host.writer.frame(FrameType.headers, Flag.endHeaders | Flag.endStream, id, block);
+    host.writer.headers(Flag.endHeaders | Flag.endStream, id, block);
     if (!this.hasEnded) host.writer.number(FrameType.reset, id, ErrorCode.none);
     host.answered();
     host.written();

@@ -8,3 +8,5 @@ export const MAXIMUM_ENTRY_BYTES: number = 16 * 1024;
 export const MAXIMUM_HITS: number = 2 ** 32 - 1;
 /** Buckets of one report, and of one stream. */
 export const MAXIMUM_BUCKETS = 1000;
+/** Memory for the buckets of all streams together. */
+export const MAXIMUM_BUCKET_BYTES: number = 64 * 1024 * 1024;

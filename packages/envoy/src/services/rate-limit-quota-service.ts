@@ -1,6 +1,8 @@
 import { TICK_MS } from '../assigning/bounds.js';
 import { type AssignmentFigures, ProxyBuckets, type ProxyBucketsOptions } from '../assigning/proxy-buckets.js';
+import { HeldBytes } from '../door/held-bytes.js';
 import type { LastingMethod, Methods } from '../door/method.js';
+import { MAXIMUM_BUCKET_BYTES } from '../messages/bounds.js';
 
 export const RATE_LIMIT_QUOTA_SERVICE = 'envoy.service.rate_limit_quota.v3.RateLimitQuotaService';
 
@@ -11,8 +13,9 @@ export class RateLimitQuotaService {
   private readonly proxies = new Set<ProxyBuckets>();
   private readonly ticking: NodeJS.Timeout;
 
-  constructor(options: Omit<ProxyBucketsOptions, 'figures'>) {
-    this.options = { ...options, figures: this.figures };
+  constructor(options: Omit<ProxyBucketsOptions, 'figures' | 'held'>) {
+    const held = new HeldBytes(MAXIMUM_BUCKET_BYTES, 'the buckets of all proxies');
+    this.options = { ...options, figures: this.figures, held };
     this.ticking = setInterval(() => {
       for (const proxy of this.proxies) proxy.tick();
     }, TICK_MS);

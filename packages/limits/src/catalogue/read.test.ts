@@ -97,6 +97,33 @@ limits:
     ]);
   });
 
+  test('is refused with the mistakes that one limit has in its form and in its meaning, all at once', () => {
+    const text = `
+limits:
+  - { name: one, kind: fixed, limit: 1, window: week, anchorDay: 8, parent: nobody, colour: red }
+  - { name: two, kind: exact, limit: 1, window: 1d, parent: two, overrides: [{ subject: 'a*b', limit: 1 }, { plan: gold, limit: 2 }, { limit: 2 }] }
+  - { name: three, kind: exakt, limit: 1, window: 60, parent: four }
+  - { name: five, kind: concurrency, limit: 1.5 }
+  - { name: six, kind: sliding, limit: many, window: 60, burst: 3 }
+`;
+    expect(mistakesOf(text).map((mistake) => mistake.split(': ')[0])).toEqual([
+      'line 3, limits[0].colour',
+      'line 3, limits[0].anchorDay',
+      'line 3, limits[0].parent',
+      'line 4, limits[1].overrides[0].subject',
+      'line 4, limits[1].overrides[1].plan',
+      'line 4, limits[1].overrides[2]',
+      'line 4, limits[1].parent',
+      'line 5, limits[2].kind',
+      'line 5, limits[2].window',
+      'line 5, limits[2].parent',
+      'line 6, limits[3].limit',
+      'line 6, limits[3].hold',
+      'line 7, limits[4].limit',
+      'line 7, limits[4].window',
+    ]);
+  });
+
   test('that is no YAML is refused with the line', () => {
     expect(mistakesOf('limits:\n  - name: [')[0]).toMatch(/^line 2: /);
     expect(mistakesOf('limits:\n  - name: a\n    name: b').join()).toMatch(/^line 3: .*unique/);

@@ -1,15 +1,9 @@
 import { MAXIMUM_CATALOGUE_BYTES } from '@quotadb/quota';
 import { checkDocument, DocumentError, type LineOf, type Mistake, readDocument } from '@quotadb/wire/documents';
+import { likenessOf } from './likeness.js';
 import { CatalogueError, readingCatalogue } from './mistakes.js';
 import { findRuleMistakes } from './rules.js';
-import {
-  type Catalogue,
-  catalogueSchema,
-  EMPTY_CATALOGUE,
-  type LimitEntry,
-  limitSchema,
-  MAXIMUM_LIMITS,
-} from './schema.js';
+import { type Catalogue, catalogueSchema, EMPTY_CATALOGUE, type LimitEntry, limitSchema } from './schema.js';
 
 /** Reads YAML, or JSON, which is YAML too. Throws a CatalogueError with all mistakes and their lines. */
 export function readCatalogue(text: string): Catalogue {
@@ -46,31 +40,4 @@ function readForm(
     if (error instanceof DocumentError) return { mistakes: error.mistakes };
     throw error;
   }
-}
-
-/**
- * What there is to check of a catalogue whose form is wrong somewhere, so that all mistakes are found at once: limits
- * and plans that are wrong are there by name, because others may refer to them, and have no mistakes of their own.
- */
-function likenessOf(given: unknown): Catalogue {
-  const { plans, limits } = partsOf(given);
-  const limitOf = (entry: unknown, index: number): LimitEntry => {
-    const read = limitSchema.safeParse(entry);
-    if (read.success) return read.data;
-    const { name } = partsOf(entry);
-    return { name: typeof name === 'string' ? name : `\0${index}`, kind: 'fixed', limit: 1, window: '1d' };
-  };
-  return {
-    plans: Object.fromEntries(Object.entries(partsOf(plans)).map(([name, plan]) => [name, planOf(plan)])),
-    limits: Array.isArray(limits) ? limits.slice(0, MAXIMUM_LIMITS).map(limitOf) : [],
-  };
-}
-
-function planOf(given: unknown): { subjects: string[] } {
-  const { subjects } = partsOf(given);
-  return { subjects: Array.isArray(subjects) ? subjects.filter((subject) => typeof subject === 'string') : [] };
-}
-
-function partsOf(given: unknown): Readonly<Record<string, unknown>> {
-  return typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
 }

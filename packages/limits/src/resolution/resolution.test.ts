@@ -80,6 +80,16 @@ describe('what a name and a subject are checked against', () => {
     expect(item).toMatchObject({ startMs: Date.UTC(2026, 1, 28, 23), windowMs: 31 * 86_400_000 - 3_600_000 });
   });
 
+  test('is unlimited or nothing also in a bucket with a burst', () => {
+    const overrides = [
+      { subject: 'free', limit: 'unlimited' as const },
+      { subject: 'shut', limit: 0 },
+    ];
+    const catalogue = load({ limits: [{ ...api, kind: 'bucket', limit: 100, burst: 5, overrides }] });
+    const found = ['free', 'shut', 'ann'].map((subject) => limitsOf(catalogue, 'api', subject)[0]);
+    expect(found).toEqual([Number.POSITIVE_INFINITY, 0, 5]);
+  });
+
   test('has the capacity of a bucket as its limit, and the limit as what comes back', () => {
     const catalogue = load({ limits: [{ ...api, kind: 'bucket', limit: 100, burst: 5 }] });
     expect(itemsOf(catalogue, 'api', 'a')[0]).toMatchObject({ limit: 5, refill: 100, windowMs: MINUTE_MS });

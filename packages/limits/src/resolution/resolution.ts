@@ -108,7 +108,11 @@ function itemOf(
   const limit = found >= UNLIMITED ? Number.POSITIVE_INFINITY : found;
   const common = { name, kind, subject, cost, shadow };
   if (kind === 'concurrency') return { ...common, cost: Math.min(cost, 1), limit, windowMs: 0, lease };
-  if (kind === 'bucket') return { ...common, limit: burst ?? limit, refill: limit, windowMs: rule.windowMs };
+  if (kind === 'bucket') {
+    // One that gets nothing, or has no limit, is so whatever it could hold.
+    const isBounded = limit > 0 && limit < Number.POSITIVE_INFINITY;
+    return { ...common, limit: (isBounded ? burst : undefined) ?? limit, refill: limit, windowMs: rule.windowMs };
+  }
   if (kind !== 'fixed' || rule.calendar === undefined) return { ...common, limit, windowMs: rule.windowMs };
   const startMs = windowStartMs(rule, window);
   return { ...common, limit, startMs, windowMs: windowEndMs(rule, window) - startMs };

@@ -15,7 +15,7 @@ export const PREFIX_BYTES = 5;
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Memory reserved for a message before its bytes arrive: a claimed length alone must not reserve more. */
+/** The default of the memory that is reserved before a message arrives: its claimed length must not reserve more. */
 const FIRST_BYTES = 64 * 1024;
 
 /** The peer has broken a rule of gRPC; `status` is sent to it. */
@@ -31,6 +31,7 @@ export class MessageError extends TransportError {
 export class MessageReader {
   private readonly onMessage: (message: Uint8Array) => void;
   private readonly maximumBytes: number;
+  private readonly firstBytes: number;
   private readonly prefix = new Uint8Array(PREFIX_BYTES);
   private prefixLength = 0;
   private messageLength = 0;
@@ -38,9 +39,14 @@ export class MessageReader {
   private received = 0;
   private isStopped = false;
 
-  constructor(onMessage: (message: Uint8Array) => void, maximumBytes: number = MAXIMUM_FRAME_BYTES) {
+  constructor(
+    onMessage: (message: Uint8Array) => void,
+    maximumBytes: number = MAXIMUM_FRAME_BYTES,
+    firstBytes: number = FIRST_BYTES,
+  ) {
     this.onMessage = onMessage;
     this.maximumBytes = maximumBytes;
+    this.firstBytes = firstBytes;
   }
 
   /** From here on no message is delivered, not even one that has arrived already. */
@@ -95,7 +101,8 @@ export class MessageReader {
 
   /** Grows with the bytes that arrive, and ends up exactly as long as the message. */
   private makeRoom(needed: number): void {
-    if (this.received === 0) this.message = new Uint8Array(Math.min(this.messageLength, Math.max(needed, FIRST_BYTES)));
+    if (this.received === 0)
+      this.message = new Uint8Array(Math.min(this.messageLength, Math.max(needed, this.firstBytes)));
     if (needed <= this.message.length) return;
     const larger = new Uint8Array(Math.min(this.messageLength, Math.max(needed, this.message.length * 2)));
     larger.set(this.message.subarray(0, this.received));
