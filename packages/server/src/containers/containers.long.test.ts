@@ -95,6 +95,7 @@ describe.skipIf(!hasEngine)('in containers', () => {
         '--exclude-standard',
         'packages',
         'deploy',
+        'scripts',
         '*.json',
         'Dockerfile',
         '.dockerignore',
