@@ -154,7 +154,7 @@ export class ClusterService {
     return textOfBulk(await this.links.ask(member, words, timeoutMs));
   }
 
-  /** This server does not have the data of its group yet, and clients are told so. */
+  /** This server does not have the data of its group yet: clients are sent to others. */
   get isCopying(): boolean {
     return this.view?.nodes[this.view.ownIndex]?.isLive === false;
   }

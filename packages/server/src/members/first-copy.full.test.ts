@@ -9,7 +9,7 @@ import { eventually, type TestClient, TestRegions } from '../testing/index.js';
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 const NAMES = ['us/a', 'us/b'] as const;
-/** So many that a copy takes longer than a look at it. */
+/** A copy of them takes longer than a look at it. */
 const KEYS = 200_000;
 const KEYS_AT_ONCE = 1000;
 
@@ -21,7 +21,7 @@ afterEach(async () => {
   if (directory !== undefined) await rm(directory, { recursive: true });
 });
 
-/** The slots that this member tells clients to ask another one for; empty for none. */
+/** The slots of the member at this port, as another one shows them to clients; empty for none. */
 async function slotsOf(asked: TestClient, port: number): Promise<string> {
   const nodes = await asked.call('CLUSTER', 'NODES');
   return new RegExp(`:${port}@.*connected ?(.*)$`, 'm').exec(nodes)?.[1]?.trim() ?? '';

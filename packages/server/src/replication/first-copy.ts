@@ -1,7 +1,7 @@
 import { systemMonotonicMs } from '@quotadb/resp';
 
 /** How long a server without data waits for another member of its region to show what it has. */
-const FIRST_LINK_MS = 5000;
+const FIRST_LINK_MS = 10_000;
 
 /** Another member of the region, as it is now. */
 export interface FirstCopySource {
