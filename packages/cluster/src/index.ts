@@ -13,7 +13,7 @@
  */
 export { ClusterMap, type Group, type Member, UNASSIGNED } from './map/cluster-map.js';
 export { findRevisionFault } from './map/compare.js';
-export { mapOf, readMap, readMapDocument } from './map/read-map.js';
+export { mapOf, readMap, readMapDocument, readStoredDocument } from './map/read-map.js';
 export type { MapDocument } from './map/schema.js';
 export { Mover } from './moves/mover.js';
 export type { Chosen, Marks, Sent } from './moves/ports.js';

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import type { MapDocument, MapStore, StoredMap } from '@quotadb/cluster';
+import type { MapDocument, MapStore, MemberStatement, StoredMap } from '@quotadb/cluster';
 import { printJson } from '../terminal/json-output.js';
 import { Failure } from '../terminal/run-command.js';
 
@@ -28,7 +28,11 @@ export async function changeMap(
 ): Promise<void> {
   let shown = '';
   for (let attempt = 0; attempt < MAXIMUM_ATTEMPTS; attempt++) {
+    // Statements first: what changes in between is in the map.
+    const statements = await store.members();
     const before = await readExisting(store);
+    const outdated = sayOutdated(before, statements);
+    if (outdated !== undefined) throw new Failure(outdated);
     const { document, lines } = await plan(before);
     const text = lines.join('\n');
     if (text !== shown) await confirm(text, options);
@@ -49,7 +53,20 @@ export async function readExisting(store: MapStore): Promise<StoredMap> {
   return found;
 }
 
-async function confirm(text: string, { yes, json }: ChangeOptions): Promise<void> {
+/** Servers take no older map than that which they have. */
+export function sayOutdated(
+  { document: { revision } }: StoredMap,
+  statements: ReadonlyMap<string, MemberStatement>,
+): string | undefined {
+  const newest = Math.max(...[...statements.values()].map((statement) => statement.revision));
+  if (newest <= revision) return undefined;
+  return (
+    `servers have the map of revision ${newest}, and etcd that of ${revision}: was it restored from a backup? Put ` +
+    'the newest cluster-map.json of a --data there with quotadb cluster init FILE --replace'
+  );
+}
+
+export async function confirm(text: string, { yes, json }: ChangeOptions): Promise<void> {
   if (!json) process.stdout.write(`${text}\n`);
   if (yes) return;
   if (!process.stdin.isTTY || json) throw new Failure('nothing was changed: say --yes to do it');

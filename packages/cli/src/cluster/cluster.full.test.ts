@@ -118,6 +118,34 @@ describeWithEtcd('quotadb cluster', () => {
     expect(groups[0].members.map(({ member }: { member: string }) => member).sort()).toEqual(['a', ...names]);
   });
 
+  test('says that etcd has an older map than servers, changes nothing then, and takes a newer one back', async () => {
+    prefix = '/restored';
+    await run('init', join(directory, 'map.yaml'));
+    const store = new EtcdMapStore({ urls: etcd.urls, prefix, leaseSeconds: 30 });
+    await store.announce(nodeIdOf({ group: 'red', region: 'eu', name: 'a' }), { revision: 7 });
+    const older = /servers have the map of revision 7, and etcd that of 1: .* quotadb cluster init FILE --replace\n/;
+    expect(await run('status')).toMatchObject({ code: 1, stdout: expect.stringMatching(older) });
+    expect(await add('--member', 'b', '--host', '10.0.0.2')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(older),
+    });
+    const kept = join(directory, 'cluster-map.json');
+    const replace = (...words: string[]) => run('init', kept, '--replace', ...words);
+    const members = [{ region: 'eu', member: 'a', host: '10.0.0.1', port: 6380 }];
+    const other = [{ region: 'eu', host: '10.0.0.2', port: 6380 }];
+    const groups = { red: { slots: '0-16383', members }, blue: { members: other } };
+    await writeFile(kept, JSON.stringify({ revision: 1, groups }));
+    expect(await replace('--yes')).toMatchObject({ code: 1, stderr: expect.stringContaining('not newer') });
+    // As it is in the middle of a move.
+    const moves = [{ slots: '0-99', from: 'red', to: 'blue', held: '0-9', since: 7 }];
+    await writeFile(kept, JSON.stringify({ revision: 7, groups, moves }));
+    expect(await replace()).toMatchObject({ code: 1, stderr: expect.stringContaining('say --yes') });
+    expect(await replace('--yes')).toMatchObject({ code: 0 });
+    expect((await store.read())?.document).toEqual({ revision: 7, groups, moves });
+    expect((await run('status')).stdout).not.toMatch(/servers have/);
+    await store.stop();
+  });
+
   test('says what is wrong with its settings, and which etcd does not answer', async () => {
     const words = ['cluster', 'status', '--etcd', 'http://127.0.0.1:1'];
     expect(await runProgram(process.execPath, [QUOTADB_BINARY, ...words])).toMatchObject({

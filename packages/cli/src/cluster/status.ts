@@ -11,17 +11,20 @@ import {
 import { EXIT_FAILURE, EXIT_OK } from '../terminal/exit-codes.js';
 import { printJson } from '../terminal/json-output.js';
 import { alignColumns } from '../terminal/table.js';
-import { readExisting } from './change-map.js';
+import { readExisting, sayOutdated } from './change-map.js';
 import type { StoreCommand } from './store-command.js';
 
 /** `quotadb cluster status`. */
 export const runStatus: StoreCommand['run'] = async (store, _, { json }) => {
-  const [map, statements] = await Promise.all([readExisting(store), store.members()]);
+  // Statements first: what changes in between is in the map.
+  const statements = await store.members();
+  const map = await readExisting(store);
   const status = statusOf(map, statements);
-  if (json) printJson(status);
-  else process.stdout.write(`${printStatus(status)}\n`);
+  const outdated = sayOutdated(map, statements);
+  if (json) printJson({ ...status, outdated: outdated ?? null });
+  else process.stdout.write(`${[printStatus(status), ...(outdated === undefined ? [] : [outdated])].join('\n')}\n`);
   const isWhole = status.groups.every(({ members }) => members.every(({ isLive }) => isLive));
-  return isWhole ? EXIT_OK : EXIT_FAILURE;
+  return isWhole && outdated === undefined ? EXIT_OK : EXIT_FAILURE;
 };
 
 function statusOf({ document }: StoredMap, statements: ReadonlyMap<string, MemberStatement>) {

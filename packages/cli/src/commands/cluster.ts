@@ -20,7 +20,7 @@ const SUBCOMMANDS: readonly StoreCommand[] = [
   {
     usage: 'init <file>',
     description: 'put the first map into etcd, from a file as --cluster-map has it',
-    options: [],
+    options: [['--replace', 'put it in the place of an older one: after etcd was restored from a backup'], YES],
     run: async (...given) => (await import('../cluster/init.js')).runInit(...given),
   },
   {

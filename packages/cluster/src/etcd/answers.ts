@@ -35,7 +35,7 @@ export const answers = {
   }),
   grant: z.object({ ID: leaseId, TTL: revision }),
   /** Without a TTL the lease is gone. */
-  keepAlive: z.object({ result: z.object({ TTL: revision.default(0) }) }),
+  keepAlive: z.object({ result: z.object({ TTL: revision.default(0), header: header.optional() }) }),
   revoke: z.object({ header }),
   login: z.object({ token: z.string().min(1).max(10_000) }),
   watch: z.object({

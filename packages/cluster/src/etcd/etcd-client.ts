@@ -24,6 +24,13 @@ export interface Grant {
   readonly seconds: number;
 }
 
+export interface KeptLease {
+  /** For how long it lives from now on; 0 where it does not any more. */
+  readonly seconds: number;
+  /** Of etcd, as the member that was asked knows it. */
+  readonly revision: number | undefined;
+}
+
 /** The parts of etcd's API that the map needs. */
 export type Etcd = Pick<EtcdClient, Exclude<keyof EtcdClient, 'gateway'>>;
 
@@ -85,12 +92,13 @@ export class EtcdClient {
     return { id: value.ID, seconds: value.TTL };
   }
 
-  /** For how many seconds it lives from now on; 0 where it does not any more. */
-  async keepLease(id: string): Promise<number> {
+  async keepLease(id: string): Promise<KeptLease> {
     try {
-      return (await this.gateway.call('/v3/lease/keepalive', { ID: id }, answers.keepAlive)).value.result.TTL;
+      const { value } = await this.gateway.call('/v3/lease/keepalive', { ID: id }, answers.keepAlive);
+      const { TTL: seconds, header } = value.result;
+      return { seconds, revision: header?.revision || undefined };
     } catch (error) {
-      if (error instanceof EtcdRefused && error.code === Code.notFound) return 0;
+      if (error instanceof EtcdRefused && error.code === Code.notFound) return { seconds: 0, revision: undefined };
       throw error;
     }
   }

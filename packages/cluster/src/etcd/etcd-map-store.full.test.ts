@@ -102,6 +102,29 @@ describeWithEtcd('a map in one etcd', () => {
     expect((await one.lock('mover'))?.isHeld).toBe(true);
   });
 
+  test('has the statements of members again after it was restored from a backup', async () => {
+    const restored = await EtcdServers.start();
+    try {
+      const [one, other] = [open(restored), open(restored)];
+      const heard: number[] = [];
+      await putMap(one, 1);
+      await one.announce(ONE, { revision: 1 });
+      await restored.backUp();
+      one.watch(({ document }) => heard.push(document.revision));
+      await putMap(one, 2);
+      await one.announce(ONE, { revision: 2 });
+      await vi.waitFor(() => expect(heard.at(-1)).toBe(2), { timeout: 30_000 });
+      await restored.restore();
+      await vi.waitFor(() => expect(heard.at(-1)).toBe(1), { timeout: 30_000 });
+      await vi.waitFor(async () => expect(await other.members()).toEqual(new Map([[ONE, { revision: 2 }]])), {
+        timeout: 30_000,
+      });
+    } finally {
+      for (const store of stores.splice(0)) await store.stop();
+      await restored.remove();
+    }
+  });
+
   test('has statements and locks of members for as long as they run', async () => {
     const [one, other] = [open(etcd), open(etcd)];
     await one.announce(ONE, { revision: 1 });

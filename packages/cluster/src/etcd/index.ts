@@ -8,5 +8,5 @@
 
 export type { KeyValue } from './answers.js';
 export { Code, EtcdRefused, EtcdUnreachable } from './errors.js';
-export type { Etcd, Fence, TransactionResult } from './etcd-client.js';
+export type { Etcd, Fence, KeptLease, TransactionResult } from './etcd-client.js';
 export { EtcdMapStore, type EtcdMapStoreOptions } from './etcd-map-store.js';

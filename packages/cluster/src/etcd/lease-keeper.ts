@@ -144,8 +144,10 @@ export class LeaseKeeper {
     const { lease } = this;
     if (lease === undefined) return;
     const asked = { monotonicMs: clocks.monotonicMs(), wallMs: clocks.wallMs() };
-    const seconds = await client.keepLease(lease.id);
+    const { seconds, revision = Number.POSITIVE_INFINITY } = await client.keepLease(lease.id);
     if (seconds === 0) return this.forget();
+    // Restored from a backup, which may have the lease, and the keys as they were then.
+    if (revision < Math.max(...this.known.values())) this.held.clear();
     lease.extend(seconds, asked);
     this.plan((seconds * 1000) / PARTS);
   }

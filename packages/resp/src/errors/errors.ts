@@ -256,6 +256,7 @@ export const errors = {
   scriptForeignKey: 'ERR Script attempted to access a non local key in a cluster node',
   forwardStopped: 'ERR the server is stopping: try again at another address',
 
+  copying: 'LOADING this server copies the data of its group, and takes no clients yet',
   noCluster: 'ERR This instance has cluster support disabled',
   noFunctions:
     'NOTSUPPORTED functions are not supported: send the script with EVAL, or load it with SCRIPT LOAD and call it ' +

@@ -71,6 +71,12 @@ export class LaneCluster {
     return this.known;
   }
 
+  /** This server does not have the data of its group yet: it is for no clients in its own view. */
+  get isCopying(): boolean {
+    const { nodes, ownIndex } = this.view;
+    return nodes[ownIndex]?.isLive === false;
+  }
+
   isHere(name: Uint8Array): boolean {
     return this.owners[slotOfKey(name, 0, name.length)] === HERE;
   }

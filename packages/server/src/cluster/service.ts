@@ -47,6 +47,8 @@ export interface ClusterOptions {
   readonly quotas: MovingOptions['quotas'];
   readonly waitForDisk: MovingOptions['waitForDisk'];
   readonly nowMs: () => number;
+  /** This server has less than other members of its region: clients are better served by those. */
+  readonly isCopying: () => boolean;
 }
 
 /** The cluster map of a running server, on the main thread. */
@@ -150,6 +152,11 @@ export class ClusterService {
   /** Asks one member over a connection for this question; resolves with the text of its reply, a bulk string. */
   async askMember(member: Member, words: readonly string[], timeoutMs: number): Promise<string> {
     return textOfBulk(await this.links.ask(member, words, timeoutMs));
+  }
+
+  /** This server does not have the data of its group yet: clients are sent to others. */
+  get isCopying(): boolean {
+    return this.view?.nodes[this.view.ownIndex]?.isLive === false;
   }
 
   /** The names of the groups of the map but this one. */
@@ -287,7 +294,9 @@ export class ClusterService {
     if (map === undefined || this.isStopped) return;
     const own = this.ownMember(map) as Member;
     const id = nodeIdOf(own);
-    const view = viewOf({ map, own, isLive: (member) => nodeIdOf(member) === id || this.links.isReachable(member) });
+    const isLive = (member: Member) =>
+      nodeIdOf(member) === id ? !this.options.isCopying() : this.links.isReachable(member);
+    const view = viewOf({ map, own, isLive });
     if (JSON.stringify(view) === JSON.stringify(this.view)) return;
     this.view = view;
     this.board.setView(view);

@@ -138,6 +138,17 @@ test('a store that was restored from a backup does not bring back an older map',
   expect(lines[0]).toContain('which is older: was etcd restored?');
 });
 
+test('an older map in the store is refused until the one in force is put back', async () => {
+  store.give(documentOf(7));
+  await source.start();
+  refusal = 'its revision 5 is older';
+  store.give(documentOf(5));
+  await expect.poll(() => source.figures.mistakes).toBe(1);
+  store.give(documentOf(7));
+  await expect.poll(() => source.figures.mistakes).toBe(0);
+  expect(steps.filter((step) => step === 'then 7')).toEqual([]);
+});
+
 test('a kept map that is damaged is not taken', async () => {
   keep({ revision: 'none' });
   store.failure = 'away';

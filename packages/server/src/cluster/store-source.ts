@@ -137,7 +137,12 @@ export class StoreSource implements MapSource {
   /** Members state a revision only when no command is running that began under an older one. */
   private async apply(document: MapDocument, isAtStart: boolean): Promise<string | undefined> {
     const { putIntoForce, settle, kept, logger } = this.options;
-    if (JSON.stringify(document) === JSON.stringify(this.inForce)) return undefined;
+    if (JSON.stringify(document) === JSON.stringify(this.inForce)) {
+      // It is there again, in place of one that was refused.
+      this.mistakes = [];
+      this.reported = '';
+      return undefined;
+    }
     const map = mapOf(document);
     const refused = await putIntoForce(map, isAtStart);
     if (refused !== undefined) return refused;

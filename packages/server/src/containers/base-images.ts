@@ -52,6 +52,8 @@ RUN mkdir /prometheus && chown 65534:65534 /prometheus
 USER 65534
 VOLUME /prometheus
 ENTRYPOINT ["/usr/bin/prometheus"]`,
+  'quay.io/coreos/etcd': `${install('etcd-server etcd-client')}
+VOLUME /etcd-data`,
   redis: install('redis-server redis-tools'),
 };
 
@@ -59,13 +61,15 @@ ENTRYPOINT ["/usr/bin/prometheus"]`,
 export async function provideImages(podman: Podman, names: readonly string[]): Promise<void> {
   for (const name of names) {
     if (await podman.hasImage(name)) continue;
-    const { code } = await podman.attempt(
-      'pull',
-      '--quiet',
-      `docker.io/${name.includes('/') ? '' : 'library/'}${name}`,
-    );
+    const { code } = await podman.attempt('pull', '--quiet', wholeName(name));
     if (code !== 0) await makeImage(podman, name);
   }
+}
+
+/** With the registry. */
+function wholeName(name: string): string {
+  if (!name.includes('/')) return `docker.io/library/${name}`;
+  return name.split('/')[0].includes('.') ? name : `docker.io/${name}`;
 }
 
 async function makeImage(podman: Podman, name: string): Promise<void> {

@@ -5,6 +5,7 @@ import { readMapDocument } from '@quotadb/cluster';
 import { environmentVariable, loadConfiguration, peersOf, settingNames, settingOf } from '@quotadb/config';
 import { describe, expect, test } from 'vitest';
 import { REPOSITORY, readCompose } from './compose.js';
+import { runArguments } from './compose-run.js';
 import { compileComposeSchema } from './compose-schema.js';
 import { environmentOf, parseDockerfile } from './dockerfile.js';
 
@@ -72,6 +73,12 @@ describe('compose.cluster.yaml', () => {
       );
       expect(seeing.sort()).toEqual([maker, host].sort());
     }
+  });
+
+  test('has nothing that the test in containers could not start', () => {
+    for (const [name, service] of Object.entries(compose.services)) expect(runArguments(service), name).toBeTruthy();
+    const check = 'etcdctl endpoint health'.split(' ');
+    expect(runArguments(compose.services.etcd)).toContain(`--health-cmd=${JSON.stringify(check)}`);
   });
 
   test('its script is one that a shell takes', () => {

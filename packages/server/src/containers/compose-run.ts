@@ -6,7 +6,7 @@ type Flags = { readonly [Key in keyof Service]-?: (value: NonNullable<Service[Ke
 const none = () => [];
 const each = (flag: string) => (values: readonly string[]) => values.map((value) => `--${flag}=${value}`);
 
-/** A service of compose.yaml in the words of `podman run`. */
+/** A service of a compose file in the words of `podman run`. */
 const flags: Flags = {
   build: none,
   image: none,
@@ -29,8 +29,9 @@ const flags: Flags = {
   volumes: (volumes) => volumes.map((volume) => `--volume=${volume.replace(/^\.\//, REPOSITORY)}`),
   secrets: each('secret'),
   healthcheck: ({ test: [kind, ...words] }) => {
-    if (kind !== 'CMD-SHELL') throw new Error(`a health check of the kind ${kind}`);
-    return [`--health-cmd=${words.join(' ')}`];
+    if (kind === 'CMD-SHELL') return [`--health-cmd=${words.join(' ')}`];
+    if (kind === 'CMD') return [`--health-cmd=${JSON.stringify(words)}`];
+    throw new Error(`a health check of the kind ${kind}`);
   },
   deploy: ({ resources: { limits } }) => [`--cpus=${limits.cpus}`, `--memory=${limits.memory.toLowerCase()}`],
 };
@@ -38,7 +39,7 @@ const flags: Flags = {
 /** The arguments of `podman run` behind its own flags. Throws for what it would have to leave out. */
 export function runArguments(service: Service): readonly string[] {
   const words = Object.entries(service).flatMap(([key, value]) => {
-    if (!(key in flags)) throw new Error(`compose.yaml has ${key}, which this cannot run`);
+    if (!(key in flags)) throw new Error(`a service has ${key}, which this cannot run`);
     return (flags[key as keyof Flags] as (given: unknown) => readonly string[])(value);
   });
   return [...words, service.image, ...(service.command ?? [])];

@@ -9,8 +9,8 @@ import { runArguments } from './compose-run.js';
 import { Podman } from './podman.js';
 
 /**
- * The image as it is built and the services of compose.yaml as they are started, in containers (deploy/container-test).
- * Grafana is left out: its image has no stand-in.
+ * The image as it is built and the services of compose.yaml and compose.cluster.yaml as they are started, in containers
+ * (deploy/container-test). Grafana is left out: its image has no stand-in.
  */
 const REGIONS = ['us', 'eu', 'ap'] as const;
 const SECRETS: Readonly<Record<string, string>> = {
@@ -19,6 +19,9 @@ const SECRETS: Readonly<Record<string, string>> = {
   QUOTADB_COUNTS_TOKEN: 'counts-token',
   QUOTADB_COUNTS_INTERNAL_TOKEN: 'internal-token',
 };
+const MEMBERS = ['red-a', 'red-b', 'blue-a', 'blue-b'] as const;
+/** Of both groups: their slots are 3300, 7365, 15495 and 12182. */
+const CLUSTER_KEYS = ['b', 'c', 'a', 'foo'];
 const BASE_IMAGES = ['debian:bookworm-slim', 'node:24-bookworm-slim'];
 
 /** Every question starts a process in a container, on a machine that may be busy. */
@@ -37,12 +40,19 @@ const hasEngine = (() => {
 describe.skipIf(!hasEngine)('in containers', () => {
   let podman: Podman;
   let compose: Compose;
+  let groups: Compose;
 
   beforeAll(async () => {
     podman = await Podman.open();
     compose = readCompose(SECRETS);
-    const { postgres, prometheus, redis } = compose.services;
-    await provideImages(podman, [...BASE_IMAGES, postgres.image, prometheus.image, redis.image]);
+    groups = readCompose(SECRETS, 'compose.cluster.yaml');
+    const others = [
+      compose.services.postgres,
+      compose.services.prometheus,
+      compose.services.redis,
+      groups.services.etcd,
+    ];
+    await provideImages(podman, [...BASE_IMAGES, ...others.map(({ image }) => image)]);
     await podman.build('quotadb', REPOSITORY);
     await podman.run('network', 'create', podman.name);
     for (const [name, { environment }] of Object.entries(compose.secrets))
@@ -50,7 +60,8 @@ describe.skipIf(!hasEngine)('in containers', () => {
   }, 1_800_000);
   afterAll(() => podman?.close(), 300_000);
 
-  const start = (service: string) => podman.start(service, runArguments(compose.services[service]));
+  const start = (service: string) =>
+    podman.start(service, runArguments(compose.services[service] ?? groups.services[service]));
   const healthy = (service: string) =>
     eventually(async () => expect([service, await podman.isHealthy(service)]).toEqual([service, true]));
   /** A command to a region from inside its container. */
@@ -84,6 +95,7 @@ describe.skipIf(!hasEngine)('in containers', () => {
         '--exclude-standard',
         'packages',
         'deploy',
+        'scripts',
         '*.json',
         'Dockerfile',
         '.dockerignore',
@@ -220,4 +232,46 @@ describe.skipIf(!hasEngine)('in containers', () => {
       expect({ region, code, log: await podman.logOf(region) }).toMatchObject({ code: '0' });
     }
   });
+
+  test('the services of compose.cluster.yaml start: two groups of two members take every command at any of them', async () => {
+    for (const group of ['red', 'blue']) {
+      await start(`certificates-${group}`);
+      expect(await podman.run('wait', podman.containerOf(`certificates-${group}`))).toBe('0');
+    }
+    await start('etcd');
+    await healthy('etcd');
+    await start('map');
+    expect(await podman.run('wait', podman.containerOf('map'))).toBe('0');
+    for (const member of MEMBERS) await start(member);
+    for (const member of MEMBERS) await healthy(member);
+    for (const [index, member] of MEMBERS.entries())
+      for (const key of CLUSTER_KEYS) await command(member, 'INCRBY', key, `${10 ** index}`);
+    await agreeInCluster(1111);
+    expect(await podman.execute('red-a', 'quotadb', 'cluster', 'status')).toMatch(/^the map has the revision 1\n/);
+  }, 300_000);
+
+  test('a member of a group is killed, and slots move: every total is right, in whatever group it is', async () => {
+    await podman.run('kill', '--signal=KILL', podman.containerOf('red-a'));
+    for (const member of MEMBERS.slice(1))
+      for (const key of CLUSTER_KEYS) await command(member, 'INCRBY', key, '10000');
+    await podman.run('start', podman.containerOf('red-a'));
+    await healthy('red-a');
+    await agreeInCluster(31_111);
+    await podman.execute('blue-b', 'quotadb', 'cluster', 'move', '0-8191', '--to', 'blue', '--yes');
+    await agreeInCluster(31_111);
+    for (const member of ['red-a', 'red-b'])
+      await eventually(async () => expect([member, await command(member, 'DBSIZE')]).toEqual([member, '0']));
+    for (const member of MEMBERS) {
+      await podman.run('stop', '--time=30', podman.containerOf(member));
+      const code = await podman.run('inspect', '--format={{.State.ExitCode}}', podman.containerOf(member));
+      expect({ member, code, log: await podman.logOf(member) }).toMatchObject({ code: '0' });
+    }
+  }, 300_000);
+
+  const agreeInCluster = (total: number) =>
+    eventually(async () => {
+      for (const member of MEMBERS)
+        for (const key of CLUSTER_KEYS)
+          expect([member, key, await command(member, 'GET', key)]).toEqual([member, key, `${total}`]);
+    });
 });

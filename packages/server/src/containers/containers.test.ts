@@ -234,7 +234,7 @@ describe('compose.yaml', () => {
     expect(runArguments(compose.services.us)).toEqual(
       expect.arrayContaining(['--read-only=true', '--cap-drop=ALL', '--publish=127.0.0.1::6380', '--memory=2g']),
     );
-    expect(() => runArguments({ ...compose.services.us, imagine: 1 } as Service)).toThrow('compose.yaml has imagine');
+    expect(() => runArguments({ ...compose.services.us, imagine: 1 } as Service)).toThrow('a service has imagine');
   });
 
   test.each(['make-certificates.sh', 'benchmark.sh', 'container-test'])('%s is a script that a shell takes', (name) => {

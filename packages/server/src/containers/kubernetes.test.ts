@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { environmentVariable, loadConfiguration, peersOf, settingNames, settingOf } from '@quotadb/config';
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js';
@@ -7,11 +6,10 @@ import type { ConfigMap, Namespace, Service } from 'kubernetes-types/core/v1.js'
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
 import { statusApi } from '../http/status/status-api.js';
-import { runProgram } from '../testing/index.js';
 import { REPOSITORY } from './compose.js';
 import { environmentOf, parseDockerfile } from './dockerfile.js';
+import { type Manifest, readKustomization, readManifests, typeMistakes } from './manifests.js';
 
 const DIRECTORY = join(REPOSITORY, 'deploy/kubernetes');
 const REGIONS = ['us', 'eu', 'ap'];
@@ -21,37 +19,11 @@ const SECRETS: Readonly<Record<string, string>> = {
   QUOTADB_COUNTS_INTERNAL_TOKEN: 'another token',
   QUOTADB_POSTGRES: 'postgresql://quotadb:secret@postgres:5432/counts',
 };
-/** The kinds that are used, and where the types that Kubernetes publishes have them. */
-const KINDS: Readonly<Record<string, string>> = {
-  'v1 Namespace': 'core/v1',
-  'v1 ConfigMap': 'core/v1',
-  'v1 Service': 'core/v1',
-  'apps/v1 StatefulSet': 'apps/v1',
-  'policy/v1 PodDisruptionBudget': 'policy/v1',
-  'networking.k8s.io/v1 NetworkPolicy': 'networking/v1',
-};
-
-interface Manifest {
-  readonly file: string;
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-}
-
 let manifests: readonly Manifest[];
 let image: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  const files = (await readdir(DIRECTORY)).filter((file) => file !== 'kustomization.yaml').sort();
-  const documents = await Promise.all(
-    files.map(async (file) =>
-      parseAllDocuments(await readFile(join(DIRECTORY, file), 'utf8')).map((document) => {
-        expect(document.errors).toEqual([]);
-        return { file, ...(document.toJS() as Omit<Manifest, 'file'>) };
-      }),
-    ),
-  );
-  manifests = documents.flat();
+  manifests = await readManifests(DIRECTORY);
   const stages = parseDockerfile(await readFile(join(REPOSITORY, 'Dockerfile'), 'utf8'));
   image = environmentOf(stages.at(-1) ?? expect.unreachable());
 });
@@ -71,36 +43,9 @@ const containerOf = (name: string) => podOf(name).containers[0];
 const isSelected = (selector: object | undefined, labels: object | undefined) =>
   expect(labels).toMatchObject(selector ?? expect.unreachable());
 
-/** The complaints of the TypeScript compiler about objects as the types that Kubernetes publishes. */
-async function typeMistakes(objects: readonly Omit<Manifest, 'file'>[]): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'quotadb-kubernetes-'));
-  try {
-    const lines = objects.map((object, index) => {
-      const module = KINDS[`${object.apiVersion} ${object.kind}`] ?? expect.unreachable(JSON.stringify(object));
-      const type = `import('kubernetes-types/${module}').${object.kind}`;
-      return `export const manifest${index}: ${type} = ${JSON.stringify(object)};`;
-    });
-    await writeFile(join(directory, 'manifests.ts'), lines.join('\n'));
-    const paths = { 'kubernetes-types/*': [join(REPOSITORY, 'node_modules/kubernetes-types/*')] };
-    const compilerOptions = {
-      strict: true,
-      noEmit: true,
-      types: [],
-      module: 'esnext',
-      moduleResolution: 'bundler',
-      paths,
-    };
-    await writeFile(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['manifests.ts'] }));
-    const compiler = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
-    return (await runProgram(process.execPath, [compiler, '-p', directory])).stdout;
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
-
 describe('the manifests for Kubernetes', () => {
   test('are what the published types of Kubernetes allow, with no name that they do not know', async () => {
-    const known = manifests.filter(({ kind }) => kind !== 'ServiceMonitor').map(({ file: _, ...manifest }) => manifest);
+    const known = manifests.filter(({ kind }) => kind !== 'ServiceMonitor');
     expect(known).toHaveLength(13);
     const wrong = { ...structuredClone(known[0]), imagine: 'x' };
     const mistakes = (await typeMistakes([...known, wrong])).trim().split('\n');
@@ -108,11 +53,7 @@ describe('the manifests for Kubernetes', () => {
   });
 
   test('are all in the kustomization, but for the kind that needs an operator', async () => {
-    const kustomization = parse(await readFile(join(DIRECTORY, 'kustomization.yaml'), 'utf8')) as {
-      resources: string[];
-      namespace: string;
-      images: { name: string }[];
-    };
+    const kustomization = await readKustomization(DIRECTORY);
     const files = new Set(manifests.map(({ file }) => file));
     files.delete('monitoring.yaml');
     expect([...kustomization.resources].sort()).toEqual([...files].sort());

@@ -22,7 +22,7 @@ const ELSEWHERE: readonly RegExp[] = [
   /quotadb cli$/, // a prompt: packages/cli/src/prompt
   /--envoy-config/, // docs/envoy.md: envoy-guide.full.test.ts
   /--cluster-map|--cluster call|--etcd |-p 6381/, // docs/cluster.md: cluster-guide.full.test.ts
-  /quotadb cluster (move|rebalance|pause|resume|status)\b/, // needs etcd: packages/cli/src/cluster
+  /quotadb cluster (init|move|rebalance|pause|resume|status)\b/, // needs etcd: packages/cli/src/cluster
   /--postgres/, // docs/counts.md: counts-guide.test.ts
   /QUOTA\.REMINT/, // needs a region that has lost its data: remint.full.test.ts
   / \| /, // a syntax, not a command

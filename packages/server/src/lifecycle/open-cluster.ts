@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { whenSafe } from '../durability/when-safe.js';
 import type { QuotaService } from '../quotas/service.js';
+import type { ReplicationService } from '../replication/service.js';
 import type { Certificates } from '../tls/certificates.js';
 import type { Lanes } from './lanes.js';
 
@@ -17,10 +18,12 @@ interface Parts {
   readonly lanes: Lanes;
   /** Made after the node, whose board it has. */
   readonly state: () => ServerState;
+  /** Made after the node. */
+  readonly replication: () => ReplicationService | undefined;
 }
 
 /** This server as a node of a cluster; undefined where there is no cluster map. */
-export function openCluster({ certificates, lanes, state, ...parts }: Parts): ClusterNode | undefined {
+export function openCluster({ certificates, lanes, state, replication, ...parts }: Parts): ClusterNode | undefined {
   if (!hasClusterMap(parts.config)) return undefined;
   return new ClusterNode({
     ...parts,
@@ -35,5 +38,6 @@ export function openCluster({ certificates, lanes, state, ...parts }: Parts): Cl
       if (refused !== undefined) throw new Error(refused.error);
     },
     nowMs: () => state().clock.now(),
+    isCopying: () => replication()?.isCopying ?? false,
   });
 }

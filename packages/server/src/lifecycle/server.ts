@@ -133,7 +133,11 @@ export class Server {
     );
     this.quotas = quotas;
     this.cluster = this.openOrClose(() =>
-      openCluster({ config, logger, engine, quotas, certificates, lanes, state: () => this.state }),
+      openCluster({
+        ...{ config, logger, engine, quotas, certificates, lanes },
+        state: () => this.state,
+        replication: () => this.replication,
+      }),
     );
     const remembered = persistence === undefined ? [] : loadMembers(config.dataDirectory);
     this.hasMembers = peersOf(config).length > 0 || remembered.length > 0;
@@ -205,7 +209,11 @@ export class Server {
       logger,
       access,
       status: {
-        isReady: () => this.serving && !state.disk.refusesWrites && this.findTrouble() === undefined,
+        isReady: () =>
+          this.serving &&
+          !state.disk.refusesWrites &&
+          this.findTrouble() === undefined &&
+          this.cluster?.service.isCopying !== true,
         reason: () => this.findTrouble(),
         page: '/dashboard/',
         describe: () => {

@@ -1,9 +1,11 @@
-import { printAddress } from '@quotadb/config';
+import { type Configuration, printAddress } from '@quotadb/config';
 import { type Engine, OWN_ORIGIN } from '@quotadb/engine';
 import { lagMs, type Member, nameOfOrigin, type Replica, shardLagMs } from '@quotadb/replication';
 import type { Dialer, Mesh } from '@quotadb/replication/mesh';
 import type { PeerDescription, PeerState, ShardLag } from '@quotadb/resp';
+import { regionOfServer } from '@quotadb/wire';
 import type { Logger } from 'pino';
+import type { FirstCopySource } from './first-copy.js';
 import type { Journal } from './journal.js';
 
 const REPLICA_ID_DIGITS = 32;
@@ -48,6 +50,19 @@ function describePeer(replica: Replica, member: Member, dialer: Dialer | undefin
     joinedPercent: joinedPercent(replica, member, nowMs),
     figures: journal.figuresOf(region, link),
   };
+}
+
+/** The other members of this server's region, for its first copy. */
+export function firstCopySources({ replica }: Mesh, journal: Journal, config: Configuration): FirstCopySource[] {
+  if (replica === undefined) return [];
+  const nowMs = replica.clock.monotonicMs();
+  return [...replica.members.values()]
+    .filter(({ region }) => regionOfServer(region) === config.region)
+    .map(({ region, link, origin }) => ({
+      isLinked: link?.isEstablished === true,
+      isInStep: origin !== undefined && replica.freshness.ageMs(nameOfOrigin(origin), nowMs) >= 0,
+      isInTrouble: journal.aheadOf(region) !== '',
+    }));
 }
 
 function lagOf(engine: Engine, acknowledged: ArrayLike<number> | undefined) {

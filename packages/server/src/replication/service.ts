@@ -6,14 +6,15 @@ import { findSealFault, sealText } from '@quotadb/replication/grpc';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationRequest, ShardLag } from '@quotadb/resp';
 import { type GuardedClock, ReplicationBoard, systemMonotonicMs } from '@quotadb/resp';
-import { serverName } from '@quotadb/wire';
+import { regionOfServer, serverName } from '@quotadb/wire';
 import type { Logger } from 'pino';
 import type { Persistence } from '../durability/persistence.js';
 import { NO_NEIGHBOURS } from '../quotas/reminting.js';
 import type { QuotaService } from '../quotas/service.js';
 import { ResyncTraces } from '../tracing/trace-resyncs.js';
 import { recordPast } from '../tracing/tracing.js';
-import { describeShards } from './describe.js';
+import { describeShards, firstCopySources } from './describe.js';
+import { FirstCopy } from './first-copy.js';
 import { Journal } from './journal.js';
 import { MemberFile } from './member-file.js';
 import { openNetwork } from './network.js';
@@ -64,6 +65,7 @@ export class ReplicationService {
   private mesh: Mesh | undefined = undefined;
   private reporter: Reporter | undefined = undefined;
   private starts: StartKeeper | undefined = undefined;
+  private firstCopy: FirstCopy | undefined = undefined;
   private closeNetwork: () => void = () => {};
   /** Undefined where there is no disk. */
   private readonly memberFile: MemberFile | undefined = undefined;
@@ -233,6 +235,18 @@ export class ReplicationService {
   /** The data directory is an old copy, and what to do; empty where it is none. */
   get oldCopyTrouble(): string {
     return this.starts?.trouble ?? '';
+  }
+
+  /** Whether this server started without data and has less than other members of its region. */
+  get isCopying(): boolean {
+    const { config } = this.options;
+    this.firstCopy ??= new FirstCopy(this.hasOthersInRegion && this.options.engine.keyCount() === 0);
+    return this.firstCopy.isRunning(this.mesh === undefined ? [] : firstCopySources(this.mesh, this.journal, config));
+  }
+
+  private get hasOthersInRegion(): boolean {
+    const { config } = this.options;
+    return peersOf(config).some(({ region }) => regionOfServer(region) === config.region);
   }
 
   /** The clocks of the connected regions, each less the monotonic clock of this one. */

@@ -14,6 +14,7 @@ export {
 export { type CertifiedRegion, CertifiedRegions } from './certified-regions.js';
 export { EtcdCluster, LAST_SLOT } from './etcd-cluster.js';
 export { HeldDisk } from './held-disk.js';
+export { LastingState } from './lasting-state.js';
 export { LocalRegistry } from './local-registry.js';
 export { PackedPackages } from './packed-packages.js';
 export { describeEveryDoor, type RespDoor } from './resp-doors.js';

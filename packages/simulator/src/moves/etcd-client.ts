@@ -48,7 +48,7 @@ export class SimulatedEtcdClient implements Etcd {
     return (await this.call((etcd) => etcd.grantLease(seconds))).value;
   }
 
-  async keepLease(id: string): Promise<number> {
+  async keepLease(id: string) {
     return (await this.call((etcd) => etcd.keepLease(id))).value;
   }
 

@@ -1,4 +1,11 @@
-import { Code, EtcdRefused, type Fence, type KeyValue, type TransactionResult } from '@quotadb/cluster/etcd';
+import {
+  Code,
+  EtcdRefused,
+  type Fence,
+  type KeptLease,
+  type KeyValue,
+  type TransactionResult,
+} from '@quotadb/cluster/etcd';
 import type { Scheduler } from '../world/scheduler.js';
 
 export interface EtcdFaults {
@@ -83,13 +90,14 @@ export class SimulatedEtcd {
     return { id, seconds };
   }
 
-  /** 0 where it is gone. */
-  keepLease(id: string): number {
+  /** For 0 seconds where it is gone. */
+  keepLease(id: string): KeptLease {
     this.expire();
+    const { revision } = this;
     const lease = this.leases.get(id);
-    if (lease === undefined) return 0;
+    if (lease === undefined) return { seconds: 0, revision };
     lease.endsAtMs = this.scheduler.nowMs + lease.seconds * 1000;
-    return lease.seconds;
+    return { seconds: lease.seconds, revision };
   }
 
   /** Its keys are gone with it. */

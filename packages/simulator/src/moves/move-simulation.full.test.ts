@@ -13,9 +13,9 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'the old group forgets slots before they are handed over': 7,
   'a receiver takes what was sent under a stale map': 72,
   'a member states a map before commands that began under another have ended': 14,
-  'a batch is sent before all members have stated that the slots are held': 9,
+  'a batch is sent before all members have stated that the slots are held': 39,
   'a statement that comes late replaces a newer one': 8,
-  'slots are handed over before all members of the new group have the keys': 40,
+  'slots are handed over before all members of the new group have the keys': 61,
   'the counters of limits stay where they were': 7,
   'tokens are minted by a move: what was used is forgotten': 5,
 };

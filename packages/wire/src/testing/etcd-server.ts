@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
@@ -99,6 +99,16 @@ export class EtcdServers {
     await closed;
   }
 
+  /** Takes a backup of the first member, which is restarted for it. */
+  async backUp(): Promise<void> {
+    await this.exchange(join(this.directory, 'm0'), this.backup);
+  }
+
+  /** The first member as it was at the backup. */
+  async restore(): Promise<void> {
+    await this.exchange(this.backup, join(this.directory, 'm0'));
+  }
+
   /** Stands still, with all its connections, until it is resumed. */
   pause(index = 0): void {
     this.members[index].child?.kill('SIGSTOP');
@@ -123,6 +133,17 @@ export class EtcdServers {
   async call(path: string, body: object): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.urls[0]}${path}`, { method: 'POST', body: JSON.stringify(body) });
     return (await response.json()) as Record<string, unknown>;
+  }
+
+  private get backup(): string {
+    return join(this.directory, 'backup');
+  }
+
+  private async exchange(from: string, to: string): Promise<void> {
+    await this.kill();
+    await rm(to, { recursive: true, force: true });
+    await cp(from, to, { recursive: true });
+    await this.startAgain();
   }
 
   async remove(): Promise<void> {

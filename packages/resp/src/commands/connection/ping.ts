@@ -9,8 +9,9 @@ export const ping = defineCommand({
   summary: 'Returns PONG, or the message.',
   since: '1.0.0',
   syntax: '[message]',
-  run({ request, reply }) {
-    if (request.argumentCount === 1) reply.simple('PONG');
+  run({ client, request, reply, server }) {
+    if (client.isNode && server.cluster?.isCopying) reply.error(errors.copying);
+    else if (request.argumentCount === 1) reply.simple('PONG');
     else if (request.argumentCount === 2)
       reply.bulk(request.input.bytes, request.argumentStart[1], request.argumentLength[1]);
     else reply.error(errors.wrongArity('ping'));

@@ -4,7 +4,7 @@ import { describeWithEtcd } from '@quotadb/wire/testing';
 import { Cluster } from 'ioredis';
 import { createCluster } from 'redis';
 import { afterEach, expect, test, vi } from 'vitest';
-import { EtcdCluster, runProgram, TestClient } from '../../testing/index.js';
+import { EtcdCluster, LastingState, runProgram, TestClient } from '../../testing/index.js';
 
 /** Eight servers, three etcds and five clients, on a machine that may have other things to do. */
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 120_000 });
@@ -163,11 +163,42 @@ async function startClients({ names, portOf }: { names: readonly string[]; portO
   };
 }
 
+/** Who is killed while all slots go to the other group, and how long after something is held: at every step of a batch. */
+const KILLS: readonly { readonly victims: readonly string[]; readonly afterMs: number }[] = [
+  { victims: ['red/eu/a'], afterMs: 0 },
+  { victims: ['etcd'], afterMs: 30 },
+  { victims: ['blue/us/b'], afterMs: 60 },
+  // One of the source and one of the target at once, then etcd with one of each.
+  { victims: ['blue/eu/a', 'red/us/b'], afterMs: 120 },
+  { victims: ['red/eu/b', 'blue/us/a'], afterMs: 250 },
+  { victims: ['etcd', 'blue/eu/b', 'red/us/a'], afterMs: 15 },
+  // Both members of a group in a region: its clients there have the other region only.
+  { victims: ['red/eu/a', 'red/eu/b'], afterMs: 90 },
+  { victims: ['etcd'], afterMs: 400 },
+];
+
+async function killAndBringBack(
+  running: EtcdCluster,
+  victims: readonly string[],
+  goesOn: () => Promise<void>,
+): Promise<void> {
+  const leader = victims.includes('etcd') ? await running.etcd.leader() : undefined;
+  const members = victims.filter((name) => name !== 'etcd');
+  await Promise.all([
+    leader === undefined ? undefined : running.etcd.kill(leader),
+    ...members.map((name) => running.kill(name)),
+  ]);
+  await goesOn();
+  if (leader !== undefined) await running.etcd.startAgain(leader);
+  await Promise.all(members.map((name) => running.spawn(name).ready()));
+}
+
 describeWithEtcd('two groups of two members in two regions, with an etcd of three', () => {
   test('lose no increment of any client while slots move and anything is killed', async () => {
-    const running = await EtcdCluster.start({ names: NAMES, etcdMembers: 3 });
+    const running = await EtcdCluster.start({ names: NAMES, etcdMembers: 3, words: LastingState.settings });
     cluster = running;
     const { names } = running;
+    const lasting = await LastingState.prepare(running, 'red/');
     const clients = await startClients({ names, portOf: (name) => running.portOf(name) });
     const counted = () =>
       clients.ioredis.tally.total +
@@ -176,29 +207,24 @@ describeWithEtcd('two groups of two members in two regions, with an etcd of thre
       clients.plain.tally.total;
     await expect.poll(counted, PATIENT).toBeGreaterThan(200);
 
-    const victims = ['red/eu/a', 'etcd', 'blue/us/b', 'red/us/b', 'etcd', 'blue/eu/a'];
-    for (const [round, victim] of victims.entries()) {
+    for (const [round, { victims, afterMs }] of KILLS.entries()) {
       const to = round % 2 === 0 ? 'blue' : 'red';
       const { code, stderr } = await running.operate('move', '0-16383', '--to', to, '--yes', '--no-wait');
-      expect([victim, code, stderr]).toEqual([victim, 0, '']);
+      expect([victims, code, stderr]).toEqual([victims, 0, '']);
       await expect
         .poll(async () => (await running.document()).moves?.some(({ held }) => held !== undefined) ?? true, {
           ...PATIENT,
           interval: 2,
         })
         .toBe(true);
-      const before = counted();
-      if (victim === 'etcd') {
-        const leader = await running.etcd.leader();
-        await running.etcd.kill(leader);
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await killAndBringBack(running, victims, async () => {
+        const before = counted();
         await expect.poll(counted, PATIENT).toBeGreaterThan(before + 20);
-        await running.etcd.startAgain(leader);
-      } else {
-        await running.kill(victim);
-        await expect.poll(counted, PATIENT).toBeGreaterThan(before + 20);
-        await running.spawn(victim).ready();
-      }
+        await lasting.takeSome();
+      });
       await vi.waitFor(async () => expect(await running.movesLeft()).toBe(0), PATIENT);
+      await lasting.takeSome();
     }
     for (const { stop } of Object.values(clients)) await stop();
 
@@ -214,6 +240,7 @@ describeWithEtcd('two groups of two members in two regions, with an etcd of thre
     for (const { tally } of [clients.redisCli, clients.plain])
       for (const [key, attempted] of tally.attempted)
         for (const value of await valuesOf(running, key)) expect([key, value <= attempted]).toEqual([key, true]);
+    await vi.waitFor(() => lasting.check('red/'), PATIENT);
     for (const name of names.filter((each) => each.startsWith('blue/')))
       await expect.poll(() => running.ask(name, 'DBSIZE'), PATIENT).toBe(':0\r\n');
   });
