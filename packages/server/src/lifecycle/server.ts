@@ -45,6 +45,9 @@ import { openCluster } from './open-cluster.js';
 import { type ReadyLine, readyLineOf } from './ready-line.js';
 import { Reloader } from './reloader.js';
 
+/** Of the memory of a server with a disk: address space for a start that needs a little more than there was. */
+const RESTORE_SPARE = 1 / 16;
+
 export interface ServerParts {
   readonly config: Configuration;
   readonly clock: Clock;
@@ -117,6 +120,7 @@ export class Server {
     const origin = persistence?.directory.origin ?? newIncarnation(config);
     const engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
+      spareBytes: persistence === undefined ? 0 : config.maxMemoryBytes * RESTORE_SPARE,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
