@@ -1,0 +1,95 @@
+import { componentsOf, type Increment } from '@quotadb/engine/testing';
+import type { SimulatedNode } from '../world/node.js';
+import type { NodeProcess } from '../world/process.js';
+import { holdingsOf } from './checks.js';
+import type { Oracle, Reset } from './oracle.js';
+
+/** Since an old copy of a node's disk was put back. */
+interface Restored {
+  /** By shard: how far the copy had come; nothing that was made since was sent before it was confirmed. */
+  readonly versions: readonly number[];
+  /** Made by the other copy, later than this one was made. */
+  readonly apart: readonly Increment[];
+  /** Made here since. */
+  readonly made: Set<Increment>;
+  readonly resets: Reset[];
+  /** No peer had shown anything of the other copy in time: if one does later, one side's counts are lost. */
+  isConfirmed: boolean;
+}
+
+/**
+ * What the oracle has to know of nodes that go on from an old copy of their disk. Until it is decided whether the copy
+ * becomes a new incarnation, what either side has done since may be missing anywhere.
+ */
+export class RestoredCopies {
+  private readonly oracle: Oracle;
+  private readonly keys: readonly string[];
+  private readonly restored = new Map<SimulatedNode, Restored>();
+
+  constructor(oracle: Oracle, keys: readonly string[]) {
+    this.oracle = oracle;
+    this.keys = keys;
+  }
+
+  begin(process: NodeProcess): void {
+    const versions = Array.from({ length: process.engine.shardCount }, (_, shard) => process.ownSequence(shard));
+    const apart = this.oracle.setApart(process.origin, (shard) => versions[shard]);
+    this.restored.set(process.node, { versions, apart, made: new Set(), resets: [], isConfirmed: false });
+  }
+
+  made({ node }: NodeProcess, increment: Increment): void {
+    const restored = this.restored.get(node);
+    if (restored === undefined) return;
+    restored.made.add(increment);
+    if (!restored.isConfirmed) this.oracle.mayBeLost.add(increment);
+  }
+
+  reset({ node }: NodeProcess, reset: Reset | undefined): void {
+    const restored = this.restored.get(node);
+    if (restored === undefined || reset === undefined) return;
+    restored.resets.push(reset);
+    if (!restored.isConfirmed) reset.state = 'uncertain';
+  }
+
+  /** All peers have shown that the copy is not older than what they hold. Returns the regions that have not. */
+  confirmed(process: NodeProcess): string[] {
+    const restored = this.restored.get(process.node);
+    if (restored === undefined || restored.isConfirmed) return [];
+    restored.isConfirmed = true;
+    const { members, ownName } = process.replica;
+    const older = [...members.values()].filter(({ seen }) =>
+      seen.find(ownName)?.some((version, shard) => version > restored.versions[shard]),
+    );
+    this.settle(restored, holdingsOf(process, this.keys, this.oracle));
+    return older.map(({ region }) => region);
+  }
+
+  /** The copy is a new incarnation, which has what was done here since. */
+  carried(process: NodeProcess, running: readonly NodeProcess[], shardOf: (key: string) => number): void {
+    const restored = this.restored.get(process.node);
+    if (restored === undefined) return;
+    this.restored.delete(process.node);
+    const versionOf = (key: string) =>
+      componentsOf(process.engine, key).find(({ origin }) => origin === process.origin)?.version ??
+      process.ownSequence(shardOf(key));
+    this.oracle.carry(restored.made, restored.resets, process.origin, versionOf);
+    this.settle(restored, holdingsOf(process, this.keys, this.oracle));
+    const held = running.map((other) => holdingsOf(other, this.keys, this.oracle));
+    for (const increment of restored.apart)
+      if (held.some((some) => some.has(increment))) this.oracle.mayBeLost.delete(increment);
+  }
+
+  /** Its disk is given up, perhaps because peers hold changes of both sides. */
+  lost(node: SimulatedNode): void {
+    const restored = this.restored.get(node);
+    if (restored === undefined) return;
+    this.restored.delete(node);
+    for (const increment of restored.made) this.oracle.mayBeLost.add(increment);
+    for (const reset of restored.resets) if (reset.state === 'holds') reset.state = 'uncertain';
+  }
+
+  private settle({ made, resets }: Restored, held: ReadonlySet<Increment>): void {
+    for (const increment of made) if (held.has(increment)) this.oracle.mayBeLost.delete(increment);
+    for (const reset of resets) if (reset.state === 'uncertain') reset.state = 'holds';
+  }
+}
