@@ -256,7 +256,7 @@ export class Server {
 
   /** Why clients should go elsewhere, where the operator has to do something. */
   private findTrouble(): string | undefined {
-    return this.clockFollower?.findTrouble() ?? (this.replication.oldCopyTrouble || undefined);
+    return this.clockFollower?.findTrouble() ?? this.replication.findTrouble();
   }
 
   /** Listens on all ports or on none. HTTP comes first, so that /readyz answers while the data is loaded. */
