@@ -45,8 +45,12 @@ import { openCluster } from './open-cluster.js';
 import { type ReadyLine, readyLineOf } from './ready-line.js';
 import { Reloader } from './reloader.js';
 
-/** Of the memory of a server with a disk: address space for a start that needs a little more than there was. */
+/**
+ * Address space for a start with a disk that needs a little more memory than there was: a sixteenth, and for each shard
+ * a page of each size of record.
+ */
 const RESTORE_SPARE = 1 / 16;
+const RESTORE_SPARE_BYTES = 32 * 1024 * 1024;
 
 export interface ServerParts {
   readonly config: Configuration;
@@ -120,7 +124,7 @@ export class Server {
     const origin = persistence?.directory.origin ?? newIncarnation(config);
     const engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
-      spareBytes: persistence === undefined ? 0 : config.maxMemoryBytes * RESTORE_SPARE,
+      spareBytes: persistence === undefined ? 0 : config.maxMemoryBytes * RESTORE_SPARE + RESTORE_SPARE_BYTES,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
