@@ -47,6 +47,11 @@ export class Oracle {
   readonly mayBeLost = new Set<Increment>();
   /** Origins that will make no further change. */
   readonly deadOrigins = new Set<string>();
+  /**
+   * New incarnations of old copies, each with the one before. Where a generation lives longer by a change of the copy,
+   * the new one has all of it, and has cancelled it in the one before.
+   */
+  readonly heirs = new Map<string, string>();
   private readonly facts = new Map<Increment, Fact>();
   private readonly byOrigin = new Map<string, Fact[]>();
   /** By origin and key: the versions of the changes that clients made there. */

@@ -64,16 +64,19 @@ export class RestoredCopies {
     return older.map(({ region }) => region);
   }
 
-  /** The copy is a new incarnation, which has what was done here since. */
-  carried(process: NodeProcess, running: readonly NodeProcess[], shardOf: (key: string) => number): void {
+  /**
+   * The copy is a new incarnation, which has what was done here since, but for what its disk did not have: it had the
+   * changes up to these versions.
+   */
+  carried(process: NodeProcess, running: readonly NodeProcess[], durable: (shard: number) => number): void {
     const restored = this.restored.get(process.node);
     if (restored === undefined) return;
     this.restored.delete(process.node);
     const versionOf = (key: string) =>
-      componentsOf(process.engine, key).find(({ origin }) => origin === process.origin)?.version ??
-      process.ownSequence(shardOf(key));
-    this.oracle.carry(restored.made, restored.resets, process.origin, versionOf);
-    this.settle(restored, holdingsOf(process, this.keys, this.oracle));
+      componentsOf(process.engine, key).find(({ origin }) => origin === process.origin)?.version ?? 0;
+    const resets = restored.resets.filter(({ version, shard }) => version <= durable(shard));
+    this.oracle.carry(restored.made, resets, process.origin, versionOf);
+    this.settle({ ...restored, resets }, holdingsOf(process, this.keys, this.oracle));
     const held = running.map((other) => holdingsOf(other, this.keys, this.oracle));
     for (const increment of restored.apart)
       if (held.some((some) => some.has(increment))) this.oracle.mayBeLost.delete(increment);
