@@ -55,7 +55,10 @@ class CounterSimulation extends Cluster<CounterPlan> {
       this.change(process, key, () => this.isDone(process, key, valueOfOpen(process.engine), process.engine.persist()));
       this.said(`${process.label} persists ${key}`);
     },
-    read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
+    read: (process, random) => {
+      const key = random.pick(this.plan.keys);
+      if (!this.isUnchecked(process)) this.report(findReadFaults(process, key, this.context()));
+    },
   };
 
   protected act(step: Step<CounterStepKind>, process: NodeProcess, random: Random): void {
@@ -87,7 +90,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
       return;
     }
     node.isRestored = false;
-    this.copies.begin(process);
+    this.copies.begin(process, (shard) => this.sentChanges.newestOf(process.origin, shard));
     for (let shard = 0; shard < this.plan.shardCount; shard++)
       this.sentChanges.refused(process.origin, shard, process.ownSequence(shard));
   }
@@ -237,7 +240,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
     this.change(process, key, () => {
       const inSight = ledger.read(key, valueOfOpen(engine));
       if (typeof inSight === 'string') {
-        this.failed(`${process.label}: ${inSight}`);
+        if (!this.isUnchecked(process)) this.failed(`${process.label}: ${inSight}`);
         return;
       }
       const before = valueOfOpen(engine);
@@ -304,10 +307,14 @@ class CounterSimulation extends Cluster<CounterPlan> {
     };
   }
 
+  private isUnchecked(process: NodeProcess): boolean {
+    return this.copies.isTooLate || this.copies.isUndecided(process);
+  }
+
   checkAll(): void {
     for (const process of this.running()) {
       process.advance();
-      this.report(findFaults(process, this.context()));
+      if (!this.isUnchecked(process)) this.report(findFaults(process, this.context()));
     }
   }
 
@@ -335,7 +342,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
   /** All replicas must come to agree with each other and with the oracle. */
   protected async end(): Promise<void> {
     await this.converge();
-    if (!this.plan.hasExpiry || this.failures.length > 0) return;
+    if (!this.plan.hasExpiry || this.failures.length > 0 || this.copies.isTooLate) return;
     await this.passExpiries();
     await this.converge();
   }
@@ -355,7 +362,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
     let differences: string[] = [];
     while (this.scheduler.nowMs < limitMs && this.failures.length === 0) {
       await this.pass(HEALING_POLL_MS * plan.unitMs);
-      if (this.failures.length > 0) return;
+      if (this.failures.length > 0 || this.copies.isTooLate) return;
       differences = this.findDifferences();
       if (differences.length === 0) break;
     }
