@@ -1,4 +1,4 @@
-import { admittedUntilMs, Status, splitInt64, timeOfVersion, versionAt } from '@quotadb/engine';
+import { admittedUntilMs, type Batch, Status, splitInt64, timeOfVersion, versionAt } from '@quotadb/engine';
 import { componentsOf, type Increment, type Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
 import { nameOfOrigin } from '@quotadb/replication';
 import { Cluster, type Outcome, type SimulationOptions, START_MS } from '../world/cluster.js';
@@ -93,6 +93,11 @@ class CounterSimulation extends Cluster<CounterPlan> {
     this.copies.begin(process, (shard) => this.sentChanges.newestOf(process.origin, shard));
     for (let shard = 0; shard < this.plan.shardCount; shard++)
       this.sentChanges.refused(process.origin, shard, process.ownSequence(shard));
+  }
+
+  protected override sentBatch(from: NodeProcess, batch: Batch): void {
+    if (this.copies.isTooEarly(from, batch))
+      this.failed(`${from.label} sends a change, and it was not shown yet that its disk is no old copy`);
   }
 
   override confirmed(process: NodeProcess): void {

@@ -1,3 +1,4 @@
+import type { Batch } from '@quotadb/engine';
 import { componentsOf, type Increment } from '@quotadb/engine/testing';
 import type { SimulatedNode } from '../world/node.js';
 import type { NodeProcess } from '../world/process.js';
@@ -48,6 +49,12 @@ export class RestoredCopies {
     const apart = this.oracle.setApart(process.origin, (shard) => versions[shard]);
     const isBehind = versions.some((version, shard) => version < sent(shard));
     this.restored.set(process.node, { versions, isBehind, apart, made: new Set(), resets: [], isConfirmed: false });
+  }
+
+  /** Whether a process sends what it has done since, though nothing was decided yet. */
+  isTooEarly(process: NodeProcess, { shardIndex, version, count }: Batch): boolean {
+    const sendable = this.restored.get(process.node)?.versions[shardIndex] ?? 0;
+    return this.isUndecided(process) && version.subarray(0, count).some((sent) => sent > sendable);
   }
 
   made({ node }: NodeProcess, increment: Increment): void {
