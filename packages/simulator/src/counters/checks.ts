@@ -106,7 +106,7 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
       );
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
-      if (fact.origin !== component.origin && oracle.heirs.get(component.origin) !== fact.origin)
+      if (fact.origin !== component.origin && !oracle.inherited.has(increment))
         faults.push(
           `${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`,
         );

@@ -83,9 +83,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
     const held = holdingsOf(process, this.plan.keys, this.oracle);
     if (ended !== undefined) this.noteLost(node, ended, held, process);
     if (process.hasCarried) {
-      const before = nameOfOrigin(node.allOrigins.at(-2) as Uint8Array);
-      this.oracle.deadOrigins.add(before);
-      this.oracle.heirs.set(process.origin, before);
+      this.oracle.deadOrigins.add(nameOfOrigin(node.allOrigins.at(-2) as Uint8Array));
       this.copies.carried(process, this.running(), (shard) => ended?.durable?.[shard] ?? 0);
       return;
     }

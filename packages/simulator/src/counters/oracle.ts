@@ -48,10 +48,10 @@ export class Oracle {
   /** Origins that will make no further change. */
   readonly deadOrigins = new Set<string>();
   /**
-   * New incarnations of old copies, each with the one before. Where a generation lives longer by a change of the copy,
-   * the new one has all of it, and has cancelled it in the one before.
+   * Held by the new incarnation of an old copy. Where a generation lives longer by a change of the copy, the new one has
+   * all of it, and has cancelled it in the one before; a reset of another replica does not reach it, a known gap.
    */
-  readonly heirs = new Map<string, string>();
+  readonly inherited = new Set<Increment>();
   private readonly facts = new Map<Increment, Fact>();
   private readonly byOrigin = new Map<string, Fact[]>();
   /** By origin and key: the versions of the changes that clients made there. */

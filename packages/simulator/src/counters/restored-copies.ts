@@ -95,6 +95,10 @@ export class RestoredCopies {
     this.restored.delete(process.node);
     const versionOf = (key: string) =>
       componentsOf(process.engine, key).find(({ origin }) => origin === process.origin)?.version ?? 0;
+    for (const key of this.keys)
+      for (const { origin, positive, negative } of componentsOf(process.engine, key))
+        for (const increment of this.oracle.ledger.inComponent(key, positive, negative))
+          if (origin === process.origin && !restored.made.has(increment)) this.oracle.inherited.add(increment);
     const resets = restored.resets.filter(({ version, shard }) => version <= durable(shard));
     this.oracle.carry(restored.made, resets, process.origin, versionOf);
     this.settle({ ...restored, resets }, holdingsOf(process, this.keys, this.oracle));
