@@ -31,6 +31,8 @@ export class ClockWatch {
   private readonly heldByPeers: number[] = [];
   /** `heldByPeers` of the note on disk, with commas between; undefined where there is none. */
   private kept: string | undefined = undefined;
+  /** How far the time of this replica was ahead of the clocks of its peers when that was found; 0 where it is not. */
+  aheadOfMs = 0;
 
   constructor(options: ClockWatchOptions) {
     this.options = options;
@@ -45,6 +47,7 @@ export class ClockWatch {
     if (engine.nowMs <= admittedUntilMs(peersMs, skewBoundMs)) {
       if (this.kept !== undefined) keep?.(undefined);
       this.kept = undefined;
+      this.aheadOfMs = 0;
       return;
     }
     const { heldByPeers } = this;
@@ -54,7 +57,10 @@ export class ClockWatch {
       });
     const text = heldByPeers.join();
     if (text === this.kept) return;
-    if (this.kept === undefined) found(engine.nowMs - peersMs, peersMs);
+    if (this.kept === undefined) {
+      this.aheadOfMs = engine.nowMs - peersMs;
+      found(this.aheadOfMs, peersMs);
+    }
     this.kept = text;
     keep?.({ peersMs, heldByPeers: Array.from({ length: engine.shardCount }, (_, shard) => heldByPeers[shard] ?? 0) });
   }

@@ -7,6 +7,10 @@ interface Assignment {
   /** When changes came last, or were requested. */
   movedAtMs: number;
   progress: number;
+  /** How often changes were requested of the origin itself, in vain, while another replica was ahead. */
+  vainTotal: number;
+  /** It is asked in place of the origin, which has less than it. */
+  isInstead: boolean;
 }
 
 export interface IncomingStreamsOptions {
@@ -18,6 +22,12 @@ export interface IncomingStreamsOptions {
 
 /** A stream with numbers dated too far ahead is not requested again from the same link for this long. */
 const AHEAD_PAUSE_MS = 10_000;
+
+/**
+ * An origin that has less than others say after this number of requests is an old copy. What the others have is needed
+ * to show it: where all that it is linked to are old copies too, no other replica can.
+ */
+const MOST_VAIN_REQUESTS = 10;
 
 /** A new origin, or one that is ahead elsewhere, is noticed within this time. */
 const CHOICE_INTERVAL_MS = 50;
@@ -92,7 +102,8 @@ export class IncomingStreams {
     const direct = links.find((link) => nameOfOrigin(link.origin) === origin);
     const assignment = this.assignments.get(origin);
     const seen = this.options.seenOf(origin);
-    if (direct !== undefined && assignment?.link !== direct) {
+    const staysInstead = assignment?.isInstead === true && isAhead(assignment.link, origin, seen);
+    if (direct !== undefined && assignment?.link !== direct && !staysInstead) {
       assignment?.link.cancelStream(origin);
       this.assign(origin, direct, nowMs);
       return;
@@ -106,17 +117,21 @@ export class IncomingStreams {
     if (progress !== assignment.progress || ahead.length === 0) {
       assignment.progress = progress;
       assignment.movedAtMs = nowMs;
+      assignment.vainTotal = 0;
     } else if (nowMs - assignment.movedAtMs >= this.options.stallMs) {
       const others = ahead.filter((link) => link !== assignment.link);
-      const next = direct ?? others[0] ?? assignment.link;
+      const isVain = assignment.link === direct && !ahead.includes(direct);
+      const vainTotal = isVain ? assignment.vainTotal + 1 : 0;
+      const isInstead = vainTotal > MOST_VAIN_REQUESTS && others.length > 0;
+      const next = (isInstead ? undefined : direct) ?? others[0] ?? assignment.link;
       if (next !== assignment.link) assignment.link.cancelStream(origin);
-      this.assign(origin, next, nowMs);
+      this.assign(origin, next, nowMs, { vainTotal, isInstead });
     }
   }
 
-  private assign(origin: string, link: Link, nowMs: number): void {
+  private assign(origin: string, link: Link, nowMs: number, { vainTotal = 0, isInstead = false } = {}): void {
     const seen = this.options.seenOf(origin);
-    this.assignments.set(origin, { link, movedAtMs: nowMs, progress: total(seen) });
+    this.assignments.set(origin, { link, movedAtMs: nowMs, progress: total(seen), vainTotal, isInstead });
     link.requestStream(origin, seen);
   }
 }

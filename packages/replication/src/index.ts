@@ -1,6 +1,7 @@
 export { type ClockNote, ClockWatch, clocksOf, reDatingOf } from './clock-watch.js';
 export { BATCH_SIZE_BUCKETS, LinkFigures } from './figures.js';
 export { isSameReplica, nameOfOrigin, REPLICA_ID_BYTES, replicaIdOf } from './identity.js';
+export { type KeptStart, released, withPresent } from './kept-starts.js';
 export { lagMs, shardLagMs } from './lag.js';
 export type { Link, LinkTransport } from './link.js';
 export type { Member } from './member.js';

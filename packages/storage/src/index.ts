@@ -6,7 +6,7 @@ export { syncFile, writeWholeFile } from './files/whole-file.js';
 export { FlushEvents } from './flush-events.js';
 export { DataDirectory, readIdentity, writeIdentity } from './identity/data-directory.js';
 export { canCarryOver } from './identity/new-incarnation.js';
-export { type LogPlace, markOldCopy, readOldCopy, removeOldCopy } from './identity/old-copy.js';
+export { type LogPlace, markOldCopy, type OldCopy, readOldCopy, removeOldCopy } from './identity/old-copy.js';
 export { LaneLog } from './log/lane-log.js';
 export type { LogDurations } from './log/log-state.js';
 export type { Progress } from './recovery/recover.js';

@@ -83,6 +83,7 @@ export class Restore {
   begin(nowMs: number): void {
     const { engine } = this;
     engine.clock.beginAt(nowMs);
+    engine.store.pages.giveAll();
     for (let index = 0; index < engine.shardCount; index++) engine.wheel.format(engine.store.shardAt(index), nowMs);
     this.passedMs = nowMs;
   }
@@ -254,6 +255,7 @@ export class Restore {
     }
     engine.advanceTo(nowMs);
     engine.origins.unheardLimit = MAX_ORIGINS_UNHEARD;
+    engine.store.pages.keepBack();
   }
 
   /** After `finish`, and before anything else: see re-date.ts. */

@@ -27,6 +27,8 @@ import { type DatabaseStats, databaseStatsOf, type EngineStats, statsOf } from '
 export interface EngineOptions {
   /** The ceiling: everything the store will ever use is reserved, not committed, at this size. */
   readonly maxMemoryBytes: number;
+  /** Address space beside it that only a restore uses: the same keys may lie less densely after a restart. */
+  readonly spareBytes?: number;
   /** On a SharedArrayBuffer several threads can attach; on a plain one there is one user, and no locks. */
   readonly shared?: boolean;
   readonly shardCount?: number;
@@ -66,11 +68,13 @@ export class Engine extends KeyChanges {
   static format(options: EngineOptions): Engine {
     const bytes = Math.max(options.maxMemoryBytes, SMALLEST_MEMORY_BYTES);
     if (bytes > MAX_STORE_BYTES) throw new RangeError(`a store has at most ${MAX_STORE_BYTES} bytes, not ${bytes}`);
-    const size = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES + BASE_BYTES;
+    const spareBytes = Math.min(options.spareBytes ?? 0, MAX_STORE_BYTES - bytes);
+    const size = Math.floor((bytes + spareBytes) / PAGE_BYTES) * PAGE_BYTES + BASE_BYTES;
     const store = Store.format(reserve(size, options.shared ?? false), {
       shardCount: options.shardCount ?? DEFAULT_SHARDS,
       hashSecret: options.hashSecret ?? NO_SECRET,
       pagesFromByte: options.pagesFromByte ?? 0,
+      spareBytes,
     });
     store.numbers[HeaderNumber.graceMs] = options.expiryGraceMs ?? 0;
     GrowOnly.format(store, options.growOnlyPrefixes ?? []);

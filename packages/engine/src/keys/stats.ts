@@ -52,7 +52,7 @@ export function statsOf(store: Store): EngineStats {
     longestBucket,
     largestShard,
     usedBytes: (memory[HeaderWord.pagesUsed] - memory[HeaderWord.firstPage]) * PAGE_BYTES,
-    maxMemoryBytes: memory[HeaderWord.pageCount] * PAGE_BYTES,
+    maxMemoryBytes: (memory[HeaderWord.pageCount] - memory[HeaderWord.pagesSpare]) * PAGE_BYTES,
   };
 }
 

@@ -72,6 +72,8 @@ export const HeaderWord = {
   pageHint: 5,
   pagesUsed: 6,
   pagesReserved: 7,
+  /** Pages at the end that only a restore takes. */
+  pagesSpare: 31,
   pageLock: 8,
   originCount: 9,
   originLock: 10,

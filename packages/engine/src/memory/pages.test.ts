@@ -8,7 +8,7 @@ const BITMAP = 1000;
 function makePages(firstPage: number, pageCount: number): { pages: Pages; memory: Int32Array } {
   const memory = new Int32Array(BITMAP + Math.ceil(pageCount / 32));
   const pages = new Pages(memory, BITMAP, false);
-  pages.format(firstPage, pageCount);
+  pages.format(firstPage, pageCount, 0);
   return { pages, memory };
 }
 

@@ -17,6 +17,7 @@ export class Pages {
   readonly #memory: Int32Array;
   readonly #bitmap: number;
   #locking: boolean;
+  #keptBack: { readonly reserved: number; readonly spare: number } | undefined = undefined;
 
   constructor(memory: Int32Array, bitmap: number, locking: boolean) {
     this.#memory = memory;
@@ -28,27 +29,42 @@ export class Pages {
     this.#locking = locking;
   }
 
-  format(firstPage: number, pageCount: number): void {
+  format(firstPage: number, pageCount: number, sparePages: number): void {
     const memory = this.#memory;
     memory[HeaderWord.firstPage] = firstPage;
     memory[HeaderWord.pageCount] = pageCount;
     memory[HeaderWord.pageHint] = firstPage >>> 5;
     memory[HeaderWord.pagesUsed] = firstPage;
-    memory[HeaderWord.pagesReserved] = Math.max(
-      RESERVED_MINIMUM_PAGES,
-      Math.floor((pageCount - firstPage) / RESERVED_FRACTION),
-    );
+    const ordinary = pageCount - sparePages - firstPage;
+    memory[HeaderWord.pagesReserved] = Math.max(RESERVED_MINIMUM_PAGES, Math.floor(ordinary / RESERVED_FRACTION));
+    memory[HeaderWord.pagesSpare] = sparePages;
     memory.fill(-1, this.#bitmap, this.#bitmap + (firstPage >>> 5));
     for (let page = firstPage & ~31; page < firstPage; page++) this.#mark(page, true);
     for (let page = pageCount; page < Math.ceil(pageCount / 32) * 32; page++) this.#mark(page, true);
+  }
+
+  /** While a disk is restored no page is kept back: what it holds had room once, and may lie less densely now. */
+  giveAll(): void {
+    const memory = this.#memory;
+    this.#keptBack ??= { reserved: memory[HeaderWord.pagesReserved], spare: memory[HeaderWord.pagesSpare] };
+    memory[HeaderWord.pagesReserved] = 0;
+    memory[HeaderWord.pagesSpare] = 0;
+  }
+
+  /** It is restored. */
+  keepBack(): void {
+    if (this.#keptBack === undefined) return;
+    this.#memory[HeaderWord.pagesReserved] = this.#keptBack.reserved;
+    this.#memory[HeaderWord.pagesSpare] = this.#keptBack.spare;
+    this.#keptBack = undefined;
   }
 
   /** The address of `count` adjoining pages, or 0. With `forNewKey` the reserve is left alone. */
   take(count: number, forNewKey: boolean): number {
     const memory = this.#memory;
     if (this.#locking) takeLock(memory, HeaderWord.pageLock);
-    const free =
-      memory[HeaderWord.pageCount] - memory[HeaderWord.pagesUsed] - (forNewKey ? memory[HeaderWord.pagesReserved] : 0);
+    const keptBack = memory[HeaderWord.pagesSpare] + (forNewKey ? memory[HeaderWord.pagesReserved] : 0);
+    const free = memory[HeaderWord.pageCount] - memory[HeaderWord.pagesUsed] - keptBack;
     let page = 0;
     if (free >= count) page = count === 1 ? this.#findOne() : this.#findRun(count);
     if (page !== 0) {

@@ -11,6 +11,7 @@ function makeStore(): Store {
     shardCount: 2,
     hashSecret: new Uint8Array(HASH_SECRET_BYTES),
     pagesFromByte: 0,
+    spareBytes: 0,
   });
 }
 

@@ -38,6 +38,7 @@ export interface StoreOptions {
   readonly hashSecret: Uint8Array;
   /** See EngineOptions. */
   readonly pagesFromByte: number;
+  readonly spareBytes: number;
 }
 
 /** One thread's views on the shared buffer, and the allocators and tables that work through them. */
@@ -75,7 +76,7 @@ export class Store {
     this.attachments = new Attachments(this.memory, this.numbers, this.slab, this.regions.originSlots);
   }
 
-  static format(buffer: StoreBuffer, { shardCount, hashSecret, pagesFromByte }: StoreOptions): Store {
+  static format(buffer: StoreBuffer, { shardCount, hashSecret, pagesFromByte, spareBytes }: StoreOptions): Store {
     assert(new Uint8Array(Uint32Array.of(1).buffer)[0] === 1, 'the machine is little-endian');
     assert(
       shardCount > 0 && shardCount <= MAX_SHARDS && (shardCount & (shardCount - 1)) === 0,
@@ -87,12 +88,14 @@ export class Store {
     const { memory, numbers, regions } = store;
     assert(memory[HeaderWord.magic] === 0, 'a store is formatted once, on zeroed memory');
     const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
-    if (regions.pageCount < pagesNeeded) {
+    const sparePages = Math.floor(spareBytes / PAGE_BYTES);
+    if (regions.pageCount - sparePages < pagesNeeded) {
       throw new RangeError(
         `a store of ${shardCount} shards takes at least ${pagesNeeded * PAGE_BYTES} bytes of memory`,
       );
     }
-    store.pages.format(Math.max(regions.firstPage, Math.floor(pagesFromByte / PAGE_BYTES)), regions.pageCount);
+    const firstPage = Math.max(regions.firstPage, Math.floor(pagesFromByte / PAGE_BYTES));
+    store.pages.format(firstPage, regions.pageCount, sparePages);
     memory[HeaderWord.shardCount] = shardCount;
     for (let index = 0; index < shardCount; index++) {
       numbers[(store.shardAt(index) >>> 1) + ShardNumber.acknowledged] = Number.POSITIVE_INFINITY;
@@ -130,7 +133,7 @@ export class Store {
       memory.fill(0, own + OriginShardWord.digestLow, own + OriginShardWord.digestHigh + 1);
     }
     memory.fill(0, regions.pageBitmap, regions.pageBitmap + Math.ceil(regions.pageCount / 32));
-    this.pages.format(memory[HeaderWord.firstPage], regions.pageCount);
+    this.pages.format(memory[HeaderWord.firstPage], regions.pageCount, memory[HeaderWord.pagesSpare]);
   }
 
   /** The address of a shard's header. */

@@ -285,10 +285,12 @@ export class Persistence {
     await this.serving;
     const { disk } = this;
     this.disk = undefined;
+    let isWritten = false;
     try {
       await disk?.close();
+      isWritten = true;
     } finally {
-      this.directory.close();
+      this.directory.close(isWritten);
     }
   }
 

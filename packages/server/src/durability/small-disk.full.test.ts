@@ -64,17 +64,20 @@ test.skipIf(!canMount)('on a disk that is full writes get an error under always,
   again.close();
 });
 
-test.skipIf(!canMount)('a stop on a disk that is full exits with 1 and says since when changes are lost', async () => {
-  server = spawnServer(['--data', join(disk, 'data'), '--fsync', '20']);
-  const { resp } = await server.ready();
-  const client = await TestClient.open(resp);
-  for (let key = 0; key < 100; key++) expect(await client.call('INCR', `${'k'.repeat(10_000)}${key}`)).toBe(':1\r\n');
-  client.close();
-  server.child.kill('SIGTERM');
-  const { code, stderr } = await server.finished;
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/data could not be written at the stop \(ENOSPC.*\): changes since 20.* are lost/);
-});
+test.skipIf(!canMount).each(['20', 'never'])(
+  'with --fsync %s a stop on a disk that is full exits with 1 and says since when changes are lost',
+  async (fsync) => {
+    server = spawnServer(['--data', join(disk, 'data'), '--fsync', fsync]);
+    const { resp } = await server.ready();
+    const client = await TestClient.open(resp);
+    for (let key = 0; key < 100; key++) expect(await client.call('INCR', `${'k'.repeat(10_000)}${key}`)).toBe(':1\r\n');
+    client.close();
+    server.child.kill('SIGTERM');
+    const { code, stderr } = await server.finished;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/data could not be written at the stop \(ENOSPC.*\): changes since 20.* are lost/);
+  },
+);
 
 test.skipIf(!canMount)('a read-only disk is refused at the start, saying why', async () => {
   execFileSync('mount', ['-o', 'remount,ro', disk]);

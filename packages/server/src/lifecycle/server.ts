@@ -45,6 +45,13 @@ import { openCluster } from './open-cluster.js';
 import { type ReadyLine, readyLineOf } from './ready-line.js';
 import { Reloader } from './reloader.js';
 
+/**
+ * Address space for a start with a disk that needs a little more memory than there was: a sixteenth, and for each shard
+ * a page of each size of record.
+ */
+const RESTORE_SPARE = 1 / 16;
+const RESTORE_SPARE_BYTES = 32 * 1024 * 1024;
+
 export interface ServerParts {
   readonly config: Configuration;
   readonly clock: Clock;
@@ -117,6 +124,7 @@ export class Server {
     const origin = persistence?.directory.origin ?? newIncarnation(config);
     const engine = Engine.format({
       maxMemoryBytes: config.maxMemoryBytes,
+      spareBytes: persistence === undefined ? 0 : config.maxMemoryBytes * RESTORE_SPARE + RESTORE_SPARE_BYTES,
       shared: config.transport !== 'net',
       shardCount: config.shardCount,
       growOnlyPrefixes: config.growOnlyPrefixes,
@@ -260,7 +268,7 @@ export class Server {
 
   /** Why clients should go elsewhere, where the operator has to do something. */
   private findTrouble(): string | undefined {
-    return this.clockFollower?.findTrouble() ?? (this.replication.oldCopyTrouble || undefined);
+    return this.clockFollower?.findTrouble() ?? this.replication.findTrouble();
   }
 
   /** Listens on all ports or on none. HTTP comes first, so that /readyz answers while the data is loaded. */

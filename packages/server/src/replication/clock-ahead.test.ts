@@ -135,10 +135,13 @@ test('without proof that the clock was ahead the data stays; peers prove it, and
   expect(lines).toMatch(/was 11 years ahead of what it is now: the time of this server stands still/);
   await eventually(() => expect(note()).toBe(true));
   expect(lines).toMatch(/the data of this server is dated 11 years ahead .* refuse its changes. Restart this server/);
+  const readiness = () => fetch(`http://127.0.0.1:${us.server.state.identity.httpPort}/readyz`);
+  expect(await (await readiness()).text()).toMatch(/"detail":"The time of this server is 11 years ahead/);
   expect(await eu.client.call('GET', 'total')).toBe('$2\r\n10\r\n');
   await stop(us);
   us = await start('us', 0, peerOf(eu, 'eu'));
   await agreeOn([us, eu], 'total', '110');
+  expect((await readiness()).status).toBe(200);
 });
 
 test('a clock that is behind at a start is not taken for data that is ahead', async () => {

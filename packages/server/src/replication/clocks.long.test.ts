@@ -89,3 +89,25 @@ test.skipIf(LIBRARY === undefined)('some seconds in another year change nothing,
   await regions.agreeOn('total', 51);
   expect(await regions.stop('eu')).toMatch(/the clock of this server has jumped ahead by 11 years/);
 });
+
+test.skipIf(LIBRARY === undefined)('some seconds an hour ahead deny nobody, also at the allocator', async () => {
+  await startAll();
+  const definition = ['calls', 'LIMIT', 1000, 'WINDOW', 'HOUR', 'ALLOCATOR', 'eu'];
+  expect(await regions.call('us', 'QUOTA.DEFINE', ...definition)).toBe('+OK\r\n');
+  const take = async (name: string) =>
+    expect(await regions.call(name, 'QUOTA.TAKE', 'calls', 'someone', 1)).toMatch(/^\*5\r\n:1\r\n/);
+  const limit = async (name: string) =>
+    expect(await regions.call(name, 'RATE.LIMIT', `at ${name}`, 2, 2000, 1)).toMatch(/^\*5\r\n:1\r\n/);
+  for (const name of names) await eventually(() => take(name));
+  await setClock('eu', '+3600');
+  for (const name of names) {
+    await take(name);
+    await limit(name);
+    await limit(name);
+  }
+  await setClock('eu', '+0');
+  for (const name of names) {
+    await take(name);
+    await eventually(() => limit(name));
+  }
+});

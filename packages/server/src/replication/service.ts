@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Configuration, peersOf } from '@quotadb/config';
-import type { Acknowledgements, Engine } from '@quotadb/engine';
-import { clocksOf, nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
+import { type Acknowledgements, type Engine, printDuration } from '@quotadb/engine';
+import { type ClockWatch, clocksOf, nameOfOrigin, Replica, type ReplicaEvents } from '@quotadb/replication';
 import { findSealFault, sealText } from '@quotadb/replication/grpc';
 import { type GrpcNetwork, Mesh, type MeshEvents } from '@quotadb/replication/mesh';
 import type { Clock, ReplicationAnswer, ReplicationRequest, ShardLag } from '@quotadb/resp';
@@ -66,6 +66,7 @@ export class ReplicationService {
   private reporter: Reporter | undefined = undefined;
   private starts: StartKeeper | undefined = undefined;
   private firstCopy: FirstCopy | undefined = undefined;
+  private clockWatch: ClockWatch | undefined = undefined;
   private closeNetwork: () => void = () => {};
   /** Undefined where there is no disk. */
   private readonly memberFile: MemberFile | undefined = undefined;
@@ -107,6 +108,7 @@ export class ReplicationService {
       skewBoundMs: config.clockSkewBoundMs,
       keep: disk && ((note) => disk.keepClockNote(note)),
     });
+    this.clockWatch = clockWatch;
     this.closeNetwork = close;
     const journal = this.journal.events();
     const mesh = new Mesh({
@@ -232,9 +234,13 @@ export class ReplicationService {
     return { value: 'OK' };
   }
 
-  /** The data directory is an old copy, and what to do; empty where it is none. */
-  get oldCopyTrouble(): string {
-    return this.starts?.trouble ?? '';
+  /** Why peers take no change of this server, and what to do; undefined where there is no such reason. */
+  findTrouble(): string | undefined {
+    const { starts, clockWatch } = this;
+    if (starts !== undefined && starts.trouble !== '') return starts.trouble;
+    if (clockWatch === undefined || clockWatch.aheadOfMs === 0) return undefined;
+    const ahead = printDuration(clockWatch.aheadOfMs);
+    return `The time of this server is ${ahead} ahead of that of its peers, which refuse its changes: see its log.`;
   }
 
   /** Whether this server started without data and has less than other members of its region. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Start } from '@quotadb/replication';
+import { type KeptStart, released, type Start, withPresent } from '@quotadb/replication';
 import { type LogPlace, StorageError, writeWholeFile } from '@quotadb/storage';
 
 /**
@@ -8,17 +8,8 @@ import { type LogPlace, StorageError, writeWholeFile } from '@quotadb/storage';
  * copy (OwnStarts in packages/replication). A backup leaves it out: a server that starts from one is a new incarnation.
  */
 const FILE = 'starts.json';
-/** A start between two others that changed nothing is not kept, so these reach back as many starts with changes. */
-const MAXIMUM_STARTS = 32;
-/** Starts whose files are kept: the first since which nothing was sent, and the last ones. */
-const MAXIMUM_HELD = 4;
 
-/** A start, and from where on the log is that of its process. */
-export interface SavedStart extends Start {
-  readonly versions: readonly number[];
-  /** Of a start that is held. */
-  readonly place?: LogPlace;
-}
+export type SavedStart = KeptStart<LogPlace>;
 
 interface SavedStarts {
   readonly origin: string;
@@ -31,14 +22,7 @@ export function noteStart(
   origin: string,
   present: Start & { readonly place?: LogPlace },
 ): readonly SavedStart[] {
-  const versions = Array.from(present.versions);
-  const before = load(directory, origin).filter(
-    (start) =>
-      start.versions.length === versions.length && start.versions.some((version, at) => version !== versions[at]),
-  );
-  // From now on this process gives versions of the present time: where a clock was ahead before, no gap reaches beyond.
-  const gaps = before.map((start) => ({ ...start, nowMs: Math.min(start.nowMs, present.nowMs) }));
-  const starts = limitHeld([...gaps, { ...present, versions }].slice(-MAXIMUM_STARTS));
+  const starts = withPresent(load(directory, origin), { ...present, versions: Array.from(present.versions) });
   save(directory, origin, starts);
   return starts;
 }
@@ -50,16 +34,6 @@ export function releaseStarts(directory: string, origin: string, starts: readonl
 
 function save(directory: string, origin: string, starts: readonly SavedStart[]): void {
   writeWholeFile(directory, FILE, `${JSON.stringify({ origin, starts } satisfies SavedStarts)}\n`);
-}
-
-function limitHeld(starts: readonly SavedStart[]): SavedStart[] {
-  const held = starts.filter(({ isHeld }) => isHeld);
-  const kept = new Set([...held.slice(0, 1), ...held.slice(1 - MAXIMUM_HELD)]);
-  return starts.map((start) => (kept.has(start) ? start : released(start)));
-}
-
-function released({ nowMs, versions }: SavedStart): SavedStart {
-  return { nowMs, versions };
 }
 
 function load(directory: string, origin: string): readonly SavedStart[] {

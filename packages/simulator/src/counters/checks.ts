@@ -106,7 +106,7 @@ function findHoldingFaults(process: NodeProcess, key: string, context: CheckCont
       );
     for (const increment of oracle.ledger.inComponent(key, component.positive, component.negative)) {
       const fact = oracle.factOf(increment);
-      if (fact.origin !== component.origin)
+      if (fact.origin !== component.origin && !oracle.inherited.has(increment))
         faults.push(
           `${process.label} holds ${describe(increment)} of ${nameOf(fact.origin)} as of ${nameOf(component.origin)}`,
         );
@@ -132,8 +132,8 @@ function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, 
   return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }
 
-/** Full memory; a process that acknowledges under the name of another; a replica that has lost time. */
-const IMPATIENT: readonly string[] = ['fillMemory', 'twin', 'startAhead', 'loseLog'];
+/** Full memory; a process that acknowledges under the name of another; a replica that has lost time or an incarnation. */
+const IMPATIENT: readonly string[] = ['fillMemory', 'twin', 'startAhead', 'loseLog', 'restoreCopy'];
 
 /** An origin's own component is in a later generation: the increments of the earlier one have ended. */
 export function noteEnd(process: NodeProcess, key: string, component: HeldComponent, oracle: Oracle): void {

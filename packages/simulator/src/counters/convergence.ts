@@ -97,7 +97,8 @@ function judgeKey(process: NodeProcess, key: string, context: CheckContext): str
       if (!oracle.mayBeMissing(increment, latestMs)) say(increment, 'is lost');
     } else {
       const isReset = oracle.resets.some(({ state, increments }) => state === 'holds' && increments.has(increment));
-      if (isReset && !isEndLost(process, increment, context)) say(increment, 'survived a reset that had seen it');
+      if (isReset && !oracle.inherited.has(increment) && !isEndLost(process, increment, context))
+        say(increment, 'survived a reset that had seen it');
       if (oracle.factOf(increment).isUndone) say(increment, 'counts, though it was on no disk and sent to no peer');
     }
   }

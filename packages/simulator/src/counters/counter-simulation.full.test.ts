@@ -38,6 +38,9 @@ const FOUND_BY: Readonly<Record<string, number>> = {
   'data from a clock that was far ahead keeps its dates': 34,
   'recovery does not ask which files there were': 20,
   'a stop that could not write claims that it has': 12,
+  'no peer shows that a disk is an old copy': 121,
+  'changes are sent before peers have shown that the disk is no old copy': 11,
+  'an old copy forgets which changes it has in common with the other': 160,
   'a process is let in under the name of another that runs': 61,
 };
 

@@ -1,5 +1,6 @@
-import { admittedUntilMs, Status, splitInt64, timeOfVersion, versionAt } from '@quotadb/engine';
+import { admittedUntilMs, type Batch, Status, splitInt64, timeOfVersion, versionAt } from '@quotadb/engine';
 import { componentsOf, type Increment, type Random, recordOf, valueOfOpen, withKey } from '@quotadb/engine/testing';
+import { nameOfOrigin } from '@quotadb/replication';
 import { Cluster, type Outcome, type SimulationOptions, START_MS } from '../world/cluster.js';
 import { type Actions, faultsOf } from '../world/faults.js';
 import type { SimulatedNode } from '../world/node.js';
@@ -9,6 +10,7 @@ import { type CheckContext, findFaults, findReadFaults, holdingsOf, noteEnd } fr
 import { findDifferences, judge } from './convergence.js';
 import { Oracle } from './oracle.js';
 import { type CounterPlan, type CounterStepKind, makeCounterPlan } from './plan.js';
+import { RestoredCopies } from './restored-copies.js';
 
 /**
  * In units of the plan: how often replicas are compared while they heal, and when they must agree. It bounds all that
@@ -35,6 +37,7 @@ interface Ended {
 /** Counters: clients that change them, an oracle that knows every change, and checks against it. */
 class CounterSimulation extends Cluster<CounterPlan> {
   private readonly oracle = new Oracle();
+  private readonly copies = new RestoredCopies(this.oracle, this.plan.keys);
   private readonly ended = new Map<SimulatedNode, Ended>();
   private readonly shards = new Map<string, number>();
   private readonly actions: Actions<CounterStepKind> = {
@@ -52,7 +55,10 @@ class CounterSimulation extends Cluster<CounterPlan> {
       this.change(process, key, () => this.isDone(process, key, valueOfOpen(process.engine), process.engine.persist()));
       this.said(`${process.label} persists ${key}`);
     },
-    read: (process, random) => this.report(findReadFaults(process, random.pick(this.plan.keys), this.context())),
+    read: (process, random) => {
+      const key = random.pick(this.plan.keys);
+      if (!this.isUnchecked(process)) this.report(findReadFaults(process, key, this.context()));
+    },
   };
 
   protected act(step: Step<CounterStepKind>, process: NodeProcess, random: Random): void {
@@ -66,7 +72,35 @@ class CounterSimulation extends Cluster<CounterPlan> {
   // ---- processes that end and come back -----------------------------------------------------------------------------
 
   protected override up(node: SimulatedNode, process: NodeProcess): void {
-    this.compareWithEnded(node, process);
+    if (node.isRestored || process.hasCarried) this.goOnFromCopy(node, process);
+    else this.compareWithEnded(node, process);
+  }
+
+  /** An old copy of its disk was put back; or has become a new incarnation. */
+  private goOnFromCopy(node: SimulatedNode, process: NodeProcess): void {
+    const ended = this.ended.get(node);
+    this.ended.delete(node);
+    const held = holdingsOf(process, this.plan.keys, this.oracle);
+    if (ended !== undefined) this.noteLost(node, ended, held, process);
+    if (process.hasCarried) {
+      this.oracle.deadOrigins.add(nameOfOrigin(node.allOrigins.at(-2) as Uint8Array));
+      this.copies.carried(process, this.running(), (shard) => ended?.durable?.[shard] ?? 0);
+      return;
+    }
+    node.isRestored = false;
+    this.copies.begin(process, (shard) => this.sentChanges.newestOf(process.origin, shard));
+    for (let shard = 0; shard < this.plan.shardCount; shard++)
+      this.sentChanges.refused(process.origin, shard, process.ownSequence(shard));
+  }
+
+  protected override sentBatch(from: NodeProcess, batch: Batch): void {
+    if (this.copies.isTooEarly(from, batch))
+      this.failed(`${from.label} sends a change, and it was not shown yet that its disk is no old copy`);
+  }
+
+  override confirmed(process: NodeProcess): void {
+    for (const region of this.copies.confirmed(process))
+      this.failed(`${process.label} goes on from an old copy as the same, and ${region} has reported later changes`);
   }
 
   /** Changes that no peer can have admitted have got other versions. */
@@ -103,6 +137,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
   protected override losingState(node: SimulatedNode): void {
     const ended = this.ended.get(node);
     this.ended.delete(node);
+    this.copies.lost(node);
     this.oracle.deadOrigins.add(node.originName);
     for (const { increment } of this.oracle.factsOf(node.originName))
       if (!this.isHeld(increment)) this.oracle.mayBeLost.add(increment);
@@ -195,6 +230,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
     const madeAtMs = this.scheduler.nowMs;
     const { isDatedAhead } = process.node;
     this.oracle.made(increment, { origin, shard, version, bornAtMs: timeOfVersion(born), madeAtMs, isDatedAhead });
+    this.copies.made(process, increment);
     this.said(`${process.label} ${increment.amount > 0n ? '+' : '-'}${increment.key}/${increment.index} @${version}`);
   }
 
@@ -207,7 +243,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
     this.change(process, key, () => {
       const inSight = ledger.read(key, valueOfOpen(engine));
       if (typeof inSight === 'string') {
-        this.failed(`${process.label}: ${inSight}`);
+        if (!this.isUnchecked(process)) this.failed(`${process.label}: ${inSight}`);
         return;
       }
       const before = valueOfOpen(engine);
@@ -219,7 +255,9 @@ class CounterSimulation extends Cluster<CounterPlan> {
       const version = process.ownSequence(shard);
       const isStamped = version > versionBefore;
       this.said(`${process.label} resets ${key} [${inSight.map(({ index }) => index)}] @${version}`);
-      this.oracle.noteReset({ key, shard, origin: process.origin, version, isStamped, increments: new Set(inSight) });
+      const { origin } = process;
+      const increments = new Set(inSight);
+      this.copies.reset(process, this.oracle.noteReset({ key, shard, origin, version, isStamped, increments }));
       if (assigned !== undefined) this.made(process, assigned);
     });
   }
@@ -272,10 +310,14 @@ class CounterSimulation extends Cluster<CounterPlan> {
     };
   }
 
+  private isUnchecked(process: NodeProcess): boolean {
+    return this.copies.isTooLate || this.copies.isUndecided(process);
+  }
+
   checkAll(): void {
     for (const process of this.running()) {
       process.advance();
-      this.report(findFaults(process, this.context()));
+      if (!this.isUnchecked(process)) this.report(findFaults(process, this.context()));
     }
   }
 
@@ -303,7 +345,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
   /** All replicas must come to agree with each other and with the oracle. */
   protected async end(): Promise<void> {
     await this.converge();
-    if (!this.plan.hasExpiry || this.failures.length > 0) return;
+    if (!this.plan.hasExpiry || this.failures.length > 0 || this.copies.isTooLate) return;
     await this.passExpiries();
     await this.converge();
   }
@@ -323,7 +365,7 @@ class CounterSimulation extends Cluster<CounterPlan> {
     let differences: string[] = [];
     while (this.scheduler.nowMs < limitMs && this.failures.length === 0) {
       await this.pass(HEALING_POLL_MS * plan.unitMs);
-      if (this.failures.length > 0) return;
+      if (this.failures.length > 0 || this.copies.isTooLate) return;
       differences = this.findDifferences();
       if (differences.length === 0) break;
     }

@@ -82,6 +82,23 @@ export const COUNTER_MISTAKES: readonly Mistake[] = [
     },
   },
   {
+    name: 'no peer shows that a disk is an old copy',
+    plant: ({ replica }) => Object.assign(replica.ownStarts, { findProof: () => undefined }),
+  },
+  {
+    name: 'changes are sent before peers have shown that the disk is no old copy',
+    plant: ({ replica }) => Object.assign(replica.ownStarts, { sendableUpTo: () => Number.POSITIVE_INFINITY }),
+  },
+  {
+    name: 'an old copy forgets which changes it has in common with the other',
+    prepare: ({ node, engine }) => {
+      const { oldCopy } = node.disk?.notes ?? {};
+      if (oldCopy === undefined) return;
+      const base = { segment: 1, previousEnd: 0 };
+      Object.assign(oldCopy, { base, versions: Array.from({ length: engine.shardCount }, () => 0) });
+    },
+  },
+  {
     name: 'a process is let in under the name of another that runs',
     plant: ({ replica }) => letInTwins(replica),
   },

@@ -1,9 +1,12 @@
 import { type Increment, Ledger } from '@quotadb/engine/testing';
 
+/** In place of the origin of a reset that the disk of its origin does not have any more. */
+const APART = 'apart';
+
 /** What the oracle knows of an increment beyond its amount. */
 export interface Fact {
   readonly increment: Increment;
-  readonly origin: string;
+  origin: string;
   readonly shard: number;
   version: number;
   /** When its generation began, by its origin's clock. */
@@ -21,7 +24,7 @@ export interface Fact {
 /** `uncertain`: a node that knew it lost its state, and perhaps it was the last; then the reset did not happen. */
 export interface Reset {
   readonly key: string;
-  readonly origin: string;
+  origin: string;
   readonly shard: number;
   version: number;
   /**
@@ -44,6 +47,11 @@ export class Oracle {
   readonly mayBeLost = new Set<Increment>();
   /** Origins that will make no further change. */
   readonly deadOrigins = new Set<string>();
+  /**
+   * Held by the new incarnation of an old copy. Where a generation lives longer by a change of the copy, the new one has
+   * all of it, and has cancelled it in the one before; a reset of another replica does not reach it, a known gap.
+   */
+  readonly inherited = new Set<Increment>();
   private readonly facts = new Map<Increment, Fact>();
   private readonly byOrigin = new Map<string, Fact[]>();
   /** By origin and key: the versions of the changes that clients made there. */
@@ -81,8 +89,12 @@ export class Oracle {
     return facts;
   }
 
-  noteReset(reset: Omit<Reset, 'state'>): void {
-    if (reset.increments.size > 0) this.resets.push({ ...reset, state: 'holds' });
+  /** Undefined where it had nothing in sight. */
+  noteReset(given: Omit<Reset, 'state'>): Reset | undefined {
+    if (given.increments.size === 0) return undefined;
+    const reset: Reset = { ...given, state: 'holds' };
+    this.resets.push(reset);
+    return reset;
   }
 
   /** A reset that may have happened had seen it. */
@@ -127,6 +139,42 @@ export class Oracle {
       const admitted = versions.filter((version) => version <= latest);
       this.changes.set(name, admitted.length < versions.length ? [...admitted, versionOf(key)] : admitted);
     }
+  }
+
+  /**
+   * An old copy of an origin's disk is back, with changes up to these versions. The later ones are of another process:
+   * returns its increments, which may be missing from now on.
+   */
+  setApart(origin: string, sequence: (shard: number) => number): Increment[] {
+    const facts = this.factsOf(origin);
+    const apart = facts.filter(({ version, shard }) => version > sequence(shard));
+    this.byOrigin.set(
+      origin,
+      facts.filter((fact) => !apart.includes(fact)),
+    );
+    for (const fact of facts) if (fact.endedAt > sequence(fact.shard)) fact.endedAt = Number.POSITIVE_INFINITY;
+    for (const reset of this.resets) {
+      if (reset.origin !== origin || reset.version <= sequence(reset.shard)) continue;
+      reset.origin = APART;
+      if (reset.state === 'holds') reset.state = 'uncertain';
+    }
+    const mayBeLost = apart.filter(({ increment }) => !this.mayBeLost.has(increment));
+    for (const { increment } of mayBeLost) this.mayBeLost.add(increment);
+    return mayBeLost.filter(({ isUndone }) => !isUndone).map(({ increment }) => increment);
+  }
+
+  /** These changes are those of another origin now. */
+  carry(made: Iterable<Increment>, resets: readonly Reset[], to: string, versionOf: (key: string) => number): void {
+    for (const increment of made) {
+      const fact = this.factOf(increment);
+      const before = this.factsOf(fact.origin);
+      before.splice(before.indexOf(fact), 1);
+      this.factsOf(to).push(fact);
+      fact.origin = to;
+      fact.version = versionOf(increment.key);
+      fact.endedAt = Number.POSITIVE_INFINITY;
+    }
+    for (const reset of resets) Object.assign(reset, { origin: to, version: versionOf(reset.key) });
   }
 
   /** A process came back from its disk, which holds its own changes up to these versions. */

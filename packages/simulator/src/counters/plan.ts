@@ -4,6 +4,7 @@ import {
   drawSteps,
   type FaultKind,
   insertRareFaults,
+  insertRestores,
   networkOf,
   type Plan,
   REGION_NAMES,
@@ -57,7 +58,7 @@ export function makeCounterPlan(seed: number): CounterPlan {
     graceMs: 2 * skewBoundMs + random.pick([50, 1000]) * unitMs,
     longestExpiryMs: random.pick([500, 3000, 10_000]) * unitMs,
     isUnsynced: false,
-    steps: insertRareFaults(seed, rare.insertInto(stepsOf(random, unitMs, hasExpiry))),
+    steps: insertRestores(seed, insertRareFaults(seed, rare.insertInto(stepsOf(random, unitMs, hasExpiry)))),
   };
 }
 

@@ -75,6 +75,8 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   readonly allNodes: SimulatedNode[] = [];
   readonly operator: Operator<AnyPlan> = new Operator(this);
   readonly options: SimulationOptions;
+  /** Old copies of disks are put back in this schedule. */
+  readonly hasCopies: boolean;
   protected readonly trace: string[] = [];
   protected readonly sentChanges = new SentChanges();
   private readonly labels = new Map<string, string>();
@@ -82,6 +84,7 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   constructor(plan: AnyPlan, options: SimulationOptions) {
     this.plan = plan;
     this.options = options;
+    this.hasCopies = plan.steps.some(({ kind }) => kind === 'restoreCopy');
     this.scheduler = new Scheduler(plan.startMs ?? START_MS);
     this.random = new Random(plan.seed ^ 0x5eed);
     this.network = new Network(this.scheduler, this.random, plan.network, {
@@ -115,6 +118,8 @@ export abstract class Cluster<AnyPlan extends Plan<string> = Plan<string>> {
   protected ending(_node: SimulatedNode, _process: NodeProcess): void {}
   /** A process has ended, and claims that its disk holds everything. */
   protected stopped(_node: SimulatedNode, _process: NodeProcess): void {}
+  /** Peers have shown that the disk of a process is no old copy: its changes since its start may be sent. */
+  confirmed(_process: NodeProcess): void {}
   /** A node lost its memory and disk; it still has its old identity. */
   protected losingState(_node: SimulatedNode): void {}
   /** A node lost its memory and disk, and the planted mistake lets it keep its identity. */

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import type { Random } from '@quotadb/engine/testing';
-import type { ClockNote } from '@quotadb/replication';
-import type { FileSystem, WritableFile } from '@quotadb/storage';
+import type { ClockNote, KeptStart } from '@quotadb/replication';
+import type { FileSystem, LogPlace, OldCopy, WritableFile } from '@quotadb/storage';
 import type { Scheduler } from './scheduler.js';
 
 /** Where a process keeps its files. */
@@ -15,10 +15,20 @@ interface StoredFile {
 
 type NameChange = { readonly name: string; readonly file: StoredFile | undefined };
 
-/** As in identity.json and clock.json. */
+/** As in identity.json, clock.json, starts.json and old-copy.json. */
 export interface DiskNotes {
   hasManifest: boolean;
   clock: ClockNote | undefined;
+  starts: readonly KeptStart<LogPlace>[];
+  oldCopy: OldCopy | undefined;
+}
+
+export const NO_NOTES: DiskNotes = { hasManifest: false, clock: undefined, starts: [], oldCopy: undefined };
+
+/** All that was on a disk at some moment. */
+export interface DiskCopy {
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly notes: DiskNotes;
 }
 
 /** How a disk behaves in one schedule. */
@@ -34,7 +44,7 @@ export interface DiskTraits {
  */
 export class SimulatedDisk {
   /** The small files beside the log, each written and synced as a whole. */
-  notes: DiskNotes = { hasManifest: false, clock: undefined };
+  notes: DiskNotes = { ...NO_NOTES };
   isFailing = false;
   private readonly scheduler: Scheduler;
   private readonly random: Random;
@@ -200,9 +210,23 @@ export class SimulatedDisk {
     this.nameChanges = this.nameChanges.filter(({ name }) => name !== path);
   }
 
+  /** As an operator copies the directory of a process that may be running. */
+  copy(): DiskCopy {
+    const files = new Map([...this.files].map(([path, { content }]) => [path, content.slice()]));
+    return { files, notes: { ...this.notes } };
+  }
+
+  /** The copy takes the place of everything. */
+  putBack({ files, notes }: DiskCopy): void {
+    this.erase();
+    this.notes = { ...notes };
+    for (const [path, content] of files) this.files.set(path, { content: content.slice(), synced: content.length });
+    this.durableNames = new Map(this.files);
+  }
+
   /** The volume is gone. */
   erase(): void {
-    this.notes = { hasManifest: false, clock: undefined };
+    this.notes = { ...NO_NOTES };
     this.files.clear();
     this.durableNames.clear();
     this.nameChanges = [];

@@ -29,6 +29,8 @@ export class SimulatedNode {
   /** Files of its disk, or the end of one, were lost: no process may start from it until it is repaired. */
   isDamaged = false;
   isRepaired = true;
+  /** An old copy of its disk was put back, and no process has started from it yet. */
+  isRestored = false;
   tickMs: number;
   flushMs: number;
   process: NodeProcess | undefined = undefined;
@@ -49,6 +51,7 @@ export class SimulatedNode {
   takeNewIncarnation(): void {
     this.incarnation++;
     this.processesTotal = 0;
+    this.isRestored = false;
     this.origin = new Uint8Array(32);
     this.origin.set(replicaIdOf(CLUSTER, this.region));
     for (let at = REPLICA_ID_BYTES; at < 31; at++) this.origin[at] = this.cluster.random.below(256);
@@ -78,6 +81,7 @@ export class SimulatedNode {
   start(): void {
     const { cluster } = this;
     if (!cluster.mayStartAhead) this.leapMs = 0;
+    if (this.disk?.notes.oldCopy?.origin === this.originName) this.takeNewIncarnation();
     this.processesTotal++;
     const process = new NodeProcess(this);
     this.process = process;

@@ -1,7 +1,7 @@
 import { Engine } from '@quotadb/engine';
 import { repair } from '@quotadb/storage';
 import type { Cluster } from './cluster.js';
-import { DIRECTORY } from './disk.js';
+import { DIRECTORY, NO_NOTES } from './disk.js';
 import type { SimulatedNode } from './node.js';
 import type { Plan } from './plan.js';
 import type { NodeProcess } from './process.js';
@@ -62,7 +62,7 @@ export class Operator<AnyPlan extends Plan<string>> {
     const expectsManifest = disk.notes.hasManifest;
     const fileSystem = disk.fileSystem(() => true);
     const { losses } = await repair({ directory: DIRECTORY, engine, nowMs, expectsManifest, fileSystem });
-    disk.notes = { hasManifest: false, clock: undefined };
+    disk.notes = { ...NO_NOTES };
     return losses.length;
   }
 }

@@ -73,7 +73,7 @@ const FAULTS = {
 const RARE_FAULTS = ['leapClock', 'startAhead', 'loseLog', 'stop', 'stopOnFailingDisk', 'twin'] as const;
 type OperationKind = (typeof RARE_FAULTS)[number];
 /** Drawn from streams of their own, so that the seeds that were kept before still name the same schedule. */
-export type RareKind = 'fillMemory' | OperationKind;
+export type RareKind = 'fillMemory' | 'restoreCopy' | OperationKind;
 export type FaultKind = keyof typeof FAULTS | RareKind;
 
 export function settingsOf(random: Random, unitMs: number, skewBoundMs: number): PlannedSettings {
@@ -147,6 +147,27 @@ export function insertRareFaults<Kind extends string>(
   return insertAtRandom(random, steps, 1 + random.below(MOST_RARE_FAULTS), make);
 }
 
+/**
+ * Adds old copies of a disk that are put back to one in ten schedules without other faults of operation. From a stream
+ * of their own, as above. Only for the lowest seeds, which are no fresh ones: the oracle of counters does not know all
+ * that may become of an old copy.
+ */
+export function insertRestores<Kind extends string>(
+  seed: number,
+  steps: readonly Step<Kind>[],
+): Step<Kind | 'restoreCopy'>[] {
+  const random = new Random(seed ^ RESTORE_STREAM);
+  const isOperated = steps.some(({ kind }) => (RARE_FAULTS as readonly string[]).includes(kind));
+  if (seed > LAST_SEED_WITH_RESTORES || !random.chance(RESTORE_SHARE) || isOperated) return [...steps];
+  const make = (index: number) =>
+    ({ index: steps.length + index, afterMs: 0, kind: 'restoreCopy', seed: random.below(2 ** 31) }) as const;
+  return insertAtRandom(random, steps, 1 + random.below(MOST_RESTORES), make);
+}
+
+const RESTORE_STREAM = 0x51c0c6;
+const RESTORE_SHARE = 0.1;
+const LAST_SEED_WITH_RESTORES = 400;
+const MOST_RESTORES = 3;
 const RARE_STREAM = 0x44872f;
 const RARE_SHARE = 0.35;
 const MOST_RARE_FAULTS = 6;

@@ -6,6 +6,7 @@ import type { QuotaFrame } from '@quotadb/wire';
 import { DIRECTORY } from './disk.js';
 import type { Endpoint } from './network.js';
 import type { SimulatedNode } from './node.js';
+import { foundOldCopy, isOfOldCopy, ProcessStarts } from './old-copies.js';
 
 export const CLUSTER = 'simulated';
 const EXPIRED_PER_TICK = 50;
@@ -43,6 +44,10 @@ export class NodeProcess implements Endpoint {
   /** Set when the process runs. */
   replica!: Replica;
   service: ProcessService | undefined = undefined;
+  /** Where old copies of disks are put back. */
+  starts: ProcessStarts | undefined = undefined;
+  /** It has begun as a new incarnation, from an old copy. */
+  hasCarried = false;
   /** Its memory was full at some time. */
   wasFull = false;
   private readonly acknowledgements: Acknowledgements;
@@ -117,6 +122,7 @@ export class NodeProcess implements Endpoint {
     cluster.options.prepare?.(this);
     if (node.disk !== undefined) {
       const holder = this.diskHolder as Holder;
+      const { oldCopy } = node.disk.notes;
       const { disk, recovered } = await Disk.open({
         directory: DIRECTORY,
         engine: this.engine,
@@ -126,6 +132,7 @@ export class NodeProcess implements Endpoint {
         now: () => this.clock.now(),
         reDating: (dataMs) => this.reDating(dataMs),
         expectsManifest: node.disk.notes.hasManifest,
+        oldCopy,
         acknowledge: (shard, version) => holder.acknowledge(shard, version),
       });
       if (this.isOver) return;
@@ -133,6 +140,10 @@ export class NodeProcess implements Endpoint {
       if (recovered.reDated !== undefined) node.isDatedAhead = false;
       node.disk.notes.hasManifest = true;
       if (!this.isAhead(this.engine.nowMs)) node.disk.notes.clock = undefined;
+      node.disk.notes.oldCopy = undefined;
+      this.hasCarried = oldCopy !== undefined;
+      const place = { segment: recovered.nextNumber, previousEnd: recovered.previousEnd };
+      if (cluster.hasCopies) this.starts = new ProcessStarts(this, place, this.hasCarried || node.processesTotal === 1);
     }
     this.replica = this.makeReplica();
     this.service = cluster.serviceOf(this);
@@ -156,11 +167,13 @@ export class NodeProcess implements Endpoint {
         durable: (shard: number) => disk.durable(shard),
         durableOf: (shard: number, origin: number) => disk.durableOf(shard, origin),
       }),
+      ...(this.starts && { starts: this.starts.starts, release: this.starts.release }),
       settings: cluster.plan.settings,
       boot: node.processesTotal * 1000 + node.incarnation,
       events: {
         refused: (link, { code, message }, by) => {
           cluster.said(`${this.label} and ${link.region}: refused (${code}) ${by}`);
+          if (code === 'amnesia' && isOfOldCopy(this, by)) return;
           if (code === 'amnesia' && cluster.plan.isUnsynced) cluster.amnesia(node);
           else if (!HARMLESS_REFUSALS.includes(code))
             cluster.failed(`${this.label} refused ${link.region}: ${message}`);
@@ -177,6 +190,7 @@ export class NodeProcess implements Endpoint {
         silent: (link) => cluster.said(`${this.label} hears nothing of ${link.region} any more`),
         mismatch: (link, origin, shard) =>
           cluster.said(`${this.label} and ${link.region} differ in ${cluster.nameOf(origin)}/${shard}`),
+        oldCopy: (_, proof) => foundOldCopy(this, proof),
         givenUp: ({ region }) => cluster.said(`${this.label} does not wait for ${region} any more`),
       },
     });

@@ -2,6 +2,7 @@ import type { Random } from '@quotadb/engine/testing';
 import type { Cluster } from './cluster.js';
 import type { Actions } from './faults.js';
 import type { SimulatedNode } from './node.js';
+import { restoreCopy } from './old-copies.js';
 import type { Plan, RareKind } from './plan.js';
 
 /** In units of no plan: a server gives its clock a minute, whatever the schedule. */
@@ -38,6 +39,7 @@ export function rareFaultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): A
       cluster.said(`the memory of ${process.label} is full`);
       scheduler.after(cluster.trouble(random), () => process.freeMemory());
     },
+    restoreCopy: (process, random) => restoreCopy(cluster, process, random, () => startLater(process.node, random)),
     leapClock: ({ node }, random) => {
       if (!mayLeap()) return;
       // A shorter one is not followed either. Where frames take many seconds, a peer could seem to confirm it.

@@ -148,10 +148,10 @@ export class DataDirectory {
     return Buffer.from(this.identity.replicaId + this.identity.incarnation, 'hex');
   }
 
-  /** Called when the process has written everything. */
-  close(): void {
+  /** `isWritten`: the process has written everything. Otherwise the directory stays one that was not synced. */
+  close(isWritten = true): void {
     try {
-      if (this.identity.unsyncedSinceBoot !== undefined) this.sync();
+      if (isWritten && this.identity.unsyncedSinceBoot !== undefined) this.sync();
     } finally {
       this.unlock();
     }

@@ -3,10 +3,10 @@ import { ByteInput, Engine, joinInt64, splitInt64 } from '@quotadb/engine';
 export const START_MS = Date.UTC(2026, 0, 1);
 
 /** A small store with a few words to use it by. */
-export function makeEngine(name = 1, shardCount = 4, maxMemoryBytes = 8 * 1024 * 1024): Engine {
+export function makeEngine(name = 1, shardCount = 4, maxMemoryBytes = 8 * 1024 * 1024, spareBytes = 0): Engine {
   const origin = new Uint8Array(32);
   origin[0] = name;
-  return Engine.format({ maxMemoryBytes, shardCount, origin, nowMs: START_MS });
+  return Engine.format({ maxMemoryBytes, spareBytes, shardCount, origin, nowMs: START_MS });
 }
 
 /** Opens a key, works on it and closes it. */

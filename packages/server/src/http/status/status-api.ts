@@ -17,7 +17,8 @@ const { not_ready } = defineProblems({
   not_ready: [
     503,
     'Not ready',
-    'The server is starting or stopping, its disk refuses writes, its clock has jumped, or its data is an old copy.',
+    'The server is starting or stopping, its disk refuses writes, its clock has jumped or its time is far ahead of that ' +
+      'of its peers, or its data is an old copy.',
   ],
 });
 
