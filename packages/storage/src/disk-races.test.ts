@@ -27,7 +27,9 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Threads of work that count and ask for writes, flushes and snapshots at any moment, also in the turn of an answer. */
+/**
+ * Threads of work that count and ask for writes, flushes and snapshots at any moment, also in the turn of an answer.
+ */
 class Workers {
   counted = 0;
   written = 0;

@@ -13,8 +13,8 @@ export interface LoadClient {
 }
 
 /**
- * The clients that send a workload, each to all sides. What redis-benchmark cannot send to every side comes from our own
- * generator, whatever was asked for.
+ * The clients that send a workload, each to all sides. What redis-benchmark cannot send to every side comes from our
+ * own generator, whatever was asked for.
  */
 export function chooseClients(
   { pattern, keys }: Workload,

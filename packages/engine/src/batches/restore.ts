@@ -244,18 +244,17 @@ export class Restore {
    * number from a clock ahead of this node's would move its time ahead too.
    */
   finish(nowMs: number): void {
-    const { engine } = this;
-    const { store } = engine;
-    for (let index = 0; index < engine.shardCount; index++) {
+    const { store, origins } = this.engine;
+    for (let index = 0; index < this.engine.shardCount; index++) {
       const state = store.originShardAt(OWN_ORIGIN, store.shardAt(index));
       const tail = linkAt(store.memory, state + OriginShardWord.tail);
       const last = tail === 0 ? 0 : versionOf(store.memory, tail);
       const seenAt = (state >>> 1) + OriginShardNumber.seen;
       store.numbers[seenAt] = Math.max(store.numbers[seenAt], last);
     }
-    engine.advanceTo(nowMs);
-    engine.origins.unheardLimit = MAX_ORIGINS_UNHEARD;
-    engine.store.pages.keepBack();
+    this.engine.advanceTo(nowMs);
+    origins.unheardLimit = MAX_ORIGINS_UNHEARD;
+    store.pages.keepBack();
   }
 
   /** After `finish`, and before anything else: see re-date.ts. */

@@ -77,18 +77,18 @@ export class Taker {
   private takeOf(policy: Policy, key: AllotmentKey, cost: number): Verdict {
     const { balances } = this;
     balances.open(key.input, 0, key.length);
-    const before = balances.balance;
-    const isTaken = before >= cost && balances.take(cost);
-    if (isTaken) {
+    const { balance } = balances;
+    const usable = this.note(policy, key, balance);
+    if (usable >= cost && balances.take(cost)) {
       const low = balances.lowWatermark;
-      this.refillTarget = before >= low && before - cost < low ? 2 * low : 0;
-      this.note(policy, key, before - cost);
+      this.refillTarget = balance >= low && balance - cost < low ? 2 * low : 0;
+      this.remainingHere -= cost;
+      this.remainingEverywhere -= cost;
       this.retryAfterMs = 0;
       balances.close();
       return Verdict.allowed;
     }
     this.refillTarget = 0;
-    this.note(policy, key, before);
     const isDenied = balances.deniedUntilMs > this.engine.nowMs || cost > this.limit;
     this.retryAfterMs = this.retryAfter(policy, cost);
     balances.close();
@@ -139,13 +139,19 @@ export class Taker {
     this.balances.close();
   }
 
-  /** The allotment's key is open: its value is the marks of all origins. */
-  private note(policy: Policy, key: AllotmentKey, balance: number): void {
+  /**
+   * The allotment's key is open: its value is the marks of all origins. Returns how many tokens of the local balance
+   * may be spent: where a limit was lowered after they were set aside, those that are beyond it may not.
+   */
+  private note(policy: Policy, key: AllotmentKey, balance: number): number {
     const { engine } = this;
     const marked = engine.valueHigh * 2 ** 32 + (engine.valueLow >>> 0);
     this.limit = limitOf(policy, key.input.bytes, this.window, AllotmentKey.SUBJECT_AT, key.subjectLength);
-    this.remainingHere = balance + this.balances.reserve;
-    this.remainingEverywhere = Math.max(0, this.limit - marked) + balance;
+    const left = this.limit - marked;
+    const usable = left >= 0 || policy.admitFraction !== undefined ? balance : Math.max(0, balance + left);
+    this.remainingHere = usable + this.balances.reserve;
+    this.remainingEverywhere = Math.max(0, left) + usable;
+    return usable;
   }
 
   private resetOf(policy: Policy): number {

@@ -37,6 +37,29 @@ test('tokens on their way to the disk reach the local balance even where it has 
   expect(broker.hasWork).toBe(false);
 });
 
+/** Found by seed 255 of the simulated limits: the limit was dropped, and defined again as a lower one. */
+test('of a local balance no more is spent than a limit that was lowered while its state was forgotten', () => {
+  const { engine, book, broker } = startLoneRegion({ nowMs: () => NOW_MS });
+  const definition = { name: 'calls', limit: 100, windowMs: WINDOW_MS, allocator: 'a', shares: [], waitMs: 0 };
+  const { number } = book.define(definition, NOW_MS);
+  const allotment = { policy: number, window: NOW_MS / WINDOW_MS, subject: Uint8Array.of(1) };
+  broker.demand(allotment, 1, 0, () => {});
+  expect(broker.ledger.balance(allotment)).toBeGreaterThan(5);
+  // The broker is not told, as where it has forgotten the allotment.
+  const lowered = book.define({ ...definition, limit: 5 }, NOW_MS);
+  const taker = new Taker(engine);
+  for (let taken = 1; taken <= 5; taken++) {
+    expect(taker.takeFrom(lowered, allotment, 1)).toBe(Verdict.allowed);
+    expect(taker.remainingHere).toBeGreaterThanOrEqual(5 - taken);
+    expect(taker.remainingEverywhere).toBe(5 - taken);
+  }
+  expect(taker.takeFrom(lowered, allotment, 1)).toBe(Verdict.unknown);
+  const outcomes: DemandOutcome[] = [];
+  broker.demand(allotment, 1, 0, (outcome) => outcomes.push(outcome));
+  expect(outcomes).toEqual(['none']);
+  expect(broker.ledger.balance(allotment)).toBe(0);
+});
+
 describe('of a quota without a window a crash at any moment wastes at most a 32nd of the tokens, or 32', () => {
   const limit = 10_000;
   let nowMs = NOW_MS;

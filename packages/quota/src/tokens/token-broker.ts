@@ -63,6 +63,7 @@ export class TokenBroker {
   demand(allotment: Allotment, need: number, waitMs: number, done: (outcome: DemandOutcome) => void): void {
     const nowMs = this.options.monotonicMs();
     const state = this.allotments.use(allotment, nowMs);
+    this.takeBackExcess(state);
     state.waiters.push({ need, untilMs: nowMs + waitMs, done });
     this.advance(state);
   }
@@ -137,14 +138,22 @@ export class TokenBroker {
   policiesChanged(): void {
     const { book } = this.options;
     for (const state of this.allotments.values()) {
-      const policy = book.numbered(state.allotment.policy);
-      if (policy !== undefined && !this.grantor.isOver(policy, state.allotment))
-        this.ledger.takeBackExcess(policy, state.allotment);
+      this.takeBackExcess(state);
       if (state.denialMs === FIRST_DENIAL_MS) continue;
       state.denialMs = FIRST_DENIAL_MS;
       state.empty?.clear();
+      const policy = book.numbered(state.allotment.policy);
       if (policy !== undefined) this.ledger.deny(policy, state.allotment, 0);
     }
+  }
+
+  /**
+   * A limit may have been lowered while the state of an allotment was forgotten; callers may not have what is beyond
+   * it.
+   */
+  private takeBackExcess({ allotment }: AllotmentState): void {
+    const policy = this.options.book.numbered(allotment.policy);
+    if (policy !== undefined && !this.grantor.isOver(policy, allotment)) this.ledger.takeBackExcess(policy, allotment);
   }
 
   /**

@@ -3,7 +3,9 @@ import type { ReplyWriter } from '@quotadb/wire';
 /** One per thread, written and read at once. */
 const numbers = new Float64Array(5);
 
-/** The reply of every limit: allowed (1 or 0), two figures of its own, then the milliseconds until a reset and a retry. */
+/**
+ * The reply of every limit: allowed (1 or 0), two figures of its own, then the milliseconds until a reset and a retry.
+ */
 export function writeDecision(
   reply: ReplyWriter,
   isAllowed: boolean,

@@ -9,8 +9,8 @@ import { ScriptEnded } from './script-watch.js';
 const MAXIMUM_LEVELS = 1000;
 
 /**
- * A table may be in another many times, and so a result of a few bytes of memory a reply without end. As much as one run
- * may allocate, and as KEYS replies.
+ * A table may be in another many times, and so a result of a few bytes of memory a reply without end. As much as one
+ * run may allocate, and as KEYS replies.
  */
 const MAXIMUM_BYTES = 128 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 /**
  * Requests and answers between two threads. Each side declares its services as a contract and serves each with one
  * handler; the other side asks by name. All requests and answers are plain data. A message alone costs both threads
- * some microseconds, so all that a side says in one go (a round of a lane, a callback of the main thread) leave together,
- * as an array, with `flush`. Until then they must not be changed.
+ * some microseconds, so all that a side says in one go (a round of a lane, a callback of the main thread) leave
+ * together, as an array, with `flush`. Until then they must not be changed.
  *
  *   message                    | meaning
  *   ---------------------------|-----------------------------------------------------------

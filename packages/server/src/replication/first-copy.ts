@@ -12,7 +12,9 @@ export interface FirstCopySource {
   readonly isInTrouble: boolean;
 }
 
-/** Whether a server that started without data has less than other members of its region. Once it has not, it never has. */
+/**
+ * Whether a server that started without data has less than other members of its region. Once it has not, it never has.
+ */
 export class FirstCopy {
   private isDone: boolean;
   private readonly startedAtMs = systemMonotonicMs();

@@ -28,8 +28,8 @@ interface StartKeeperOptions {
 
 /**
  * The starts of a server's incarnation, on its disk. Until its peers have shown that the directory is no old copy, the
- * files are kept that this start has read (packages/storage/src/identity/kept-files.ts); where they show that it is one, the
- * directory is marked, and the next start makes it a new incarnation.
+ * files are kept that this start has read (packages/storage/src/identity/kept-files.ts); where they show that it is
+ * one, the directory is marked, and the next start makes it a new incarnation.
  */
 export class StartKeeper {
   readonly starts: readonly SavedStart[];

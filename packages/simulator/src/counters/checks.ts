@@ -132,7 +132,9 @@ function isPatient({ plan: { settings, isMutual, topology, steps, isUnsynced }, 
   return isMutual && lossesTotal === 0 && !steps.some(({ kind }) => kind === 'join' || kind === 'leave');
 }
 
-/** Full memory; a process that acknowledges under the name of another; a replica that has lost time or an incarnation. */
+/**
+ * Full memory; a process that acknowledges under the name of another; a replica that has lost time or an incarnation.
+ */
 const IMPATIENT: readonly string[] = ['fillMemory', 'twin', 'startAhead', 'loseLog', 'restoreCopy'];
 
 /** An origin's own component is in a later generation: the increments of the earlier one have ended. */

@@ -48,8 +48,8 @@ export class Oracle {
   /** Origins that will make no further change. */
   readonly deadOrigins = new Set<string>();
   /**
-   * Held by the new incarnation of an old copy. Where a generation lives longer by a change of the copy, the new one has
-   * all of it, and has cancelled it in the one before; a reset of another replica does not reach it, a known gap.
+   * Held by the new incarnation of an old copy. Where a generation lives longer by a change of the copy, the new one
+   * has all of it, and has cancelled it in the one before; a reset of another replica does not reach it, a known gap.
    */
   readonly inherited = new Set<Increment>();
   private readonly facts = new Map<Increment, Fact>();

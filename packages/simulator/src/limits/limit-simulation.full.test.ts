@@ -4,8 +4,8 @@ import { simulateLimits } from './limit-simulation.js';
 import { LIMIT_MISTAKES } from './mistakes.js';
 
 /**
- * Not fresh ones for now: with leases among the limits, seeds 255 and 260 fail (a limit that was lowered in mid-window,
- * and leases beyond one).
+ * Not fresh ones: about one in three hundred meets a known gap of docs/consistency.md, such as seed 260, in which two
+ * servers of one name are cut off from each other and from each other's peers.
  */
 const SEEDS = 12;
 /** A mistake must be found within this many schedules. */

@@ -125,8 +125,8 @@ class LimitSimulation extends LimitCluster {
   }
 
   /**
-   * All regions know the last catalogue and each other's marks: nothing is allowed beyond it any more. They have to know
-   * them at each take, or two of them could exceed a lowered limit together: a known gap.
+   * All regions know the last catalogue and each other's marks: nothing is allowed beyond it any more. They have to
+   * know them at each take, or two of them could exceed a lowered limit together: a known gap.
    */
   private async checkInForce(subject: string): Promise<void> {
     const [process] = this.running();

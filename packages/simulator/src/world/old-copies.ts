@@ -82,7 +82,9 @@ export function foundOldCopy(process: NodeProcess, { start, reason }: OldCopyPro
   });
 }
 
-/** Whether a refusal for lost state is about an old copy. One that is found too late is started anew without its data. */
+/**
+ * Whether a refusal for lost state is about an old copy. One that is found too late is started anew without its data.
+ */
 export function isOfOldCopy({ node }: NodeProcess, by: 'here' | 'there'): boolean {
   const { cluster, disk } = node;
   if (!cluster.hasCopies) return false;

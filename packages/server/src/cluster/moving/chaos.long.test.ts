@@ -163,7 +163,9 @@ async function startClients({ names, portOf }: { names: readonly string[]; portO
   };
 }
 
-/** Who is killed while all slots go to the other group, and how long after something is held: at every step of a batch. */
+/**
+ * Who is killed while all slots go to the other group, and how long after something is held: at every step of a batch.
+ */
 const KILLS: readonly { readonly victims: readonly string[]; readonly afterMs: number }[] = [
   { victims: ['red/eu/a'], afterMs: 0 },
   { victims: ['etcd'], afterMs: 30 },
