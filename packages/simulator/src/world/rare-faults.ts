@@ -12,9 +12,14 @@ const YEAR_MS = 365 * 24 * HOUR_MS;
 /** Beyond all that a peer admits where the bound on clocks is widest. */
 const LEAPS_MS = [3 * HOUR_MS, YEAR_MS, 12 * YEAR_MS];
 
+/** With a ping that is due, one that is lost and one that is late, peers have heard of a clock that is right again. */
+const PINGS_UNTIL_HEARD = 3;
+
 /** Faults of operation, which only some schedules have. */
 export function rareFaultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): Actions<RareKind> {
   const { scheduler } = cluster;
+  /** Until then a peer may believe that a clock is ahead which is right again. */
+  let believedUntilMs = 0;
 
   const startLater = (node: SimulatedNode, random: Random) =>
     scheduler.after(cluster.trouble(random), () => node.startUnlessUp());
@@ -28,10 +33,13 @@ export function rareFaultsOf<AnyPlan extends Plan>(cluster: Cluster<AnyPlan>): A
     cluster.said(`the clock of ${node.region} leaps ${leapMs} ms ahead`);
     scheduler.after(random.next() * random.pick([3000, LONGEST_LEAP_MS]), () => {
       node.leapMs = 0;
+      believedUntilMs = scheduler.nowMs + PINGS_UNTIL_HEARD * cluster.plan.settings.pingIntervalMs;
       cluster.said(`the clock of ${node.region} is right again`);
     });
   };
-  const mayLeap = () => cluster.allNodes.every(({ leapMs, isDatedAhead }) => leapMs === 0 && !isDatedAhead);
+  const mayLeap = () =>
+    scheduler.nowMs >= believedUntilMs &&
+    cluster.allNodes.every(({ leapMs, isDatedAhead }) => leapMs === 0 && !isDatedAhead);
 
   return {
     fillMemory: (process, random) => {
