@@ -45,7 +45,7 @@ test('of a local balance no more is spent than a limit that was lowered while it
   const allotment = { policy: number, window: NOW_MS / WINDOW_MS, subject: Uint8Array.of(1) };
   broker.demand(allotment, 1, 0, () => {});
   expect(broker.ledger.balance(allotment)).toBeGreaterThan(5);
-  // The broker is not told, as where it has forgotten the allotment.
+  // The broker hears nothing of it, as where it has forgotten the allotment.
   const lowered = book.define({ ...definition, limit: 5 }, NOW_MS);
   const taker = new Taker(engine);
   for (let taken = 1; taken <= 5; taken++) {

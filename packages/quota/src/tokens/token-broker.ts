@@ -147,10 +147,7 @@ export class TokenBroker {
     }
   }
 
-  /**
-   * A limit may have been lowered while the state of an allotment was forgotten; callers may not have what is beyond
-   * it.
-   */
+  /** A limit may have been lowered while the state of the allotment was forgotten: tokens beyond it are not spent. */
   private takeBackExcess({ allotment }: AllotmentState): void {
     const policy = this.options.book.numbered(allotment.policy);
     if (policy !== undefined && !this.grantor.isOver(policy, allotment)) this.ledger.takeBackExcess(policy, allotment);
