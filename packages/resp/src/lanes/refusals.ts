@@ -27,7 +27,7 @@ export class Refusals {
   }
 
   add(fd: number): void {
-    this.libc.send(fd, this.message, this.message.length, MSG_NOSIGNAL);
+    this.libc.send(fd, this.message, 0, this.message.length, MSG_NOSIGNAL);
     this.libc.shutdown(fd, SHUTDOWN_WRITE);
     if (this.refused.length >= Refusals.MAXIMUM) this.closeFirst();
     this.refused.push({ fd, closeAtMs: this.clock.monotonic() + Refusals.LINGER_MS });

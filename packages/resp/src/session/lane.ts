@@ -21,8 +21,10 @@ export class Lane {
   readonly parser: RequestParser;
   readonly input = new ByteInput(new Uint8Array(Lane.STAGED_BYTES + Lane.READ_BYTES + ByteInput.SLACK_BYTES));
   readonly databaseRequest = new DatabaseRequest();
-  /** Replies of the session that ran last; its connection sends them before another session runs. */
+  /** Replies of the session that ran last, behind those of connections whose replies leave together (outbox.ts). */
   readonly reply = new ReplyWriter();
+  /** Where the replies of the session that ran last begin. */
+  repliesFrom = 0;
   /** Logs an error that a command threw. */
   readonly reportFault: (error: unknown, client: Client) => void;
   readonly foreignClients: ForeignClients;

@@ -1,4 +1,5 @@
 import { Errno, type Libc } from '../transport/epoll/libc.js';
+import { Interest } from '../transport/epoll/poller.js';
 
 /**
  * A socket without a system: a test sets the bytes to read and the room to write. There is one descriptor. The lane's
@@ -12,10 +13,15 @@ export class FakeSocket {
   readable = 0;
   /** Bytes that the system takes before it says EAGAIN. */
   room = Number.POSITIVE_INFINITY;
+  /** How the next sends fail; 0 where they do not. */
+  failure = 0;
   /** The sent bytes; only kept where a test asks for them. */
   sent: Buffer[] | undefined = undefined;
   sentBytes = 0;
+  /** What it is watched for, and how often that was said: after each time, events that are still true come again. */
   interest = 0;
+  isEdgeTriggered = false;
+  watches = 0;
   isClosed = false;
   isShutDown = false;
 
@@ -33,10 +39,13 @@ export class FakeSocket {
         return 0;
       },
       recv: (_fd, address, length) => this.receive(input, address, length),
-      send: (_fd, bytes, length) => this.take(bytes, length),
+      send: (_fd, bytes, start, length) => this.take(bytes, start, length),
       epollCreate: () => 3,
       epollControl: (_epoll, _operation, _fd, event) => {
-        this.interest = new DataView(event.buffer).getInt32(0, true);
+        const interest = new DataView(event.buffer).getInt32(0, true);
+        this.interest = interest & ~Interest.edge;
+        this.isEdgeTriggered = interest !== this.interest;
+        this.watches++;
         return 0;
       },
       setsockopt: done,
@@ -56,12 +65,16 @@ export class FakeSocket {
     return count;
   }
 
-  private take(bytes: Uint8Array, length: number): number {
+  private take(bytes: Uint8Array, start: number, length: number): number {
     const count = Math.min(length, this.room);
+    if (this.failure !== 0) {
+      this.errnoNow = this.failure;
+      return -1;
+    }
     if (count === 0) return this.again();
     this.room -= count;
     this.sentBytes += count;
-    this.sent?.push(Buffer.from(bytes.subarray(0, count)));
+    this.sent?.push(Buffer.from(bytes.subarray(start, start + count)));
     return count;
   }
 

@@ -23,8 +23,8 @@ export interface Socket {
   readonly unsentBytes: number;
   /** After a send: the transport still uses the array, which must not be reused. */
   readonly keptBytes: boolean;
-  /** Sends the first `length` bytes. Returns the number taken; -1 where the connection is broken. */
-  send(bytes: Uint8Array, length: number): number;
+  /** Sends bytes[start..end). Returns the number taken; -1 where the connection is broken. */
+  send(bytes: Uint8Array, start: number, end: number): number;
   /** Sets the reading from now on, and whether to call `flush` when there is room to send. */
   watch(reading: Reading, wantsRoom: boolean): void;
   /** A wait that is short as a rule: stops reading until the next `watch`, where that costs no system call. */
@@ -37,6 +37,11 @@ export interface Socket {
 
 /** Runs connections without socket events, and is notified when one has closed. */
 export interface ConnectionScheduler {
+  /**
+   * The replies of its turn are at the end of the lane's reply. True where the scheduler will have them sent
+   * (`sendReplies`), before its next turn and before the lane waits; false where the connection sends them now.
+   */
+  takeReplies(connection: Connection): boolean;
   /** Resume it after the turns of the other connections; cancels its sleep. */
   onTurn(connection: Connection): void;
   /** Resume it at this time of the monotonic clock. */
@@ -47,7 +52,7 @@ export interface ConnectionScheduler {
 /**
  * One client's connection: the state machine between a socket and a session, the same under every transport.
  *
- *   input → session → one send of all the replies → the next state (`afterTurn`)
+ *   input → session → one send of all the replies → the next state (`proceed`)
  *
  * The system takes nearly every reply at once. The rest is copied into a buffer and sent when there is room; reading
  * stops once more bytes wait than the soft limit allows, which bounds the memory on both sides.
@@ -131,7 +136,7 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
   answerWhileBusy(bytes: Uint8Array, answers: BusyAnswers): void {
     if (this.closed || this.outputEnded) return;
     this.session.answerWhileBusy(bytes, answers);
-    if (answers.reply.length > 0) this.send(answers.reply);
+    if (answers.reply.length > 0) this.send(answers.reply, 0);
   }
 
   /** The position of the next bytes in the lane's input; see Session.stage. */
@@ -152,7 +157,7 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     this.inputEnded = true;
     this.client.gone?.();
     if (this.outputEnded) this.destroy();
-    else this.afterTurn();
+    else this.proceed();
   }
 
   /**
@@ -174,12 +179,12 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
   flush(): void {
     if (this.closed) return;
     if (this.pending.length > 0 && this.holds === 0) {
-      const sent = this.socket.send(this.pending.view(), this.pending.length);
+      const sent = this.socket.send(this.pending.view(), 0, this.pending.length);
       if (sent < 0) this.destroy();
       else if (this.socket.keptBytes) this.pending.abandon();
       else this.pending.consume(sent);
     }
-    if (!this.closed) this.afterTurn();
+    if (!this.closed) this.proceed();
   }
 
   wake(): void {
@@ -216,7 +221,7 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     while (!this.closed && !this.client.closing && (this.session.waitMs >= 0 || this.session.hasMore)) {
       this.lane.beginTurn();
       this.session.resume();
-      this.sendReplies();
+      this.handOverReplies(false);
     }
     if (this.closed) return;
     if (this.pendingBytes === 0) this.end();
@@ -261,9 +266,20 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     if (this.holds === 0) this.flush();
   }
 
-  /** Sends the replies and chooses the next state. */
+  /** Sends the replies that the scheduler took: bytes[start..end) of the lane's reply. */
+  sendReplies(start: number, end: number): void {
+    if (this.closed) return;
+    this.sendBytes(this.lane.reply, start, end);
+    this.proceed();
+  }
+
+  /** Sends the replies and chooses the next state, now or when the scheduler has sent them. */
   private afterTurn(): void {
-    this.sendReplies();
+    if (!this.handOverReplies(true)) this.proceed();
+  }
+
+  /** Chooses the next state. */
+  private proceed(): void {
     if (this.closed || this.outputEnded) return;
     if (this.holds > 0) {
       this.socket.holdInput();
@@ -316,30 +332,39 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     return client.blocked || client.gone !== undefined ? Reading.end : Reading.none;
   }
 
-  private sendReplies(): void {
-    const { reply } = this.lane;
-    if (reply.length === 0) return;
-    const mustHold = this.lane.mustHoldReplies();
-    if (mustHold && !this.closed && !this.outputEnded) this.hold();
-    this.send(reply);
+  /** True where the scheduler has taken the replies of this turn, and sends them soon. */
+  private handOverReplies(mayWait: boolean): boolean {
+    const { lane } = this;
+    const { reply, repliesFrom } = lane;
+    if (reply.length === repliesFrom) return false;
+    if (lane.mustHoldReplies()) {
+      if (!this.closed && !this.outputEnded) this.hold();
+    } else if (mayWait && this.holds === 0 && this.pending.length === 0 && this.scheduler.takeReplies(this)) {
+      return true;
+    }
+    this.send(reply, repliesFrom);
+    return false;
   }
 
-  private send(reply: ReplyWriter): void {
+  private send(reply: ReplyWriter, start: number): void {
+    this.sendBytes(reply, start, reply.length);
+    if (start === 0) reply.reset();
+    else reply.truncate(start);
+  }
+
+  private sendBytes(reply: ReplyWriter, start: number, end: number): void {
+    if (this.closed || this.outputEnded) return;
     const { server } = this.lane;
-    const { length } = reply;
-    if (!this.closed && !this.outputEnded) {
-      this.client.outputBytes += length;
-      server.statistics.outputBytes += length;
-      server.statistics.writesProcessed++;
-      let sent = 0;
-      if (this.pending.length === 0 && this.holds === 0) {
-        sent = this.socket.send(reply.bytes, length);
-        if (sent < 0) this.destroy();
-        else if (this.socket.keptBytes) reply.bytes = new Uint8Array(ReplyWriter.INITIAL_BYTES);
-      }
-      if (sent < length && !this.closed) this.pending.append(reply.bytes.subarray(sent, length));
+    this.client.outputBytes += end - start;
+    server.statistics.outputBytes += end - start;
+    server.statistics.writesProcessed++;
+    let sent = 0;
+    if (this.pending.length === 0 && this.holds === 0) {
+      sent = this.socket.send(reply.bytes, start, end);
+      if (sent < 0) this.destroy();
+      else if (this.socket.keptBytes) reply.bytes = new Uint8Array(ReplyWriter.INITIAL_BYTES);
     }
-    reply.reset();
+    if (start + sent < end && !this.closed) this.pending.append(reply.bytes.subarray(start + sent, end));
     if (!this.closed && this.output.isPastHardLimit(this.pendingBytes)) {
       server.statistics.outputLimitDisconnections++;
       this.destroy();

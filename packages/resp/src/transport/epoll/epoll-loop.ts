@@ -6,6 +6,7 @@ import { WakeQueue } from '../wake-queue.js';
 import { BusyRound } from './busy-round.js';
 import { EpollSocket } from './epoll-socket.js';
 import type { Libc } from './libc.js';
+import { Outbox } from './outbox.js';
 import { Interest, Poller } from './poller.js';
 import { ThreadTime } from './thread-time.js';
 
@@ -58,6 +59,7 @@ export class EpollLoop implements ConnectionScheduler {
   private readonly duties: LoopDuties;
   private readonly inputAddress: number;
   private readonly sockets = new Map<number, EpollSocket>();
+  private readonly outbox: Outbox;
   private readonly sleepers = new WakeQueue<Connection>();
   /** Connections with a turn in the next round, and a spare array for the round after it. */
   private turns: Connection[] = [];
@@ -75,8 +77,9 @@ export class EpollLoop implements ConnectionScheduler {
   private hasMore = false;
   private readonly threadTime: ThreadTime;
   private readonly busy: BusyRound;
-  /** Connections came in the middle of this round: the rest of its events may be of others with their descriptors. */
-  private hasStaleEvents = false;
+  /** The events of this round that are left, from `next` to before `end`. */
+  private next = 0;
+  private end = 0;
 
   /** The wake descriptor is an eventfd of the main thread, which other threads write to. */
   constructor(libc: Libc, lane: Lane, clock: RoundClock, wakeDescriptor: number, duties: LoopDuties) {
@@ -85,6 +88,7 @@ export class EpollLoop implements ConnectionScheduler {
     this.clock = clock;
     this.duties = duties;
     this.poller = new Poller(libc);
+    this.outbox = new Outbox(lane);
     this.threadTime = new ThreadTime(libc);
     this.inputAddress = libc.addressOf(lane.input.bytes);
     this.wakeDescriptor = wakeDescriptor;
@@ -121,6 +125,11 @@ export class EpollLoop implements ConnectionScheduler {
 
   sweep(nowMs: number): void {
     for (const { connection } of [...this.sockets.values()]) connection.sweep(nowMs);
+  }
+
+  takeReplies(connection: Connection): boolean {
+    this.outbox.take(connection);
+    return true;
   }
 
   onTurn(connection: Connection): void {
@@ -192,17 +201,18 @@ export class EpollLoop implements ConnectionScheduler {
 
   /** A script of `running` has run for long: answers the other connections, without running their commands. */
   answerMeanwhile(running: Client): void {
+    this.outbox.send();
     this.duties.roundOver();
+    this.giveBackEvents();
     this.busy.run((fd, answer) => {
       const socket = this.sockets.get(fd);
       if (socket !== undefined) {
-        if (socket.connection.client !== running) answer(socket);
+        if (socket.connection.client === running) socket.reportAgain();
+        else answer(socket);
         return;
       }
-      const before = this.sockets.size;
       if (fd === this.listener && !this.stopped) this.duties.acceptable();
       this.duties.adoptArrivals();
-      if (this.sockets.size !== before) this.hasStaleEvents = true;
     });
   }
 
@@ -216,9 +226,20 @@ export class EpollLoop implements ConnectionScheduler {
 
   private dispatchAll(count: number): void {
     const { poller } = this;
-    this.hasStaleEvents = false;
-    for (let index = 0; index < count && !this.hasStaleEvents; index++)
+    this.end = count;
+    for (this.next = 0; this.next < this.end; ) {
+      const index = this.next++;
       this.dispatch(poller.descriptorAt(index), poller.newsAt(index));
+    }
+    this.outbox.send();
+  }
+
+  /**
+   * The events of this round that are left are reported again instead: to the rounds inside a slow script, in which a
+   * descriptor may also become another connection's.
+   */
+  private giveBackEvents(): void {
+    for (; this.next < this.end; this.next++) this.sockets.get(this.poller.descriptorAt(this.next))?.reportAgain();
   }
 
   private dispatch(fd: number, news: number): void {
@@ -262,13 +283,15 @@ export class EpollLoop implements ConnectionScheduler {
     this.spareTurns = round;
     for (const connection of round) connection.resume();
     round.length = 0;
+    this.outbox.send();
   }
 
   private wakeSleepers(nowMs: number): void {
     for (;;) {
       const connection = this.sleepers.takeDue(nowMs);
-      if (connection === undefined) return;
+      if (connection === undefined) break;
       connection.resume();
     }
+    this.outbox.send();
   }
 }

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { FakeSocket } from '../../testing/fake-socket.js';
 import { encodeCommand, TestLane } from '../../testing/index.js';
 import { EpollSocket } from './epoll-socket.js';
+import { Errno } from './libc.js';
 import { Interest, Poller } from './poller.js';
+
+const READING = Interest.readable | Interest.peerEnded;
 
 /** A connection on a fake socket, with a record of its requests to the loop. */
 function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
@@ -13,6 +16,7 @@ function open(settings: ConstructorParameters<typeof TestLane>[0] = {}) {
   const libc = socket.libc(test.lane.input.bytes);
   const asked = { turns: 0, sleeps: [] as number[], closed: 0 };
   const epollSocket = new EpollSocket(libc, new Poller(libc), test.lane, 0, FakeSocket.FD, {
+    takeReplies: () => false,
     onTurn: () => asked.turns++,
     onSleep: (sleeper, wakeAtMs) => {
       asked.sleeps.push(wakeAtMs);
@@ -37,7 +41,7 @@ test('bytes that the system does not take are kept, sent when there is room, and
   socket.room = 3;
   receive('PING\r\nECHO abc\r\n');
   expect(sent()).toBe('+PO');
-  expect(socket.interest).toBe(Interest.readable | Interest.writable);
+  expect(socket.interest).toBe(READING | Interest.writable);
   receive('PING again\r\n');
   for (let piece = 0; piece < 40; piece++) {
     socket.room = 1;
@@ -45,7 +49,7 @@ test('bytes that the system does not take are kept, sent when there is room, and
   }
   expect(sent()).toBe('+PONG\r\n$3\r\nabc\r\n$5\r\nagain\r\n');
   expect(connection.pendingBytes).toBe(0);
-  expect(socket.interest).toBe(Interest.readable);
+  expect(socket.interest).toBe(READING);
 });
 
 test('a client that does not read is not read from past the soft limit, until it has read', () => {
@@ -53,12 +57,12 @@ test('a client that does not read is not read from past the soft limit, until it
   socket.room = 0;
   const echo = encodeCommand('ECHO', 'x'.repeat(50_000));
   receive(echo);
-  expect(socket.interest).toBe(Interest.readable | Interest.writable);
+  expect(socket.interest).toBe(READING | Interest.writable);
   receive(echo);
   expect(socket.interest).toBe(Interest.writable);
   socket.room = Number.POSITIVE_INFINITY;
   handle(Interest.writable);
-  expect(socket.interest).toBe(Interest.readable);
+  expect(socket.interest).toBe(READING);
 });
 
 test('a wait ends when it was to end, though replies are sent meanwhile', () => {
@@ -96,6 +100,38 @@ test('a stop sends the bytes that fit, then the rest when there is room, and rea
   expect(socket.isClosed).toBe(false);
 });
 
+test('what a read leaves in the socket, or arrives with the end of the client, is reported again', () => {
+  const { socket, handle, receive, sent, asked } = open();
+  expect([socket.isEdgeTriggered, socket.watches]).toEqual([true, 1]);
+  receive('PING\r\n');
+  expect(socket.watches).toBe(1);
+  receive('PING\r\n'.repeat(20_000));
+  expect([socket.readable > 0, socket.watches]).toEqual([true, 2]);
+  socket.source = socket.source.subarray(-socket.readable);
+  handle(Interest.readable);
+  expect([socket.readable, socket.watches]).toEqual([0, 2]);
+  expect(sent()).toBe('+PONG\r\n'.repeat(20_001));
+
+  socket.source = Buffer.from('PING\r\n');
+  socket.readable = socket.source.length;
+  handle(Interest.readable | Interest.peerEnded);
+  expect([sent().endsWith('+PONG\r\n'), asked.closed, socket.watches]).toEqual([true, 0, 3]);
+});
+
+test('a system that is short of memory is asked again, though no room appears', () => {
+  const { socket, receive, sent, handle } = open();
+  socket.room = 0;
+  receive('PING\r\n');
+  expect(socket.watches).toBe(2);
+  socket.failure = Errno.noBuffers;
+  handle(Interest.writable);
+  expect(socket.watches).toBe(3);
+  socket.failure = 0;
+  socket.room = 100;
+  handle(Interest.writable);
+  expect(sent()).toBe('+PONG\r\n');
+});
+
 test('a broken connection is closed once, whatever epoll reports of it', () => {
   const { socket, connection, asked, receive, handle } = open();
   handle(Interest.failed | Interest.hungUp);
@@ -114,10 +150,16 @@ const MEASURE = `
   import { FakeSocket } from ${built('testing/fake-socket.js')};
   import { EpollSocket } from ${built('transport/epoll/epoll-socket.js')};
   import { Interest, Poller } from ${built('transport/epoll/poller.js')};
+  import { Outbox } from ${built('transport/epoll/outbox.js')};
   const { lane } = new TestLane();
   const socket = new FakeSocket();
   const libc = socket.libc(lane.input.bytes);
-  const listener = { onTurn() {}, onSleep() {}, onClose() {} };
+  const outbox = new Outbox(lane);
+  const takeReplies = (connection) => {
+    outbox.take(connection);
+    return true;
+  };
+  const listener = { takeReplies, onTurn() {}, onSleep() {}, onClose() {} };
   const epollSocket = new EpollSocket(libc, new Poller(libc), lane, 0, FakeSocket.FD, listener);
   const bytesPerRead = {};
   for (const pipeline of [1, 64]) {
@@ -126,6 +168,7 @@ const MEASURE = `
       for (let read = 0; read < count; read++) {
         socket.readable = socket.source.length;
         epollSocket.handle(Interest.readable);
+        outbox.send();
       }
     };
     run(50_000);

@@ -1,6 +1,6 @@
 import type { BusyAnswers } from '../../session/busy-answers.js';
 import { Lane } from '../../session/lane.js';
-import { Connection, type ConnectionScheduler, type Reading, type Socket } from '../connection.js';
+import { Connection, type ConnectionScheduler, Reading, type Socket } from '../connection.js';
 import { Errno, type Libc } from './libc.js';
 import { Interest, type Poller } from './poller.js';
 import { describeEnd } from './socket-address.js';
@@ -17,9 +17,16 @@ const TCP_KEEPCNT = 6;
 const KEEPALIVE_PROBES = 3;
 
 /** The epoll events of each kind of reading. */
-const INTERESTS = [Interest.none, Interest.peerEnded, Interest.readable] as const;
+const INTERESTS = [Interest.none, Interest.peerEnded, Interest.peerEnded | Interest.readable] as const;
+/** Nothing more will arrive after these, so what a read has left would not be reported. */
+const LAST_EVENTS = Interest.peerEnded | Interest.failed | Interest.hungUp;
 
-/** A socket in the loop of its lane: one recv into the lane's input per event, one send for all replies. */
+/**
+ * A socket in the loop of its lane: one recv into the lane's input per event, one send for all replies.
+ *
+ * Its events are edge-triggered. A read that did not take all that there was, or may not have, asks for them again
+ * (`reportAgain`); so does every change of what it is watched for.
+ */
 export class EpollSocket implements Socket {
   readonly fd: number;
   readonly address: string;
@@ -32,7 +39,7 @@ export class EpollSocket implements Socket {
   private readonly libc: Libc;
   private readonly poller: Poller;
   private readonly inputAddress: number;
-  private interest: number = Interest.readable;
+  private interest: number = INTERESTS[Reading.all];
 
   /** `inputAddress` is the address of the lane's input in memory. */
   constructor(
@@ -55,7 +62,7 @@ export class EpollSocket implements Socket {
 
   /** False where the system cannot watch one more socket. */
   open(): boolean {
-    return this.poller.add(this.fd, this.interest);
+    return this.poller.add(this.fd, this.interest | Interest.edge);
   }
 
   /** Handles the events that epoll reports. */
@@ -66,7 +73,7 @@ export class EpollSocket implements Socket {
     if ((events & Interest.readable) !== 0) {
       // Few clients send more before they have their replies: only for those a held connection costs a system call.
       if (connection.isHeld) this.change(Interest.none);
-      else this.read();
+      else this.read(events);
     } else if ((events & (Interest.failed | Interest.hungUp)) !== 0) {
       connection.destroy();
     } else if ((events & Interest.peerEnded) !== 0) {
@@ -74,11 +81,15 @@ export class EpollSocket implements Socket {
     }
   }
 
-  send(bytes: Uint8Array, length: number): number {
-    const sent = this.libc.send(this.fd, bytes, length, MSG_NOSIGNAL);
+  send(bytes: Uint8Array, start: number, end: number): number {
+    const sent = this.libc.send(this.fd, bytes, start, end - start, MSG_NOSIGNAL);
     if (sent >= 0) return sent;
     const errno = this.libc.errno();
-    return errno === Errno.again || errno === Errno.interrupted || errno === Errno.noBuffers ? 0 : -1;
+    if (errno === Errno.again) return 0;
+    if (errno !== Errno.interrupted && errno !== Errno.noBuffers) return -1;
+    // The socket may have room: no edge would tell.
+    this.reportAgain();
+    return 0;
   }
 
   watch(reading: Reading, wantsRoom: boolean): void {
@@ -99,29 +110,37 @@ export class EpollSocket implements Socket {
     this.libc.close(this.fd);
   }
 
+  /** Events that are still true are reported at the next wait. */
+  reportAgain(): void {
+    this.poller.change(this.fd, this.interest | Interest.edge);
+  }
+
   private change(interest: number): void {
     if (interest === this.interest) return;
     this.interest = interest;
-    this.poller.change(this.fd, interest);
+    this.reportAgain();
   }
 
-  /** At most one read; epoll reports further bytes again, after the events of the other sockets. */
-  private read(): void {
+  /** At most one read: further bytes have their turn after the events of the other sockets. */
+  private read(events: number): void {
     const { connection } = this;
     const staged = connection.stage();
     const count = this.libc.recv(this.fd, this.inputAddress + staged, Lane.READ_BYTES, 0);
     if (count > 0) {
       connection.receiveStaged(staged, count);
+      if ((count === Lane.READ_BYTES || (events & LAST_EVENTS) !== 0) && !connection.closed) this.reportAgain();
     } else if (count === 0) {
       connection.endOfInput();
     } else {
       const errno = this.libc.errno();
-      if (errno !== Errno.again && errno !== Errno.interrupted) connection.destroy();
+      if (errno === Errno.interrupted) this.reportAgain();
+      else if (errno !== Errno.again) connection.destroy();
     }
   }
 
   /** Reads into `bytes`, at this address, for answers while a script keeps the lane. All else waits for its end. */
   readWhileBusy(bytes: Uint8Array, address: number, answers: BusyAnswers): void {
+    this.reportAgain();
     if (this.connection.isHeld) return;
     const count = this.libc.recv(this.fd, address, bytes.length, 0);
     if (count > 0) this.connection.answerWhileBusy(bytes.subarray(0, count), answers);

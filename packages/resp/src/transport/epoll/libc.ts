@@ -16,7 +16,7 @@ export interface Libc {
   shutdown(fd: number, how: number): number;
   close(fd: number): number;
   recv(fd: number, address: number, length: number, flags: number): number;
-  send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
+  send(fd: number, bytes: Uint8Array, start: number, length: number, flags: number): number;
   epollCreate(flags: number): number;
   epollControl(epoll: number, operation: number, fd: number, event: Uint8Array): number;
   epollWait(epoll: number, events: Uint8Array, count: number, timeoutMs: number): number;
@@ -80,12 +80,12 @@ export async function loadLibc(): Promise<Libc> {
     shutdown: libc.func('int shutdown(int, int)'),
     close: libc.func('int close(int)'),
     recv: libc.func('int recv(int, uintptr_t, size_t, int)'),
-    send: (fd, bytes, length, flags) => {
+    send: (fd, bytes, start, length, flags) => {
       if (bytes !== sent) {
         sent = bytes;
         sentAddress = addressOf(bytes);
       }
-      return sendFrom(fd, sentAddress, length, flags);
+      return sendFrom(fd, sentAddress + start, length, flags);
     },
     epollCreate: libc.func('int epoll_create1(int)'),
     epollControl: libc.func('int epoll_ctl(int, int, int, void *)'),

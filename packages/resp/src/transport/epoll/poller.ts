@@ -11,6 +11,8 @@ export const Interest = {
   peerEnded: 0x2000,
   /** Of several epoll sets that watch it, not all are woken. */
   exclusive: 1 << 28,
+  /** Reported when something arrives or room appears, and not again until then, or until `change`. */
+  edge: 1 << 31,
 } as const;
 
 const EPOLL_CLOEXEC = 0x80000;
@@ -19,7 +21,8 @@ const CONTROL_REMOVE = 2;
 const CONTROL_CHANGE = 3;
 
 /**
- * One epoll set, level-triggered: it reports unread input and unused room again at the next wait.
+ * One epoll set. What is watched without `Interest.edge` is level-triggered: unread input and unused room are reported
+ * again at the next wait. With it the kernel looks at a socket once for each event, not once more at the wait behind it.
  *
  * struct epoll_event is packed on x64 (12 bytes: events, data) and is not on arm64 (16 bytes, data at 8). Our data is
  * the descriptor, so its low word is all that is used.

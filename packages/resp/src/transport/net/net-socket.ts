@@ -34,17 +34,17 @@ export class NetSocket implements Socket {
    * The system nearly always takes all bytes at once, and the array can be reused; where it does not, Node keeps the
    * array. Bytes behind others that wait already are copied, so that a few bytes do not keep a whole array alive.
    */
-  send(bytes: Uint8Array, length: number): number {
+  send(bytes: Uint8Array, start: number, end: number): number {
     const { socket } = this;
     this.keptBytes = false;
     if (socket.destroyed) return -1;
     if (socket.writableLength > 0) {
-      socket.write(Buffer.from(bytes.subarray(0, length)), this.sent);
+      socket.write(Buffer.from(bytes.subarray(start, end)), this.sent);
     } else {
-      socket.write(Buffer.from(bytes.buffer, bytes.byteOffset, length), this.sent);
+      socket.write(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start), this.sent);
       this.keptBytes = socket.writableLength > 0;
     }
-    return length;
+    return end - start;
   }
 
   /** Node reports the end of the client only while the socket is read: the session bounds the input meanwhile. */

@@ -142,6 +142,11 @@ export class NetTransport implements Transport, ConnectionScheduler {
     this.connections.add(new NetSocket(this.lane, socket, this).connection);
   }
 
+  /** Node has no rounds: replies are sent at once. */
+  takeReplies(): boolean {
+    return false;
+  }
+
   onTurn(connection: Connection): void {
     this.stopTimer(connection);
     if (connection.hasTurn) return;
