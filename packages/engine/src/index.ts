@@ -25,6 +25,7 @@ export { type CountedGeneration, countedGenerations } from './keys/counted-gener
 export { Engine } from './keys/engine.js';
 export { addExpiring, assignExpiring } from './keys/expiring-change.js';
 export { LocalBalances } from './keys/local-balance.js';
+export { ReadAhead } from './keys/read-ahead.js';
 export { Status } from './keys/status.js';
 export { restoreUnpublished, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';

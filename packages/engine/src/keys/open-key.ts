@@ -25,6 +25,7 @@ import { Origins } from '../memory/origins.js';
 import { Component, FOREIGN_WORDS, isPresent, keyLengthOf, keyWords, versionOf } from '../memory/record.js';
 import { Slab } from '../memory/slab.js';
 import type { Store } from '../memory/store.js';
+import { ReadAhead } from './read-ahead.js';
 import { ShardLocks } from './shard-locks.js';
 
 /**
@@ -42,6 +43,7 @@ export class OpenKey extends ShardLocks {
   readonly dropped: DroppedComponents;
   readonly unpublished: Unpublished;
   readonly records: Records;
+  readonly ahead: ReadAhead;
   protected readonly attachments: Attachments;
 
   exists = false;
@@ -73,6 +75,7 @@ export class OpenKey extends ShardLocks {
     this.dropped = new DroppedComponents(store);
     this.unpublished = new Unpublished(store, this.clock, this.generations, this.ownGeneration);
     this.records = new Records(this);
+    this.ahead = new ReadAhead(store);
   }
 
   open(input: ByteInput, start: number, length: number): boolean {
@@ -82,8 +85,9 @@ export class OpenKey extends ShardLocks {
 
   /** Opens reserved keys too. */
   openAny(input: ByteInput, start: number, length: number): boolean {
-    const store = this.store;
-    const shard = store.shardOf(input, start, length);
+    const { store } = this;
+    let shard = this.ahead.shardOf(input, start, length);
+    if (shard === 0) shard = store.shardOf(input, start, length);
     this.lockShard(shard);
     this.shard = shard;
     if (this.input !== input) this.input = input;

@@ -99,6 +99,23 @@ export class Table {
     return touched;
   }
 
+  /** The bucket of a local hash; 0 where the shard has none yet. */
+  bucketFor(shard: number, local: number): number {
+    return this.memory[shard + ShardWord.bucketCount] === 0 ? 0 : this.bucketOf(shard, local);
+  }
+
+  /** A record in a bucket itself whose tag agrees with a local hash; 0 where there is none. */
+  likelyRecord(bucket: number, local: number): number {
+    const { memory } = this;
+    const pattern = Math.imul(local >>> 24, BYTES_OF_ONE);
+    for (let group = 0; group < BUCKET_SLOTS; group += 4) {
+      const difference = memory[bucket + BUCKET_SLOTS + (group >>> 2)] ^ pattern;
+      const candidates = (difference - BYTES_OF_ONE) & ~difference & TOP_BITS;
+      if (candidates !== 0) return linkAt(memory, bucket + group + ((31 - Math.clz32(candidates & -candidates)) >>> 3));
+    }
+    return 0;
+  }
+
   private matches(record: number, input: ByteInput, start: number, length: number): boolean {
     const memory = this.memory;
     if (keyLengthOf(memory, record) !== length) return false;

@@ -123,6 +123,8 @@ export interface CommandEntry {
   readonly keyStep: number;
   /** Of a command that says how many keys it has, the argument that does; else 0. `lastKeyOf` finds the last key. */
   readonly keyCountAt: number;
+  /** It opens its first argument as a key, and opens nothing before. */
+  readonly opensFirst: boolean;
   /** Runs at once even between MULTI and EXEC. */
   readonly neverQueued: boolean;
   /** See Command; past every argument where it has none. */
@@ -209,6 +211,7 @@ export function buildCommandDirectory(commands: readonly Command[]): CommandDire
       lastKey,
       keyStep,
       keyCountAt,
+      opensFirst: firstKey === 1 && reachOf(command) === 'keys' && command.subcommands === undefined,
       neverQueued: parent === undefined && NEVER_QUEUED.has(command.name),
       secretsFrom: command.secretsFrom ?? Number.MAX_SAFE_INTEGER,
       isCostly: isTimed(command) && firstKey === 0,

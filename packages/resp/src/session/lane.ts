@@ -3,6 +3,7 @@ import { ReplyWriter, RequestParser } from '@quotadb/wire';
 import type { Client } from './client.js';
 import { DatabaseRequest } from './databases.js';
 import { ForeignClients } from './foreign-clients.js';
+import { Pipeline } from './pipeline.js';
 import type { ServerState } from './server-state.js';
 import { TurnTiming } from './turn-timing.js';
 
@@ -19,6 +20,7 @@ export class Lane {
   readonly engine: Engine;
   readonly server: ServerState;
   readonly parser: RequestParser;
+  readonly pipeline: Pipeline;
   readonly input = new ByteInput(new Uint8Array(Lane.STAGED_BYTES + Lane.READ_BYTES + ByteInput.SLACK_BYTES));
   readonly databaseRequest = new DatabaseRequest();
   /** Replies of the session that ran last, behind those of connections whose replies leave together (outbox.ts). */
@@ -46,7 +48,9 @@ export class Lane {
     this.server = options.server;
     this.holdsReplies = options.server.disk.isOn || options.server.replication.held !== undefined;
     this.maximumBulkBytes = options.maximumBulkBytes;
-    this.parser = new RequestParser({ maximumBulkBytes: options.maximumBulkBytes });
+    const { engine, server, maximumBulkBytes } = options;
+    this.parser = new RequestParser({ maximumBulkBytes });
+    this.pipeline = new Pipeline(this.parser, maximumBulkBytes, engine, server.commands.index);
     this.reportFault = options.reportFault;
     this.foreignClients = new ForeignClients(options.server.clock, options.warn);
     this.timing = new TurnTiming(options.server, options.turnsPerTiming ?? 1);

@@ -1,3 +1,4 @@
+import { StoreBusy } from '@quotadb/engine';
 import { errors } from '../errors/errors.js';
 import type { Call } from './command.js';
 import type { CommandEntry } from './command-index.js';
@@ -47,4 +48,12 @@ export function isRefusedInTransaction(call: Call, entry: CommandEntry): boolean
 export function replyError({ reply, server }: Call, message: string): void {
   reply.error(message);
   server.statistics.errors.count(message.split(' ', 1)[0]);
+}
+
+/** The command could not have a lock that a slow script holds. It has changed nothing: it had no lock yet. */
+export function rejectBusy({ engine, reply, executing }: Call, error: unknown, replyStart: number): void {
+  if (!(error instanceof StoreBusy) || executing) throw error;
+  engine.releaseLocks();
+  reply.truncate(replyStart);
+  reply.error(errors.busy);
 }

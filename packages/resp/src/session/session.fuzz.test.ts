@@ -20,12 +20,16 @@ const commandText = fc
   .tuple(name, fc.array(word, { maxLength: 4 }))
   .map(([first, rest]) => encodeCommand(first, ...rest));
 
-test('how the bytes are cut changes no reply', () => {
+const lineText = fc.constantFrom('INCR a\r\n', 'MGET a "b"\r\n', 'PING\n', '\r\n', '*0\r\n');
+
+test('neither how the bytes are cut nor reading ahead changes a reply', () => {
+  const texts = fc.array(fc.oneof({ arbitrary: commandText, weight: 9 }, lineText), { maxLength: 60 });
   fc.assert(
-    fc.property(fc.array(commandText, { maxLength: 30 }), fc.array(fc.nat({ max: 60 })), (texts, cuts) => {
-      const text = texts.join('');
+    fc.property(texts, fc.array(fc.nat({ max: 400 })), fc.boolean(), (pieces, cuts, isAhead) => {
+      const text = pieces.join('');
       const whole = new TestLane().open().send(text);
       const lane = new TestLane();
+      if (isAhead) lane.lane.engine.ahead.usefulFromBytes = 0;
       const session = lane.open();
       let replies = '';
       let start = 0;

@@ -1,6 +1,6 @@
 import { Need } from '@quotadb/config';
-import { type ByteInput, type Engine, StoreBusy } from '@quotadb/engine';
-import { ParseResult, type PartialRequest, type ReplyWriter, type Request } from '@quotadb/wire';
+import type { ByteInput, Engine } from '@quotadb/engine';
+import { ParseResult, type PartialRequest, type ReplyWriter, type Request, type RequestParser } from '@quotadb/wire';
 import { errors } from '../errors/errors.js';
 import type { CommandStatistics } from '../statistics/command-statistics.js';
 import { Backlog } from './backlog.js';
@@ -9,12 +9,13 @@ import { type Client, ReplyMode } from './client.js';
 import type { Call } from './command.js';
 import type { CommandEntry } from './command-index.js';
 import { isHere, type RoutedCall } from './elsewhere.js';
+import { isHeldBack } from './held-back.js';
 import { Lane } from './lane.js';
-import { namesReservedKey } from './permission.js';
+import { Pipeline } from './pipeline.js';
 import { isPostponed } from './postpone.js';
-import { queueCommand } from './queue-command.js';
-import { isRefused, isRefusedInTransaction, reject, replyError } from './rejection.js';
+import { isRefused, isRefusedInTransaction, reject, rejectBusy, replyError } from './rejection.js';
 import type { ServerState } from './server-state.js';
+import { silence } from './silence.js';
 import { type QueuedCommand, requestOf } from './transaction.js';
 import type { TurnTiming } from './turn-timing.js';
 import { unknownCommand, unknownSubcommand } from './unknown.js';
@@ -136,6 +137,7 @@ export class Session implements RoutedCall {
   }
 
   runQueued(commands: readonly QueuedCommand[]): void {
+    const { request: exec } = this;
     this.executing = true;
     try {
       for (const { entry, request } of commands) {
@@ -145,7 +147,7 @@ export class Session implements RoutedCall {
       }
     } finally {
       this.executing = false;
-      this.request = this.lane.parser;
+      this.request = exec;
     }
   }
 
@@ -197,6 +199,7 @@ export class Session implements RoutedCall {
     this.hasMore = false;
     let position = end;
     const repliesBefore = this.reply.length;
+    this.engine.ahead.clear();
     this.engine.yieldsToScripts = true;
     try {
       if (this.finish !== undefined) this.finishWaiting();
@@ -215,39 +218,65 @@ export class Session implements RoutedCall {
   }
 
   private work(input: ByteInput, from: number, end: number): number {
-    const { parser, timing } = this.lane;
-    const { reply, client } = this;
-    let position = from;
-    parser.foreignSearchedTo = from + this.searchedAhead;
-    if (this.partial !== undefined) {
-      parser.resume(this.partial);
-      this.partial = undefined;
-    }
-    for (;;) {
-      parser.authenticated = client.authenticated;
-      const result = parser.next(input, position, end);
-      if (result !== ParseResult.Complete) {
-        position = this.leave(result, end);
-        break;
-      }
-      position = parser.position;
-      const replyStart = reply.length;
-      this.dispatch();
-      if (client.replyMode !== ReplyMode.On) this.silence(replyStart);
-      if (client.closing) return end;
-      if (this.waitMs >= 0) break;
-      if (reply.length > Session.TURN_OUTPUT_BYTES || timing.timedMicroseconds > Session.TURN_MICROSECONDS) {
-        this.hasMore = position < end;
-        break;
-      }
-    }
-    this.searchedAhead = Math.max(parser.foreignSearchedTo - position, 0);
+    const { parser, pipeline } = this.lane;
+    const isPipeline = end - from >= Pipeline.USEFUL_FROM_BYTES && this.client.authenticated;
+    const isAhead = isPipeline && this.engine.ahead.isUseful;
+    const reader = isAhead ? pipeline : parser;
+    reader.foreignSearchedTo = from + this.searchedAhead;
+    if (this.partial !== undefined) parser.resume(this.partial);
+    this.partial = undefined;
+    const position = isAhead ? this.runAhead(input, from, end) : this.runEach(input, from, end);
+    this.searchedAhead = Math.max(reader.foreignSearchedTo - position, 0);
     return position;
   }
 
-  /** No further command is complete: keeps the beginning of the next, or closes the connection on an error. */
-  private leave(result: ParseResult, end: number): number {
+  private runEach(input: ByteInput, from: number, end: number): number {
+    const { reply, client } = this;
     const { parser } = this.lane;
+    this.request = parser;
+    for (let position = from; ; position = parser.position) {
+      parser.authenticated = client.authenticated;
+      const result = parser.next(input, position, end);
+      if (result !== ParseResult.Complete) return this.leave(result, parser, end);
+      const replyStart = reply.length;
+      this.dispatch();
+      if (client.replyMode !== ReplyMode.On) silence(this, replyStart, this.waitMs >= 0);
+      if (this.isTurnOver(parser.position, end)) return parser.position;
+    }
+  }
+
+  /** The same in a store whose memory is waited for. */
+  private runAhead(input: ByteInput, from: number, end: number): number {
+    const { reply, client, lane } = this;
+    const { parsers, entries } = lane.pipeline;
+    for (let position = from; ; ) {
+      const count = lane.pipeline.read(input, position, end);
+      for (let index = 0; index < count; index++) {
+        const replyStart = reply.length;
+        lane.pipeline.expect(index);
+        this.request = parsers[index];
+        this.dispatchTo(entries[index]);
+        if (client.replyMode !== ReplyMode.On) silence(this, replyStart, this.waitMs >= 0);
+        position = parsers[index].position;
+        if (this.isTurnOver(position, end)) return position;
+      }
+      const { result } = lane.pipeline;
+      if (result !== ParseResult.Complete) return this.leave(result, parsers[count], end);
+    }
+  }
+
+  /** Whether what follows a command that has run is for another turn, or for none. */
+  private isTurnOver(position: number, end: number): boolean {
+    if (this.client.closing || this.waitMs >= 0) return true;
+    const { reply } = this;
+    const { timedMicroseconds } = this.timing;
+    if (reply.length <= Session.TURN_OUTPUT_BYTES && timedMicroseconds <= Session.TURN_MICROSECONDS) return false;
+    this.hasMore = position < end;
+    return true;
+  }
+
+  /** No further command is complete: keeps the beginning of the next, or closes the connection on an error. */
+  private leave(result: ParseResult, parser: RequestParser, end: number): number {
     if (result === ParseResult.Incomplete) {
       this.partial = parser.suspend();
       return parser.position;
@@ -259,15 +288,23 @@ export class Session implements RoutedCall {
   }
 
   private dispatch(): void {
+    const { input, argumentStart, argumentLength } = this.request;
+    this.dispatchTo(this.server.commands.index.findIn(input, argumentStart[0], argumentLength[0]));
+  }
+
+  private dispatchTo(named: CommandEntry | undefined): void {
     const { request, client } = this;
-    const { input } = request;
-    let entry = this.server.commands.index.findIn(input, request.argumentStart[0], request.argumentLength[0]);
-    if (entry === undefined) {
+    if (named === undefined) {
       reject(this, undefined, unknownCommand(request));
       return;
     }
+    let entry = named;
     if (entry.subcommands !== undefined && request.argumentCount > 1) {
-      const subcommand = entry.subcommands.find(input.bytes, request.argumentStart[1], request.argumentLength[1]);
+      const subcommand = entry.subcommands.find(
+        request.input.bytes,
+        request.argumentStart[1],
+        request.argumentLength[1],
+      );
       if (subcommand === undefined) {
         reject(this, entry, unknownSubcommand(request));
         return;
@@ -278,10 +315,15 @@ export class Session implements RoutedCall {
     if (request.argumentCount < entry.minimumArguments || request.argumentCount > entry.maximumArguments) {
       reject(this, entry, errors.wrongArity(entry.fullName, entry.usage));
     } else if ((entry.needs & client.lacks) === 0) {
-      if (!this.isHeldBack(entry)) this.run(entry, request);
+      if (!isHeldBack(this, entry)) this.run(entry, request);
     } else if ((entry.needs & client.lacks) === Need.slot) {
-      if (isHere(this, entry) && !this.isHeldBack(entry)) this.run(entry, request);
-    } else if (!isRefused(this, entry) && isHere(this, entry) && !isPostponed(this, entry) && !this.isHeldBack(entry)) {
+      if (isHere(this, entry) && !isHeldBack(this, entry)) this.run(entry, request);
+    } else if (
+      !isRefused(this, entry) &&
+      isHere(this, entry) &&
+      !isPostponed(this, entry) &&
+      !isHeldBack(this, entry)
+    ) {
       this.runInDatabase(entry);
     }
   }
@@ -290,7 +332,7 @@ export class Session implements RoutedCall {
     const { reply, request } = this;
     const replyStart = reply.length;
     this.request = requestOf(words);
-    if (!this.isHeldBack(entry)) this.run(entry, this.request);
+    if (!isHeldBack(this, entry)) this.run(entry, this.request);
     this.request = request;
     const bytes = reply.bytes.slice(replyStart, reply.length);
     reply.truncate(replyStart);
@@ -301,20 +343,6 @@ export class Session implements RoutedCall {
     this.request = request;
     this.dispatch();
     this.request = this.lane.parser;
-  }
-
-  /** Whether the command does not run now, after a reply that says so: it is refused, or queued. */
-  private isHeldBack(entry: CommandEntry): boolean {
-    if (entry.isWrite && this.server.disk.refusesWrites) {
-      reject(this, entry, errors.diskFailed);
-    } else if (entry.firstKey !== 0 && namesReservedKey(this.request, entry)) {
-      reject(this, entry, errors.reservedKey);
-    } else if (this.client.transaction !== undefined && !entry.neverQueued) {
-      queueCommand(this, this.client.transaction, entry);
-    } else {
-      return false;
-    }
-    return true;
   }
 
   /** Runs a command of a client that may have selected another database than 0. */
@@ -340,27 +368,12 @@ export class Session implements RoutedCall {
         commandStatistics.countInTurn(entry.id);
       }
     } catch (error) {
-      this.answerBusy(error, replyStart);
+      rejectBusy(this, error, replyStart);
     }
     if (reply.errors !== errorsBefore && reply.bytes[replyStart] === MINUS) {
       commandStatistics.failed[entry.id]++;
       this.server.statistics.errors.countReply(reply, replyStart);
     }
-  }
-
-  /** The command could not have a lock that a slow script holds. It has changed nothing: it had no lock yet. */
-  private answerBusy(error: unknown, replyStart: number): void {
-    if (!(error instanceof StoreBusy) || this.executing) throw error;
-    this.engine.releaseLocks();
-    this.reply.truncate(replyStart);
-    this.reply.error(errors.busy);
-  }
-
-  private silence(replyStart: number): void {
-    const { client } = this;
-    this.reply.truncate(replyStart);
-    if (client.replyMode === ReplyMode.SkipNext) client.replyMode = ReplyMode.Skip;
-    else if (client.replyMode === ReplyMode.Skip && this.waitMs < 0) client.replyMode = ReplyMode.On;
   }
 
   private finishWaiting(): void {
@@ -373,14 +386,14 @@ export class Session implements RoutedCall {
     try {
       finish(this);
     } catch (error) {
-      this.answerBusy(error, replyStart);
+      rejectBusy(this, error, replyStart);
     }
     if (this.client.unblocked) {
       this.client.unblocked = false;
       this.reply.truncate(replyStart);
       replyError(this, errors.unblocked);
     }
-    if (this.client.replyMode !== ReplyMode.On) this.silence(replyStart);
+    if (this.client.replyMode !== ReplyMode.On) silence(this, replyStart, this.waitMs >= 0);
   }
 }
 
