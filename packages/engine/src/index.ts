@@ -31,6 +31,7 @@ export { restoreUnpublished, unpublishedCounts } from './keys/unpublished-keys.j
 export { ByteInput } from './memory/byte-input.js';
 export { sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
+export { copyKey, keyWordAt, stemOf, stemWordsOf } from './memory/key-bytes.js';
 export {
   HASH_SECRET_BYTES,
   MAX_DATABASES,

@@ -1,8 +1,8 @@
 import type { Engine } from '../keys/engine.js';
 import { CancelNumber, CancelWord, Kind, NegativeWord } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { copyBytes } from '../memory/bytes.js';
 import { uint64At } from '../memory/int64.js';
+import { copyKey } from '../memory/key-bytes.js';
 import { ORIGIN_ID_BYTES } from '../memory/layout.js';
 import { bornOf, Component, isPresent, keyLengthOf, keyRecordOf, versionOf } from '../memory/record.js';
 
@@ -69,7 +69,7 @@ export class Batch {
     this.reserve(keyLength);
     const index = this.count;
     const keyStart = this.keyStart(index);
-    copyBytes(memory, record + Component.key, keyLength, this.keyBytes, keyStart);
+    copyKey(memory, record, 0, this.keyBytes, keyStart);
     this.keyEnd[index] = keyStart + keyLength;
     this.version[index] = versionOf(memory, component);
     this.born[index] = bornOf(memory, component);

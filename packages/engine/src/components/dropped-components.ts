@@ -1,8 +1,9 @@
 import { bytesAt } from '../memory/bytes.js';
 import { assertFields } from '../memory/fields.js';
+import { keyWordAt } from '../memory/key-bytes.js';
 import { HeaderWord, OriginWord, ShardWord } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
-import { Component, keyLengthOf, originIndexOf, versionOf } from '../memory/record.js';
+import { keyLengthOf, originIndexOf, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
 /**
@@ -60,8 +61,8 @@ export class DroppedComponents {
     Atomics.add(memory, this.store.originSlotAt(origin) + OriginWord.references, 1);
     numbers[(at >>> 1) + NoteNumber.version] = versionOf(memory, component);
     memory[at + NoteWord.keyLength] = keyLength;
-    const key = record + Component.key;
-    memory.copyWithin(at + NoteWord.key, key, key + ((keyLength + 3) >>> 2));
+    const words = (keyLength + 3) >>> 2;
+    for (let index = 0; index < words; index++) memory[at + NoteWord.key + index] = keyWordAt(memory, record, index);
     memory[shard + ShardWord.dropped] = at;
   }
 

@@ -1,5 +1,6 @@
 import { type Attachments, Kind, SummaryWord } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
+import { stemOf, stemWordsOf } from '../memory/key-bytes.js';
 import { HeaderWord, OWN_ORIGIN, ShardNumber, ShardWord } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import {
@@ -54,11 +55,18 @@ export class Records {
   make(shard: number, input: ByteInput, start: number, length: number): number {
     const { memory, store } = this;
     if (!store.table.prepareInsert(shard)) return 0;
-    const record = store.slab.take(shard, keyWords(length), true);
-    if (record === 0) return 0;
-    clearComponent(memory, record, length, 0);
-    let at = record + Component.key;
-    let from = start;
+    const stem = store.stems.take(shard, input, start, length);
+    const stemWords = stemWordsOf(memory, stem);
+    const words = keyWords(length) - (stem === 0 ? 0 : stemWords - 1);
+    const record = store.slab.take(shard, words, true);
+    if (record === 0) {
+      store.stems.give(shard, stem);
+      return 0;
+    }
+    clearComponent(memory, record, length, stem === 0 ? 0 : Flag.stem);
+    let at = record + Component.stemOrKey;
+    if (stem !== 0) memory[at++] = stem;
+    let from = start + (stemWords << 2);
     for (const whole = start + (length & ~3); from < whole; from += 4) memory[at++] = input.view.getInt32(from, true);
     const rest = length & 3;
     if (rest !== 0) memory[at] = input.view.getInt32(from, true) & ((1 << (rest << 3)) - 1);
@@ -66,6 +74,7 @@ export class Records {
       if (isReservedRecord(memory, record)) Atomics.add(memory, HeaderWord.reservedRecords, 1);
       return record;
     }
+    store.stems.give(shard, stem);
     store.slab.give(shard, record);
     return 0;
   }
@@ -110,9 +119,9 @@ export class Records {
     this.attachments.dropKind(shard, record, Kind.floor);
     this.attachments.dropKind(shard, record, Kind.cancel);
     const keyLength = keyLengthOf(memory, record);
-    const counted = memory[record + Component.bornHigh] & Flag.counted;
+    const kept = memory[record + Component.bornHigh] & (Flag.counted | Flag.stem);
     const attachments = linkAt(memory, record + Component.attachments);
-    clearComponent(memory, record, keyLength, counted);
+    clearComponent(memory, record, keyLength, kept);
     memory[record + Component.attachments] = attachments;
   }
 
@@ -123,6 +132,7 @@ export class Records {
     this.attachments.dropEvery(shard, record);
     if (isReservedRecord(this.memory, record)) Atomics.sub(this.memory, HeaderWord.reservedRecords, 1);
     this.store.table.remove(shard, record);
+    this.store.stems.give(shard, stemOf(this.memory, record));
     this.store.slab.give(shard, record);
   }
 

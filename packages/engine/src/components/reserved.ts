@@ -1,6 +1,7 @@
 import type { ByteInput } from '../memory/byte-input.js';
+import { keyWordAt } from '../memory/key-bytes.js';
 import { MAX_DATABASES } from '../memory/layout.js';
-import { Component, keyLengthOf } from '../memory/record.js';
+import { keyLengthOf } from '../memory/record.js';
 
 /**
  * Keys that begin with these four bytes are the system's own: quota allotments and grants. They replicate and reach the
@@ -22,7 +23,7 @@ export function isReservedKey(input: ByteInput, start: number, length: number): 
 }
 
 export function isReservedRecord(memory: Int32Array, record: number): boolean {
-  return memory[record + Component.key] === RESERVED_WORD && keyLengthOf(memory, record) >= 4;
+  return keyWordAt(memory, record, 0) === RESERVED_WORD && keyLengthOf(memory, record) >= 4;
 }
 
 const DATABASE_WORD = 0x64445100;
@@ -41,8 +42,8 @@ export function databaseOf(bytes: Uint8Array, start: number, length: number): nu
 }
 
 export function databaseOfRecord(memory: Int32Array, record: number): number {
-  if (memory[record + Component.key] !== DATABASE_WORD || keyLengthOf(memory, record) < DATABASE_PREFIX_BYTES) return 0;
-  return knownDatabase(memory[record + Component.key + 1] & 0xff);
+  if (keyWordAt(memory, record, 0) !== DATABASE_WORD || keyLengthOf(memory, record) < DATABASE_PREFIX_BYTES) return 0;
+  return knownDatabase(keyWordAt(memory, record, 1) & 0xff);
 }
 
 /** A peer may send any key. */

@@ -27,6 +27,10 @@ const KEYS = [
   'total:',
   'total',
   ...Array.from({ length: 24 }, (_, index) => `user:${index}`),
+  // With a beginning that is soon a stem of its shard, and at the edges of one.
+  ...Array.from({ length: 24 }, (_, index) => `api:tenants/${'x'.repeat(index & 3)}:${index}`),
+  'api:tenants/:',
+  'api:tenants/',
   'x'.repeat(64),
   'y'.repeat(4000),
   'z'.repeat(65535),
@@ -39,7 +43,7 @@ function encode(key: string): Uint8Array {
 }
 
 const keys = fc.oneof(
-  { weight: 12, arbitrary: fc.constantFrom('', 'abcde', 'total:visits', 'user:0') },
+  { weight: 12, arbitrary: fc.constantFrom('', 'abcde', 'total:visits', 'user:0', 'api:tenants/:0', 'api:tenants/:4') },
   { weight: 8, arbitrary: fc.constantFrom(...KEYS.filter((key) => key.length < 1000)) },
   { weight: 1, arbitrary: fc.constantFrom(...KEYS) },
 );

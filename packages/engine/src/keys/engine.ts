@@ -2,7 +2,7 @@ import type { DroppedComponent } from '../components/dropped-components.js';
 import { assert } from '../memory/assert.js';
 import { Kind } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
-import { bytesAt } from '../memory/bytes.js';
+import { keyBytesOf } from '../memory/key-bytes.js';
 import {
   BASE_BYTES,
   DEFAULT_SHARDS,
@@ -15,7 +15,7 @@ import {
   ShardWord,
 } from '../memory/layout.js';
 import { MAX_STORE_BYTES } from '../memory/link.js';
-import { Component, keyLengthOf, versionOf } from '../memory/record.js';
+import { versionOf } from '../memory/record.js';
 import { Store, type StoreBuffer } from '../memory/store.js';
 import { Expiry } from './expiry.js';
 import { GarbageCollection } from './garbage-collection.js';
@@ -154,7 +154,7 @@ export class Engine extends KeyChanges {
 
   /** The key of a record, copied out. */
   keyOf(record: number): Uint8Array {
-    return bytesAt(this.memory, record + Component.key, keyLengthOf(this.memory, record));
+    return keyBytesOf(this.memory, record);
   }
 
   /** Drops expired keys, a bounded number a call; returns how many steps of work it did. */

@@ -21,8 +21,9 @@ import {
 import type { ByteInput } from '../memory/byte-input.js';
 import { Clock } from '../memory/clock.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf } from '../memory/int64.js';
+import { recordWords } from '../memory/key-bytes.js';
 import { Origins } from '../memory/origins.js';
-import { Component, FOREIGN_WORDS, isPresent, keyLengthOf, keyWords, versionOf } from '../memory/record.js';
+import { Component, FOREIGN_WORDS, isPresent, versionOf } from '../memory/record.js';
 import { Slab } from '../memory/slab.js';
 import type { Store } from '../memory/store.js';
 import { ReadAhead } from './read-ahead.js';
@@ -285,7 +286,7 @@ export class OpenKey extends ShardLocks {
   memoryUsageBytes(): number {
     if (!this.exists) return 0;
     const { attachments, record } = this;
-    let bytes = Slab.footprintBytes(keyWords(keyLengthOf(this.memory, record)));
+    let bytes = Slab.footprintBytes(recordWords(this.memory, record));
     for (let component = record; component !== 0; component = this.generations.nextComponent(record, component)) {
       if (component !== record) bytes += Slab.footprintBytes(FOREIGN_WORDS);
       for (let at = attachments.first(component); at !== 0; at = attachments.next(at)) {

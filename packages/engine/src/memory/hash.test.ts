@@ -36,7 +36,7 @@ describe('the hash of a key', () => {
       fc.property(fc.uint8Array({ maxLength: 300 }), secrets, (key, secret) => {
         const memory = new Int32Array(100 + keyWords(key.length));
         clearComponent(memory, 10, key.length, 0);
-        new Uint8Array(memory.buffer).set(key, (10 + Component.key) * 4);
+        new Uint8Array(memory.buffer).set(key, (10 + Component.stemOrKey) * 4);
         const { shared, local } = hashOf(secret, key);
         expect(hasher(secret).localOf(memory, 10)).toBe(local);
         expect(sharedHashOfRecord(memory, 10)).toBe(shared);

@@ -1,5 +1,6 @@
 import type { ByteInput } from './byte-input.js';
-import { Component, keyLengthOf } from './record.js';
+import { keyWordAt, restOf, StemWord, stemOf, stemWordsOf } from './key-bytes.js';
+import { keyLengthOf } from './record.js';
 
 /**
  * Two hashes of a key (docs/decisions/0018-hashes-of-keys.md).
@@ -73,9 +74,12 @@ export class KeyHash {
     let v1 = state[1];
     let v2 = state[2];
     let v3 = state[3];
-    let at = record + Component.key;
-    for (const whole = at + (length >>> 2); at < whole; at++) {
-      const word = memory[at];
+    const stem = stemOf(memory, record);
+    const stemWords = stemWordsOf(memory, stem);
+    const rest = restOf(record, stem) - stemWords;
+    const whole = length >>> 2;
+    for (let index = 0; index < whole; index++) {
+      const word = memory[index < stemWords ? stem + StemWord.bytes + index : rest + index];
       v3 ^= word;
       v0 = (v0 + v1) | 0;
       v2 = (v2 + v3) | 0;
@@ -88,7 +92,7 @@ export class KeyHash {
       v2 = (v2 << 16) | (v2 >>> 16);
       v0 ^= word;
     }
-    const last = (length & 3) === 0 ? 0 : memory[at];
+    const last = (length & 3) === 0 ? 0 : memory[rest + whole];
     return finishLocal(v0, v1, v2, v3, last | (length << 24));
   }
 }
@@ -108,8 +112,8 @@ export function sharedHashOf(input: ByteInput, start: number, length: number): n
 export function sharedHashOfRecord(memory: Int32Array, record: number): number {
   const length = keyLengthOf(memory, record);
   let shared = SHARED_SEED;
-  let at = record + Component.key;
-  for (const end = at + ((length + 3) >>> 2); at < end; at++) shared = mixShared(shared, memory[at]);
+  const words = (length + 3) >>> 2;
+  for (let index = 0; index < words; index++) shared = mixShared(shared, keyWordAt(memory, record, index));
   return finishShared(shared, length);
 }
 

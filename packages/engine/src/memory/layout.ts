@@ -30,7 +30,7 @@ export const PAGE_BYTES = PAGE_WORDS * 4;
 export const BASE_BYTES = 48;
 
 export const MAGIC = 0x31424451; // "QDB1"
-export const LAYOUT_VERSION = 7;
+export const LAYOUT_VERSION = 8;
 
 /**
  * Incarnations pile up where nodes run without a disk. A slot is reused once nothing of its origin is left, when there
@@ -122,6 +122,9 @@ export const WHEEL_LEVELS = 6;
 export const WHEEL_SLOTS = 64;
 /** Kinds of attachments are less than this (attachments.ts). */
 export const ATTACHMENT_KINDS = 8;
+/** Chains of stems, and beginnings of keys that a shard has seen lately (stems.ts). */
+export const SHARD_STEM_CHAINS = 32;
+export const SHARD_STEM_CANDIDATES = 32;
 /** Databases of one store, database 0 among them. */
 export const MAX_DATABASES = 128;
 
@@ -148,6 +151,9 @@ export const ShardWord = {
   /** `keys` and `withExpiry` by database (reserved.ts). */
   databaseKeys: 528,
   databaseWithExpiry: 656,
+  /** The stems of keys, and the hashes of beginnings that may become one. */
+  stemChains: 784,
+  stemCandidates: 816,
 } as const;
 
 export const ShardNumber = {
@@ -200,6 +206,8 @@ assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
   wheelHeads: WHEEL_LEVELS * WHEEL_SLOTS,
   databaseKeys: MAX_DATABASES,
   databaseWithExpiry: MAX_DATABASES,
+  stemChains: SHARD_STEM_CHAINS,
+  stemCandidates: SHARD_STEM_CANDIDATES,
 });
 assertFields('the slot of an origin', ORIGIN_SLOT_WORDS, OriginWord);
 assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShardWord, OriginShardNumber, {

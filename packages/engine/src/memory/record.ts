@@ -21,8 +21,8 @@ import { linkAt } from './link.js';
  *   6, 7 | previous and next component of this (origin, shard), in version order
  *   8    | first attachment, 0 = none
  *   ---- | then, in a key's record                     | in a foreign component
- *   9    | the key, padded with zero bytes to a word   | the key's record
- *   10   |                                             | next foreign component of the key
+ *   9    | the key, padded with zero bytes to a word;  | the key's record
+ *   10   | with a stem, its address and then the rest  | next foreign component of the key
  *
  * The detail is the key's length in bytes in a key's record, the origin's index in a foreign component.
  *
@@ -40,16 +40,16 @@ export const Component = {
   previous: 6,
   next: 7,
   attachments: 8,
-  key: 9,
+  stemOrKey: 9,
   foreignKey: 9,
   foreignSibling: 10,
 } as const;
 
 export const FOREIGN_WORDS = 12;
 
-const { key, foreignKey, foreignSibling, ...common } = Component;
+const { stemOrKey, foreignKey, foreignSibling, ...common } = Component;
 assertFields('a foreign component', FOREIGN_WORDS, { ...common, foreignKey, foreignSibling });
-assertFields('a key record', key + 1, { ...common, key });
+assertFields('a key record', stemOrKey + 1, { ...common, stemOrKey });
 
 const HIGH_MASK = 0x1fffff;
 const DETAIL_SHIFT = 21;
@@ -63,6 +63,8 @@ export const Flag = {
   present: 1 << 28,
   /** Key records only: the shard's key count includes this key. */
   counted: 1 << 29,
+  /** Key records only: the key begins with a stem (key-bytes.ts). */
+  stem: 1 << 30,
 } as const;
 const FLAG_MASK = -1 << 27;
 
@@ -154,6 +156,7 @@ export function clearComponent(memory: Int32Array, component: number, detail: nu
   memory[component + Component.attachments] = 0;
 }
 
+/** The words of a key's record that is kept whole. */
 export function keyWords(keyLength: number): number {
-  return Component.key + ((keyLength + 3) >>> 2);
+  return Component.stemOrKey + ((keyLength + 3) >>> 2);
 }

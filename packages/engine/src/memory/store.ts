@@ -26,6 +26,7 @@ import {
 } from './layout.js';
 import { Pages } from './pages.js';
 import { Slab } from './slab.js';
+import { Stems } from './stems.js';
 import { Table } from './table.js';
 
 /** A directory, a page of buckets and one of records: less than that, and a shard cannot hold a single key. */
@@ -56,6 +57,7 @@ export class Store {
   readonly pages: Pages;
   readonly slab: Slab;
   readonly hash: KeyHash;
+  readonly stems: Stems;
   readonly table: Table;
   readonly attachments: Attachments;
 
@@ -72,6 +74,7 @@ export class Store {
     this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
     this.slab = new Slab(this.memory, this.pages);
     this.hash = new KeyHash(this.memory.slice(HeaderWord.hashSecret, HeaderWord.hashSecret + HASH_SECRET_WORDS));
+    this.stems = new Stems(this.memory, this.slab);
     this.table = new Table(this.memory, this.pages, this.slab, this.hash);
     this.attachments = new Attachments(this.memory, this.numbers, this.slab, this.regions.originSlots);
   }

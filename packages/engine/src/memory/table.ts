@@ -1,10 +1,11 @@
 import { assert } from './assert.js';
 import type { ByteInput } from './byte-input.js';
 import type { KeyHash } from './hash.js';
+import { restOf, StemWord, stemOf } from './key-bytes.js';
 import { PAGE_WORDS, ShardWord } from './layout.js';
 import { linkAt } from './link.js';
 import type { Pages } from './pages.js';
-import { Component, keyLengthOf } from './record.js';
+import { keyLengthOf } from './record.js';
 import type { Slab } from './slab.js';
 
 /**
@@ -120,8 +121,14 @@ export class Table {
     const memory = this.memory;
     if (keyLengthOf(memory, record) !== length) return false;
     const view = input.view;
-    let at = record + Component.key;
+    const stem = stemOf(memory, record);
     let from = start;
+    if (stem !== 0) {
+      const end = stem + StemWord.bytes + memory[stem + StemWord.words];
+      for (let word = stem + StemWord.bytes; word < end; word++, from += 4)
+        if (memory[word] !== view.getInt32(from, true)) return false;
+    }
+    let at = restOf(record, stem);
     for (const whole = start + (length & ~3); from < whole; from += 4, at++) {
       if (memory[at] !== view.getInt32(from, true)) return false;
     }

@@ -32,7 +32,7 @@ export function growingKey(index: number): string {
 }
 
 function churnedKey(index: number): string {
-  return `churned:${index}:${'x'.repeat((index * 37) % 300)}`;
+  return `churned:by:threads:${index}-${'x'.repeat((index * 37) % 300)}`;
 }
 
 /** Prepared once: a lane does not make new inputs for each request either. */

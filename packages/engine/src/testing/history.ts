@@ -18,7 +18,7 @@ export interface History {
   readonly nowMs: number;
 }
 
-export const HISTORY_KEYS = ['a', 'b', 'c', 'd'];
+export const HISTORY_KEYS = ['a', 'b', 'api:tenants:c', 'api:tenants:d'];
 const GRACE_MS = 10_000;
 
 const keys = fc.constantFrom(...HISTORY_KEYS);

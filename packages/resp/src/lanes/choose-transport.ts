@@ -7,7 +7,6 @@ import type { MainServices } from '../services/main-services.js';
 import type { Client } from '../session/client.js';
 import { Lane } from '../session/lane.js';
 import type { ServerState } from '../session/server-state.js';
-import { adviseHugePages } from '../transport/epoll/huge-pages.js';
 import { EpollUnavailable, type Libc, loadLibc } from '../transport/epoll/libc.js';
 import { NetTransport } from '../transport/net/net-transport.js';
 import type { Transport } from '../transport/transport.js';
@@ -55,7 +54,6 @@ async function findLibc(required: boolean, logger: Logger): Promise<Libc | undef
 function epollLanes(libc: Libc, state: ServerState, engine: Engine, logger: Logger, mainThread: MainThread): Transport {
   const { config, identity } = state;
   const logScript = scriptLogger(logger);
-  adviseHugePages(libc, engine.buffer as SharedArrayBuffer);
   const laneCount = laneCountOf(config);
   const control = SharedControl.create(laneCount);
   const main = config.respTlsPort === -1 ? undefined : mainLaneState(state, control, () => lanes, logScript);

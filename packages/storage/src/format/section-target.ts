@@ -2,11 +2,15 @@ import {
   Batch,
   bornOf,
   Component,
+  copyKey,
   type Engine,
   isPresent,
   keyLengthOf,
   keyRecordOf,
+  keyWordAt,
   NOT_PASSED,
+  stemOf,
+  stemWordsOf,
   versionOf,
   type WalkTarget,
 } from '@quotadb/engine';
@@ -62,7 +66,7 @@ export class SectionTarget implements WalkTarget {
     if (memory[component + Component.attachments] === 0) {
       this.writer.reserve(COMPONENT_BYTES + keyLength);
       this.writePlain(memory, component, version, shared);
-      this.writeKey(memory, record + Component.key, shared, keyLength);
+      this.writeKey(memory, record, shared, keyLength);
     } else {
       this.batch.clear();
       this.batch.take(engine, component);
@@ -104,23 +108,22 @@ export class SectionTarget implements WalkTarget {
     if (shared > 0) writer.varint(shared);
   }
 
-  /** The bytes of a key from this one on, out of the words that it is kept in. */
-  private writeKey(memory: Int32Array, key: number, from: number, end: number): void {
+  /** The bytes of a key from this one on. */
+  private writeKey(memory: Int32Array, record: number, from: number, end: number): void {
     const { writer } = this;
     writer.varint(end - from);
-    const { bytes } = writer;
-    let at = writer.length;
-    for (let index = from; index < end; index++) bytes[at++] = memory[key + (index >>> 2)] >>> ((index & 3) << 3);
-    writer.length = at;
+    copyKey(memory, record, from, writer.bytes, writer.length);
+    writer.length += end - from;
   }
 }
 
 /** The same as `sharedBytes` for the keys of two records, a word at a time: keys end with zero bytes up to a word. */
 function sharedKeyBytes(memory: Int32Array, before: number, record: number, keyLength: number): number {
   const most = Math.min(keyLength, keyLengthOf(memory, before));
-  let count = 0;
+  const stem = stemOf(memory, record);
+  let count = stemOf(memory, before) === stem ? stemWordsOf(memory, stem) << 2 : 0;
   for (; count < most; count += 4) {
-    const difference = memory[before + Component.key + (count >>> 2)] ^ memory[record + Component.key + (count >>> 2)];
+    const difference = keyWordAt(memory, before, count >>> 2) ^ keyWordAt(memory, record, count >>> 2);
     if (difference === 0) continue;
     count += (31 - Math.clz32(difference & -difference)) >>> 3;
     break;

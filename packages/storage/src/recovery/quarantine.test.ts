@@ -28,9 +28,9 @@ test('a server whose log holds components that cannot be starts without them, an
   mergePoisoned(engine, 'four');
   // A spilled version made a key longer, and so another one, in the shard of the first.
   const { record } = recordOf(engine, 'two');
-  engine.store.memory[record + Component.key] ^= 0xff;
+  engine.store.memory[record + Component.stemOrKey] ^= 0xff;
   await disk.flush();
-  engine.store.memory[record + Component.key] ^= 0xff;
+  engine.store.memory[record + Component.stemOrKey] ^= 0xff;
 
   const after = fileSystem.afterProcessEnd();
   const restarted = makeEngine();

@@ -163,7 +163,7 @@ test('components that cannot be restored are kept, by whichever thread they were
   const { disk } = await Disk.open({ ...options, now: () => START_MS });
   const keys = Array.from({ length: 40 }, (_, index) => `key-${index}`);
   for (const key of keys) add(engine, key, 1);
-  for (const key of keys.slice(0, 20)) engine.store.memory[recordOf(engine, key).record + Component.key] ^= 0xff;
+  for (const key of keys.slice(0, 20)) engine.store.memory[recordOf(engine, key).record + Component.stemOrKey] ^= 0xff;
   await disk.flush();
   const outcome = await expectSame(fileSystem, 16);
   if (typeof outcome === 'string') throw new Error(outcome);

@@ -26,6 +26,8 @@ export interface Libc {
   madvise(address: number, length: number, advice: number): number;
   /** The same on a thread of Node's pool, for advice that takes long. */
   madviseAside(address: number, length: number, advice: number, done: (result: number) => void): void;
+  /** Gives memory that the allocator does not use back to the system, on a thread of Node's pool. */
+  mallocTrimAside(): void;
   clockGettime(clock: number, time: BigInt64Array): number;
   errno(): number;
   /** The address of a typed array's bytes, valid as long as the array is referenced. */
@@ -64,6 +66,7 @@ export async function loadLibc(): Promise<Libc> {
     throw new EpollUnavailable('the optional dependency koffi is not installed for this machine');
   const libc = koffi.load('libc.so.6');
   const madvise = libc.func('int madvise(uintptr_t, size_t, int)');
+  const mallocTrim = libc.func('int malloc_trim(size_t)');
   const sendFrom = libc.func('int send(int, uintptr_t, size_t, int)');
   const addressOf = (bytes: Uint8Array) => Number(koffi.address(bytes));
   // Nearly all replies are sent from one array, the lane's: its address is taken once.
@@ -97,6 +100,7 @@ export async function loadLibc(): Promise<Libc> {
     madviseAside: (address, length, advice, done) => {
       madvise.async(address, length, advice, (error: unknown, result: number) => done(error ? -1 : result));
     },
+    mallocTrimAside: () => mallocTrim.async(0, () => {}),
     clockGettime: libc.func('int clock_gettime(int, void *)'),
     errno: () => koffi.errno(),
     addressOf,
