@@ -29,6 +29,7 @@ import type { Watermarks } from './watermarks.js';
 export interface LinkTransport {
   /** False while too many bytes wait to be sent: further changes wait in the store instead. */
   readonly isWritable: boolean;
+  /** The frame is copied: its bytes are written over soon. */
   send(frame: Uint8Array): void;
   close(): void;
 }

@@ -113,6 +113,7 @@ export class OutgoingStream {
   /** Encodes the changes that the disk is about to write, to be sent when it has. */
   prepare(): void {
     for (let shard = 0; shard < this.engine.shardCount; shard++) this.heldBack[shard] ??= this.makePart(shard, true);
+    this.parts.release();
   }
 
   /** The next part of a shard that may be sent now. */
@@ -121,6 +122,7 @@ export class OutgoingStream {
     if (part === undefined) return undefined;
     if (this.durable !== undefined && part.newest > this.durable(shard)) {
       this.heldBack[shard] = part;
+      this.parts.release();
       return undefined;
     }
     this.heldBack[shard] = undefined;

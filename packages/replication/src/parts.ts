@@ -1,8 +1,12 @@
 import { Batch, batchSince, type Engine, NOT_PASSED, type WalkLimits } from '@quotadb/engine';
-import { encodeBatch } from '@quotadb/wire';
+import { encodeBatch, FrameArena } from '@quotadb/wire';
+
+/** Two mebibytes: what one tick encodes for two peers that are not at the same watermark. */
+const ARENA_BUFFERS = 8;
 
 /** A part of a walk, ready to be sent. */
 export interface Part {
+  /** Written over at the next tick: who needs them longer calls `PartMaker.release`. */
   readonly bytes: Uint8Array;
   readonly walk: number;
   /** The watermark from which the walk began. */
@@ -34,6 +38,7 @@ export class PartMaker {
   private readonly batch = new Batch();
   /** The last part that began a walk, by origin and shard. */
   private readonly kept = new Map<number, Part>();
+  private readonly arena = new FrameArena(ARENA_BUFFERS);
   private lastWalk = 0;
 
   constructor(engine: Engine, limits: WalkLimits) {
@@ -41,8 +46,15 @@ export class PartMaker {
     this.limits = limits;
   }
 
+  /** A tick begins. */
   clear(): void {
     this.kept.clear();
+    this.arena.reuse();
+  }
+
+  /** The bytes of the parts made so far are needed beyond this tick. */
+  release(): void {
+    this.arena.release();
   }
 
   /** The first part of a walk from this watermark. */
@@ -60,7 +72,7 @@ export class PartMaker {
     batchSince(this.engine, shard, origin, from, batch, this.limits, start, passed);
     batch.walk = walk;
     return {
-      bytes: encodeBatch(batch),
+      bytes: encodeBatch(batch, this.arena),
       walk,
       start,
       reached: batch.reached,

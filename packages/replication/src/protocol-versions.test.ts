@@ -56,7 +56,7 @@ test('without a version in common both sides refuse, and both name the two range
     cluster
       .node(region)
       .open(
-        { isWritable: true, send: (frame) => sent[region].push(frame), close: () => {} },
+        { isWritable: true, send: (frame) => sent[region].push(frame.slice()), close: () => {} },
         { isDialed: true, address: '' },
       );
   const us = open('us');

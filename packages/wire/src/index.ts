@@ -1,3 +1,4 @@
+export { FrameArena } from './replication/frame-arena.js';
 export { decodeFrame, encodeBatch, encodeFrame } from './replication/frame-codec.js';
 export * from './replication/frames.js';
 export { ProtoReader } from './replication/proto-reader.js';

@@ -56,7 +56,8 @@ export async function generateLoad(job: LoadJob): Promise<LoadResult> {
     const nowMs = performance.now();
     phase = new MeasuredPhase(job, nowMs, (begunAtMs) => pace?.restart(begunAtMs));
     if (job.operationsPerSecond > 0) {
-      pace = new Pace(connections, (job.pipeline * 1000) / job.operationsPerSecond, nowMs, send);
+      const intervalMs = (job.pipeline * 1000) / job.operationsPerSecond;
+      pace = new Pace(connections, { intervalMs, sleeps: job.sleeps }, nowMs, send);
     } else {
       for (const connection of connections) send(connection, performance.now());
     }

@@ -19,6 +19,11 @@ export interface LoadJob {
   readonly measureOperations: number;
   /** Operations to begin per second, evenly spaced; 0 sends the next burst as soon as the last is answered. */
   readonly operationsPerSecond: number;
+  /**
+   * At such a rate the load sleeps between bursts, up to a millisecond too long: for loads whose latencies nobody reads,
+   * beside servers that need the core. Otherwise it keeps turning, and takes a whole core at any rate.
+   */
+  readonly sleeps: boolean;
 }
 
 type Required = 'keyCount' | 'pipeline' | 'connections';
@@ -38,6 +43,7 @@ export function loadJob(
     measureMs: 0,
     measureOperations: 0,
     operationsPerSecond: 0,
+    sleeps: false,
     ...settings,
   };
 }

@@ -14,17 +14,19 @@ export class Pace {
   readonly #send: (connection: LoadConnection, dueAtMs: number) => void;
   /** Idle connections, longest idle first, so that all are used evenly. */
   readonly #idle: LoadConnection[];
+  readonly #sleeps: boolean;
   #dueAtMs: number;
   #stopped = false;
 
   constructor(
     connections: readonly LoadConnection[],
-    intervalMs: number,
+    { intervalMs, sleeps }: { readonly intervalMs: number; readonly sleeps: boolean },
     nowMs: number,
     send: (connection: LoadConnection, dueAtMs: number) => void,
   ) {
     this.#idle = [...connections];
     this.#intervalMs = intervalMs;
+    this.#sleeps = sleeps;
     this.#dueAtMs = nowMs;
     this.#send = send;
     this.#turn();
@@ -47,7 +49,7 @@ export class Pace {
   readonly #turn = (): void => {
     if (this.#stopped) return;
     this.#sendDue();
-    if (this.#dueAtMs - performance.now() > TIMER_SLACK_MS) setTimeout(this.#turn, TIMER_MS);
+    if (this.#sleeps || this.#dueAtMs - performance.now() > TIMER_SLACK_MS) setTimeout(this.#turn, TIMER_MS);
     else setImmediate(this.#turn);
   };
 

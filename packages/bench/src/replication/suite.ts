@@ -96,7 +96,7 @@ class ReplicationBench {
       for (const { pid } of others) pinToCore(pid, ELSEWHERE);
       const measureMs = seconds * 1000 + this.#warmupMs + 1000;
       const meanwhile = others.map((region, index) =>
-        this.#load(region, { seed: 101 + index, operationsPerSecond: otherRate, measureMs }, ELSEWHERE),
+        this.#load(region, { seed: 101 + index, operationsPerSecond: otherRate, sleeps: true, measureMs }, ELSEWHERE),
       );
       const result = await this.#load(first, measured, HERE);
       await Promise.all(meanwhile);
@@ -116,7 +116,8 @@ class ReplicationBench {
     const measured = await this.#rounds(workload, async (round) => {
       const regions = await startThreeRegions(this.#program, this.#run);
       await this.#settle(regions);
-      const load = { operationsPerSecond: rate, measureMs: (seconds + 1) * 1000, warmupMs: this.#warmupMs };
+      const measureMs = (seconds + 1) * 1000;
+      const load = { operationsPerSecond: rate, sleeps: true, measureMs, warmupMs: this.#warmupMs };
       const loads = regions.map((region, index) => this.#load(region, { ...load, seed: round + index + 1 }));
       await delay(this.#warmupMs);
       const lags = await measureLags(regions[0].port, regions[1].port, seconds);

@@ -7,7 +7,7 @@ import { Outbox } from './outbox.js';
 function withPrefix(message: Uint8Array): Uint8Array {
   const outbox = new Outbox();
   outbox.append(message);
-  return outbox.take();
+  return outbox.take().bytes;
 }
 
 function readAll(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {

@@ -116,9 +116,13 @@ export abstract class Http2PeerStream implements PeerStream {
   /** Writes the outbox to HTTP/2. */
   private flush(): void {
     if (this.outbox.length === 0) return;
-    const bytes = this.outbox.take();
+    const piece = this.outbox.take();
     if (this.isOver || this.stream.destroyed || this.stream.writableEnded) return;
-    this.stream.write(bytes, () => this.sent(bytes.length));
+    this.stream.write(piece.bytes, (error) => {
+      // After an error a write may still be under way below HTTP/2: then its bytes are not written over.
+      if (!error) this.outbox.giveBack(piece);
+      this.sent(piece.bytes.length);
+    });
   }
 
   close(reason?: string): void {

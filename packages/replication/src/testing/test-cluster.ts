@@ -94,7 +94,7 @@ export class TestCluster {
     for (const side of [0, 1] as const) {
       const transport: LinkTransport = {
         isWritable: true,
-        send: (frame) => wire.queues[side].push(frame),
+        send: (frame) => wire.queues[side].push(frame.slice()),
         close: () => {
           // What was sent before, the reason of a refusal above all, still arrives.
           const sent = wire.queues[side].splice(0);

@@ -148,7 +148,7 @@ export class Network {
       get isWritable() {
         return end.bytesUnderWay < network.traits.windowBytes;
       },
-      send: (frame) => this.send(wire, side, frame),
+      send: (frame) => this.send(wire, side, frame.slice()),
       close: () => this.endAt(wire, side),
     };
   }

@@ -1,6 +1,7 @@
 import { Batch } from '@quotadb/engine';
 import { readBatch } from './batch-decoder.js';
 import { writeBatch } from './batch-encoder.js';
+import { FrameArena } from './frame-arena.js';
 import { type Frame, FrameError, FrameKind, MAXIMUM_FRAME_BYTES } from './frames.js';
 import { isSmallKind, readMessage, writeMessage } from './messages.js';
 import { ProtoReader } from './proto-reader.js';
@@ -8,13 +9,8 @@ import { ProtoWriter } from './proto-writer.js';
 
 /** Encoding is never interrupted, so one writer serves all; callers get a copy. */
 const writer = new ProtoWriter();
-/**
- * Copies are cut from one buffer: one buffer a frame, for thousands a second, would keep the garbage collector busy.
- */
-const ARENA_BYTES = 256 * 1024;
-const LARGEST_CUT_BYTES = ARENA_BYTES / 8;
-let arena = new Uint8Array(0);
-let arenaUsed = 0;
+/** Of frames that belong to their callers. */
+const given = new FrameArena(1);
 
 /** The bytes of a frame; they belong to the caller. Throws FrameError for values that a frame cannot hold. */
 export function encodeFrame(frame: Frame): Uint8Array {
@@ -23,28 +19,21 @@ export function encodeFrame(frame: Frame): Uint8Array {
   const message = writer.begin(frame.kind);
   writeMessage(writer, frame);
   writer.end(message);
-  return written();
+  return written(given);
 }
 
-export function encodeBatch(batch: Batch): Uint8Array {
+/** With an arena, the bytes are its own: see FrameArena.reuse. */
+export function encodeBatch(batch: Batch, arena: FrameArena = given): Uint8Array {
   writer.length = 0;
   const message = writer.begin(FrameKind.batch);
   writeBatch(writer, batch);
   writer.end(message);
-  return written();
+  return written(arena);
 }
 
-function written(): Uint8Array {
+function written(arena: FrameArena): Uint8Array {
   if (writer.length > MAXIMUM_FRAME_BYTES) throw new FrameError(`a frame of ${writer.length} bytes is too long`);
-  if (writer.length > LARGEST_CUT_BYTES) return writer.bytes.slice(0, writer.length);
-  if (arenaUsed + writer.length > arena.length) {
-    arena = new Uint8Array(ARENA_BYTES);
-    arenaUsed = 0;
-  }
-  const bytes = arena.subarray(arenaUsed, arenaUsed + writer.length);
-  bytes.set(writer.bytes.subarray(0, writer.length));
-  arenaUsed += writer.length;
-  return bytes;
+  return arena.copyOf(writer.bytes, writer.length);
 }
 
 /**
