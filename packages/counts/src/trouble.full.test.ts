@@ -177,6 +177,21 @@ test('a row that another session keeps locked holds up no other, and its own cha
   expect((await increase('held')).json.value).toBe(1);
 });
 
+test('a few changes do not wait behind a statement that takes long: they go beside it', async () => {
+  await create('slow');
+  await create('beside');
+  const holder = await database.connect();
+  await holder.query('BEGIN');
+  await holder.query("SELECT * FROM count_values WHERE item_id IN ('slow', 'beside') FOR UPDATE");
+  const slow = increase('slow');
+  await until(() => service.figures().statementsInFlight === 1);
+  const beside = increase('beside');
+  await until(() => service.figures().statementsInFlight === 2);
+  await holder.query('ROLLBACK');
+  await holder.end();
+  expect([(await slow).status, (await beside).status]).toEqual([200, 200]);
+});
+
 test('a row locked for a moment only delays its own changes', async () => {
   await create('delayed');
   const holder = await database.connect();

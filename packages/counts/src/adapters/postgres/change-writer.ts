@@ -10,7 +10,7 @@ import {
   QUEUE_DEADLINE_MS,
   WRITER_CONNECTIONS,
 } from './bounds.js';
-import { ChangeQueue } from './change-queue.js';
+import { ChangeQueue, type GroupedWrite } from './change-queue.js';
 import type { Database } from './database.js';
 import type { CountsObserver } from './observer.js';
 import { failExpired } from './pending-change.js';
@@ -31,7 +31,7 @@ export class ChangeWriter {
   #wakeUp: NodeJS.Immediate | undefined;
   /** Runs while less than a worthwhile write waits beside a statement in flight. */
   #gathering: NodeJS.Timeout | undefined;
-  #gatheredLongEnough = false;
+  #lastWriteAtMs = 0;
   #closed = false;
 
   readonly #observer: CountsObserver | undefined;
@@ -45,7 +45,8 @@ export class ChangeWriter {
     this.#observer = observer;
     const queue = this.#queue;
     const isWorthSending = () => this.#isWorthSending();
-    const options = { database, queue, isWorthSending, onTrouble, observer };
+    const take = () => this.#take();
+    const options = { database, queue, isWorthSending, take, onTrouble, observer };
     this.#connections = Array.from({ length: connections }, () => new WriterConnection(options));
   }
 
@@ -90,23 +91,24 @@ export class ChangeWriter {
   #isWorthSending(): boolean {
     const { readyItems } = this.#queue;
     if (readyItems === 0) return false;
-    if (
-      readyItems >= MIN_PARALLEL_ITEMS ||
-      this.#gatheredLongEnough ||
-      this.#connections.every((connection) => !connection.isSending)
-    ) {
-      this.#gatheredLongEnough = false;
-      clearTimeout(this.#gathering);
-      this.#gathering = undefined;
-      return true;
-    }
+    if (readyItems >= MIN_PARALLEL_ITEMS) return true;
+    if (this.#connections.every((connection) => !connection.isSending)) return true;
+    const waitMs = this.#lastWriteAtMs + MAX_GATHER_MS - performance.now();
+    if (waitMs <= 0) return true;
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
-      this.#gatheredLongEnough = true;
       this.#wake();
-      this.#gatheredLongEnough = false;
-    }, MAX_GATHER_MS);
+    }, waitMs);
     return false;
+  }
+
+  #take(): GroupedWrite | undefined {
+    const write = this.#queue.take();
+    if (write === undefined) return undefined;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    this.#lastWriteAtMs = performance.now();
+    return write;
   }
 
   #expire(nowMs: number): void {

@@ -18,6 +18,7 @@ export interface WriterConnectionOptions {
   readonly queue: ChangeQueue;
   /** Whether waiting changes should be sent now, asked by a connection that has nothing in flight. */
   readonly isWorthSending: () => boolean;
+  readonly take: () => GroupedWrite | undefined;
   readonly onTrouble: (error: unknown) => void;
   readonly observer: CountsObserver | undefined;
 }
@@ -28,6 +29,7 @@ export class WriterConnection {
   readonly #queue: ChangeQueue;
   readonly #onTrouble: (error: unknown) => void;
   readonly #isWorthSending: () => boolean;
+  readonly #take: () => GroupedWrite | undefined;
   readonly #observer: CountsObserver | undefined;
   #client: Client | undefined;
   #failures = 0;
@@ -35,10 +37,11 @@ export class WriterConnection {
   #isSending = false;
   #draining: Promise<void> | undefined;
 
-  constructor({ database, queue, isWorthSending, onTrouble, observer }: WriterConnectionOptions) {
+  constructor({ database, queue, isWorthSending, take, onTrouble, observer }: WriterConnectionOptions) {
     this.#database = database;
     this.#queue = queue;
     this.#isWorthSending = isWorthSending;
+    this.#take = take;
     this.#onTrouble = onTrouble;
     this.#observer = observer;
   }
@@ -52,7 +55,7 @@ export class WriterConnection {
     return this.#isSending;
   }
 
-  /** Sends writes until there is nothing that should be sent now. */
+  /** Sends a write, and further ones until there is nothing that should be sent now. */
   drain(): Promise<void> {
     this.#draining ??= this.#sendAll().finally(() => {
       this.#draining = undefined;
@@ -69,7 +72,7 @@ export class WriterConnection {
    * The connection comes first: as long as there is none, changes wait in the queue, where their deadlines are kept.
    */
   async #sendAll(): Promise<void> {
-    while (this.#isWorthSending()) {
+    do {
       let client: Client;
       try {
         client = await this.#session();
@@ -78,12 +81,12 @@ export class WriterConnection {
         await this.#pause('unreachable', error);
         continue;
       }
-      const write = this.#queue.take();
+      const write = this.#take();
       if (write === undefined) continue;
       this.#isSending = true;
       await this.#apply(client, write);
       this.#isSending = false;
-    }
+    } while (this.#isWorthSending());
   }
 
   #failAllWhere(obstacle: Error | undefined): void {
