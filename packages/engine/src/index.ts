@@ -28,7 +28,7 @@ export { LocalBalances } from './keys/local-balance.js';
 export { Status } from './keys/status.js';
 export { restoreUnpublished, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';
-export { sharedHashOf } from './memory/hash.js';
+export { KeyPrefix, sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
 export {
   HASH_SECRET_BYTES,
