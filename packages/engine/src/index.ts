@@ -29,7 +29,7 @@ export { ReadAhead } from './keys/read-ahead.js';
 export { Status } from './keys/status.js';
 export { restoreUnpublished, unpublishedCounts } from './keys/unpublished-keys.js';
 export { ByteInput } from './memory/byte-input.js';
-export { sharedHashOf } from './memory/hash.js';
+export { KeyPrefix, sharedHashOf } from './memory/hash.js';
 export { joinInt64, splitInt64 } from './memory/int64.js';
 export { copyKey, keyWordAt, stemOf, stemWordsOf } from './memory/key-bytes.js';
 export {

@@ -1,7 +1,7 @@
 import { ByteInput } from '@quotadb/engine';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CELL_HEADER_BYTES, CellKind, CellNames, cellName, isReservedName } from './cell-key.js';
+import { CellKind, CellNames, cellName, isReservedName } from './cell-key.js';
 
 const hex48 = (value: number) => value.toString(16).padStart(12, '0');
 
@@ -26,7 +26,7 @@ describe('the names of cells', () => {
       { kind, lengthMs, startMs, key }: { kind: CellKind; lengthMs: number; startMs: number; key: Uint8Array },
     ) => {
       names.setHeader(index, kind, lengthMs, startMs);
-      const length = names.setKey(index, CELL_HEADER_BYTES, ByteInput.copyOf(key), 0, key.length);
+      const length = names.setKey(index, ByteInput.copyOf(key), 0, key.length);
       const start = names.startOf(index);
       return Buffer.from(names.input.bytes.subarray(start, start + length));
     };

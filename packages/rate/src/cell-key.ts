@@ -1,4 +1,4 @@
-import { ByteInput, Engine, joinInt64, RESERVED_PREFIX, Status, splitInt64 } from '@quotadb/engine';
+import { ByteInput, Engine, joinInt64, KeyPrefix, RESERVED_PREFIX, Status, splitInt64 } from '@quotadb/engine';
 
 /**
  * The names of cells. A cell is the counter of one identifier in one window, kept in the store as a key of its own, so
@@ -85,17 +85,36 @@ export function takeFromOwn(engine: Engine, atMost: number): number {
   return engine.add(high, low) === Status.Ok ? amount : 0;
 }
 
-/** Room for names of cells, one behind the other. A header stays while only the identifier changes. */
+/** Room for names of cells, one behind the other. A header stays, and stays hashed, while only the identifier changes. */
 export class CellNames {
   readonly input: ByteInput;
+  private readonly headerBytes: number;
+  private readonly prefixes: readonly KeyPrefix[];
+  private engine: Engine | undefined = undefined;
 
-  constructor(count = 1) {
+  constructor(count = 1, headerBytes: number = CELL_HEADER_BYTES) {
     this.input = new ByteInput(new Uint8Array(Engine.MAX_KEY_BYTES * count + ByteInput.SLACK_BYTES));
+    this.headerBytes = headerBytes;
+    this.prefixes = Array.from({ length: count }, () => new KeyPrefix());
   }
 
   /** Where the n-th name begins. */
   startOf(index: number): number {
     return index * Engine.MAX_KEY_BYTES;
+  }
+
+  /** Opens the cell of the n-th name, which has this many bytes. */
+  open(engine: Engine, index: number, nameBytes: number): void {
+    if (engine !== this.engine) this.turnTo(engine);
+    const prefix = this.prefixes[index];
+    if (prefix.bytes === 0) engine.hashPrefix(prefix, this.input, this.startOf(index), this.headerBytes);
+    engine.openBehind(prefix, this.input, this.startOf(index), nameBytes);
+  }
+
+  /** Hashes have a secret of each store. */
+  private turnTo(engine: Engine): void {
+    this.engine = engine;
+    for (const prefix of this.prefixes) prefix.bytes = 0;
   }
 
   /** Not for every increment: passing a number of more than 31 bits to a function can allocate. */
@@ -108,11 +127,12 @@ export class CellNames {
     bytes[at + KIND_AT] = kind;
     setUint48(view, at + LENGTH_AT, lengthMs);
     setUint48(view, at + START_AT, startMs);
+    this.prefixes[index].bytes = 0;
   }
 
-  /** Writes the identifier behind a header of this length and returns the length of the name. */
-  setKey(index: number, headerBytes: number, source: ByteInput, start: number, length: number): number {
-    const target = this.startOf(index) + headerBytes;
+  /** Writes the identifier behind the header and returns the length of the name. */
+  setKey(index: number, source: ByteInput, start: number, length: number): number {
+    const target = this.startOf(index) + this.headerBytes;
     if (length > LOOP_COPY_BYTES) {
       this.input.bytes.set(source.bytes.subarray(start, start + length), target);
     } else {
@@ -122,7 +142,7 @@ export class CellNames {
         view.setInt32(target + offset, source.view.getInt32(start + offset, true), true);
       }
     }
-    return headerBytes + length;
+    return this.headerBytes + length;
   }
 }
 
@@ -130,7 +150,7 @@ export class CellNames {
 export function cellName(kind: CellKind, lengthMs: number, startMs: number, identifier: Uint8Array): Uint8Array {
   const names = new CellNames();
   names.setHeader(0, kind, lengthMs, startMs);
-  const nameBytes = names.setKey(0, CELL_HEADER_BYTES, ByteInput.copyOf(identifier), 0, identifier.length);
+  const nameBytes = names.setKey(0, ByteInput.copyOf(identifier), 0, identifier.length);
   return names.input.bytes.slice(0, nameBytes);
 }
 

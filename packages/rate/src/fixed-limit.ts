@@ -1,5 +1,5 @@
 import { addExpiring, type ByteInput, type Engine, Status } from '@quotadb/engine';
-import { CELL_HEADER_BYTES, CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32, takeFromOwn } from './cell-key.js';
+import { CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32, takeFromOwn } from './cell-key.js';
 import type { KeyList } from './key-list.js';
 import { Charge } from './sliding-limit.js';
 
@@ -34,7 +34,7 @@ export class FixedLimit {
       this.lengthMs = lengthMs;
       this.names.setHeader(0, CellKind.window, lengthMs, startMs);
     }
-    this.nameBytes = this.names.setKey(0, CELL_HEADER_BYTES, input, start, length);
+    this.nameBytes = this.names.setKey(0, input, start, length);
     this.nowMs = engine.nowMs;
     this.limit = limit;
   }
@@ -94,7 +94,7 @@ export class FixedLimit {
   }
 
   private open(engine: Engine): void {
-    engine.open(this.names.input, 0, this.nameBytes);
+    this.names.open(engine, 0, this.nameBytes);
     this.readCount(engine);
   }
 

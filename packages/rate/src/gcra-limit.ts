@@ -27,7 +27,7 @@ const EXPIRY_SLACK_MS = 1_000;
 
 /** A limit that is a bucket, and the last decision on it: it is located first, then decided. */
 export class GcraLimit {
-  private readonly names = new CellNames();
+  private readonly names = new CellNames(1, BUCKET_HEADER_BYTES);
   private nameBytes = 0;
   private engine: Engine | undefined = undefined;
   private bucket!: Bucket;
@@ -42,14 +42,14 @@ export class GcraLimit {
       names.input.bytes.set(incarnation, CELL_HEADER_BYTES);
     }
     if (bucket !== this.bucket) names.setHeader(0, CellKind.bucket, bucket.periodMs, bucket.count);
-    this.nameBytes = names.setKey(0, BUCKET_HEADER_BYTES, input, start, length);
+    this.nameBytes = names.setKey(0, input, start, length);
     this.bucket = bucket;
   }
 
   /** Decides a request, into `decision`, and takes its cost as `charge` says. */
   decide(engine: Engine, cost: number, publishPercent: number, charge: Charge): Status {
     const { decision, bucket } = this;
-    engine.open(this.names.input, 0, this.nameBytes);
+    this.names.open(engine, 0, this.nameBytes);
     const debt = debtOf(engine, bucket);
     decideBucket(bucket, debt, cost, decision);
     const charges = decision.allowed && charge !== Charge.Never && cost > 0;
@@ -61,7 +61,7 @@ export class GcraLimit {
 
   /** Makes the cell, which is where memory can run out: to take from a bucket that exists cannot fail. */
   prepare(engine: Engine, publishPercent: number): Status {
-    engine.open(this.names.input, 0, this.nameBytes);
+    this.names.open(engine, 0, this.nameBytes);
     const status = setDebt(engine, this.bucket, debtOf(engine, this.bucket), publishPercent > 0);
     engine.close();
     return status;
@@ -70,7 +70,7 @@ export class GcraLimit {
   /** Fills the bucket by this many requests, at most until it is full; returns how many those were. */
   refund(engine: Engine, atMost: number): number {
     const { periodMs } = this.bucket;
-    engine.open(this.names.input, 0, this.nameBytes);
+    this.names.open(engine, 0, this.nameBytes);
     const debt = debtOf(engine, this.bucket);
     const refunded = Math.min(atMost, Math.ceil(debt / periodMs));
     const isSet = refunded > 0 && setDebt(engine, this.bucket, Math.max(0, debt - refunded * periodMs), false);

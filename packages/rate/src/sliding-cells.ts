@@ -1,5 +1,5 @@
 import { addExpiring, type ByteInput, type Engine, joinInt64, Status } from '@quotadb/engine';
-import { CELL_HEADER_BYTES, CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32, takeFromOwn } from './cell-key.js';
+import { CELL_MARGIN_MS, CellKind, CellNames, TWO_POW_32, takeFromOwn } from './cell-key.js';
 import type { KeyList } from './key-list.js';
 import { contestedRoom, faded } from './sliding-window.js';
 
@@ -57,23 +57,25 @@ export class SlidingCells {
   locate(engine: Engine, input: ByteInput, start: number, length: number, windowMs: number): void {
     const { names } = this;
     const { nowMs } = engine;
-    const startMs = Math.floor(nowMs / windowMs) * windowMs;
-    if (windowMs !== this.windowMs || startMs !== this.startMs) {
-      this.windowMs = windowMs;
-      this.startMs = startMs;
-      names.setHeader(CURRENT, CellKind.rate, windowMs, startMs);
-      names.setHeader(PREVIOUS, CellKind.rate, windowMs, startMs - windowMs);
-    }
-    this.elapsedMs = nowMs - startMs;
-    names.setKey(PREVIOUS, CELL_HEADER_BYTES, input, start, length);
-    this.nameBytes = names.setKey(CURRENT, CELL_HEADER_BYTES, input, start, length);
+    const isSame = windowMs === this.windowMs && nowMs >= this.startMs && nowMs - this.startMs < windowMs;
+    if (!isSame) this.choose(windowMs, Math.floor(nowMs / windowMs) * windowMs);
+    this.elapsedMs = nowMs - this.startMs;
+    names.setKey(PREVIOUS, input, start, length);
+    this.nameBytes = names.setKey(CURRENT, input, start, length);
     this.open(engine, PREVIOUS);
     this.previous = openValue(engine);
     this.readDelay(engine);
     this.isPreviousUnpublished = engine.isUnpublished;
     this.publishesPrevious = false;
     engine.close();
-    this.faded = faded(this.previous, windowMs, this.elapsedMs);
+    this.faded = this.previous === 0 ? 0 : faded(this.previous, windowMs, this.elapsedMs);
+  }
+
+  private choose(windowMs: number, startMs: number): void {
+    this.windowMs = windowMs;
+    this.startMs = startMs;
+    this.names.setHeader(CURRENT, CellKind.rate, windowMs, startMs);
+    this.names.setHeader(PREVIOUS, CellKind.rate, windowMs, startMs - windowMs);
   }
 
   /** Opens the current cell and reads it. The caller closes it, with `close`. */
@@ -174,7 +176,7 @@ export class SlidingCells {
   }
 
   private open(engine: Engine, which: number): void {
-    engine.open(this.names.input, this.names.startOf(which), this.nameBytes);
+    this.names.open(engine, which, this.nameBytes);
   }
 
   private partsOf(engine: Engine, which: number): CellParts {

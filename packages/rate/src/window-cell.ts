@@ -1,5 +1,5 @@
 import { addExpiring, type ByteInput, type Engine, type Status } from '@quotadb/engine';
-import { CELL_HEADER_BYTES, CELL_MARGIN_MS, CellKind, CellNames, MAX_WINDOW_MS, TWO_POW_32 } from './cell-key.js';
+import { CELL_MARGIN_MS, CellKind, CellNames, MAX_WINDOW_MS, TWO_POW_32 } from './cell-key.js';
 
 /** Where the times of the chosen window are kept. */
 const START = 0;
@@ -96,7 +96,7 @@ export class WindowCell {
   }
 
   private open(engine: Engine, input: ByteInput, start: number, length: number): void {
-    engine.open(this.names.input, 0, this.names.setKey(0, CELL_HEADER_BYTES, input, start, length));
+    this.names.open(engine, 0, this.names.setKey(0, input, start, length));
   }
 
   private close(engine: Engine): void {

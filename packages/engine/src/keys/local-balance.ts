@@ -1,5 +1,6 @@
 import { LocalBalanceNumber } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
+import type { KeyPrefix } from '../memory/hash.js';
 import type { Engine } from './engine.js';
 
 /**
@@ -20,6 +21,13 @@ export class LocalBalances {
   /** False where the allotment has no local balance here. Close it in any case. */
   open(input: ByteInput, start: number, length: number): boolean {
     this.engine.openAny(input, start, length);
+    this.at = this.engine.localBalance(false);
+    return this.at !== 0;
+  }
+
+  /** The same of a key whose first bytes were hashed before. */
+  openBehind(prefix: KeyPrefix, input: ByteInput, start: number, length: number): boolean {
+    this.engine.openBehind(prefix, input, start, length);
     this.at = this.engine.localBalance(false);
     return this.at !== 0;
   }

@@ -20,6 +20,7 @@ import {
 } from '../memory/attachments.js';
 import type { ByteInput } from '../memory/byte-input.js';
 import { Clock } from '../memory/clock.js';
+import type { KeyPrefix } from '../memory/hash.js';
 import { highHalf, INT64_MAX, INT64_MIN, lowHalf } from '../memory/int64.js';
 import { recordWords } from '../memory/key-bytes.js';
 import { Origins } from '../memory/origins.js';
@@ -89,6 +90,26 @@ export class OpenKey extends ShardLocks {
     const { store } = this;
     let shard = this.ahead.shardOf(input, start, length);
     if (shard === 0) shard = store.shardOf(input, start, length);
+    this.lockShard(shard);
+    this.shard = shard;
+    if (this.input !== input) this.input = input;
+    this.keyStart = start;
+    this.keyLength = length;
+    this.record = store.table.find(shard, input, start, length);
+    this.load();
+    return this.exists;
+  }
+
+  /** Hashes the first bytes of keys that share them, a multiple of four, for `openBehind`. */
+  hashPrefix(prefix: KeyPrefix, input: ByteInput, start: number, bytes: number): void {
+    this.store.hash.ofPrefix(prefix, input, start, bytes);
+  }
+
+  /** As openAny, of a key whose first bytes were hashed before: commands of limits open many with the same ones. */
+  openBehind(prefix: KeyPrefix, input: ByteInput, start: number, length: number): boolean {
+    const { store } = this;
+    store.hash.ofRest(prefix, input, start, length);
+    const shard = store.shardOfHash();
     this.lockShard(shard);
     this.shard = shard;
     if (this.input !== input) this.input = input;

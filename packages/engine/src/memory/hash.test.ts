@@ -4,7 +4,7 @@ import { flippedKeys, seededXorMultiplyRotate } from '../testing/colliding-keys.
 import { halfSipHash } from '../testing/half-sip-hash.js';
 import { hashSecretOf, Random } from '../testing/random.js';
 import { ByteInput } from './byte-input.js';
-import { KeyHash, sharedHashOf, sharedHashOfRecord } from './hash.js';
+import { KeyHash, KeyPrefix, sharedHashOf, sharedHashOfRecord } from './hash.js';
 import { Component, clearComponent, keyWords } from './record.js';
 
 function hasher(secret: Uint8Array): KeyHash {
@@ -42,6 +42,29 @@ describe('the hash of a key', () => {
         expect(sharedHashOfRecord(memory, 10)).toBe(shared);
         expect(sharedHashOf(ByteInput.copyOf(key), 0, key.length)).toBe(shared);
       }),
+    );
+  });
+
+  test('is the same where the first bytes were hashed before, for any keys that share them', () => {
+    const keys = fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 6 }),
+        fc.uint8Array({ minLength: 24, maxLength: 24 }),
+        keys,
+        secrets,
+        (words, ...rest) => {
+          const [header, identifiers, secret] = rest;
+          const hash = hasher(secret);
+          const prefix = new KeyPrefix();
+          hash.ofPrefix(prefix, ByteInput.copyOf(header), 0, words * 4);
+          for (const identifier of identifiers) {
+            const key = Uint8Array.from([...header.subarray(0, words * 4), ...identifier]);
+            hash.ofRest(prefix, ByteInput.copyOf(key), 0, key.length);
+            expect({ shared: hash.shared, local: hash.local }).toEqual(hashOf(secret, key));
+          }
+        },
+      ),
     );
   });
 

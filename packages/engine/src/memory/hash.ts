@@ -66,6 +66,56 @@ export class KeyHash {
     this.local = finishLocal(v0, v1, v2, v3, last | (length << 24));
   }
 
+  /** The states of both hashes behind the first bytes of a key, a multiple of four of them. */
+  ofPrefix(prefix: KeyPrefix, input: ByteInput, start: number, bytes: number): void {
+    const { state } = prefix;
+    state.set(this.state);
+    let shared = SHARED_SEED;
+    for (let at = start; at < start + bytes; at += 4) {
+      const word = input.view.getInt32(at, true);
+      shared = mixShared(shared, word);
+      state[3] ^= word;
+      round(state);
+      state[0] ^= word;
+    }
+    state[PREFIX_SHARED] = shared;
+    prefix.bytes = bytes;
+  }
+
+  /** As ofInput, of a key whose first bytes were hashed before. */
+  ofRest({ state, bytes }: KeyPrefix, input: ByteInput, start: number, length: number): void {
+    const view = input.view;
+    let v0 = state[0];
+    let v1 = state[1];
+    let v2 = state[2];
+    let v3 = state[3];
+    let shared = state[PREFIX_SHARED];
+    const whole = start + (length & ~3);
+    for (let at = start + bytes; at < whole; at += 4) {
+      const word = view.getInt32(at, true);
+      shared = mixShared(shared, word);
+      v3 ^= word;
+      v0 = (v0 + v1) | 0;
+      v2 = (v2 + v3) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (((v0 << 16) | (v0 >>> 16)) + v3) | 0;
+      v2 = (v2 + v1) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= word;
+    }
+    const rest = length & 3;
+    let last = 0;
+    if (rest !== 0) {
+      last = view.getInt32(whole, true) & ((1 << (rest << 3)) - 1);
+      shared = mixShared(shared, last);
+    }
+    this.shared = finishShared(shared, length);
+    this.local = finishLocal(v0, v1, v2, v3, last | (length << 24));
+  }
+
   /** The local hash of a record's key. */
   localOf(memory: Int32Array, record: number): number {
     const length = keyLengthOf(memory, record);
@@ -95,6 +145,28 @@ export class KeyHash {
     const last = (length & 3) === 0 ? 0 : memory[rest + whole];
     return finishLocal(v0, v1, v2, v3, last | (length << 24));
   }
+}
+
+/** The first bytes of keys that share them, hashed once; made by `KeyHash.ofPrefix`, of one store. */
+export class KeyPrefix {
+  bytes = 0;
+  /** The four words of the local hash, then the shared one. */
+  readonly state = new Int32Array(PREFIX_SHARED + 1);
+}
+
+const PREFIX_SHARED = 4;
+
+/** One round of the local hash, where speed does not matter. */
+function round(state: Int32Array): void {
+  state[0] += state[1];
+  state[2] += state[3];
+  state[1] = ((state[1] << 5) | (state[1] >>> 27)) ^ state[0];
+  state[3] = ((state[3] << 8) | (state[3] >>> 24)) ^ state[2];
+  state[0] = ((state[0] << 16) | (state[0] >>> 16)) + state[3];
+  state[2] += state[1];
+  state[3] = ((state[3] << 7) | (state[3] >>> 25)) ^ state[0];
+  state[1] = ((state[1] << 13) | (state[1] >>> 19)) ^ state[2];
+  state[2] = (state[2] << 16) | (state[2] >>> 16);
 }
 
 /** The shared hash of a key. */

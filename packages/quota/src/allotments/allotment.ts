@@ -40,6 +40,8 @@ const STARTER = 0x73;
 export class AllotmentKey {
   /** The place of the subject in a key of marks. */
   static readonly SUBJECT_AT = HEADER_BYTES;
+  /** The bytes before the subject that can be hashed ahead of it: whole words. */
+  static readonly PREFIX_BYTES = HEADER_BYTES & ~3;
   readonly input = new ByteInput(
     new Uint8Array(HEADER_BYTES + ORIGIN_ID_BYTES + MAXIMUM_SUBJECT_BYTES + ByteInput.SLACK_BYTES),
   );

@@ -1,4 +1,4 @@
-import { type ByteInput, type Engine, LocalBalances } from '@quotadb/engine';
+import { type ByteInput, type Engine, KeyPrefix, LocalBalances } from '@quotadb/engine';
 import { type Allotment, AllotmentKey } from '../allotments/allotment.js';
 import { limitOf } from '../policies/override-table.js';
 import { isLeased, type Policy, windowAt, windowEndMs } from '../policies/policy.js';
@@ -39,6 +39,7 @@ export class Taker {
   private hotWindow = 0;
   private hotResetMs = 0;
   private readonly hotKey = new AllotmentKey();
+  private readonly hotPrefix = new KeyPrefix();
 
   constructor(engine: Engine) {
     this.engine = engine;
@@ -52,7 +53,9 @@ export class Taker {
     if (policy !== this.hotPolicy || nowMs !== this.hotMs) this.heat(policy, nowMs);
     this.window = this.hotWindow;
     this.resetMs = this.hotResetMs;
-    const verdict = this.takeOf(policy, this.hotKey.sameMarksOf(subject, start, length), cost);
+    const key = this.hotKey.sameMarksOf(subject, start, length);
+    this.balances.openBehind(this.hotPrefix, key.input, 0, key.length);
+    const verdict = this.takeOpen(policy, key, cost);
     if (verdict !== Verdict.allowed || this.usage === undefined) return verdict;
     if (this.usage.taken(policy, this.window, subject.bytes, start, length, cost)) return verdict;
     this.putBack(this.hotKey, cost);
@@ -62,7 +65,9 @@ export class Taker {
   takeFrom(policy: Policy, allotment: Allotment, cost: number): Verdict {
     this.window = allotment.window;
     this.resetMs = this.resetOf(policy);
-    return this.takeOf(policy, this.key.marksOf(allotment), cost);
+    const key = this.key.marksOf(allotment);
+    this.balances.open(key.input, 0, key.length);
+    return this.takeOpen(policy, key, cost);
   }
 
   private heat(policy: Policy, nowMs: number): void {
@@ -71,12 +76,13 @@ export class Taker {
     this.window = windowAt(policy, nowMs);
     this.hotWindow = this.window;
     this.hotResetMs = this.resetOf(policy);
-    this.hotKey.marks(policy.number, this.window, NO_SUBJECT, 0, 0);
+    const { input } = this.hotKey.marks(policy.number, this.window, NO_SUBJECT, 0, 0);
+    this.engine.hashPrefix(this.hotPrefix, input, 0, AllotmentKey.PREFIX_BYTES);
   }
 
-  private takeOf(policy: Policy, key: AllotmentKey, cost: number): Verdict {
+  /** Takes from the open local balance, and closes it. */
+  private takeOpen(policy: Policy, key: AllotmentKey, cost: number): Verdict {
     const { balances } = this;
-    balances.open(key.input, 0, key.length);
     const { balance } = balances;
     const usable = this.note(policy, key, balance);
     if (usable >= cost && balances.take(cost)) {

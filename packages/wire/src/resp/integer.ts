@@ -103,17 +103,27 @@ export function digitCount(value: number): number {
   return value < BILLION ? 9 : 10;
 }
 
-/** A non-negative int32, its last digit just before `end`; returns where the first one is. */
+/** A non-negative int32, its last digit just before `end`; returns where the first one is. Two digits at a time. */
 export function formatDigits(value: number, target: Uint8Array, end: number): number {
   let rest = value | 0;
   let position = end;
-  do {
-    const quotient = (rest / 10) | 0;
-    target[--position] = ZERO + (rest - quotient * 10);
+  while (rest >= 100) {
+    const quotient = (rest / 100) | 0;
+    const pair = (rest - quotient * 100) << 1;
+    target[--position] = PAIRS[pair + 1];
+    target[--position] = PAIRS[pair];
     rest = quotient;
-  } while (rest > 0);
+  }
+  if (rest >= 10) target[--position] = PAIRS[(rest << 1) + 1];
+  target[--position] = rest >= 10 ? PAIRS[rest << 1] : ZERO + rest;
   return position;
 }
+
+/** The digits of 00 to 99. */
+const PAIRS = Uint8Array.from({ length: 200 }, (_, index) => {
+  const number = index >>> 1;
+  return ZERO + ((index & 1) === 0 ? Math.floor(number / 10) : number % 10);
+});
 
 /**
  * An unsigned 64-bit number, in parts of an int32 each. Its halves come in as int32 all the same: an argument beyond

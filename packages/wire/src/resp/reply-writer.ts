@@ -63,19 +63,24 @@ export class ReplyWriter {
   integerArray(values: Float64Array): void {
     this.reserve(HEADER_BYTES + values.length * (INTEGER64_TEXT_BYTES + 3));
     this.header(STAR, values.length);
+    const { bytes } = this;
+    let position = this.length;
     for (let index = 0; index < values.length; index++) {
       const value = values[index];
       const low = value | 0;
       if (low !== value || low < 0) {
+        this.length = position;
         this.integer(value);
+        position = this.length;
         continue;
       }
-      this.bytes[this.length] = COLON;
-      const end = this.length + 1 + digitCount(low);
-      formatDigits(low, this.bytes, end);
-      this.length = end;
-      this.lineEnd();
+      bytes[position] = COLON;
+      position += 1 + digitCount(low);
+      formatDigits(low, bytes, position);
+      bytes[position++] = CARRIAGE_RETURN;
+      bytes[position++] = LINE_FEED;
     }
+    this.length = position;
   }
 
   integer64(high: number, low: number): void {

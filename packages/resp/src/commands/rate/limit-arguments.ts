@@ -8,6 +8,7 @@ import {
   textArgument,
   unitsArgument,
 } from '../../request/arguments.js';
+import { RepeatedArgument } from '../../request/repeated-argument.js';
 import type { Call } from '../../session/command.js';
 
 /** Limits are compared as doubles, which hold every integer up to here. */
@@ -25,8 +26,18 @@ export function isKeyRefused({ request, reply }: Call, index: number): boolean {
 /** Fewer milliseconds than this without a unit are more likely meant as seconds: they are refused. */
 const LEAST_BARE_MS = 1000;
 
+/** What the last requests had: nearly all have the same limits and windows. By the index of the argument. */
+const lastLimits = [new RepeatedArgument(), new RepeatedArgument(), new RepeatedArgument(), new RepeatedArgument()];
+const lastWindow = new RepeatedArgument();
+
 /** The length of a window: milliseconds from 1000 on, or a duration such as 60s. */
 export function windowArgument(call: Call, index: number): number {
+  if (lastWindow.is(call.request, index)) return lastWindow.value;
+  const windowMs = readWindow(call, index);
+  return Number.isNaN(windowMs) ? windowMs : lastWindow.keep(call.request, index, windowMs);
+}
+
+function readWindow(call: Call, index: number): number {
   const value = numberArgument(call.request, index);
   if (value >= LEAST_BARE_MS && value <= MAX_WINDOW_MS) return value;
   return Number.isNaN(value) ? durationArgument(call, index) : refuseWindow(call, index, value);
@@ -50,7 +61,10 @@ function refuseWindow({ request, reply }: Call, index: number, value: number): n
 }
 
 export function limitArgument(call: Call, index: number, name = 'limit', lowest = 0, highest = HIGHEST): number {
-  return boundedArgument(call, index, name, lowest, highest);
+  const last = lastLimits[index & (lastLimits.length - 1)];
+  const isLast = last.is(call.request, index) && last.value >= lowest && last.value <= highest;
+  if (isLast) return last.value;
+  return last.keep(call.request, index, boundedArgument(call, index, name, lowest, highest));
 }
 
 /** Reads `key limit window` and locates that limit; false after an error reply. */
