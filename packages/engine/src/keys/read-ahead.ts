@@ -3,6 +3,9 @@ import { HeaderWord, PAGE_BYTES } from '../memory/layout.js';
 import { keyWords } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
 
+/** Of a key's bytes these are read: with the rest of a record they lie in two cache lines. */
+const READ_KEY_BYTES = 16;
+
 /**
  * Keys that are about to be opened. Their hashes are made, then all their buckets are read, then all their records, and
  * only then is the first of them opened: the processor waits for the memory of many keys at once, not of one after the
@@ -71,7 +74,7 @@ export class ReadAhead {
     }
     for (let index = 0; index < count; index++) {
       const record = table.likelyRecord(buckets[index], localHashes[index]);
-      read ^= memory[record] ^ memory[record + keyWords(this.lengths[index]) - 1];
+      read ^= memory[record] ^ memory[record + keyWords(Math.min(this.lengths[index], READ_KEY_BYTES)) - 1];
     }
     this.words[0] = read;
   }
