@@ -52,3 +52,4 @@ export {
   versionAt,
   versionOf,
 } from './memory/record.js';
+export type { StoreUse } from './memory/store.js';

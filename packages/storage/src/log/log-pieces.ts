@@ -84,7 +84,7 @@ export class LogPieces {
   private *pass(): Generator<void, void> {
     const { engine, writer } = this;
     for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
-      this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
+      engine.visit(() => this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount)));
       if (writer.length - this.start <= this.recordBytes) continue;
       this.endRecord(true);
       yield;
