@@ -125,6 +125,8 @@ export const WHEEL_LEVELS = 6;
 export const WHEEL_SLOTS = 64;
 /** Kinds of attachments are less than this (attachments.ts). */
 export const ATTACHMENT_KINDS = 8;
+/** Changes of a shard that are noted for the log (change-notes.ts). */
+export const SHARD_NOTES = 232;
 /** Databases of one store, database 0 among them. */
 export const MAX_DATABASES = 128;
 
@@ -151,6 +153,11 @@ export const ShardWord = {
   /** `keys` and `withExpiry` by database (reserved.ts). */
   databaseKeys: 528,
   databaseWithExpiry: 656,
+  /** How many components are noted as changed, and their addresses (change-notes.ts). */
+  noted: 786,
+  notes: 788,
+  /** Own components that came behind the ordered part of their list since the log ordered it; no fewer. */
+  unordered: 787,
 } as const;
 
 export const ShardNumber = {
@@ -164,6 +171,8 @@ export const ShardNumber = {
   ended: 13,
   /** The newest version with which a component of any other origin did. */
   othersEnded: 14,
+  /** Own components that changed after this version are noted. */
+  notedFrom: 392,
 } as const;
 
 /** The state of one (origin, shard). */
@@ -203,6 +212,7 @@ assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
   wheelHeads: WHEEL_LEVELS * WHEEL_SLOTS,
   databaseKeys: MAX_DATABASES,
   databaseWithExpiry: MAX_DATABASES,
+  notes: SHARD_NOTES,
 });
 assertFields('the slot of an origin', ORIGIN_SLOT_WORDS, OriginWord);
 assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShardWord, OriginShardNumber, {

@@ -163,6 +163,12 @@ export class Store {
     return this.shardOfHash();
   }
 
+  /** The shard that a state of this node's own origin belongs to; 0 for one of another origin. */
+  shardOfOwn(originShard: number): number {
+    const index = (originShard - this.regions.originStates) >>> ORIGIN_SHARD_SHIFT;
+    return index < this.shardCount ? this.shardAt(index) : 0;
+  }
+
   originSlotAt(origin: number): number {
     return this.regions.originSlots + origin * ORIGIN_SLOT_WORDS;
   }

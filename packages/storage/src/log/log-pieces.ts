@@ -33,7 +33,7 @@ export class LogPieces {
     this.engine = engine;
     this.state = state;
     this.recordBytes = recordBytes;
-    this.walks = new WalkWriter(engine, this.writer);
+    this.walks = new WalkWriter(engine, this.writer, true);
     this.goal = {
       from: (origin, order, shard) => {
         const watermark = state.writtenVersion(origin, order, shard);
