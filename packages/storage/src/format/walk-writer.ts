@@ -103,7 +103,7 @@ export class WalkWriter {
     else walkSince(engine, shard, origin, from, section, PART_LIMITS, starts[shard], passed[shard]);
     section.end();
     // Another origin has taken the slot meanwhile, on another thread: nothing of the first was left to write.
-    if (order === 0 || engine.origins.orderOf(origin) !== order) {
+    if (origin !== OWN_ORIGIN && (order === 0 || engine.origins.orderOf(origin) !== order)) {
       writer.length = start;
       starts[shard] = DONE;
       return true;
