@@ -4,7 +4,7 @@ export { carryOver } from './batches/carry-over.js';
 export { Applied, Merge } from './batches/merge.js';
 export { admittedUntilMs, datedUntilMs, type ReDating } from './batches/re-date.js';
 export { ALL_SHARDS, Restore, type ShardShare } from './batches/restore.js';
-export { batchOfKeys, batchSince, type WalkLimits, type WalkTarget, walkSince } from './batches/walk.js';
+export { batchOfKeys, batchSince, type WalkLimits, type WalkTarget, walkForLog, walkSince } from './batches/walk.js';
 export {
   CALENDAR_UNIT_MS,
   CALENDAR_UNITS,
@@ -54,3 +54,4 @@ export {
   versionAt,
   versionOf,
 } from './memory/record.js';
+export type { StoreUse } from './memory/store.js';

@@ -49,26 +49,86 @@ export function walkSince(
   start: number,
   passed: number,
 ): void {
-  const { store, lists } = engine;
+  const { store } = engine;
   const shard = store.shardAt(shardIndex);
   const state = store.originShardAt(origin, shard);
+  engine.withShard(shard, () => walkList(engine, state, from, target, limits, start, passed));
+}
+
+/**
+ * The walk of the log over this node's own changes: from the notes of changes, where they go back to `from`, else over
+ * the list.
+ */
+export function walkForLog(
+  engine: Engine,
+  shardIndex: number,
+  from: number,
+  target: WalkTarget,
+  limits: WalkLimits,
+  start: number,
+): void {
+  const { store } = engine;
+  const { notes } = engine.lists;
+  const shard = store.shardAt(shardIndex);
+  const state = store.originShardAt(OWN_ORIGIN, shard);
+  engine.withShard(shard, () => {
+    if (notes.areComplete(shard, from)) {
+      takeNoted(engine, shard, state, from, target, limits);
+    } else {
+      walkList(engine, state, from, target, limits, start, NOT_PASSED);
+      if (target.to !== 0) notes.begin(shard, target.to);
+    }
+  });
+}
+
+function takeNoted(
+  engine: Engine,
+  shard: number,
+  state: number,
+  from: number,
+  target: WalkTarget,
+  limits: WalkLimits,
+): void {
+  const { store, lists } = engine;
+  const { notes } = lists;
+  const noted = notes.sort(shard);
+  let taken = 0;
+  while (taken < noted && target.count < limits.components && target.bytes < limits.keyBytes) {
+    target.take(engine, notes.at(shard, taken++));
+  }
+  const seen = store.numbers[(state >>> 1) + OriginShardNumber.seen];
+  target.reached = taken === 0 ? from : versionOf(store.memory, notes.at(shard, taken - 1));
+  target.to = taken === noted ? seen : 0;
+  target.passed = NOT_PASSED;
+  notes.drop(shard, taken, target.to === 0 ? target.reached : seen);
+  lists.orderSometimes(shard, state);
+}
+
+function walkList(
+  engine: Engine,
+  state: number,
+  from: number,
+  target: WalkTarget,
+  limits: WalkLimits,
+  start: number,
+  passed: number,
+): void {
+  const { store, lists } = engine;
   target.reached = from;
   target.to = 0;
-  engine.withShard(shard, () => {
-    const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShardNumber.seen] : passed;
-    let last = 0;
-    const isContinued = from !== start;
-    let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
-    while (at !== 0 && target.count < limits.components && target.bytes < limits.keyBytes) {
-      target.take(engine, at);
-      last = at;
-      at = linkAt(store.memory, at + Component.next);
-    }
-    if (last !== 0) target.reached = versionOf(store.memory, last);
-    if (at === 0) target.to = cut;
-    target.passed = target.reached > cut ? cut : NOT_PASSED;
-    if (isContinued || target.to === 0) lists.moveCursor(state, from, target.to === 0 ? last : 0);
-  });
+  const cut = passed === NOT_PASSED ? store.numbers[(state >>> 1) + OriginShardNumber.seen] : passed;
+  let last = 0;
+  const isContinued = from !== start;
+  let at = isContinued ? lists.firstAfterCursor(state, from) : lists.firstAfter(state, from);
+  while (at !== 0 && target.count < limits.components && target.bytes < limits.keyBytes) {
+    target.take(engine, at);
+    last = at;
+    at = linkAt(store.memory, at + Component.next);
+  }
+  if (last !== 0) target.reached = versionOf(store.memory, last);
+  if (at === 0) target.to = cut;
+  target.passed = target.reached > cut ? cut : NOT_PASSED;
+  if (isContinued || target.to === 0) lists.moveCursor(state, from, target.to === 0 ? last : 0);
 }
 
 /** The walk as a batch. */

@@ -55,7 +55,7 @@ export class OwnGeneration {
   }
 
   stamp(shard: number, record: number): number {
-    const version = this.lists.stamp(this.store.originShardAt(OWN_ORIGIN, shard), record, this.clock.nowVersion);
+    const version = this.lists.stamp(shard, this.store.originShardAt(OWN_ORIGIN, shard), record, this.clock.nowVersion);
     if (!isPresent(this.store.memory, record)) this.store.numbers[(shard >>> 1) + ShardNumber.ended] = version;
     return version;
   }

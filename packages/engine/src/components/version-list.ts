@@ -1,11 +1,17 @@
 import { assert } from '../memory/assert.js';
-import { CURSORS, OriginShardNumber, OriginShardWord, OWN_ORIGIN } from '../memory/layout.js';
+import { CURSORS, OriginShardNumber, OriginShardWord, OWN_ORIGIN, ShardWord } from '../memory/layout.js';
 import { linkAt } from '../memory/link.js';
 import { Component, LAST_ADMITTED_VERSION, setVersion, versionOf } from '../memory/record.js';
 import type { Store } from '../memory/store.js';
+import { ChangeNotes } from './change-notes.js';
 import type { Digests } from './digest.js';
 
 const INITIAL_SCRATCH = 64;
+/**
+ * The log orders a list when this many components have come behind its ordered part: whoever reads it next holds the
+ * shard's lock for some milliseconds at most. Up to twice as many in the last shard, so that they do not come together.
+ */
+const UNORDERED = 16384;
 const MAXIMUM_EXACT = 2 ** 53;
 
 /**
@@ -19,6 +25,7 @@ const MAXIMUM_EXACT = 2 ** 53;
 export class VersionLists {
   private readonly store: Store;
   private readonly digests: Digests;
+  readonly notes: ChangeNotes;
   /** Own changes made through this view, wrapping: equal before and after means that there was none. */
   changes = 0;
   /** Scratch memory of `order`: components, and how much later than the ordered part they changed. */
@@ -28,6 +35,7 @@ export class VersionLists {
   constructor(store: Store, digests: Digests) {
     this.store = store;
     this.digests = digests;
+    this.notes = new ChangeNotes(store);
   }
 
   /** Before an own component changes. Nothing may change between this and the stamp but that component. */
@@ -39,7 +47,7 @@ export class VersionLists {
   }
 
   /** Gives a changed own component the next version and moves it to the tail; returns the version. */
-  stamp(ownState: number, component: number, nowVersion: number): number {
+  stamp(shard: number, ownState: number, component: number, nowVersion: number): number {
     const { memory, numbers } = this.store;
     const seen = (ownState >>> 1) + OriginShardNumber.seen;
     const last = numbers[seen];
@@ -47,12 +55,14 @@ export class VersionLists {
     numbers[seen] = version;
     this.changes = (this.changes + 1) | 0;
     const old = versionOf(memory, component);
+    this.notes.add(shard, component, old);
     if (
       old <= numbers[(ownState >>> 1) + OriginShardNumber.ordered] &&
       linkAt(memory, ownState + OriginShardWord.tail) !== component
     ) {
       if (old !== 0) this.unlink(ownState, component);
       this.append(ownState, component, linkAt(memory, ownState + OriginShardWord.tail));
+      memory[shard + ShardWord.unordered]++;
     }
     setVersion(memory, component, version);
     return version;
@@ -86,6 +96,7 @@ export class VersionLists {
   /** Puts a component where its version belongs, almost always the tail. */
   insert(state: number, component: number): void {
     const { memory, numbers } = this.store;
+    this.giveUpNotes(state);
     this.order(state);
     const version = versionOf(memory, component);
     let before = linkAt(memory, state + OriginShardWord.tail);
@@ -108,6 +119,7 @@ export class VersionLists {
   /** The same as `insert` for the newest. */
   addNewest(state: number, component: number): void {
     const { memory, numbers } = this.store;
+    this.giveUpNotes(state);
     this.append(state, component, linkAt(memory, state + OriginShardWord.tail));
     numbers[(state >>> 1) + OriginShardNumber.ordered] = versionOf(memory, component);
     this.digests.includeIfCovered(state, component);
@@ -127,8 +139,24 @@ export class VersionLists {
 
   /** Takes a component out of its list and its digest: it is dropped, or a newer one takes its place. */
   remove(state: number, component: number): void {
+    const ownShard = this.store.shardOfOwn(state);
+    if (ownShard !== 0) this.notes.remove(ownShard, component);
     this.digests.exclude(state, component);
     this.unlink(state, component);
+  }
+
+  private giveUpNotes(state: number): void {
+    const ownShard = this.store.shardOfOwn(state);
+    if (ownShard !== 0) this.notes.giveUp(ownShard);
+  }
+
+  /** The same as `order` for an own list, where that would soon take too long. */
+  orderSometimes(shard: number, ownState: number): void {
+    const { memory, shardCount } = this.store;
+    const bound = UNORDERED * (1 + this.store.shardIndexOf(shard) / shardCount);
+    if (memory[shard + ShardWord.unordered] < bound) return;
+    memory[shard + ShardWord.unordered] = 0;
+    this.order(ownState);
   }
 
   /**

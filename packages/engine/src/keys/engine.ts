@@ -16,7 +16,7 @@ import {
 } from '../memory/layout.js';
 import { MAX_STORE_BYTES } from '../memory/link.js';
 import { versionOf } from '../memory/record.js';
-import { Store, type StoreBuffer } from '../memory/store.js';
+import { Store, type StoreBuffer, type StoreUse } from '../memory/store.js';
 import { Expiry } from './expiry.js';
 import { GarbageCollection } from './garbage-collection.js';
 import { GrowOnly } from './grow-only.js';
@@ -86,16 +86,19 @@ export class Engine extends KeyChanges {
   }
 
   /** Another thread's view of the same store. One that is the only user of the store can do without locks. */
-  static attach(buffer: StoreBuffer, options: { readonly exclusive?: boolean } = {}): Engine {
-    return new Engine(Store.attach(buffer, options.exclusive ?? false));
+  static attach(buffer: StoreBuffer, use: StoreUse = 'shared'): Engine {
+    const engine = new Engine(Store.attach(buffer, use));
+    if (use === 'keeper') engine.keepStore();
+    return engine;
   }
 
   get buffer(): StoreBuffer {
     return this.store.buffer;
   }
 
-  /** Ends exclusive use, between two commands: from now on other threads may use the store too. */
+  /** Ends exclusive use and keeping, between two commands: from now on other threads may use the store as this one. */
   share(): void {
+    this.endKeeping();
     this.store.share();
   }
 

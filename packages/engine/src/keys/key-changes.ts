@@ -37,7 +37,7 @@ export class KeyChanges extends OpenKey {
     this.lists.beforeChange(own, record);
     memory[record + Component.positiveLow] = positiveLow;
     memory[record + Component.positiveHigh] = positiveHigh;
-    this.lists.stamp(own, record, this.clock.nowVersion);
+    this.lists.stamp(this.shard, own, record, this.clock.nowVersion);
     this.valueLow = low;
     this.valueHigh = high;
     return Status.Ok;

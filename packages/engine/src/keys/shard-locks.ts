@@ -4,6 +4,7 @@ import type { ByteInput } from '../memory/byte-input.js';
 import { HeaderWord, MAX_SHARDS, ShardWord } from '../memory/layout.js';
 import { giveLock, takeLock, takeLockOrGiveWay, tryLock } from '../memory/lock.js';
 import type { Store } from '../memory/store.js';
+import { StoreLock } from '../memory/store-lock.js';
 
 /**
  * The locks of the shards, as one thread holds them: one shard for an open key or a piece of work, or several for a
@@ -21,14 +22,63 @@ export abstract class ShardLocks {
   /** Whether this thread, waiting for a lock while a script runs for long, gives up with StoreBusy. */
   yieldsToScripts = false;
 
+  /** The lock of the store, where this thread is its keeper; where another one is. */
+  private kept: StoreLock | undefined = undefined;
+  private visited: StoreLock | undefined = undefined;
+  /** Pieces of work inside each other for which a guest has taken it. */
+  private visits = 0;
+
   constructor(store: Store) {
     this.store = store;
     this.memory = store.memory;
   }
 
-  /** Other threads may use the store: locks are taken. */
+  /** Other threads may use the store. */
   get isShared(): boolean {
-    return this.store.locking;
+    return this.store.isShared;
+  }
+
+  protected keepStore(): void {
+    this.kept = new StoreLock(this.memory);
+  }
+
+  /** The keeper gives back the lock of the store, except inside lockAll and lockKeys: it is about to wait. */
+  rest(): void {
+    if (this.lockDepth === 0) this.kept?.rest();
+  }
+
+  protected endKeeping(): void {
+    assert(this.lockDepth === 0, 'no lock is held where other threads are let in');
+    this.kept?.rest();
+    this.kept = undefined;
+  }
+
+  /** From now on another thread is the keeper of the store's lock; called before that thread begins. */
+  beginVisits(): void {
+    this.visited = new StoreLock(this.memory);
+  }
+
+  /** No thread is any more. */
+  endVisits(): void {
+    this.visited = undefined;
+  }
+
+  /** Holds a lock of the store that another thread keeps over several pieces of work, which take no locks together. */
+  visit<T>(work: () => T): T {
+    this.enterStore();
+    try {
+      return work();
+    } finally {
+      this.leaveStore();
+    }
+  }
+
+  private enterStore(): void {
+    if (this.visited !== undefined && this.visits++ === 0) this.visited.enter();
+  }
+
+  private leaveStore(): void {
+    if (this.visited !== undefined && --this.visits === 0) this.visited.leave();
   }
 
   get shardCount(): number {
@@ -36,13 +86,22 @@ export abstract class ShardLocks {
   }
 
   protected lockShard(shard: number): void {
-    if (!this.store.locking) return;
-    if (this.lockDepth === 0) takeLock(this.memory, shard + ShardWord.lock, this.yieldsToScripts);
-    else this.assertHeld(shard);
+    if (!this.store.locking) {
+      if (this.kept !== undefined && this.lockDepth === 0) this.kept.keep();
+      return;
+    }
+    if (this.lockDepth === 0) {
+      if (this.visited !== undefined) this.enterStore();
+      takeLock(this.memory, shard + ShardWord.lock, this.yieldsToScripts);
+    } else {
+      this.assertHeld(shard);
+    }
   }
 
   protected unlockShard(shard: number): void {
-    if (this.store.locking && this.lockDepth === 0) giveLock(this.memory, shard + ShardWord.lock);
+    if (!this.store.locking || this.lockDepth > 0) return;
+    giveLock(this.memory, shard + ShardWord.lock);
+    if (this.visited !== undefined) this.leaveStore();
   }
 
   withShard<T>(shard: number, work: () => T): T {
@@ -138,6 +197,7 @@ export abstract class ShardLocks {
     const changes = (this.lists.changes - this.changesBefore) | 0;
     if (changes > 1) Atomics.add(this.memory, HeaderWord.transactions, 1);
     if (this.store.locking) this.giveAllBut(NO_SHARDS);
+    this.leaveStore();
   }
 
   /** A script of this thread has become slow while it holds locks, or has ended: see takeLock. */
@@ -165,6 +225,8 @@ export abstract class ShardLocks {
   /** Whether there are locks to take. */
   private begin(): boolean {
     if (this.lockDepth++ > 0) return false;
+    this.kept?.keep();
+    this.enterStore();
     this.changesBefore = this.lists.changes;
     return this.store.locking;
   }

@@ -105,6 +105,9 @@ export const HeaderWord = {
    * Counts transactions that ended, wrapping (shard-locks.ts). In a cache line of its own: every lane reads the clock.
    */
   transactions: 36,
+  /** Guests that wait for the lock of the store (store-lock.ts): read for each command, in a cache line of its own. */
+  storeGuests: 52,
+  storeLock: 68,
   growOnlyPrefixes: 1024,
 } as const;
 
@@ -125,6 +128,8 @@ export const ATTACHMENT_KINDS = 8;
 /** Chains of stems, and beginnings of keys that a shard has seen lately (stems.ts). */
 export const SHARD_STEM_CHAINS = 32;
 export const SHARD_STEM_CANDIDATES = 32;
+/** Changes of a shard that are noted for the log (change-notes.ts). */
+export const SHARD_NOTES = 168;
 /** Databases of one store, database 0 among them. */
 export const MAX_DATABASES = 128;
 
@@ -154,6 +159,11 @@ export const ShardWord = {
   /** The stems of keys, and the hashes of beginnings that may become one. */
   stemChains: 784,
   stemCandidates: 816,
+  /** How many components are noted as changed, and their addresses (change-notes.ts). */
+  noted: 850,
+  notes: 852,
+  /** Own components that came behind the ordered part of their list since the log ordered it; no fewer. */
+  unordered: 851,
 } as const;
 
 export const ShardNumber = {
@@ -167,6 +177,8 @@ export const ShardNumber = {
   ended: 13,
   /** The newest version with which a component of any other origin did. */
   othersEnded: 14,
+  /** Own components that changed after this version are noted. */
+  notedFrom: 424,
 } as const;
 
 /** The state of one (origin, shard). */
@@ -208,6 +220,7 @@ assertFields('a shard', SHARD_WORDS, ShardWord, ShardNumber, {
   databaseWithExpiry: MAX_DATABASES,
   stemChains: SHARD_STEM_CHAINS,
   stemCandidates: SHARD_STEM_CANDIDATES,
+  notes: SHARD_NOTES,
 });
 assertFields('the slot of an origin', ORIGIN_SLOT_WORDS, OriginWord);
 assertFields('the state of an origin in a shard', ORIGIN_SHARD_WORDS, OriginShardWord, OriginShardNumber, {

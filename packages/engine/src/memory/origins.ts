@@ -128,15 +128,15 @@ export class Origins {
   private add(id: Uint8Array, isNamed: boolean, isHeld: boolean): number {
     if (id.length !== ORIGIN_ID_BYTES)
       throw new RangeError(`an origin id has ${ORIGIN_ID_BYTES} bytes, not ${id.length}`);
-    const { memory, locking } = this.store;
-    if (locking) takeLock(memory, HeaderWord.originLock);
+    const { memory, isShared } = this.store;
+    if (isShared) takeLock(memory, HeaderWord.originLock);
     let index = this.find(id);
     if (index === -1) {
       index = this.chooseSlot(id, isNamed);
       if (index !== -1) this.fill(index, id);
     }
     if (isHeld && index !== -1) this.hold(index);
-    if (locking) giveLock(memory, HeaderWord.originLock);
+    if (isShared) giveLock(memory, HeaderWord.originLock);
     return index;
   }
 

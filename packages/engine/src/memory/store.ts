@@ -42,6 +42,9 @@ export interface StoreOptions {
   readonly spareBytes: number;
 }
 
+/** How a thread uses a store: alone, with other threads, or with others as the keeper of its lock (store-lock.ts). */
+export type StoreUse = 'exclusive' | 'shared' | 'keeper';
+
 /** One thread's views on the shared buffer, and the allocators and tables that work through them. */
 export class Store {
   readonly buffer: StoreBuffer;
@@ -49,8 +52,10 @@ export class Store {
   /** The regions in front of the pages. */
   readonly fixedBytes: Uint8Array;
   readonly numbers: Float64Array;
-  /** Locks are taken only where another thread can be there too. */
+  /** Locks of shards are taken only where another thread can be there too. */
   locking: boolean;
+  /** Other threads use the store too; where this one keeps the lock of the store, it takes none of shards. */
+  isShared: boolean;
   readonly shardCount: number;
   private readonly shardShift: number;
   readonly regions: Regions;
@@ -61,17 +66,18 @@ export class Store {
   readonly table: Table;
   readonly attachments: Attachments;
 
-  private constructor(buffer: StoreBuffer, shardCount: number, exclusive: boolean) {
+  private constructor(buffer: StoreBuffer, shardCount: number, use: StoreUse) {
     this.buffer = buffer;
     const bytes = buffer.byteLength - BASE_BYTES;
     this.memory = new Int32Array(buffer, BASE_BYTES, Math.floor(bytes / 4));
     this.numbers = new Float64Array(buffer, BASE_BYTES, Math.floor(bytes / 8));
-    this.locking = buffer instanceof SharedArrayBuffer && !exclusive;
+    this.locking = buffer instanceof SharedArrayBuffer && use === 'shared';
+    this.isShared = buffer instanceof SharedArrayBuffer && use !== 'exclusive';
     this.shardCount = shardCount;
     this.shardShift = (Math.clz32(shardCount) + 1) & 31;
     this.regions = regionsOf(bytes, shardCount);
     this.fixedBytes = new Uint8Array(buffer, BASE_BYTES, Math.min(this.regions.firstPage * PAGE_BYTES, bytes));
-    this.pages = new Pages(this.memory, this.regions.pageBitmap, this.locking);
+    this.pages = new Pages(this.memory, this.regions.pageBitmap, this.isShared);
     this.slab = new Slab(this.memory, this.pages);
     this.hash = new KeyHash(this.memory.slice(HeaderWord.hashSecret, HeaderWord.hashSecret + HASH_SECRET_WORDS));
     this.stems = new Stems(this.memory, this.slab);
@@ -87,7 +93,7 @@ export class Store {
     );
     assert(hashSecret.length === HASH_SECRET_BYTES, 'the secret of the hash has 128 bits');
     new Uint8Array(buffer, BASE_BYTES, PAGE_BYTES).set(hashSecret, HeaderWord.hashSecret * 4);
-    const store = new Store(buffer, shardCount, false);
+    const store = new Store(buffer, shardCount, 'shared');
     const { memory, numbers, regions } = store;
     assert(memory[HeaderWord.magic] === 0, 'a store is formatted once, on zeroed memory');
     const pagesNeeded = regions.firstPage + shardCount * SMALLEST_SHARD_PAGES;
@@ -108,19 +114,20 @@ export class Store {
     return store;
   }
 
-  static attach(buffer: StoreBuffer, exclusive: boolean): Store {
+  static attach(buffer: StoreBuffer, use: StoreUse): Store {
     const memory = new Int32Array(buffer, BASE_BYTES, PAGE_WORDS);
     assert(
       memory[HeaderWord.magic] === MAGIC && memory[HeaderWord.layoutVersion] === LAYOUT_VERSION,
       'the buffer holds a store',
     );
-    return new Store(buffer, memory[HeaderWord.shardCount], exclusive);
+    return new Store(buffer, memory[HeaderWord.shardCount], use);
   }
 
   /** Another thread may use the store from now on. */
   share(): void {
     this.locking = this.buffer instanceof SharedArrayBuffer;
-    this.pages.share(this.locking);
+    this.isShared = this.locking;
+    this.pages.share(this.isShared);
   }
 
   /** Gives every page back at once and leaves each shard without a key. Sequences and expiry counts stay. */
@@ -157,6 +164,12 @@ export class Store {
   shardOf(input: ByteInput, start: number, length: number): number {
     this.hash.ofInput(input, start, length);
     return this.shardOfHash();
+  }
+
+  /** The shard that a state of this node's own origin belongs to; 0 for one of another origin. */
+  shardOfOwn(originShard: number): number {
+    const index = (originShard - this.regions.originStates) >>> ORIGIN_SHARD_SHIFT;
+    return index < this.shardCount ? this.shardAt(index) : 0;
   }
 
   originSlotAt(origin: number): number {

@@ -92,8 +92,26 @@ function checkShard(engine: Engine, index: number, problems: string[], reached: 
   for (let note = linkAt(memory, shard + ShardWord.dropped); note !== 0; note = linkAt(memory, note + NoteWord.next)) {
     reached.push({ shard, address: note, words: noteWords(memory[note + NoteWord.keyLength]) });
   }
+  checkNotes(engine, index, held.get(OWN_ORIGIN) ?? new Set(), problems);
   checkAttachmentCounts(engine, index, [records, ...held.values()], problems);
   checkWheel(engine, shard, records, problems);
+}
+
+/** A change that complete notes lack would never be in the log. */
+function checkNotes(engine: Engine, index: number, own: ReadonlySet<number>, problems: string[]): void {
+  const { store, lists } = engine;
+  const { memory, numbers } = store;
+  const shard = store.shardAt(index);
+  const from = numbers[(shard >>> 1) + ShardNumber.notedFrom];
+  if (!lists.notes.areComplete(shard, from)) return;
+  const noted = new Set<number>();
+  for (let at = 0; at < memory[shard + ShardWord.noted]; at++) noted.add(lists.notes.at(shard, at));
+  if (noted.size !== memory[shard + ShardWord.noted]) problems.push(`shard ${index} has two notes of one component`);
+  for (const component of noted)
+    if (!own.has(component)) problems.push(`shard ${index} has a note of ${component}, which no key of it holds`);
+  for (const component of own)
+    if (versionOf(memory, component) > from !== noted.has(component))
+      problems.push(`shard ${index}: component ${component} changed and is not noted, or the other way round`);
 }
 
 /** An attachment that is not counted is not searched for, and would be kept for ever. */

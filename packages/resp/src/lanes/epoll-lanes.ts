@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Configuration } from '@quotadb/config';
-import type { Engine } from '@quotadb/engine';
+import type { Engine, StoreUse } from '@quotadb/engine';
 import { answer } from '../questions/answers.js';
 import { Channel, type ChannelMessage, type ServiceHandlers } from '../services/channel.js';
 import { DiskBoard } from '../services/disk-board.js';
@@ -58,7 +58,7 @@ export class EpollLanes implements Transport {
   private listener = -1;
   private memoryAhead: MemoryAhead | undefined = undefined;
   private closing = false;
-  /** Whether the main thread uses the store too. */
+  /** Whether the main thread uses the store too, or there are several lanes. */
   private isShared: boolean;
   private sharing: Promise<void> | undefined = undefined;
 
@@ -66,8 +66,8 @@ export class EpollLanes implements Transport {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = options.control;
-    // The main thread uses the store too where there is a disk, or clients that use TLS.
-    this.isShared = options.boards.disk !== undefined || options.mainLane !== undefined;
+    // The main thread uses the store too for clients with TLS; for a disk it visits a store whose lock the lane keeps.
+    this.isShared = options.mainLane !== undefined || this.laneCount > 1;
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -87,12 +87,17 @@ export class EpollLanes implements Transport {
   }
 
   private async shareNow(): Promise<void> {
-    const isNew = !this.isShared && this.laneCount === 1;
+    if (this.isShared) return;
     this.isShared = true;
-    if (!isNew) return;
     await Promise.all(
       this.lanes().map((lane) => new Promise((resolve) => this.threads[lane].channel.ask('share', null, resolve))),
     );
+    this.options.engine.endVisits();
+  }
+
+  private get use(): StoreUse {
+    if (this.isShared) return 'shared';
+    return this.options.boards.disk === undefined ? 'exclusive' : 'keeper';
   }
 
   listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number> {
@@ -144,8 +149,9 @@ export class EpollLanes implements Transport {
       maximumBulkBytes,
       boards,
       policies: policies(),
-      isExclusive: this.laneCount === 1 && !this.isShared,
+      use: this.use,
     };
+    if (start.use === 'keeper') engine.beginVisits();
     const worker = takeLaneThread(laneIndex);
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     return new Promise((resolve, reject) => {

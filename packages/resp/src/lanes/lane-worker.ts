@@ -37,6 +37,7 @@ class LaneWorker implements LoopDuties, Lanes {
   private readonly port: MessagePort;
   private readonly channel: Channel<LaneServices, ThreadServices>;
   private readonly control: SharedControl;
+  private readonly engine: Engine;
   private readonly state: ServerState;
   private readonly loop: EpollLoop;
   private readonly ticks: Tick;
@@ -47,7 +48,8 @@ class LaneWorker implements LoopDuties, Lanes {
     this.index = start.laneIndex;
     this.port = port;
     this.control = new SharedControl(start.laneCount, start.control);
-    const engine = Engine.attach(start.store, { exclusive: start.isExclusive });
+    const engine = Engine.attach(start.store, start.use);
+    this.engine = engine;
     const clock = new RoundClock(clockOf(start));
     this.channel = new Channel<LaneServices, ThreadServices>((messages) => port.postMessage(messages), {
       question: ({ name, ask }, answered) => answered(answer(this.state, name, ask as never)),
@@ -107,9 +109,9 @@ class LaneWorker implements LoopDuties, Lanes {
 
   run(): void {
     this.channel.ask('ready', null);
-    this.channel.flush();
+    this.roundOver();
     this.loop.run();
-    this.channel.flush();
+    this.roundOver();
   }
 
   woken(): void {
@@ -130,6 +132,7 @@ class LaneWorker implements LoopDuties, Lanes {
   }
 
   roundOver(): void {
+    this.engine.rest();
     this.channel.flush();
   }
 

@@ -1,4 +1,5 @@
 import type { Configuration } from '@quotadb/config';
+import type { StoreUse } from '@quotadb/engine';
 import type { PublishedPolicies } from '../services/lane-quotas.js';
 import type { MainServices } from '../services/main-services.js';
 import type { QuestionName } from '../session/questions.js';
@@ -19,8 +20,8 @@ export interface LaneStart {
   readonly maximumBulkBytes: number;
   readonly boards: SharedBoards;
   readonly policies: PublishedPolicies;
-  /** No other thread uses the store: the lane takes no locks until the main thread asks it to share. */
-  readonly isExclusive: boolean;
+  /** A lone lane takes no locks of shards until the main thread asks it to share. */
+  readonly use: StoreUse;
 }
 
 /** Memory that the main thread and all lanes share beside the store. */

@@ -45,25 +45,29 @@ export class ByteWriter {
 
   /** A whole number from 0 to 2^53 − 1, seven bits a byte, the lowest first; at most eight bytes. */
   varint(value: number): void {
-    let rest = value;
-    if (rest > MAXIMUM_INT31) {
-      // Versions are such: four bytes at once, as integers of 32 bits, and no division of doubles for each.
-      const high = Math.floor(rest / 2 ** 28);
-      const low = rest - high * 2 ** 28;
-      const { bytes, length } = this;
-      bytes[length] = low | 128;
-      bytes[length + 1] = (low >>> 7) | 128;
-      bytes[length + 2] = (low >>> 14) | 128;
-      bytes[length + 3] = (low >>> 21) | 128;
-      this.length += 4;
-      rest = high;
-    }
-    while (rest > 127) {
-      this.bytes[this.length++] = (rest & 127) | 128;
-      rest >>>= 7;
-    }
-    this.bytes[this.length++] = rest;
+    this.length = putVarint(this.bytes, this.length, value);
   }
+}
+
+/** Writes a varint at this place and returns the place behind it. */
+export function putVarint(bytes: Uint8Array, start: number, value: number): number {
+  let at = start;
+  let rest = value;
+  if (rest > MAXIMUM_INT31) {
+    // Versions are such: four bytes at once, as integers of 32 bits, and no division of doubles for each.
+    const high = Math.floor(rest / 2 ** 28);
+    const low = rest - high * 2 ** 28;
+    bytes[at] = low | 128;
+    bytes[at + 1] = (low >>> 7) | 128;
+    bytes[at + 2] = (low >>> 14) | 128;
+    bytes[at + 3] = (low >>> 21) | 128;
+    at += 4;
+    rest = high;
+  }
+  let bits = rest | 0;
+  for (; bits > 127; bits >>>= 7) bytes[at++] = bits | 128;
+  bytes[at++] = bits;
+  return at;
 }
 
 /** Reads what a ByteWriter wrote. Past the end it throws a RangeError. */

@@ -14,7 +14,7 @@ import {
   versionOf,
   type WalkTarget,
 } from '@quotadb/engine';
-import type { ByteWriter } from './bytes.js';
+import { type ByteWriter, putVarint } from './bytes.js';
 import { COMPONENT_BYTES, Flag, leastShared, Section, writeComponent } from './sections.js';
 
 /** Their number is written at the end, into the one byte that was reserved for it. */
@@ -65,8 +65,8 @@ export class SectionTarget implements WalkTarget {
     const shared = this.keyRecord === 0 ? 0 : sharedKeyBytes(memory, this.keyRecord, record, keyLength);
     if (memory[component + Component.attachments] === 0) {
       this.writer.reserve(COMPONENT_BYTES + keyLength);
-      this.writePlain(memory, component, version, shared);
-      this.writeKey(memory, record, shared, keyLength);
+      const at = this.putPlain(memory, component, version, shared);
+      this.writer.length = putKey(this.writer, at, memory, record, shared, keyLength);
     } else {
       this.batch.clear();
       this.batch.take(engine, component);
@@ -86,35 +86,57 @@ export class SectionTarget implements WalkTarget {
     writer.bytes[start + 8] = this.count;
   }
 
-  private writePlain(memory: Int32Array, component: number, version: number, shared: number): void {
-    const { writer } = this;
+  /** All but the key; returns the place behind. The writer's length stays. */
+  private putPlain(memory: Int32Array, component: number, version: number, shared: number): number {
+    const { bytes, view, length } = this.writer;
+    let at = length;
     const born = bornOf(memory, component);
     const positiveLow = memory[component + Component.positiveLow];
     const positiveHigh = memory[component + Component.positiveHigh];
-    writer.byte(
+    bytes[at++] =
       (isPresent(memory, component) ? Flag.present : 0) |
-        (version !== born ? Flag.older : 0) |
-        (positiveHigh !== 0 ? Flag.large : 0) |
-        (shared > 0 ? Flag.shared : 0),
-    );
-    writer.varint(version - this.version);
-    if (version !== born) writer.varint(version - born);
+      (version !== born ? Flag.older : 0) |
+      (positiveHigh !== 0 ? Flag.large : 0) |
+      (shared > 0 ? Flag.shared : 0);
+    at = putVarint(bytes, at, version - this.version);
+    if (version !== born) at = putVarint(bytes, at, version - born);
     if (positiveHigh !== 0) {
-      writer.uint32(positiveLow);
-      writer.uint32(positiveHigh);
+      view.setInt32(at, positiveLow, true);
+      view.setInt32(at + 4, positiveHigh, true);
+      at += 8;
     } else {
-      writer.varint(positiveLow >>> 0);
+      at = putVarint(bytes, at, positiveLow >>> 0);
     }
-    if (shared > 0) writer.varint(shared);
+    return shared > 0 ? putVarint(bytes, at, shared) : at;
   }
+}
 
-  /** The bytes of a key from this one on. */
-  private writeKey(memory: Int32Array, record: number, from: number, end: number): void {
-    const { writer } = this;
-    writer.varint(end - from);
-    copyKey(memory, record, from, writer.bytes, writer.length);
-    writer.length += end - from;
+/**
+ * The bytes of a key from this one on, behind their number; returns the place behind them. Of a key that is kept whole
+ * it writes whole words, and so up to three bytes more.
+ */
+function putKey(
+  { bytes, view }: ByteWriter,
+  start: number,
+  memory: Int32Array,
+  record: number,
+  from: number,
+  end: number,
+): number {
+  let at = putVarint(bytes, start, end - from);
+  const behind = at + end - from;
+  if (stemOf(memory, record) !== 0) {
+    copyKey(memory, record, from, bytes, at);
+    return behind;
   }
+  let word = record + Component.stemOrKey + (from >>> 2);
+  const skipped = from & 3;
+  if (skipped !== 0) {
+    view.setInt32(at, memory[word++] >>> (skipped << 3), true);
+    at += 4 - skipped;
+  }
+  for (; at < behind; at += 4) view.setInt32(at, memory[word++], true);
+  return behind;
 }
 
 /** The same as `sharedBytes` for the keys of two records, a word at a time: keys end with zero bytes up to a word. */

@@ -1,4 +1,4 @@
-import { type Engine, NOT_PASSED, OWN_ORIGIN, type WalkLimits, walkSince } from '@quotadb/engine';
+import { type Engine, NOT_PASSED, OWN_ORIGIN, type WalkLimits, walkForLog, walkSince } from '@quotadb/engine';
 import type { ByteWriter } from './bytes.js';
 import { SectionTarget } from './section-target.js';
 
@@ -25,6 +25,7 @@ export interface WalkGoal {
 export class WalkWriter {
   private readonly engine: Engine;
   private readonly writer: ByteWriter;
+  private readonly isLog: boolean;
   private readonly section: SectionTarget;
   /** By shard: where its walk began, and where it is. */
   private readonly starts: Float64Array;
@@ -34,9 +35,11 @@ export class WalkWriter {
   /** Of the origin whose walks have begun. */
   private order = 0;
 
-  constructor(engine: Engine, writer: ByteWriter) {
+  /** `isLog`: the walks of own changes follow the notes for the log, which no other walk may take. */
+  constructor(engine: Engine, writer: ByteWriter, isLog: boolean) {
     this.engine = engine;
     this.writer = writer;
+    this.isLog = isLog;
     this.section = new SectionTarget(writer);
     this.starts = new Float64Array(engine.shardCount);
     this.positions = new Float64Array(engine.shardCount);
@@ -95,10 +98,12 @@ export class WalkWriter {
     const { engine, section, starts, positions, passed, writer, order } = this;
     const start = writer.length;
     section.begin(shard, origin === OWN_ORIGIN ? undefined : engine.origins.idOf(origin));
-    walkSince(engine, shard, origin, positions[shard], section, PART_LIMITS, starts[shard], passed[shard]);
+    const from = positions[shard];
+    if (this.isLog && origin === OWN_ORIGIN) walkForLog(engine, shard, from, section, PART_LIMITS, starts[shard]);
+    else walkSince(engine, shard, origin, from, section, PART_LIMITS, starts[shard], passed[shard]);
     section.end();
     // Another origin has taken the slot meanwhile, on another thread: nothing of the first was left to write.
-    if (order === 0 || engine.origins.orderOf(origin) !== order) {
+    if (origin !== OWN_ORIGIN && (order === 0 || engine.origins.orderOf(origin) !== order)) {
       writer.length = start;
       starts[shard] = DONE;
       return true;

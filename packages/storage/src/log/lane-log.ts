@@ -54,6 +54,8 @@ export class LaneLog {
     for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
       if (state.descriptor === -1) return true;
       if (this.attempt(this.write, ignore) !== 'busy') return true;
+      // The thread that has the log may wait for the store.
+      this.engine.rest();
       state.awaitRelease(WRITE_WAIT_MS);
     }
     return false;
@@ -82,9 +84,10 @@ export class LaneLog {
   }
 
   private readonly flush = (fd: number): void => {
-    const { state, pieces } = this;
+    const { engine, state, pieces } = this;
     const startedAtMs = performance.now();
     for (const piece of pieces.collect()) {
+      engine.rest();
       if (state.written + piece.length > state.allocated) this.allocate(fd, state.written + piece.length);
       writeAll(fd, piece, state.written);
       state.noteWrite(piece.length);
@@ -95,13 +98,14 @@ export class LaneLog {
       state.noteSync(state.written, performance.now() - writtenAtMs);
     }
     pieces.settle();
-    state.settle(state.cut(this.engine.origins.count));
+    state.settle(state.cut(engine.origins.count));
     state.noteFlush(performance.now() - startedAtMs);
   };
 
   private readonly write = (fd: number): void => {
-    const { state, pieces } = this;
+    const { engine, state, pieces } = this;
     for (const piece of pieces.collect()) {
+      engine.rest();
       writeAll(fd, piece, state.written);
       state.noteWrite(piece.length);
     }

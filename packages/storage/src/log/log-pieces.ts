@@ -33,7 +33,7 @@ export class LogPieces {
     this.engine = engine;
     this.state = state;
     this.recordBytes = recordBytes;
-    this.walks = new WalkWriter(engine, this.writer);
+    this.walks = new WalkWriter(engine, this.writer, true);
     this.goal = {
       from: (origin, order, shard) => {
         const watermark = state.writtenVersion(origin, order, shard);
@@ -84,7 +84,7 @@ export class LogPieces {
   private *pass(): Generator<void, void> {
     const { engine, writer } = this;
     for (let shard = 0; shard < engine.shardCount; shard += SHARDS_AT_ONCE) {
-      this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount));
+      engine.visit(() => this.writeShards(shard, Math.min(shard + SHARDS_AT_ONCE, engine.shardCount)));
       if (writer.length - this.start <= this.recordBytes) continue;
       this.endRecord(true);
       yield;

@@ -109,6 +109,10 @@ export class Log {
 
   /** Lets the store collect removed keys that are on disk, also those that lanes wrote since the last call. */
   private acknowledgeMoved(): void {
+    this.options.engine.visit(() => this.acknowledgeEach());
+  }
+
+  private acknowledgeEach(): void {
     const { engine, acknowledge } = this.options;
     for (let shard = 0; shard < engine.shardCount; shard++) {
       const version = this.durable(shard, OWN_ORIGIN);

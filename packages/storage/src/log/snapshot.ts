@@ -46,7 +46,7 @@ export async function writeSnapshot(options: SnapshotOptions): Promise<number> {
 
 async function writeAll({ engine, number }: SnapshotOptions, file: WritableFile): Promise<number> {
   const writer = new ByteWriter(WRITE_BYTES + WRITE_BYTES / 2);
-  const walks = new WalkWriter(engine, writer);
+  const walks = new WalkWriter(engine, writer, false);
   let bytes = 0;
   const hand = async (): Promise<void> => {
     sealRecord(writer, 0, 0, engine.nowMs);
