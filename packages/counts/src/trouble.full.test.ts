@@ -178,18 +178,18 @@ test('a row that another session keeps locked holds up no other, and its own cha
 });
 
 test('a few changes do not wait behind a statement that takes long: they go beside it', async () => {
-  await create('slow');
+  await create('stuck');
   await create('beside');
   const holder = await database.connect();
   await holder.query('BEGIN');
-  await holder.query("SELECT * FROM count_values WHERE item_id IN ('slow', 'beside') FOR UPDATE");
-  const slow = increase('slow');
+  await holder.query("SELECT * FROM count_values WHERE item_id IN ('stuck', 'beside') FOR UPDATE");
+  const stuck = increase('stuck');
   await until(() => service.figures().statementsInFlight === 1);
   const beside = increase('beside');
   await until(() => service.figures().statementsInFlight === 2);
   await holder.query('ROLLBACK');
   await holder.end();
-  expect([(await slow).status, (await beside).status]).toEqual([200, 200]);
+  expect([(await stuck).status, (await beside).status]).toEqual([200, 200]);
 });
 
 test('a row locked for a moment only delays its own changes', async () => {

@@ -8,6 +8,8 @@ export interface CountsRound extends Omit<LoadResult, 'requests' | 'seconds'> {
   readonly requestsPerSecond: number;
   /** Of the service's own process, without the database. */
   readonly serviceCpuMicrosecondsPerRequest: number;
+  /** Of all processors. Little of it says that other programs took their part; rows before 19 November lack it. */
+  readonly machineIdleShare?: number;
 }
 
 export type CountsMeasures = { readonly [Name in keyof CountsRound]: Summary };
@@ -43,6 +45,7 @@ export function formatCountsRow(row: CountsRow): string {
       `p99.9 ${side.latencyMsP999.median.toFixed(1)} ms`,
       `${side.serviceCpuMicrosecondsPerRequest.median.toFixed(1)} µs CPU/request`,
       `${side.failures.maximum} failures`,
+      side.machineIdleShare === undefined ? '' : `machine idle ${(side.machineIdleShare.median * 100).toFixed(0)} %`,
     ];
     lines.push(`  ${name.padEnd(14)} ${figures.join('   ')}`);
   }

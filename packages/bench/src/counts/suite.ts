@@ -5,6 +5,7 @@ import type { Cleanup } from '../machine/cleanup.js';
 import { cpuMicrosecondsBetween, sampleCpu } from '../machine/cpu-time.js';
 import { describeMachine } from '../machine/describe.js';
 import { findExecutable } from '../machine/executable.js';
+import { idleShareBetween, sampleIdle } from '../machine/idle-share.js';
 import { byTurns } from '../measure/rounds.js';
 import type { RunStamp } from '../results/stamp.js';
 import { summarize } from '../results/summary.js';
@@ -150,9 +151,11 @@ class CountsBench {
   async #measure(side: CountsSide, load: () => Promise<LoadResult>): Promise<CountsRound> {
     const before = await this.#database.settledTotal();
     await this.#database.settle();
+    const idleBefore = sampleIdle();
     const cpuBefore = sampleCpu(side.pid);
     const result = await load();
     const cpuMicroseconds = cpuMicrosecondsBetween(cpuBefore, sampleCpu(side.pid)) ?? 0;
+    const machineIdleShare = idleShareBetween(idleBefore, sampleIdle());
     await this.#checkTotal(side, before, result);
     const { requests, seconds, failures, ...latencies } = result;
     return {
@@ -160,6 +163,7 @@ class CountsBench {
       ...latencies,
       failures,
       serviceCpuMicrosecondsPerRequest: cpuMicroseconds / requests,
+      machineIdleShare,
     };
   }
 

@@ -23,6 +23,7 @@ export function renderAvailability(history: readonly AvailabilityRow[]): string[
     '',
     `${first.clients} ordinary cluster clients (ioredis with its own settings), each writing one key after another; a server`,
     `that takes writes is killed with SIGKILL and started again, ${kills} times or more (\`npx quotadb bench availability\`).`,
+    'Servers are held to no limits.',
     'The longest time between two successful writes of a client around the kill: of the client that waited longest, its',
     'median over the kills and the worst; and of the median client. Lost: acknowledged, and not there when the store is',
     'whole again (in memory with --replicate-before-reply: at once, before the killed member is back). The load average',

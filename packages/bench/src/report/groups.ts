@@ -11,7 +11,7 @@ export function renderGroups(rows: readonly GroupsRow[]): string[] {
     '',
     `${first.keys.toLocaleString('en-US')} keys in all, and increments of ${first.client} with ${first.connections} connections for each group, which`,
     'sends each to the owner of its key (`npx quotadb bench groups`). All servers and the client share the processors of this',
-    'machine, so the throughput cannot grow with the groups. The CPU time of an operation is that of all servers together,',
+    'machine without limits, so the throughput cannot grow with the groups. The CPU time of an operation is that of all servers together,',
     `their idle time included; for one group the client runs without --cluster. Medians of ${first.throughputPerSecond.rounds.length} rounds by turns; load average ${first.loadAverage}.`,
     '',
     ...groupsTable(rows),

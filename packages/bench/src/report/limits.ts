@@ -20,7 +20,8 @@ export function renderLimits(history: readonly LimitsRow[]): string[] {
   return [
     '## Limits, clients and libraries',
     '',
-    'Each row is one server or one process, its sides by turns (`npx quotadb bench limits`).',
+    'Each row is one server or one process, its sides by turns (`npx quotadb bench limits`). The client is in the process of',
+    'the bench: our own load generator, or the library that the side names.',
     '',
     ...contests,
   ];

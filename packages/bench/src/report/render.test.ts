@@ -97,7 +97,9 @@ test('a plot has a point for every run that measured it; what was measured once 
 
 test('that no Valkey was measured is said', () => {
   expect(pageOf(first)).toContain('Valkey is in no row');
-  expect(pageOf(rowOf({ redis: [load], valkey: [load], quotadb: [load] }))).toContain('Valkey 1.0.0 took part');
+  expect(pageOf(rowOf({ redis: [load], valkey: [load], quotadb: [load] }))).toContain(
+    'Valkey took part in 1 row, last with 1.0.0 (',
+  );
 });
 
 test('smoke runs and other machines stay out of it', () => {
@@ -122,6 +124,19 @@ test('the files are written, and plots of scenarios no longer measured are remov
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const results = join(root, 'bench', 'results');
+
+/** Summaries of rows, simulations and plots. */
+const WITHOUT_ROWS = ['Certain losses', 'Aims', 'One limit across regions', 'Over time'];
+
+test('every section of rows says what the servers were held to and who the client was', () => {
+  const page = renderReport(readHistory(results), readOtherRows(results)).get('benchmarks.md')!;
+  const sections = page.split('\n## ').slice(1);
+  expect(sections.length).toBeGreaterThan(WITHOUT_ROWS.length);
+  for (const section of sections.filter((text) => !WITHOUT_ROWS.includes(text.split('\n')[0]!))) {
+    expect(section).toMatch(/limits/);
+    expect(section).toMatch(/client/);
+  }
+});
 
 test('the report in the repository is that of the results in the repository', () => {
   const history = existsSync(results) ? readHistory(results) : [];

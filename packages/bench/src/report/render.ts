@@ -1,17 +1,20 @@
+import type { CountsRow } from '../counts/row.js';
 import type { AvailabilityRow } from '../results/availability-row.js';
-import type { CountsAtRate } from '../results/figure-aims.js';
 import type { GroupsRow } from '../results/groups-row.js';
 import type { LimitsRow } from '../results/limits-row.js';
 import { type MeasureName, measureOf } from '../results/measures.js';
 import type { QuotasRow } from '../results/quotas-row.js';
+import type { RlsRow } from '../results/rls-row.js';
 import type { ResultRow } from '../results/row.js';
 import { renderAims } from './aims.js';
 import { renderAvailability } from './availability.js';
+import { renderCounts } from './counts.js';
 import { renderGroups } from './groups.js';
 import { renderLimits } from './limits.js';
 import { renderLosses } from './losses.js';
 import { drawPlot } from './plot.js';
 import { renderQuotas } from './quotas.js';
+import { renderRls } from './rls.js';
 import { countText, folded, scenarioTables } from './scenario-tables.js';
 import { groupBy, rowsOfLatestMachine, runsOf, type Scenario, scenariosOf, seriesOf } from './select.js';
 import { whenText } from './when.js';
@@ -49,7 +52,8 @@ export interface OtherRows {
   readonly availability?: readonly AvailabilityRow[];
   readonly groups?: readonly GroupsRow[];
   readonly limits?: readonly LimitsRow[];
-  readonly counts?: readonly CountsAtRate[];
+  readonly counts?: readonly CountsRow[];
+  readonly rls?: readonly RlsRow[];
 }
 
 interface Plot {
@@ -95,7 +99,7 @@ function plot(
 }
 
 function page(rows: readonly ResultRow[], plots: readonly Plot[], more: OtherRows): string {
-  const { quotas = [], availability = [], groups = [], limits = [], counts = [] } = more;
+  const { quotas = [], availability = [], groups = [], limits = [], counts = [], rls = [] } = more;
   const { cpuModel, cpuCount, memoryBytes, system, node } = rows.at(-1)!.machine;
   const scenarios = scenariosOf(rows);
   return [
@@ -113,6 +117,8 @@ function page(rows: readonly ResultRow[], plots: readonly Plot[], more: OtherRow
     ...renderAims({ rows, limits, counts }),
     ...renderSections(scenarios),
     ...renderLimits(limits),
+    ...renderRls(rls),
+    ...renderCounts(counts),
     ...renderQuotas(quotas),
     ...renderAvailability(availability),
     ...renderGroups(groups),
@@ -131,12 +137,16 @@ const INTRODUCTION = [
 ];
 
 function valkeyText(rows: readonly ResultRow[]): string[] {
-  const versions = rows.flatMap((row) => Object.values(row.sides)).filter(({ kind }) => kind === 'valkey');
-  if (versions.length > 0) return [`Valkey ${versions.at(-1)!.version} took part.`];
-  return [
-    'Valkey is in no row: Debian 12, which this machine runs, has no package of it, and npm no binary of its server',
-    '(looked for in November 2026). Where `valkey-server` is on the PATH, or given with `--valkey`, it takes part.',
-  ];
+  const measured = rows.filter(({ sides }) => Object.values(sides).some(({ kind }) => kind === 'valkey'));
+  const newest = measured.at(-1);
+  if (newest === undefined) {
+    return [
+      'Valkey is in no row. Where `valkey-server` is on the PATH, or given with `--valkey`, it takes part: `scripts/valkey.sh`',
+      'unpacks one.',
+    ];
+  }
+  const { version } = Object.values(newest.sides).find(({ kind }) => kind === 'valkey')!;
+  return [`Valkey took part in ${countText(measured.length, 'row')}, last with ${version} (${whenText(newest)}).`];
 }
 
 function renderSections(scenarios: readonly Scenario[]): string[] {

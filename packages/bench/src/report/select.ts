@@ -8,9 +8,9 @@ export interface Run {
 }
 
 /** Rows worth showing: no smoke runs, and of one kind of machine only, for ratios differ between machines too. */
-export function rowsOfLatestMachine(rows: readonly ResultRow[]): ResultRow[] {
+export function rowsOfLatestMachine<Row extends Pick<ResultRow, 'smoke' | 'machine'>>(rows: readonly Row[]): Row[] {
   const real = rows.filter((row) => !row.smoke);
-  const machineOf = ({ machine }: ResultRow) => `${machine.cpuModel} × ${machine.cpuCount}`;
+  const machineOf = ({ machine }: Row) => `${machine.cpuModel} × ${machine.cpuCount}`;
   return real.filter((row) => machineOf(row) === machineOf(real.at(-1)!));
 }
 

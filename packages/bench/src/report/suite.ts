@@ -2,12 +2,13 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { text } from '../command-line/flags.js';
 import { defineSuite } from '../command-line/suite.js';
+import type { CountsRow } from '../counts/row.js';
 import type { AvailabilityRow } from '../results/availability-row.js';
-import type { CountsAtRate } from '../results/figure-aims.js';
 import type { GroupsRow } from '../results/groups-row.js';
 import { readHistory, readNewestRun } from '../results/history.js';
 import type { LimitsRow } from '../results/limits-row.js';
 import type { QuotasRow } from '../results/quotas-row.js';
+import type { RlsRow } from '../results/rls-row.js';
 import { repositoryDirectory } from '../results/stamp.js';
 import { type OtherRows, PLOTS, renderReport } from './render.js';
 
@@ -41,7 +42,8 @@ export function readOtherRows(results: string): OtherRows {
     availability: readHistory<AvailabilityRow>(join(results, 'availability')),
     groups: readNewestRun<GroupsRow>(join(results, 'groups')),
     limits: readHistory<LimitsRow>(join(results, 'limits')),
-    counts: readHistory<CountsAtRate>(join(results, 'counts')),
+    counts: readHistory<CountsRow>(join(results, 'counts')),
+    rls: readHistory<RlsRow>(join(results, 'rls')),
   };
 }
 

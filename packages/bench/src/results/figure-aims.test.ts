@@ -52,10 +52,13 @@ test('rows of other rates say nothing about lag and counts', () => {
   const lag = (rate: number, lagP99Ms: number) =>
     rowOf({ 'three regions': [{ lagP99Ms }] }, { description: `lag; ${rate}/s asked of each of three regions` });
   expect(figuresOf('replication lag', { rows: [lag(25_000, 40), lag(125_000, 900)] })).toEqual([40]);
-  const counts = (requestedPerSecond: number, maximum: number) => ({
-    ...rowOf({}, { date: `${requestedPerSecond}` }),
+  const counts = (requestedPerSecond: number, maximum: number, items = 100) => ({
+    ...rowOf({}, { date: `${requestedPerSecond} ${items}` }),
     requestedPerSecond,
+    items,
     sides: { quotadb: { latencyMsP99: { maximum } } },
   });
-  expect(figuresOf('counts over HTTP', { counts: [counts(10_000, 15), counts(25_000, 99)] })).toEqual([15]);
+  const rates = [counts(10_000, 15), counts(10_000, 1, 1), counts(25_000, 99), counts(25_000, 9, 1)];
+  expect(figuresOf('counts over HTTP: p99 at 10,000', { counts: rates })).toEqual([15]);
+  expect(figuresOf('counts over HTTP: p99 at 25,000', { counts: rates })).toEqual([9]);
 });

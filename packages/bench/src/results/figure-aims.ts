@@ -14,6 +14,7 @@ export interface Records {
 /** The part of a row of bench/results/counts that an aim is about. */
 export interface CountsAtRate extends RunStamp {
   readonly smoke: boolean;
+  readonly items: number;
   readonly requestedPerSecond?: number;
   readonly sides: Readonly<Record<string, { readonly latencyMsP99: { readonly maximum: number } }>>;
 }
@@ -31,7 +32,6 @@ export interface FigureAim {
 export type Figure = readonly [row: RunStamp, value: number];
 
 const TEN_MILLION = 10_000_000;
-const COUNTS_PER_SECOND = 10_000;
 const LAG_RATE = '25000/s';
 
 /** Our medians over Redis's in the rows of a workload; of one number of lanes where there are several. */
@@ -47,6 +47,16 @@ function valuesOf(ratios: ResultRow['ratiosToRedis'], measure: MeasureName): num
     return ratio === undefined || !side.startsWith('quotadb') ? [] : [ratio];
   });
 }
+
+/** The p99 of counts at a constant rate, where the items are as many as the aim is about. */
+const countsP99 = (perSecond: number, isMeant: (items: number) => boolean) => {
+  return ({ counts }: Records): Figure[] =>
+    counts.flatMap((row): Figure[] => {
+      const p99 = row.sides.quotadb?.latencyMsP99.maximum;
+      const counts = !row.smoke && row.requestedPerSecond === perSecond && isMeant(row.items);
+      return counts && p99 !== undefined ? [[row, p99]] : [];
+    });
+};
 
 /** A workload's throughput over that of another workload in the same run, with the same side and pipeline. */
 const throughputOver = (workload: string, base: string) => {
@@ -173,11 +183,14 @@ export const figureAims: readonly FigureAim[] = [
     better: 'lower',
     bound: 20,
     unit: ' ms',
-    figures: ({ counts }) =>
-      counts.flatMap((row): Figure[] => {
-        const p99 = row.sides.quotadb?.latencyMsP99.maximum;
-        return row.smoke || row.requestedPerSecond !== COUNTS_PER_SECOND || p99 === undefined ? [] : [[row, p99]];
-      }),
+    figures: countsP99(10_000, (items) => items > 1),
+  },
+  {
+    title: 'counts over HTTP: p99 at 25,000 increments a second of one item',
+    better: 'lower',
+    bound: 20,
+    unit: ' ms',
+    figures: countsP99(25_000, (items) => items === 1),
   },
 ];
 
