@@ -11,7 +11,7 @@ const READ_KEY_BYTES = 16;
  * only then is the first of them opened: the processor waits for the memory of many keys at once, not of one after the
  * other. Opening such a key takes its hash from here.
  *
- * Nothing is decided by what is read: the store may change before a key is opened, by other threads too.
+ * Nothing is decided by these words: the store may change before a key is opened, by other threads too.
  */
 export class ReadAhead {
   static readonly MAXIMUM_KEYS = 16;

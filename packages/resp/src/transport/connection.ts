@@ -278,7 +278,6 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
     if (!this.handOverReplies(true)) this.proceed();
   }
 
-  /** Chooses the next state. */
   private proceed(): void {
     if (this.closed || this.outputEnded) return;
     if (this.holds > 0) {
@@ -334,10 +333,9 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
 
   /** True where the scheduler has taken the replies of this turn, and sends them soon. */
   private handOverReplies(mayWait: boolean): boolean {
-    const { lane } = this;
-    const { reply, repliesFrom } = lane;
+    const { reply, repliesFrom } = this.lane;
     if (reply.length === repliesFrom) return false;
-    if (lane.mustHoldReplies()) {
+    if (this.lane.mustHoldReplies()) {
       if (!this.closed && !this.outputEnded) this.hold();
     } else if (mayWait && this.holds === 0 && this.pending.length === 0 && this.scheduler.takeReplies(this)) {
       return true;
@@ -374,8 +372,7 @@ export class Connection implements ClientConnection, DiskWaiter, ReplicaWaiter, 
   /** Holds replies to changes that are not on disk, or not on other servers yet, and stops reading, until they are. */
   private hold(): void {
     const { disk, replication } = this.lane.server;
-    if (this.holds === 0) this.heldFrom = this.pending.length;
-    this.holds++;
+    if (this.holds++ === 0) this.heldFrom = this.pending.length;
     if (replication.held === undefined) {
       disk.hold(this);
       return;

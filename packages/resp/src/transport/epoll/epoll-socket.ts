@@ -87,7 +87,7 @@ export class EpollSocket implements Socket {
     const errno = this.libc.errno();
     if (errno === Errno.again) return 0;
     if (errno !== Errno.interrupted && errno !== Errno.noBuffers) return -1;
-    // The socket may have room: no edge would tell.
+    // The socket may have room already, and then there is no edge.
     this.reportAgain();
     return 0;
   }

@@ -21,7 +21,7 @@ const CONTROL_REMOVE = 2;
 const CONTROL_CHANGE = 3;
 
 /**
- * One epoll set. What is watched without `Interest.edge` is level-triggered: unread input and unused room are reported
+ * One epoll set. A descriptor without `Interest.edge` is level-triggered: unread input and unused room are reported
  * again at the next wait. With it the kernel looks at a socket once for each event, not once more at the wait behind it.
  *
  * struct epoll_event is packed on x64 (12 bytes: events, data) and is not on arm64 (16 bytes, data at 8). Our data is
