@@ -4,13 +4,12 @@ import type { Engine } from '../keys/engine.js';
 import { Attachments, CancelNumber, Kind, SummaryFlag, SummaryNumber, SummaryWord } from '../memory/attachments.js';
 import { ByteInput } from '../memory/byte-input.js';
 import { joinInt64 } from '../memory/int64.js';
-import { recordWords, StemWord, stemOf } from '../memory/key-bytes.js';
+import { recordWords } from '../memory/key-bytes.js';
 import {
   MAX_DATABASES,
   OriginShardNumber,
   OriginShardWord,
   OWN_ORIGIN,
-  SHARD_STEM_CHAINS,
   ShardNumber,
   ShardWord,
 } from '../memory/layout.js';
@@ -27,8 +26,8 @@ import {
   originIndexOf,
   versionOf,
 } from '../memory/record.js';
-import { Stems } from '../memory/stems.js';
 import { checkPages, type Reached } from './check-pages.js';
+import { checkStems } from './check-stems.js';
 import { checkWheel } from './check-wheel.js';
 import { tableNodes } from './table-nodes.js';
 
@@ -164,32 +163,6 @@ function checkTable(engine: Engine, shard: number, problems: string[], reached: 
   }
   checkStems(engine, shard, records, problems, reached);
   return records;
-}
-
-function checkStems(
-  engine: Engine,
-  shard: number,
-  records: ReadonlySet<number>,
-  problems: string[],
-  reached: Reached[],
-): void {
-  const { memory } = engine.store;
-  const uses = new Map<number, number>();
-  for (const record of records) {
-    const stem = stemOf(memory, record);
-    if (stem !== 0) uses.set(stem, (uses.get(stem) ?? 0) + 1);
-  }
-  for (let chain = 0; chain < SHARD_STEM_CHAINS; chain++) {
-    let stem = linkAt(memory, shard + ShardWord.stemChains + chain);
-    for (; stem !== 0; stem = linkAt(memory, stem + StemWord.next)) {
-      reached.push({ shard, address: stem, words: Stems.words(memory, stem) });
-      const said = memory[stem + StemWord.uses];
-      if (said !== (uses.get(stem) ?? 0))
-        problems.push(`stem ${stem} has ${uses.get(stem) ?? 0} uses and says ${said}`);
-      uses.delete(stem);
-    }
-  }
-  for (const stem of uses.keys()) problems.push(`stem ${stem} is used and in no chain of its shard`);
 }
 
 function checkKey(engine: Engine, shard: number, record: number, problems: string[], reached: Reached[]): void {

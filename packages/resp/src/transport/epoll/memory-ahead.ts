@@ -7,11 +7,11 @@ const PAGE_BYTES = 4096;
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 /** Keys filled in at full speed take a huge page in about this time. */
 const INTERVAL_MS = 20;
-/** What is touched and not in use counts as memory of the process, so it is little. */
+/** Memory that is touched and not in use counts as the process's, so it is little. */
 const LEAD_BYTES = HUGE_PAGE_BYTES / 2;
 /** Lanes that are nearer than this would touch a huge page at the same time as the pool, and wait as long for it. */
 const LEAST_LEAD_BYTES = LEAD_BYTES / 2;
-/** What the allocator does not use is given back when the store has not grown for half a second, then every 10 s. */
+/** Free memory of the allocator is given back when the store has not grown for half a second, then every 10 s. */
 const TRIM_AFTER_INTERVALS = 25;
 const TRIM_INTERVALS = 500;
 
@@ -23,8 +23,8 @@ const TRIM_INTERVALS = 500;
  * grows fast. Huge pages are asked for one at a time, just before it: a lane that is faster touches small pages, which
  * take microseconds, and the system may join them later.
  *
- * While the store does not grow, what the allocator of the process holds and does not use is given back: above all the
- * memory in which V8 has compiled.
+ * While the store does not grow, free memory of the process's allocator is given back: above all that in which V8 has
+ * compiled.
  */
 export class MemoryAhead {
   private readonly libc: Libc;
