@@ -112,3 +112,40 @@ test('a sender gets its acknowledgement at once, and other peers with the next f
   for (let ticks = 0; ticks < 120; ticks++) cluster.pass('eu', 'ap');
   expect(knows('ap')).toBe(true);
 });
+
+test('changes that wait for the disk are sent as they were encoded, whatever is encoded meanwhile', () => {
+  const durable = new Float64Array(64);
+  const cluster = new TestCluster(['us', 'eu'], { durable: { us: (shard) => durable[shard] } });
+  cluster.connectAll();
+  cluster.settle();
+  for (let key = 0; key < 100; key++) {
+    cluster.add('us', `key-${key}`, BigInt(key + 1));
+    cluster.node('us').prepareOwnChanges();
+  }
+  durable.fill(Number.POSITIVE_INFINITY);
+  cluster.pass('us', 'eu');
+  for (let key = 0; key < 100; key++) expect(cluster.value('eu', `key-${key}`)).toBe(BigInt(key + 1));
+});
+
+test('so is the rest of a walk that meets a change which is not on the disk yet', () => {
+  let durable = Number.POSITIVE_INFINITY;
+  const settings = { partComponents: 2, tickBytes: 1 };
+  const cluster = new TestCluster(['us', 'eu', 'ap'], { durable: { us: () => durable }, settings, shardCount: 1 });
+  cluster.connect('us', 'eu');
+  cluster.connect('us', 'ap');
+  cluster.add('ap', 'of ap', 1n);
+  cluster.settle();
+  for (const key of ['a', 'b', 'c']) cluster.add('us', key, 5n);
+  durable = cluster.node('us').engine.seen(0, 0);
+  cluster.pass('us', 'eu');
+  cluster.add('us', 'd', 5n);
+  cluster.pass('us', 'eu');
+  expect(cluster.value('eu', 'c')).toBe(0n);
+  cluster.add('ap', 'of ap', 6n);
+  cluster.pass('ap', 'us');
+  cluster.pass('us', 'eu');
+  expect(cluster.value('eu', 'of ap')).toBe(7n);
+  durable = Number.POSITIVE_INFINITY;
+  cluster.pass('us', 'eu');
+  expect(['a', 'b', 'c', 'd'].map((key) => cluster.value('eu', key))).toEqual([5n, 5n, 5n, 5n]);
+});

@@ -20,8 +20,8 @@ export interface LoadJob {
   /** Operations to begin per second, evenly spaced; 0 sends the next burst as soon as the last is answered. */
   readonly operationsPerSecond: number;
   /**
-   * At such a rate the load sleeps between bursts, up to a millisecond too long: for loads whose latencies nobody reads,
-   * beside servers that need the core. Otherwise it keeps turning, and takes a whole core at any rate.
+   * At such a rate the load sleeps between bursts, up to a millisecond too long: for loads beside servers that need the core,
+   * and whose latencies are not measured. Otherwise it keeps turning, and takes a whole core at any rate.
    */
   readonly sleeps: boolean;
 }

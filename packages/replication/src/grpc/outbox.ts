@@ -58,7 +58,7 @@ export class Outbox {
     return { bytes, arena };
   }
 
-  /** Nobody reads a piece any more. */
+  /** HTTP/2 has written a piece. */
   giveBack({ arena }: Piece): void {
     arena.pieces--;
     if (arena.pieces > 0 || arena.start !== arena.end) return;

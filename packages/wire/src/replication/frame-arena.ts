@@ -26,7 +26,7 @@ export class FrameArena {
     return copy;
   }
 
-  /** Nobody reads a frame of this arena any more: all are written over. */
+  /** The caller needs no frame of this arena any more: all are written over. */
   reuse(): void {
     this.at = -1;
     this.used = BUFFER_BYTES;
