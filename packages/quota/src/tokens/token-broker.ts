@@ -220,39 +220,37 @@ export class TokenBroker {
   }
 
   private missing(state: AllotmentState): number {
-    return Math.max(this.awaited(state), state.target - this.ledger.balance(state.allotment));
+    return Math.max(neededBy(state), state.target) - this.ledger.balance(state.allotment);
   }
 
   /** The tokens that callers wait for, beyond the local balance. */
   private awaited(state: AllotmentState): number {
-    const needed = state.waiters.reduce((sum, waiter) => sum + waiter.need, 0);
-    return needed - this.ledger.balance(state.allotment);
+    return neededBy(state) - this.ledger.balance(state.allotment);
   }
 
   /** Puts marked tokens into the local balance, once the disk holds the mark. */
-  private fillMarked(policy: Policy, state: AllotmentState): void {
+  private fillMarked(policy: Policy, state: AllotmentState, rights?: number): void {
     const { marked, allotment } = state;
     const { durable, events } = this.options;
     if (marked === undefined || (durable !== undefined && durable(marked.shard) < marked.version)) return;
     state.marked = undefined;
     state.denialMs = FIRST_DENIAL_MS;
-    this.ledger.fill(policy, allotment, marked.amount);
+    this.ledger.fill(policy, allotment, marked.amount, rights);
     events?.filled(policy, marked.amount);
   }
 
   private markSome(policy: Policy, state: AllotmentState, missing: number): void {
-    const rights = this.ledger.rights(policy, state.allotment);
-    if (rights <= 0) return;
     const isEndless = policy.windowMs === 0;
-    const amount = isEndless
-      ? endlessPortionOf(state, rights, this.awaited(state), this.options.monotonicMs())
-      : chunkOf(rights, missing);
-    const mark = this.ledger.mark(policy, state.allotment, amount);
-    if (mark === undefined) return;
-    state.marked = { ...mark, amount };
+    const portionOf = (rights: number) =>
+      isEndless
+        ? endlessPortionOf(state, rights, this.awaited(state), this.options.monotonicMs())
+        : chunkOf(rights, missing);
+    const marked = this.ledger.mark(policy, state.allotment, portionOf);
+    if (marked === undefined) return;
+    state.marked = marked;
     // A refill gets one portion, and no more, however low the local balance is.
-    if (isEndless && amount < rights) state.target = 0;
-    if (this.options.durable === undefined) this.fillMarked(policy, state);
+    if (isEndless && marked.rightsLeft > 0) state.target = 0;
+    if (this.options.durable === undefined) this.fillMarked(policy, state, marked.rightsLeft);
     else this.options.flushSoon?.();
   }
 
@@ -371,6 +369,10 @@ export class TokenBroker {
     else state.empty?.set(fromRegion, nowMs + EMPTY_MS);
     this.advance(state);
   }
+}
+
+function neededBy({ waiters }: AllotmentState): number {
+  return waiters.reduce((sum, waiter) => sum + waiter.need, 0);
 }
 
 /** Tokens wait for the disk before they can be spent. */
