@@ -27,6 +27,8 @@ const LONGEST_DENIAL_MS = 1000;
 const IDLE_SCAN_MS = 250;
 /** Allotments in one scan; the next goes on behind them. */
 const IDLE_SCAN_ALLOTMENTS = 1000;
+/** Of these, in one tick: all at once would keep the main thread for a millisecond, and its core from a lane. */
+const IDLE_SCAN_PART = 50;
 
 /**
  * Finds tokens for the demand of this region, and grants tokens to regions that need them more. Lanes spend from local
@@ -49,6 +51,8 @@ export class TokenBroker {
   private readonly grantor: TokenGrantor;
   private lastRequest = 0;
   private scannedAtMs = 0;
+  /** Of the scan that has begun. */
+  private leftToScan = 0;
 
   constructor(options: TokenBrokerOptions) {
     this.options = options;
@@ -117,9 +121,14 @@ export class TokenBroker {
     const nowMs = this.options.monotonicMs();
     this.durable.pass();
     for (const state of [...this.allotments.active]) this.advance(state);
-    if (nowMs - this.scannedAtMs < IDLE_SCAN_MS) return;
-    this.scannedAtMs = nowMs;
-    this.allotments.scan(IDLE_SCAN_ALLOTMENTS, (state) => this.grantor.isKept(state, nowMs));
+    if (nowMs - this.scannedAtMs >= IDLE_SCAN_MS) {
+      this.scannedAtMs = nowMs;
+      this.leftToScan = Math.min(IDLE_SCAN_ALLOTMENTS, this.allotments.size);
+    }
+    const count = Math.min(this.leftToScan, IDLE_SCAN_PART);
+    if (count === 0) return;
+    this.leftToScan -= count;
+    this.allotments.scan(count, (state) => this.grantor.isKept(state, nowMs));
   }
 
   /** A frame for another region is forwarded and not remembered: a region that gets no answer asks again. */
