@@ -100,15 +100,15 @@ export class SlidingCells {
   /** Adds to the current cell, which is open. An unpublished cell stays so while the count is below the threshold. */
   charge(engine: Engine, cost: number, limit: number, publishPercent: number): Status {
     const high = Math.floor(cost / TWO_POW_32);
-    const status = this.isBelowThreshold(engine, this.counted + cost, limit, publishPercent)
-      ? this.addUnpublished(engine, high, cost | 0)
-      : this.addPublished(engine, high, cost | 0);
+    const status =
+      engine.isRelaying && this.isBelowThreshold(engine, this.counted + cost, limit, publishPercent)
+        ? this.addUnpublished(engine, high, cost | 0)
+        : this.addPublished(engine, high, cost | 0);
     if (status === Status.Ok) this.readCurrent(engine);
     return status;
   }
 
   private isBelowThreshold(engine: Engine, counted: number, limit: number, publishPercent: number): boolean {
-    if (!engine.isRelaying) return false;
     const percent = Math.min(publishPercent, UNPUBLISHED_PERCENT_OF_ALL / engine.regionCount);
     return counted * 100 < limit * percent;
   }

@@ -48,6 +48,8 @@ export interface AllotmentState {
 /** States by the name of their allotment, the one longest out of use first. */
 export class AllotmentStates {
   private readonly states = new Map<string, AllotmentState>();
+  /** Where the scan goes on. */
+  private scanning = this.states.entries();
   /** Those with work in progress. */
   readonly active = new Set<AllotmentState>();
 
@@ -74,13 +76,20 @@ export class AllotmentStates {
     return state;
   }
 
-  /** Looks at the next `count` states and drops those that need not be kept. */
+  /**
+   * Looks at the next `count` states and drops those that need not be kept. The others stay in their places: a Map in
+   * which entries move is made anew again and again, which takes tens of milliseconds for one of this size.
+   */
   scan(count: number, isKept: (state: AllotmentState) => boolean): void {
-    let left = Math.min(count, this.states.size);
-    for (const [name, state] of this.states) {
-      if (left-- <= 0) return;
-      this.states.delete(name);
-      if (this.active.has(state) || isKept(state)) this.states.set(name, state);
+    for (let left = Math.min(count, this.states.size); left > 0; left--) {
+      let next = this.scanning.next();
+      if (next.done) {
+        this.scanning = this.states.entries();
+        next = this.scanning.next();
+      }
+      if (next.done) return;
+      const [name, state] = next.value;
+      if (!this.active.has(state) && !isKept(state)) this.states.delete(name);
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Engine, LocalBalances, OWN_ORIGIN, Status, splitInt64 } from '@quotadb/engine';
+import { type Engine, LocalBalances, OWN_ORIGIN, Status } from '@quotadb/engine';
 import { type Allotment, AllotmentKey } from '../allotments/allotment.js';
 import { MovedAllotments } from '../allotments/moved-allotments.js';
 import { Inheritances } from '../home/inheritance.js';
@@ -10,6 +10,12 @@ import { type Policy, reachMs, windowEndMs, windowStartMs } from '../policies/po
 export interface ChangeMark {
   readonly shard: number;
   readonly version: number;
+}
+
+/** Tokens that were set aside, and the rights that are left at that moment. */
+export interface Marked extends ChangeMark {
+  readonly amount: number;
+  readonly rightsLeft: number;
 }
 
 export interface LedgerOptions {
@@ -153,11 +159,17 @@ export class Ledger {
     return policy.admitFraction === undefined ? NONE : this.countOf(this.key.admittedOf(allotment));
   }
 
-  /** Sets tokens aside to spend here. They may go into the local balance when the mark is on disk. */
-  mark(policy: Policy, allotment: Allotment, amount: number): ChangeMark | undefined {
-    if (amount > this.rights(policy, allotment))
-      throw new Error(`${amount} tokens cannot be marked: more than this node holds`);
-    return this.add(policy, allotment, this.key.marksOf(allotment), amount);
+  /**
+   * Sets tokens aside to spend here: of the rights, as many as `portionOf` says. They may go into the local balance when
+   * the mark is on disk.
+   */
+  mark(policy: Policy, allotment: Allotment, portionOf: (rights: number) => number): Marked | undefined {
+    const rights = this.rights(policy, allotment);
+    if (rights <= 0) return undefined;
+    const amount = portionOf(rights);
+    if (amount > rights) throw new Error(`${amount} tokens cannot be marked: more than this node holds`);
+    const mark = this.add(policy, allotment, this.key.marksOf(allotment), amount);
+    return mark && { ...mark, amount, rightsLeft: rights - amount };
   }
 
   /** Takes up to `atMost` unspent tokens out of the local balance and makes them rights again. */
@@ -195,9 +207,9 @@ export class Ledger {
     return this.add(policy, allotment, this.key.grantsTo(allotment, to), amount);
   }
 
-  /** Puts marked tokens into the local balance; false where there is no memory for one. */
-  fill(policy: Policy, allotment: Allotment, amount: number): boolean {
-    const reserve = Math.max(0, this.rights(policy, allotment));
+  /** Puts marked tokens into the local balance; false where there is no memory for one. `rights` are those that are left. */
+  fill(policy: Policy, allotment: Allotment, amount: number, rights = this.rights(policy, allotment)): boolean {
+    const reserve = Math.max(0, rights);
     const { input, length } = this.key.marksOf(allotment);
     this.balances.open(input, 0, length);
     const isFilled = this.balances.give(amount);
@@ -275,7 +287,7 @@ export class Ledger {
     const endMs = windowEndMs(policy, allotment.window);
     engine.openAny(key.input, 0, key.length);
     const isNew = !engine.exists || engine.expiresAtMs === 0;
-    const status = engine.add(...splitInt64(BigInt(amount)));
+    const status = engine.add(Math.floor(amount / 2 ** 32), amount | 0);
     // The end of the window, so every node sets the same expiry.
     if (status === Status.Ok && isNew && endMs !== Number.POSITIVE_INFINITY)
       engine.expireAt(endMs + this.options.skewBoundMs);

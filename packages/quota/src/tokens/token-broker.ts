@@ -27,6 +27,8 @@ const LONGEST_DENIAL_MS = 1000;
 const IDLE_SCAN_MS = 250;
 /** Allotments in one scan; the next goes on behind them. */
 const IDLE_SCAN_ALLOTMENTS = 1000;
+/** Of these, in one tick: all at once would keep the main thread for a millisecond, and its core from a lane. */
+const IDLE_SCAN_PART = 50;
 
 /**
  * Finds tokens for the demand of this region, and grants tokens to regions that need them more. Lanes spend from local
@@ -49,6 +51,8 @@ export class TokenBroker {
   private readonly grantor: TokenGrantor;
   private lastRequest = 0;
   private scannedAtMs = 0;
+  /** Of the scan that has begun. */
+  private leftToScan = 0;
 
   constructor(options: TokenBrokerOptions) {
     this.options = options;
@@ -117,9 +121,14 @@ export class TokenBroker {
     const nowMs = this.options.monotonicMs();
     this.durable.pass();
     for (const state of [...this.allotments.active]) this.advance(state);
-    if (nowMs - this.scannedAtMs < IDLE_SCAN_MS) return;
-    this.scannedAtMs = nowMs;
-    this.allotments.scan(IDLE_SCAN_ALLOTMENTS, (state) => this.grantor.isKept(state, nowMs));
+    if (nowMs - this.scannedAtMs >= IDLE_SCAN_MS) {
+      this.scannedAtMs = nowMs;
+      this.leftToScan = Math.min(IDLE_SCAN_ALLOTMENTS, this.allotments.size);
+    }
+    const count = Math.min(this.leftToScan, IDLE_SCAN_PART);
+    if (count === 0) return;
+    this.leftToScan -= count;
+    this.allotments.scan(count, (state) => this.grantor.isKept(state, nowMs));
   }
 
   /** A frame for another region is forwarded and not remembered: a region that gets no answer asks again. */
@@ -220,39 +229,37 @@ export class TokenBroker {
   }
 
   private missing(state: AllotmentState): number {
-    return Math.max(this.awaited(state), state.target - this.ledger.balance(state.allotment));
+    return Math.max(neededBy(state), state.target) - this.ledger.balance(state.allotment);
   }
 
   /** The tokens that callers wait for, beyond the local balance. */
   private awaited(state: AllotmentState): number {
-    const needed = state.waiters.reduce((sum, waiter) => sum + waiter.need, 0);
-    return needed - this.ledger.balance(state.allotment);
+    return neededBy(state) - this.ledger.balance(state.allotment);
   }
 
   /** Puts marked tokens into the local balance, once the disk holds the mark. */
-  private fillMarked(policy: Policy, state: AllotmentState): void {
+  private fillMarked(policy: Policy, state: AllotmentState, rights?: number): void {
     const { marked, allotment } = state;
     const { durable, events } = this.options;
     if (marked === undefined || (durable !== undefined && durable(marked.shard) < marked.version)) return;
     state.marked = undefined;
     state.denialMs = FIRST_DENIAL_MS;
-    this.ledger.fill(policy, allotment, marked.amount);
+    this.ledger.fill(policy, allotment, marked.amount, rights);
     events?.filled(policy, marked.amount);
   }
 
   private markSome(policy: Policy, state: AllotmentState, missing: number): void {
-    const rights = this.ledger.rights(policy, state.allotment);
-    if (rights <= 0) return;
     const isEndless = policy.windowMs === 0;
-    const amount = isEndless
-      ? endlessPortionOf(state, rights, this.awaited(state), this.options.monotonicMs())
-      : chunkOf(rights, missing);
-    const mark = this.ledger.mark(policy, state.allotment, amount);
-    if (mark === undefined) return;
-    state.marked = { ...mark, amount };
+    const portionOf = (rights: number) =>
+      isEndless
+        ? endlessPortionOf(state, rights, this.awaited(state), this.options.monotonicMs())
+        : chunkOf(rights, missing);
+    const marked = this.ledger.mark(policy, state.allotment, portionOf);
+    if (marked === undefined) return;
+    state.marked = marked;
     // A refill gets one portion, and no more, however low the local balance is.
-    if (isEndless && amount < rights) state.target = 0;
-    if (this.options.durable === undefined) this.fillMarked(policy, state);
+    if (isEndless && marked.rightsLeft > 0) state.target = 0;
+    if (this.options.durable === undefined) this.fillMarked(policy, state, marked.rightsLeft);
     else this.options.flushSoon?.();
   }
 
@@ -371,6 +378,10 @@ export class TokenBroker {
     else state.empty?.set(fromRegion, nowMs + EMPTY_MS);
     this.advance(state);
   }
+}
+
+function neededBy({ waiters }: AllotmentState): number {
+  return waiters.reduce((sum, waiter) => sum + waiter.need, 0);
 }
 
 /** Tokens wait for the disk before they can be spent. */
