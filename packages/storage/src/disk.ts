@@ -63,10 +63,7 @@ export interface DiskStatus extends LogTotals {
 
 /** How often changes are flushed that no client waits for: expiries, and all of them with --fsync never. */
 const BACKGROUND_FLUSH_MS = 100;
-/**
- * How often changes are written that no reply waits for: those of HTTP, quotas and peers, where nobody has written
- * since the last look. Idle, a look takes 2 µs.
- */
+/** How often changes that no reply waits for are written, unless a lane has just written. Idle, a look takes 2 µs. */
 const WRITE_MS = 5;
 /** How often the segment in use is looked for: an operator may have removed it. */
 const CHECK_MS = 1000;
@@ -101,9 +98,8 @@ export class Disk {
   private mustSync = false;
   private snapshotBytes = 0;
   private lastSaveMs = 0;
-  /** Of all bytes that were written to the log: those that the last snapshot covers. */
+  /** Of all bytes that were written to the log: those that the last snapshot covers, and those at the last look. */
   private coveredBytesTotal = 0;
-  /** Of all bytes that were written to the log: those at the last look of `writeSome`. */
   private seenBytesTotal = 0;
   private lastSnapshotFailed = false;
   private lastSnapshotMs = 0;
@@ -270,11 +266,10 @@ export class Disk {
 
   private writeSome(): void {
     const { writtenBytesTotal } = this.log.state.totals();
-    const isBusy = writtenBytesTotal !== this.seenBytesTotal;
+    const isQuiet = writtenBytesTotal === this.seenBytesTotal;
     this.seenBytesTotal = writtenBytesTotal;
     // A lane that writes for its replies takes the other changes along.
-    if (isBusy) return;
-    this.log.tryWrite().catch((error: Error) => this.fail(error));
+    if (isQuiet) this.log.tryWrite().catch((error: Error) => this.fail(error));
   }
 
   private tick(): void {

@@ -9,8 +9,8 @@ const INCOMPLETE = SHARD_NOTES + 1;
 
 /**
  * The own components of each shard that changed since the log was last written: an array in the shared store, so that
- * each write of the log finds them without the version list. That list then stays unordered until somebody else reads
- * it, and a change leaves its neighbours alone.
+ * each write of the log finds them without the version list. That list then stays unordered until a peer or a digest
+ * reads it, and a change leaves its neighbours alone.
  *
  * While the notes are complete they hold each own component with a version above `notedFrom`, once. They are given up
  * where a change finds no room, or a component comes into the list otherwise; the next write of the log then walks the

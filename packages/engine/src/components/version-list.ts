@@ -8,7 +8,7 @@ import type { Digests } from './digest.js';
 
 const INITIAL_SCRATCH = 64;
 /**
- * The log orders a list when this many components have come behind its ordered part: whoever reads it next holds the
+ * The log orders a list when this many components have come behind its ordered part: the next reader holds the
  * shard's lock for some milliseconds at most. Up to twice as many in the last shard, so that they do not come together.
  */
 const UNORDERED = 16384;

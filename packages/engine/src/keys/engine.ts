@@ -88,7 +88,7 @@ export class Engine extends KeyChanges {
   /** Another thread's view of the same store. One that is the only user of the store can do without locks. */
   static attach(buffer: StoreBuffer, use: StoreUse = 'shared'): Engine {
     const engine = new Engine(Store.attach(buffer, use));
-    if (use === 'keeper') engine.keepStore();
+    if (use === 'resident') engine.reside();
     return engine;
   }
 
@@ -96,9 +96,9 @@ export class Engine extends KeyChanges {
     return this.store.buffer;
   }
 
-  /** Ends exclusive use and keeping, between two commands: from now on other threads may use the store as this one. */
+  /** Ends exclusive use and residence, between two commands: from now on other threads may use the store as this one. */
   share(): void {
-    this.endKeeping();
+    this.endResiding();
     this.store.share();
   }
 

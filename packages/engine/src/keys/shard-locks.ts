@@ -22,10 +22,10 @@ export abstract class ShardLocks {
   /** Whether this thread, waiting for a lock while a script runs for long, gives up with StoreBusy. */
   yieldsToScripts = false;
 
-  /** The lock of the store, where this thread is its keeper; where another one is. */
+  /** The lock of the store, where this thread is the resident; where another one is. */
   private kept: StoreLock | undefined = undefined;
   private visited: StoreLock | undefined = undefined;
-  /** Pieces of work inside each other for which a guest has taken it. */
+  /** Pieces of work inside each other for which a visitor has taken it. */
   private visits = 0;
 
   constructor(store: Store) {
@@ -38,22 +38,22 @@ export abstract class ShardLocks {
     return this.store.isShared;
   }
 
-  protected keepStore(): void {
+  protected reside(): void {
     this.kept = new StoreLock(this.memory);
   }
 
-  /** The keeper gives back the lock of the store, except inside lockAll and lockKeys: it is about to wait. */
+  /** The resident gives back the lock of the store, except inside lockAll and lockKeys: it is about to wait. */
   rest(): void {
     if (this.lockDepth === 0) this.kept?.rest();
   }
 
-  protected endKeeping(): void {
+  protected endResiding(): void {
     assert(this.lockDepth === 0, 'no lock is held where other threads are let in');
     this.kept?.rest();
     this.kept = undefined;
   }
 
-  /** From now on another thread is the keeper of the store's lock; called before that thread begins. */
+  /** From now on another thread is the resident of the store; called before that thread begins. */
   beginVisits(): void {
     this.visited = new StoreLock(this.memory);
   }
@@ -63,7 +63,7 @@ export abstract class ShardLocks {
     this.visited = undefined;
   }
 
-  /** Holds a lock of the store that another thread keeps over several pieces of work, which take no locks together. */
+  /** Where another thread is the resident, holds the lock of the store over several pieces of work, not for each. */
   visit<T>(work: () => T): T {
     this.enterStore();
     try {

@@ -105,8 +105,8 @@ export const HeaderWord = {
    * Counts transactions that ended, wrapping (shard-locks.ts). In a cache line of its own: every lane reads the clock.
    */
   transactions: 36,
-  /** Guests that wait for the lock of the store (store-lock.ts): read for each command, in a cache line of its own. */
-  storeGuests: 52,
+  /** Visitors that wait for the lock of the store (store-lock.ts): read for each command, in a cache line of its own. */
+  storeVisitors: 52,
   storeLock: 68,
   growOnlyPrefixes: 1024,
 } as const;

@@ -42,8 +42,8 @@ export interface StoreOptions {
   readonly spareBytes: number;
 }
 
-/** How a thread uses a store: alone, with other threads, or with others as the keeper of its lock (store-lock.ts). */
-export type StoreUse = 'exclusive' | 'shared' | 'keeper';
+/** How a thread uses a store: alone, with other threads, or with others as the resident (store-lock.ts). */
+export type StoreUse = 'exclusive' | 'shared' | 'resident';
 
 /** One thread's views on the shared buffer, and the allocators and tables that work through them. */
 export class Store {

@@ -66,7 +66,7 @@ export class EpollLanes implements Transport {
     this.options = options;
     this.laneCount = options.laneCount;
     this.control = options.control;
-    // The main thread uses the store too for clients with TLS; for a disk it visits a store whose lock the lane keeps.
+    // The main thread uses the store too for clients with TLS; for a disk it visits, and the lane is the resident.
     this.isShared = options.mainLane !== undefined || this.laneCount > 1;
   }
 
@@ -97,7 +97,7 @@ export class EpollLanes implements Transport {
 
   private get use(): StoreUse {
     if (this.isShared) return 'shared';
-    return this.options.boards.disk === undefined ? 'exclusive' : 'keeper';
+    return this.options.boards.disk === undefined ? 'exclusive' : 'resident';
   }
 
   listenSecurely(host: string, port: number, certificates: CertificateSource): Promise<number> {
@@ -151,7 +151,7 @@ export class EpollLanes implements Transport {
       policies: policies(),
       use: this.use,
     };
-    if (start.use === 'keeper') engine.beginVisits();
+    if (start.use === 'resident') engine.beginVisits();
     const worker = takeLaneThread(laneIndex);
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     return new Promise((resolve, reject) => {
