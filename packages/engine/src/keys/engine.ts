@@ -102,6 +102,11 @@ export class Engine extends KeyChanges {
     this.store.share();
   }
 
+  /** Before work that may take long: where this thread is the resident, others would wait for the end of all of it. */
+  endResidence(): void {
+    if (this.isResident) this.share();
+  }
+
   get nowMs(): number {
     return this.clock.nowMs;
   }

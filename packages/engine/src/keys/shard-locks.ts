@@ -38,6 +38,10 @@ export abstract class ShardLocks {
     return this.store.isShared;
   }
 
+  protected get isResident(): boolean {
+    return this.kept !== undefined;
+  }
+
   protected reside(): void {
     this.kept = new StoreLock(this.memory);
   }

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { Engine } from '../keys/engine.js';
 import { START_MS } from '../testing/nodes.js';
 import { add, read } from '../testing/single-key.js';
+import { ByteInput } from './byte-input.js';
+import { HeaderWord } from './layout.js';
 
 const VISITS = 3000;
 
@@ -115,4 +117,22 @@ test('a resident that shares takes the locks of shards as all others do', () => 
   engine.endVisits();
   add(resident, 'key', 1n);
   expect(read(engine, 'key').value).toBe(3n);
+});
+
+test('visitors do not wait for work before which the resident has ended its residence', () => {
+  const engine = makeEngine();
+  engine.beginVisits();
+  const lane = Engine.attach(engine.buffer, 'resident');
+  add(lane, 'a', 1n);
+  const { memory } = engine.store;
+  expect(memory[HeaderWord.storeLock]).not.toBe(0);
+  lane.endResidence();
+  lane.lockKeys(ByteInput.copyOf(Buffer.from('a')), Int32Array.of(0), Int32Array.of(1), 0, 1, 1);
+  expect(memory[HeaderWord.storeLock]).toBe(0);
+  const shardOf = (key: string) => engine.store.shardOf(ByteInput.copyOf(Buffer.from(key)), 0, key.length);
+  const other = ['b', 'c', 'd', 'e', 'f', 'g', 'h'].find((key) => shardOf(key) !== shardOf('a'))!;
+  add(engine, other, 1n);
+  add(lane, 'a', 1n);
+  lane.unlock();
+  expect([read(engine, 'a').value, read(lane, other).value]).toEqual([2n, 1n]);
 });

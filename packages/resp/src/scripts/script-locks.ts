@@ -44,6 +44,8 @@ export class ScriptLocks {
       this.hasAll = engine.holdsAll;
       return;
     }
+    // The main thread would wait for the lock of the store until the script ends, whatever keys it declares.
+    engine.endResidence();
     this.hasAll = needsAll;
     if (needsAll) {
       engine.lockAll();
